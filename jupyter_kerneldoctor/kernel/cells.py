@@ -1,0 +1,171 @@
+"""Hooks on the cells: what ran, when, and how much memory it took.
+
+The start of a cell has left the process before its first bytecode runs, so that a cell which kills the kernel at once
+is known. A cell run within a cell (`%%capture` does that) is part of it and not recorded apart.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import IPython
+
+from . import memory
+from .sources import SHORT_CHARACTERS, source_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+
+    from .link import Link
+
+_COUNTS_BEFORE_HOOK = IPython.version_info >= (9, 8)
+"""Since 9.8 IPython raises `execution_count` before it calls `pre_run_cell`, until then at the cell's end."""
+
+
+@dataclass
+class _Running:
+    info: ExecutionInfo | None
+    seq: int
+    message_id: str | None
+    thread_id: int
+    stretch: memory.Stretch
+    asked_exit: bool = False
+
+
+def _never_raises(hook: Callable[..., None]) -> Callable[..., None]:
+    @wraps(hook)
+    def guarded(*arguments: Any) -> None:
+        try:
+            hook(*arguments)
+        except Exception:  # noqa: S110 - rule one: the user's cell must run, whatever is wrong with us
+            pass
+
+    return guarded
+
+
+class CellHooks:
+    """Sends the start and the end of each cell."""
+
+    def __init__(self, shell: InteractiveShell, link: Link, *, exact_peak: bool) -> None:
+        self._shell = shell
+        self._link = link
+        self._exact_peak = exact_peak
+        self._pid = os.getpid()
+        self._seq = 0
+        self._running: _Running | None = None
+        # The very same bound objects must be given back to IPython.
+        self._hooks = {"pre_run_cell": _never_raises(self._start), "post_run_cell": _never_raises(self._end)}
+        self._exit_hook = _never_raises(self._exit_asked)
+
+    def install(self) -> None:
+        """Register with IPython. A cell that is running already, as with `%load_ext`, counts as just started."""
+        for name, hook in self._hooks.items():
+            self._shell.events.register(name, hook)
+        if self._shell.has_trait("exit_now"):
+            self._shell.observe(self._exit_hook, "exit_now")
+        self._adopt_running_cell()
+
+    def remove(self) -> None:
+        """Give the hooks back."""
+        for name, hook in self._hooks.items():
+            self._shell.events.unregister(name, hook)
+        if self._shell.has_trait("exit_now"):
+            self._shell.unobserve(self._exit_hook, "exit_now")
+
+    def _start(self, info: ExecutionInfo) -> None:
+        if os.getpid() != self._pid or self._is_nested():
+            return
+        count = self._shell.execution_count - (1 if _COUNTS_BEFORE_HOOK else 0)
+        self._send_start(info.raw_cell, info.cell_id, count if info.store_history else None, info)
+
+    def _send_start(self, source: str, cell_id: str | None, count: int | None, info: ExecutionInfo | None) -> None:
+        self._seq += 1
+        message = _message(self._shell)
+        self._running = running = _Running(
+            info=info,
+            seq=self._seq,
+            message_id=message.get("header", {}).get("msg_id"),
+            thread_id=threading.get_ident(),
+            stretch=memory.Stretch(exact=self._exact_peak),
+        )
+        event = {
+            "event": "cell_start",
+            "mono_s": running.stretch.started_mono_s,
+            "wall_s": time.time(),
+            "seq": running.seq,
+            "execution_count": count,
+            "cell_id": cell_id,
+            "rss_before_bytes": running.stretch.before_bytes,
+        }
+        if not self._link.send({**event, **source_fields(source)}):
+            self._link.send({**event, **source_fields(source, SHORT_CHARACTERS)})
+
+    def _end(self, result: ExecutionResult) -> None:
+        running = self._running
+        if running is None or os.getpid() != self._pid or running.info not in (None, result.info):
+            return
+        self._running = None
+        stretch = running.stretch.end()
+        error = result.error_in_exec or result.error_before_exec
+        self._link.send(
+            {
+                "event": "cell_end",
+                "mono_s": stretch.ended_mono_s,
+                "wall_s": time.time(),
+                "seq": running.seq,
+                "rss_after_bytes": stretch.after_bytes,
+                "peak_bytes": stretch.peak_bytes,
+                "peak_basis": "exact" if stretch.exact else None,
+                "error": None if error is None else type(error).__name__,
+                "asked_exit": running.asked_exit or None,
+            }
+        )
+
+    def _adopt_running_cell(self) -> None:
+        message = _message(self._shell)
+        if message.get("header", {}).get("msg_type") != "execute_request":
+            return
+        content = message.get("content", {})
+        with_history = content.get("store_history") and not content.get("silent")
+        count = self._shell.execution_count - (1 if _COUNTS_BEFORE_HOOK else 0)
+        cell_id = message.get("metadata", {}).get("cellId")
+        self._send_start(content.get("code", ""), cell_id, count if with_history else None, None)
+
+    def _is_nested(self) -> bool:
+        """Whether a cell that is recorded is still running. A new message means that its end was not told to us."""
+        running = self._running
+        return running is not None and (
+            running.thread_id == threading.get_ident()
+            and running.message_id == _message(self._shell).get("header", {}).get("msg_id")
+        )
+
+    def _exit_asked(self, change: Any) -> None:
+        """`exit()` in a cell and a shutdown_request both set `exit_now`, and both end with exit code 0."""
+        if not change["new"] or os.getpid() != self._pid:
+            return
+        running = self._running
+        by_cell = running is not None and running.thread_id == threading.get_ident()
+        if running is not None and by_cell:
+            running.asked_exit = True
+        event = {"event": "exit_request", "mono_s": time.monotonic(), "wall_s": time.time()}
+        if by_cell:
+            self._link.send({**event, "by": "cell"})
+        else:
+            restart = bool(_message(self._shell, "control").get("content", {}).get("restart"))
+            self._link.send({**event, "by": "message", "restart": restart})
+
+
+def _message(shell: InteractiveShell, channel: str = "shell") -> dict[str, Any]:
+    """The message that the kernel is working on; empty outside a Jupyter kernel."""
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None:
+        return {}
+    message = kernel.get_parent(channel)
+    return message if isinstance(message, dict) else {}

@@ -1,0 +1,68 @@
+"""faulthandler's traceback of a fatal signal, written into the recording.
+
+`faulthandler.enable()` as such is no use in a kernel: ipykernel captures the descriptor it writes to, and the text
+dies with the process. A file of our own keeps it. A user's own `faulthandler.enable()` wins, before ours and after.
+
+faulthandler cannot be asked whether it still writes to us. So it is never switched off again: its descriptor stays
+open and is aimed elsewhere, at nothing after `%unload_ext` and in forked children.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+from typing import TYPE_CHECKING
+
+from ..recording.layout import CRASH, open_private
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_descriptor: int | None = None
+_inode: tuple[int, int] | None = None
+
+
+def aim_at(directory: Path) -> None:
+    """Let faulthandler write into the recording in `directory`. Raises OSError."""
+    global _descriptor  # noqa: PLW0603 - the process has one faulthandler
+    if _descriptor is None:
+        if faulthandler.is_enabled():
+            return
+        _descriptor = open_private(directory / CRASH, os.O_APPEND)
+        _remember()
+        faulthandler.enable(file=_descriptor)
+        # A worker's crash must not be taken for the kernel's.
+        os.register_at_fork(after_in_child=aim_at_nothing)
+    elif _is_ours():
+        _replace(open_private(directory / CRASH, os.O_APPEND))
+
+
+def aim_at_nothing() -> None:
+    """Let what faulthandler writes disappear."""
+    if _is_ours():
+        _replace(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
+
+
+def _replace(descriptor: int) -> None:
+    assert _descriptor is not None
+    os.dup2(descriptor, _descriptor, inheritable=False)
+    os.close(descriptor)
+    _remember()
+
+
+def _remember() -> None:
+    global _inode  # noqa: PLW0603
+    assert _descriptor is not None
+    status = os.fstat(_descriptor)
+    _inode = status.st_dev, status.st_ino
+
+
+def _is_ours() -> bool:
+    """Whether the number still names our file: after an `os.closerange()` it may be a file of the user's."""
+    if _descriptor is None:
+        return False
+    try:
+        status = os.fstat(_descriptor)
+    except OSError:
+        return False
+    return (status.st_dev, status.st_ino) == _inode

@@ -1,0 +1,124 @@
+"""The magics: `%%memwatch` and `%memwatch`, `%postmortem`, `%kerneldoctor`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+
+from . import postmortem
+from .memwatch import MemWatch
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from .doctor import Doctor
+
+_NO_BODY = "\n"
+"""The body of a `%%memwatch` whose cell runs by itself; IPython does not accept an empty one."""
+
+_NAMES = {"cell": ("memwatch",), "line": ("memwatch", "postmortem", "kerneldoctor")}
+
+
+@magics_class
+class KernelDoctorMagics(Magics):
+    """What the user types."""
+
+    def __init__(self, shell: InteractiveShell, doctor: Doctor) -> None:
+        super().__init__(shell)
+        self._doctor = doctor
+        self._memwatch = MemWatch(shell, doctor)
+        shell.input_transformers_cleanup.append(_watch_whole_cell)
+
+    @staticmethod
+    def unregister(shell: InteractiveShell) -> None:
+        """Take the magics away again."""
+        shell.input_transformers_cleanup.remove(_watch_whole_cell)
+        for kind, names in _NAMES.items():
+            for name in names:
+                shell.magics_manager.magics[kind].pop(name, None)
+
+    @magic_arguments()
+    @argument("-n", "--no-timeline", action="store_true", help="Only the line with the figures, no timeline.")
+    @argument("code", nargs="*", help="%%memwatch only: the line of code to run.")
+    @line_cell_magic
+    def memwatch(self, line: str, cell: str | None = None) -> None:
+        """Measure the memory of a cell (`%%memwatch` as its first line) or of one line of code (`%memwatch x = f()`).
+
+        Prints the peak, the net change, the time taken, and the room left to the limit that comes first.
+        """
+        if cell is None:
+            options, code = self._options_and_code(line)
+            with self._memwatch.watch(options.no_timeline):
+                exec(self.shell.compile(self.shell.transform_cell(code), "<memwatch>", "exec"), self.shell.user_ns)  # noqa: S102
+            return
+        options = self._options(line)
+        if options.code:
+            raise UsageError(f"%%memwatch: unrecognized arguments: {' '.join(options.code)}. The cell was not run.")
+        self._memwatch.watch_cell(options.no_timeline)
+        if cell != _NO_BODY:
+            self._run(cell)
+
+    @magic_arguments()
+    @argument("recording", nargs="?", help="A recording's id, as `jupyter kerneldoctor list` shows it.")
+    @line_magic
+    def postmortem(self, line: str) -> None:
+        """Show why this notebook's kernel died the last time."""
+        postmortem.show(self.shell, parse_argstring(self.postmortem, line).recording)
+
+    @magic_arguments()
+    @argument("action", nargs="?", choices=["status", "on", "off"], default="status", help="The default is status.")
+    @line_magic
+    def kerneldoctor(self, line: str) -> None:
+        """Say whether this kernel is recorded and where, or switch the recording off and on."""
+        action = parse_argstring(self.kerneldoctor, line).action
+        if action == "on":
+            self._doctor.start()
+        elif action == "off":
+            self._doctor.stop()
+        print(self._doctor.status())  # noqa: T201 - this is what the user asked for
+
+    def _options(self, line: str) -> Namespace:
+        try:
+            options: Namespace = parse_argstring(self.memwatch, line)
+        except UsageError as error:
+            raise UsageError(f"%%memwatch: {error}. Nothing was run; `%%memwatch?` shows the options.") from None
+        return options
+
+    def _options_and_code(self, line: str) -> tuple[Namespace, str]:
+        """Options come first; the code begins at the first word that is none and is taken as it is written."""
+        words, code = [], line.lstrip()
+        while code.startswith("-"):
+            word, _, code = code.partition(" ")
+            words.append(word)
+            code = code.lstrip()
+        options = self._options(" ".join(words))
+        if not code:
+            raise UsageError("%memwatch needs a line of code: `%memwatch x = f()`. For a whole cell: `%%memwatch`.")
+        return options, code
+
+    def _run(self, cell: str) -> None:
+        """Run a body that reached the magic itself, because another cell magic stands below or above."""
+        first, _, body = cell.partition("\n")
+        if first.startswith("%%"):
+            name, _, line = first[2:].partition(" ")
+            self.shell.run_cell_magic(name, line, body)
+        else:
+            self.shell.run_cell(cell).raise_error()
+
+
+def _watch_whole_cell(lines: list[str]) -> list[str]:
+    """Turn a first line `%%memwatch ...` into a call, and leave the rest of the cell to IPython as it is.
+
+    So `await`, the display of the last expression, line numbers in tracebacks and errors are those of any other cell.
+    A cell magic on the next line needs its own first line: then `%%memwatch` runs as a cell magic like any other.
+    """
+    words = lines[0].split(None, 1) if lines else []
+    if not words or words[0] != "%%memwatch" or any(line.startswith("%%") for line in lines[1:2]):
+        return lines
+    options = words[1].strip() if len(words) > 1 else ""
+    return [f"get_ipython().run_cell_magic('memwatch', {options!r}, {_NO_BODY!r})\n", *lines[1:]]

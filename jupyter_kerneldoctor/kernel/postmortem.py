@@ -1,0 +1,57 @@
+"""`%postmortem`: what `jupyter kerneldoctor report --json` says, shown in the notebook.
+
+The diagnosis runs in a process of its own: what it imports and allocates is not the kernel's.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+from IPython.display import display
+
+from .facts import kernel_id, notebook
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+_TIMEOUT_S = 30.0
+
+
+def show(shell: InteractiveShell, recording: str | None) -> None:
+    """Show a recording's post-mortem; without an id that of this kernel's last death, or else of this notebook's."""
+    document = _report(recording)
+    if document is None:
+        return
+    from ..render.html import render as as_html  # noqa: PLC0415 - rich and its like only when they are used
+    from ..render.terminal import render as as_text  # noqa: PLC0415
+
+    text = as_text(document)
+    if getattr(shell, "kernel", None) is None:
+        print(text)  # noqa: T201 - this is what the user asked for
+    else:
+        display({"text/plain": text, "text/html": as_html(document)}, raw=True)
+
+
+def _report(recording: str | None) -> dict[str, Any] | None:
+    result = subprocess.run(
+        [sys.executable, "-m", "jupyter_kerneldoctor", "report", "--json", *_selection(recording)],
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_S,
+        check=False,
+    )
+    document = json.loads(result.stdout) if result.stdout.strip() else None
+    if document is None:
+        raise UsageError(result.stderr.strip() or "No post-mortem could be read.")
+    return dict(document)
+
+
+def _selection(recording: str | None) -> list[str]:
+    if recording is not None:
+        return [recording]
+    selectors = {"--kernel": kernel_id(), "--notebook": notebook()}
+    return [word for name, value in selectors.items() if value for word in (name, value)]

@@ -1,0 +1,87 @@
+"""Append-only files of JSON lines, which a torn tail cannot spoil.
+
+A line is written with one `write`. A reader takes whole lines and passes over what it cannot parse, so it may read
+while a writer writes, and after a writer died in the middle of a line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from .layout import open_private
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
+
+
+class JsonLines:
+    """One append-only file with one writer.
+
+    A write that fails (disk full, quota, directory gone) is counted in `lost` and otherwise passed over; the next
+    write starts on a line of its own, so that a line cut in the middle spoils only itself.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open for appending. Raises OSError."""
+        self._fd = open_private(path, os.O_APPEND)
+        self._torn = os.fstat(self._fd).st_size > 0  # an earlier writer may have left half a line
+        self.lost = 0
+
+    def write(self, *values: Any) -> bool:
+        """Append each value as one line; return whether all of it is in the file."""
+        data = b"".join(_encode(value).encode("ascii") + b"\n" for value in values)
+        if self._torn:
+            data = b"\n" + data
+        try:
+            written = os.write(self._fd, data)
+        except OSError:
+            written = 0
+        if written:
+            self._torn = written != len(data)
+        if written != len(data):
+            self.lost += len(values)
+        return written == len(data)
+
+    def sync(self) -> None:
+        """Ask the disk to keep what was written; not being able to is no error here."""
+        try:
+            os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+        except OSError:
+            pass
+
+    def truncate(self) -> None:
+        """Empty the file."""
+        try:
+            os.ftruncate(self._fd, 0)
+            self._torn = False
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        """Close the file; further writes are lost."""
+        os.close(self._fd)
+
+
+def read_lines(path: Path) -> Iterator[Any]:
+    """Yield the value of each whole and valid line; nothing at all when the file cannot be read."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return
+    for line in data.split(b"\n"):
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+
+
+def read_events(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a journal that are events: objects with an `event` name."""
+    for value in read_lines(path):
+        if isinstance(value, dict) and isinstance(value.get("event"), str):
+            yield value

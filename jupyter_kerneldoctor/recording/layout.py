@@ -1,0 +1,75 @@
+"""Where recordings lie and what the files inside are called.
+
+One directory per kernel process, `<root>/recordings/<UTC start>-<pid>-<6 hex>/`, mode 0700, files 0600. Each file has
+one writer: the journal and the samples belong to the sidecar, the crash file to the kernel's faulthandler, the server
+file to the Jupyter server.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+
+FORMAT = 1
+
+JOURNAL = "journal.jsonl"
+"""Events, one JSON object a line: the kernel's facts, cells, requests to end, the end."""
+
+SAMPLES = "samples.jsonl"
+"""Samples older than about a minute, thinned; see `samples`."""
+
+RECENT = ("recent-0.jsonl", "recent-1.jsonl")
+"""Samples at full rate, in two files that take turns, so that the last minute outlives the sidecar."""
+
+CRASH = "crash.txt"
+"""What faulthandler writes when the kernel gets a fatal signal."""
+
+SERVER = "server.jsonl"
+"""What the Jupyter server saw: requests to restart or shut down, exit codes."""
+
+ROOT_VARIABLE = "KERNELDOCTOR_DATA_DIR"
+
+_ID = re.compile(r"\d{8}T\d{6}Z-\d{1,10}-[0-9a-f]{6}")
+
+
+def data_root() -> Path:
+    """The directory that holds `recordings/`: $KERNELDOCTOR_DATA_DIR, or `kerneldoctor` in Jupyter's data directory."""
+    if root := os.environ.get(ROOT_VARIABLE):
+        return Path(root).expanduser()
+    from jupyter_core.paths import jupyter_data_dir  # noqa: PLC0415 - not needed by the sidecar, which is given a path
+
+    return Path(jupyter_data_dir()) / "kerneldoctor"
+
+
+def recordings_dir(root: Path | None = None) -> Path:
+    """The directory that holds one directory per recording; it need not exist yet."""
+    return (root or data_root()) / "recordings"
+
+
+def new_id(pid: int) -> str:
+    """An id that no other recording has: start time in UTC, process id, six random hex digits."""
+    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{pid}-{os.urandom(3).hex()}"
+
+
+def is_id(text: str) -> bool:
+    """Whether `text` has the form of a recording's id. Nothing that fails this is ever joined to a path."""
+    return _ID.fullmatch(text) is not None
+
+
+def create(recording_id: str, root: Path | None = None) -> Path:
+    """Make the directory of a new recording, readable by its owner only.
+
+    Raises OSError when the place cannot be written.
+    """
+    parent = recordings_dir(root)
+    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    directory = parent / recording_id
+    directory.mkdir(mode=0o700)
+    return directory
+
+
+def open_private(path: str | os.PathLike[str], flags: int) -> int:
+    """Open for writing with mode 0600, not inherited by child processes. Raises OSError."""
+    return os.open(path, flags | os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,0 +1,172 @@
+"""A recording as a value: what `read` finds on disk, and what `diagnose` judges.
+
+Bytes are `int` and named `*_bytes`; `*_mono_s` is CLOCK_MONOTONIC, `*_wall_s` seconds since the epoch. None means
+"not known", never zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from .processes import ProcessIdentity
+    from .samples import Sample
+
+PeakBasis = Literal["exact", "sampled"]
+LoadedBy = Literal["startup", "magic"]
+EndKind = Literal["signal", "exit", "unknown"]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Facts about the kernel process, known when the recording began."""
+
+    process: ProcessIdentity
+    kernel_id: str | None = None
+    """From the name of the connection file; None for an IPython that is no Jupyter kernel."""
+    notebook: str | None = None
+    hostname: str | None = None
+    loaded_by: LoadedBy = "magic"
+    python: str | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    ram_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A ceiling for memory that was in force."""
+
+    kind: Literal["cgroup", "ram"]
+    name: str
+    """In words: "container limit", "the machine's memory"."""
+    bytes: int
+    source: str
+    """The file it was read from."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One execution of one cell."""
+
+    source: str
+    """As the user sees it, magics included. Sources above the size limit hold the head and the tail."""
+    execution_count: int | None = None
+    """The number in `[n]`; None for a cell that is run without history."""
+    cell_id: str | None = None
+    truncated: bool = False
+    started_mono_s: float = 0.0
+    ended_mono_s: float | None = None
+    """None: it was running when the recording ended."""
+    rss_before_bytes: int | None = None
+    rss_after_bytes: int | None = None
+    peak_bytes: int | None = None
+    """Highest resident memory while the cell ran."""
+    peak_basis: PeakBasis | None = None
+    error: str | None = None
+    """Name of the exception's type, if one was raised. Never its message: that may hold the user's data."""
+    asked_exit: bool = False
+    """It called `exit()` or `quit()`, which the kernel obeys after the cell."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether its end was recorded."""
+        return self.ended_mono_s is not None
+
+
+@dataclass(frozen=True)
+class CgroupDelta:
+    """A control group at the last sample before the death and at the death."""
+
+    path: str
+    source: str
+    """The file the counter was read from."""
+    oom_kills_before: int | None = None
+    oom_kills_after: int | None = None
+    limit_hits_before: int | None = None
+    limit_hits_after: int | None = None
+    usage_before_bytes: int | None = None
+    limit_bytes: int | None = None
+
+    @property
+    def oom_kills(self) -> int:
+        """How many processes of this group Linux killed for memory in between; 0 when not known."""
+        if self.oom_kills_before is None or self.oom_kills_after is None:
+            return 0
+        return max(0, self.oom_kills_after - self.oom_kills_before)
+
+    @property
+    def limit_hits(self) -> int:
+        """How often the limit was reached in between; 0 when not known."""
+        if self.limit_hits_before is None or self.limit_hits_after is None:
+            return 0
+        return max(0, self.limit_hits_after - self.limit_hits_before)
+
+
+@dataclass(frozen=True)
+class End:
+    """The end of the kernel process as the sidecar saw it."""
+
+    kind: EndKind
+    mono_s: float
+    wall_s: float
+    signal: str | None = None
+    exit_code: int | None = None
+    source: str | None = None
+    """Where the exit status was read."""
+    cgroups: tuple[CgroupDelta, ...] = ()
+    """The kernel's own control group first, then its ancestors."""
+
+
+@dataclass(frozen=True)
+class ExitRequest:
+    """The kernel was asked to end, and saw it: by a message, or by `exit()` in a cell."""
+
+    by: Literal["message", "cell"]
+    mono_s: float
+    restart: bool = False
+
+
+@dataclass(frozen=True)
+class ServerView:
+    """What the Jupyter server saw of this kernel process."""
+
+    requested: Literal["restart", "shutdown"] | None = None
+    """What a user (or the culler) asked the server for, written before it was done."""
+    requested_wall_s: float | None = None
+    returncode: int | None = None
+    """As `subprocess.Popen.returncode`: negative for a signal."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Everything that is known of one kernel process."""
+
+    id: str
+    kernel: Kernel
+    sidecar: ProcessIdentity | None = None
+    started_mono_s: float = 0.0
+    started_wall_s: float = 0.0
+    limits: tuple[Limit, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    exit_request: ExitRequest | None = None
+    end: End | None = None
+    server: ServerView = field(default_factory=ServerView)
+    crash_text: str = ""
+    """What faulthandler wrote, if anything."""
+    switched_off: bool = False
+    """The user stopped the recording before the kernel ended."""
+    last_wall_s: float | None = None
+    """When the newest event was written."""
+    alive: bool | None = None
+    """Whether the kernel process runs, as the caller observed it; None when that cannot be told from here."""
+
+    @property
+    def running_cell(self) -> Cell | None:
+        """The cell whose end was not recorded."""
+        return self.cells[-1] if self.cells and not self.cells[-1].finished else None
+
+    def wall_s(self, mono_s: float) -> float:
+        """The wall-clock time of a monotonic time of this recording."""
+        return self.started_wall_s + (mono_s - self.started_mono_s)

@@ -1,0 +1,62 @@
+"""Whether the process a recording speaks of still lives.
+
+A process id alone is never enough: ids are used again, and a recording may outlive a reboot. A process is the same one
+only if its id, its start time and the boot of the machine agree.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+
+class ProcessIdentity(NamedTuple):
+    """A process, told apart from all others that had or will have its id."""
+
+    pid: int
+    start: float
+    """Linux: clock ticks after boot (proc_pid_stat(5), field 22); elsewhere psutil's `create_time`, in seconds."""
+    boot_id: str | None
+    """Linux: /proc/sys/kernel/random/boot_id; elsewhere None."""
+
+
+def boot_id() -> str | None:
+    """What tells this boot of the machine from others; None where there is no such thing."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return None
+
+
+def stat_fields(pid: int) -> list[str] | None:
+    """The fields of /proc/PID/stat from the third (state) on; None when there is no such process.
+
+    The second field is the name in parentheses and may hold anything, so the split starts after the last one.
+    """
+    try:
+        data = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    return data[data.rfind(b")") + 1 :].decode("ascii", "replace").split()
+
+
+def identify(pid: int) -> ProcessIdentity | None:
+    """The identity of a process that exists now (also as a zombie); None when there is none."""
+    if sys.platform == "linux":
+        fields = stat_fields(pid)
+        return None if fields is None else ProcessIdentity(pid, int(fields[19]), boot_id())
+    import psutil  # noqa: PLC0415 - the sidecar does without it where /proc tells all
+
+    try:
+        return ProcessIdentity(pid, psutil.Process(pid).create_time(), None)
+    except psutil.Error:
+        return None
+
+
+def is_alive(process: ProcessIdentity) -> bool:
+    """Whether this very process runs. A zombie has ended: it only waits to be read."""
+    if identify(process.pid) != process:
+        return False
+    fields = stat_fields(process.pid) if sys.platform == "linux" else None
+    return fields is None or fields[0] not in ("Z", "X")

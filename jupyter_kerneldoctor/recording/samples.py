@@ -1,0 +1,134 @@
+"""The samples of a recording: a table in time, at full rate for the last minute, thinned before that.
+
+A line is a JSON array of numbers in the order of `FIELDS`; the first line of a file names the columns, so that a
+reader needs nothing but the file. Times are CLOCK_MONOTONIC seconds, the same clock as `mono_s` in the journal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from .journal import JsonLines, read_lines
+from .layout import RECENT, SAMPLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Sample(NamedTuple):
+    """What was measured at one moment; None where this machine does not tell."""
+
+    mono_s: float
+    rss_bytes: int | None = None
+    """Resident memory of the kernel process."""
+    cgroup_bytes: int | None = None
+    """Memory in use in the control group that is nearest its limit, without the page cache Linux can drop at once."""
+    available_bytes: int | None = None
+    """MemAvailable of the machine."""
+    oom_kills: int | None = None
+    """The `oom_kill` counter of the kernel's own control group."""
+
+
+FIELDS = Sample._fields
+
+RECENT_S = 60.0
+"""How long a file of recent samples is written before the other takes its turn."""
+
+_SMALL_STEP = 0.01  # a thinned sample stands for its neighbours while memory moved less than this share
+_LONGEST_GAP_S = 30.0
+
+
+class SampleWriter:
+    """Writes samples at full rate into two files that take turns; the older is thinned into the long-term file."""
+
+    def __init__(self, directory: Path) -> None:
+        """Open the three files. Raises OSError."""
+        self._kept = JsonLines(directory / SAMPLES)
+        self._files = [JsonLines(directory / name) for name in RECENT]
+        self._minutes: list[list[Sample]] = [[], []]
+        self._turn = 0
+        for file in (self._kept, *self._files):
+            file.write(FIELDS)
+
+    def write(self, sample: Sample) -> None:
+        """Append one sample."""
+        current = self._minutes[self._turn]
+        if current and sample.mono_s - current[0].mono_s > RECENT_S:
+            self._turn = 1 - self._turn
+            current = self._minutes[self._turn]
+            # Kept first, emptied afterwards: dying in between leaves a sample twice, never none.
+            self._kept.write(*thin(current))
+            current.clear()
+            self._files[self._turn].truncate()
+            self._files[self._turn].write(FIELDS)
+        current.append(sample)
+        self._files[self._turn].write(sample)
+
+    @property
+    def last(self) -> Sample | None:
+        """The newest sample."""
+        newest = [minute[-1] for minute in self._minutes if minute]
+        return max(newest, default=None)
+
+    @property
+    def lost(self) -> int:
+        """How many samples could not be written."""
+        return self._kept.lost + sum(file.lost for file in self._files)
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in (self._kept, *self._files):
+            file.close()
+
+
+def thin(samples: list[Sample]) -> list[Sample]:
+    """Leave out samples that tell nothing new.
+
+    Kept are the first and the last, both ends of every move of memory beyond one percent, every change of the
+    out-of-memory counter, and one each half minute.
+    """
+    kept: list[Sample] = []
+    for before, sample in zip([None, *samples], samples, strict=False):
+        if kept and before is not None and not _tells_something(kept[-1], sample):
+            continue
+        if kept and before is not None and before is not kept[-1] and has_moved(kept[-1], sample):
+            kept.append(before)  # the end of the flat stretch, so that a jump does not look like a ramp
+        kept.append(sample)
+    if samples and kept[-1] is not samples[-1]:
+        kept.append(samples[-1])
+    return kept
+
+
+def has_moved(before: Sample, after: Sample) -> bool:
+    """Whether memory changed by more than one percent."""
+    pairs = ((before.rss_bytes, after.rss_bytes), (before.cgroup_bytes, after.cgroup_bytes))
+    return any(a is not None and b is not None and abs(b - a) > _SMALL_STEP * max(a, b) for a, b in pairs)
+
+
+def _tells_something(before: Sample, after: Sample) -> bool:
+    return (
+        has_moved(before, after)
+        or before.oom_kills != after.oom_kills
+        or after.mono_s - before.mono_s >= _LONGEST_GAP_S
+    )
+
+
+def read_samples(directory: Path) -> tuple[Sample, ...]:
+    """All samples of a recording in order of time; a damaged line is passed over."""
+    found: dict[float, Sample] = {}
+    for name in (SAMPLES, *RECENT):
+        columns: list[str] = []
+        for row in read_lines(directory / name):
+            if not isinstance(row, list):
+                continue
+            if row and all(isinstance(cell, str) for cell in row):
+                columns = row
+            elif len(row) == len(columns) and all(_is_number_or_none(cell) for cell in row):
+                values = {column: cell for column, cell in zip(columns, row, strict=True) if column in FIELDS}
+                if values.get("mono_s") is not None:
+                    found[values["mono_s"]] = Sample(**values)
+    return tuple(found[time] for time in sorted(found))
+
+
+def _is_number_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))

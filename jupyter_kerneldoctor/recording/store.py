@@ -1,0 +1,71 @@
+"""The recordings of this user: list, open, wait for the end, delete."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from .layout import is_id, recordings_dir
+from .processes import is_alive
+from .reader import observe, read
+from .retention import remove
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .model import Recording
+
+END_PATIENCE_S = 2.0
+"""How long a reader waits for a living sidecar to write the end of a kernel that is gone."""
+
+
+class UnknownRecordingError(LookupError):
+    """There is no recording of this id; the message says what to do."""
+
+    def __init__(self, recording_id: str) -> None:
+        super().__init__(
+            f"There is no recording {recording_id!r}. `jupyter kerneldoctor list` shows the recordings there are."
+        )
+
+
+class Store:
+    """The recordings below one root."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.directory = recordings_dir(root)
+
+    def ids(self) -> list[str]:
+        """The ids of all recordings, newest first."""
+        try:
+            names = [path.name for path in self.directory.iterdir()]
+        except OSError:
+            return []
+        return sorted((name for name in names if is_id(name)), reverse=True)
+
+    def path(self, recording_id: str) -> Path:
+        """The directory of a recording. Raises UnknownRecordingError, also for an id that is none."""
+        path = self.directory / recording_id if is_id(recording_id) else None
+        if path is None or not path.is_dir():
+            raise UnknownRecordingError(recording_id)
+        return path
+
+    def open(self, recording_id: str, patience_s: float = END_PATIENCE_S) -> Recording:
+        """Read a recording and observe whether its kernel lives.
+
+        A kernel that is gone is never called running: for `patience_s` a living sidecar gets the time to write the end.
+        Raises UnknownRecordingError.
+        """
+        path = self.path(recording_id)
+        deadline = time.monotonic() + patience_s
+        while True:
+            recording = observe(read(path))
+            end_is_due = recording.alive is False and recording.end is None and not recording.switched_off
+            if not end_is_due or recording.sidecar is None or time.monotonic() > deadline:
+                return recording
+            if not is_alive(recording.sidecar):
+                return observe(read(path))  # it may have written the end between our look at the file and at it
+            time.sleep(0.02)
+
+    def delete(self, recording_id: str) -> None:
+        """Remove a recording with all its files. Raises UnknownRecordingError, OSError."""
+        remove(self.path(recording_id))

@@ -1,0 +1,75 @@
+"""The exit status of a process that is not our child.
+
+While it is a zombie, the last field of /proc/PID/stat has it (proc_pid_stat(5); zero to those who may not trace the
+process). After its parent has read it, a pidfd held since before tells it on Linux 6.15 and newer (PIDFD_GET_INFO with
+PIDFD_INFO_EXIT, include/uapi/linux/pidfd.h). The first comes and goes with the parent, so both are tried.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+from typing import NamedTuple
+
+from ..recording.processes import stat_fields
+
+_PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, struct pidfd_info), its first version of 64 bytes
+_PIDFD_INFO_EXIT = 1 << 3
+_INFO = struct.Struct("=QQ11Ii")  # mask, cgroup id, eleven ids, exit code
+
+
+class ExitStatus(NamedTuple):
+    """How a process ended; kind "unknown" where nobody tells."""
+
+    kind: str
+    signal: str | None = None
+    exit_code: int | None = None
+    source: str | None = None
+
+
+UNKNOWN = ExitStatus("unknown")
+
+
+def exit_status(pid: int, pidfd: int | None) -> ExitStatus:
+    """The status of a process that has ended."""
+    return _from_zombie(pid) or (None if pidfd is None else _from_pidfd(pidfd)) or UNKNOWN
+
+
+def _from_zombie(pid: int) -> ExitStatus | None:
+    fields = stat_fields(pid)
+    if fields is None or fields[0] != "Z" or not _may_read(pid):
+        return None
+    return decode(int(fields[49]), f"/proc/{pid}/stat")
+
+
+def _may_read(pid: int) -> bool:
+    """A zero could also mean "not for you"; of one's own processes it means zero."""
+    try:
+        return os.stat(f"/proc/{pid}").st_uid == os.geteuid() or os.geteuid() == 0
+    except OSError:
+        return False
+
+
+def _from_pidfd(pidfd: int) -> ExitStatus | None:
+    import fcntl  # noqa: PLC0415 - only needed once, at the end
+
+    buffer = bytearray(_INFO.pack(_PIDFD_INFO_EXIT, *[0] * 13))
+    try:
+        fcntl.ioctl(pidfd, _PIDFD_GET_INFO, buffer)
+    except OSError:
+        return None
+    mask, *_, status = _INFO.unpack(buffer)
+    return decode(status, "PIDFD_GET_INFO") if mask & _PIDFD_INFO_EXIT else None
+
+
+def decode(status: int, source: str) -> ExitStatus:
+    """A wait status (wait(2)) in words."""
+    number = status & 0x7F
+    if number == 0:
+        return ExitStatus("exit", None, (status >> 8) & 0xFF, source)
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"SIG{number}"  # a real-time signal
+    return ExitStatus("signal", name, None, source)

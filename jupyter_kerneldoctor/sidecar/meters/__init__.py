@@ -1,0 +1,1 @@
+"""What is measured, one meter a file. A meter that cannot read its source says None, and never raises."""

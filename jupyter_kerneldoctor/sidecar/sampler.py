@@ -1,0 +1,74 @@
+"""Takes one sample from all meters, and says when to take the next: soon while memory moves, else later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..recording.samples import Sample, has_moved
+from .meters.cgroup import CgroupMeter
+from .meters.host import HostMeter
+from .meters.process import ProcessMeter
+
+FASTEST_S = 0.05
+BUSY_S = 0.25
+IDLE_S = 2.0
+
+_SLOWER = 1.5
+
+
+class Sampler:
+    """The meters of one kernel."""
+
+    def __init__(self, pid: int) -> None:
+        self._process = ProcessMeter(pid)
+        self._host = HostMeter()
+        self.cgroup = CgroupMeter(pid)
+        self.groups: list[dict[str, Any]] = []
+        """The control groups as they were at the last sample."""
+        self._before: Sample | None = None
+        self._wait_s = FASTEST_S
+
+    def ram_bytes(self) -> int | None:
+        """RAM of the machine."""
+        return self._host.total_bytes()
+
+    def limits(self) -> list[dict[str, Any]]:
+        """The limits in force, as `recording.model.Limit`; a kernel may be moved to another control group."""
+        self.cgroup.refresh()
+        total = self._host.total_bytes()
+        ram = {"kind": "ram", "name": "memory of this machine", "bytes": total, "source": "/proc/meminfo MemTotal"}
+        return self.cgroup.limits() + ([] if total is None else [ram])
+
+    def sample(self, now_mono_s: float) -> Sample | None:
+        """Measure; None once the process is being killed or has ended, so that `groups` stays as it was before.
+
+        The counter rises when Linux chooses the victim. A big process may take a good while from there to its end.
+        """
+        groups, rss = self.cgroup.snapshot(), self._process.rss_bytes()
+        if rss is None or (_oom_kills(groups) > _oom_kills(self.groups) and self._process.is_being_killed()):
+            return None
+        self.groups = groups
+        return Sample(
+            mono_s=round(now_mono_s, 4),
+            rss_bytes=rss,
+            cgroup_bytes=self.cgroup.nearest_in_use_bytes(),
+            available_bytes=self._host.available_bytes(),
+            oom_kills=groups[0]["oom_kills"] if groups else None,
+        )
+
+    def wait_s(self, sample: Sample | None, *, busy: bool) -> float:
+        """The time to the next sample, while a cell is running or not."""
+        before, self._before = self._before, sample
+        slowest = BUSY_S if busy else IDLE_S
+        moved = before is not None and sample is not None and has_moved(before, sample)
+        self._wait_s = FASTEST_S if moved else min(slowest, self._wait_s * _SLOWER)
+        return self._wait_s
+
+    def hurry(self) -> float:
+        """A cell has started, memory may move at any moment: the time to the next sample."""
+        self._wait_s = FASTEST_S
+        return self._wait_s
+
+
+def _oom_kills(groups: list[dict[str, Any]]) -> int:
+    return (groups[0]["oom_kills"] or 0) if groups else 0
