@@ -46,11 +46,22 @@ class MemWatch:
     def watch_cell(self, no_timeline: bool) -> None:
         """Measure from now to the end of the cell that is running."""
         stretch = Stretch()
+        within = 0  # cells that run inside this one, as `%%capture` does it
+
+        def begun(_: Any) -> None:
+            nonlocal within
+            within += 1
 
         def ended(_: Any) -> None:
+            nonlocal within
+            if within:
+                within -= 1
+                return
+            self._shell.events.unregister("pre_run_cell", begun)
             self._shell.events.unregister("post_run_cell", ended)
             self._print(stretch.end(), no_timeline)
 
+        self._shell.events.register("pre_run_cell", begun)
         self._shell.events.register("post_run_cell", ended)
 
     def _print(self, stretch: Stretch, no_timeline: bool) -> None:

@@ -175,7 +175,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _number(value: Any) -> float | None:
-    """Return the value if it is a number that a computer could have counted: no NaN, no infinity, nothing beyond 63 bits."""
+    """Return the value if it is a number that can have been counted: no NaN, no infinity, at most 63 bits."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < 1 << 63:
         return None
     return value

@@ -60,12 +60,22 @@ class Store:
         while True:
             recording = observe(read(path))
             end_is_due = recording.alive is False and recording.end is None and not recording.switched_off
-            if not end_is_due or recording.sidecar is None or time.monotonic() > deadline:
+            if not end_is_due or time.monotonic() > deadline:
                 return recording
-            if not is_alive(recording.sidecar):
-                return observe(read(path))  # it may have written the end between our look at the file and at it
+            if not _is_being_written(path, recording):
+                return observe(read(path))  # the end may have come between our look at the file and at the writer
             time.sleep(0.02)
 
     def delete(self, recording_id: str) -> None:
         """Remove a recording with all its files. Raises UnknownRecordingError, OSError."""
         remove(self.path(recording_id))
+
+
+def _is_being_written(path: Path, recording: Recording) -> bool:
+    """Whether its sidecar lives, or is only just starting: a kernel may die before its sidecar has written a line."""
+    if recording.sidecar is not None:
+        return is_alive(recording.sidecar)
+    try:
+        return time.time() - path.stat().st_mtime < END_PATIENCE_S
+    except OSError:
+        return False

@@ -1,0 +1,141 @@
+"""A real memory limit for a command: a control group of its own (cgroup v1 or v2), or a systemd scope.
+
+    with memory_limit(512 << 20) as limit:
+        subprocess.run(limit.command(["python", "-c", "bytearray(10**9)"]))
+
+Also used by the tests.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+class NoMemoryLimitError(RuntimeError):
+    """This machine lets us set none; the message says what would help."""
+
+
+@dataclass
+class Limit:
+    """A limit in force for whatever is started with `command`."""
+
+    kind: str
+    """In words: "a control group (cgroup v1)"."""
+    prefix: list[str]
+    directory: Path | None = None
+    """The control group, where it is ours."""
+    processes: list[Path] = field(default_factory=list)
+
+    def command(self, argv: list[str]) -> list[str]:
+        """The command line that runs `argv` below the limit, in a process of the same pid."""
+        return [*self.prefix, *argv]
+
+
+@contextmanager
+def memory_limit(limit_bytes: int) -> Iterator[Limit]:
+    """Set up the first kind of limit that works here. Raises NoMemoryLimitError."""
+    problems = []
+    for make in (_cgroup_v1, _cgroup_v2, _systemd_scope):
+        try:
+            limit = make(limit_bytes)
+        except OSError as error:
+            problems.append(f"{make.__name__.strip('_')}: {error}")
+            continue
+        try:
+            yield limit
+        finally:
+            if limit.directory is not None:
+                _remove(limit.directory)
+        return
+    raise NoMemoryLimitError(
+        "No memory limit can be set here ("
+        + "; ".join(problems)
+        + "). As root with a writable /sys/fs/cgroup, or in a systemd user session, it works."
+    )
+
+
+def _cgroup_v1(limit_bytes: int) -> Limit:
+    directory = _make_group(CGROUP / "memory", "memory.limit_in_bytes")
+    (directory / "memory.limit_in_bytes").write_text(str(limit_bytes))
+    swap = directory / "memory.memsw.limit_in_bytes"
+    if swap.exists():
+        swap.write_text(str(limit_bytes))
+    return _group("a control group (cgroup v1)", directory)
+
+
+def _cgroup_v2(limit_bytes: int) -> Limit:
+    directory = _make_group(CGROUP, "memory.max")
+    (directory / "memory.max").write_text(str(limit_bytes))
+    swap = directory / "memory.swap.max"
+    if swap.exists():
+        swap.write_text("0")
+    return _group("a control group (cgroup v2)", directory)
+
+
+def _make_group(mount: Path, limit_file: str) -> Path:
+    """A new group below our own, or below the root; only one that has a memory limit to set."""
+    own = _own_path("memory" if limit_file == "memory.limit_in_bytes" else "")
+    error: OSError = FileNotFoundError(f"{mount} has no {limit_file}")
+    for parent in dict.fromkeys((mount / own, (mount / own).parent, mount)):
+        directory = parent / f"kerneldoctor-{os.getpid()}-{time.monotonic_ns() % 10**6}"
+        try:
+            if limit_file == "memory.max":
+                (parent / "cgroup.subtree_control").write_text("+memory")
+            directory.mkdir()
+        except OSError as failed:
+            error = failed
+            continue
+        if (directory / limit_file).exists():
+            return directory
+        directory.rmdir()
+    raise error
+
+
+def _own_path(controller: str) -> str:
+    memberships = (line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines())
+    return next((path.lstrip("/") for _, names, path in memberships if controller in names.split(",")), "")
+
+
+def _group(kind: str, directory: Path) -> Limit:
+    join = 'echo $$ > "$0" && exec "$@"'
+    return Limit(kind, ["/bin/sh", "-c", join, str(directory / "cgroup.procs")], directory)
+
+
+def _systemd_scope(limit_bytes: int) -> Limit:
+    if shutil.which("systemd-run") is None:
+        raise FileNotFoundError("systemd-run is not installed")
+    prefix = ["systemd-run", "--user", "--scope", "--quiet", "-p", f"MemoryMax={limit_bytes}", "-p", "MemorySwapMax=0"]
+    probe = subprocess.run([*prefix, "true"], capture_output=True, text=True, check=False)
+    if probe.returncode != 0:
+        raise OSError(re.sub(r"\s+", " ", probe.stderr).strip() or "systemd-run failed")
+    return Limit("a systemd scope of this user", [*prefix, "--"])
+
+
+def _remove(directory: Path) -> None:
+    """End what still runs in the group, and remove it."""
+    for _ in range(100):
+        for pid in (directory / "cgroup.procs").read_text().split():
+            try:
+                os.kill(int(pid), signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            directory.rmdir()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return

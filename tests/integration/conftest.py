@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from memory_limit import NoMemoryLimitError, memory_limit
+from support.kernels import LiveKernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def start_kernel(tmp_path: Path) -> Iterator[Callable[..., LiveKernel]]:
+    """Start kernels whose recordings lie in a directory of this test's own."""
+    started: list[LiveKernel] = []
+
+    def start(data_root: Path | None = None, **options: object) -> LiveKernel:
+        started.append(LiveKernel(data_root or tmp_path / "data", tmp_path, **options))
+        return started[-1]
+
+    yield start
+    for kernel in started:
+        kernel.close()
+
+
+@pytest.fixture
+def kernel(start_kernel: Callable[..., LiveKernel]) -> LiveKernel:
+    """A fresh kernel that has KernelDoctor loaded."""
+    fresh = start_kernel()
+    fresh.load()
+    return fresh
+
+
+@pytest.fixture(scope="module")
+def living_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveKernel]:
+    """One kernel with KernelDoctor for all tests of a module that leave it alive and unchanged."""
+    kernel = LiveKernel(tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("work"))
+    kernel.load()
+    yield kernel
+    kernel.close()
+
+
+@pytest.fixture
+def limited_kernel(start_kernel: Callable[..., LiveKernel]) -> Iterator[LiveKernel]:
+    """A kernel with KernelDoctor under a real memory limit of 300 MiB."""
+    try:
+        with memory_limit(300 << 20) as limit:
+            kernel = start_kernel(prefix=limit.prefix)
+            kernel.load()
+            yield kernel
+    except NoMemoryLimitError as error:
+        pytest.skip(str(error))

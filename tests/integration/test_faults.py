@@ -1,0 +1,231 @@
+"""The doctor never harms the patient: whatever happens to the recorder, the user's kernel runs on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from support.kernels import LiveKernel
+
+needs_root = pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="mounting a small file system needs root"
+)
+
+
+def kill_sidecar(kernel: LiveKernel) -> None:
+    os.kill(kernel.sidecar_pid(), signal.SIGKILL)
+    kernel.wait_sidecar_gone()
+
+
+def test_a_killed_sidecar_costs_one_warning_and_nothing_else(kernel: LiveKernel) -> None:
+    kill_sidecar(kernel)
+
+    first, second = kernel.run("1 + 1"), kernel.run("2 + 2")
+
+    assert (first.result, second.result) == ("2", "4")
+    assert first.stderr.count("KernelDoctor stopped recording") == 1
+    assert second.stderr == ""
+    assert "is recording" in kernel.run("%kerneldoctor on").stdout
+
+
+def test_a_killed_sidecar_is_survived_with_sigpipe_at_its_default(kernel: LiveKernel) -> None:
+    kernel.run("import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)")
+    kill_sidecar(kernel)
+
+    kernel.run("x = 1")
+    assert kernel.run("x").result == "1"
+
+
+def test_the_recording_of_a_killed_sidecar_is_readable_and_has_the_last_second(kernel: LiveKernel) -> None:
+    kernel.client.execute("pile = []\nimport time\nwhile True:\n    pile.append(bytearray(300_000)); time.sleep(0.01)")
+    kernel.wait_recorded(lambda found: found.running_cell is not None and len(found.samples) > 20)
+    sidecar = kernel.sidecar_pid()
+    now = time.monotonic()
+    os.kill(sidecar, signal.SIGKILL)
+    os.kill(kernel.pid, signal.SIGKILL)
+    kernel.wait_dead()
+
+    recording = kernel.recording()
+    assert recording.end is None
+    assert recording.running_cell is not None
+    assert now - recording.samples[-1].mono_s < 1.0
+
+
+def test_descriptors_closed_behind_our_back_reach_no_file_of_the_user(kernel: LiveKernel, tmp_path: Path) -> None:
+    # Only sockets to the sidecar and the crash file are closed: closing ipykernel's own would end any kernel.
+    kernel.run(
+        "import os\n"
+        "def target(fd):\n"
+        "    try: return os.readlink(f'/proc/self/fd/{fd}')\n"
+        "    except OSError: return ''\n"
+        "from jupyter_kerneldoctor import kernel as _k\n"
+        "ours = [_k._doctor._link._socket.fileno()]\n"
+        "ours += [fd for fd in range(3, 500) if target(fd).endswith('crash.txt')]\n"
+        "for fd in ours: os.close(fd)\n"
+        "files = [os.open(f'user-{n}.txt', os.O_RDWR | os.O_CREAT) for n in range(len(ours))]\n"
+        "assert set(files) == set(ours), (files, ours)"
+    )
+    kernel.run("y = 2")
+    assert kernel.run("y").result == "2"
+    kernel.run("%unload_ext kerneldoctor")
+    assert kernel.run("[os.fstat(f).st_size for f in files]").result == "[0, 0]"
+
+
+def test_waiting_for_and_listing_children_never_meets_the_sidecar(kernel: LiveKernel) -> None:
+    sidecar = kernel.sidecar_pid()
+    outcome = kernel.run(
+        "import os, subprocess, sys\n"
+        "subprocess.Popen([sys.executable, '-c', ''])\n"
+        "seen = []\n"
+        "while True:\n"
+        "    try: seen.append(os.wait()[1])\n"
+        "    except ChildProcessError: break\n"
+        "seen"
+    )
+
+    assert outcome.result == "[0]"
+    assert sidecar not in [child.pid for child in psutil.Process(kernel.pid).children(recursive=True)]
+    assert os.getsid(sidecar) != os.getsid(kernel.pid)
+
+
+def test_a_place_that_cannot_be_written_costs_one_clear_warning(
+    start_kernel: Callable[..., LiveKernel], tmp_path: Path
+) -> None:
+    (tmp_path / "a-file").write_text("not a directory")
+    kernel = start_kernel(data_root=tmp_path / "a-file")
+
+    outcome = kernel.load()
+
+    assert outcome.stderr.count("\n") == 1
+    assert "cannot record" in outcome.stderr
+    assert "KERNELDOCTOR_DATA_DIR" in outcome.stderr
+    assert kernel.run("1 + 1").result == "2"
+
+
+def test_a_sidecar_that_cannot_start_costs_one_warning(start_kernel: Callable[..., LiveKernel]) -> None:
+    kernel = start_kernel()
+    kernel.run("import sys; right = sys.executable; sys.executable = '/nonexistent/python'")
+    said = kernel.load().stderr
+    time.sleep(0.3)  # the shell finds out that there is no such program, a moment before or after the cell's end
+
+    outcome = kernel.run("1 + 1")
+
+    assert outcome.result == "2"
+    assert (said + outcome.stderr).count("stopped recording") == 1
+
+
+@needs_root
+def test_a_full_disk_costs_recordings_not_the_kernel(
+    start_kernel: Callable[..., LiveKernel], tmp_path: Path
+) -> None:
+    disk = tmp_path / "small"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], check=True)
+    try:
+        kernel = start_kernel(data_root=disk)
+        kernel.load()
+        for number in range(40):
+            assert kernel.run(f"{number}  # " + "x" * 5000).result == str(number)
+        recording = kernel.recording()
+        assert recording.cells[0].source.startswith("%load_ext")
+        (disk / "recordings" / recording.id / "samples.jsonl").unlink()
+        kernel.run_and_die("import os\nos._exit(3)")
+        assert kernel.wait_recorded(lambda found: found.alive is False).cells
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_forked_child_records_nothing_and_its_crash_is_its_own(kernel: LiveKernel) -> None:
+    outcome = kernel.run(
+        "import ctypes, os, sys\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    get_ipython().run_cell('in_child = 1')\n"
+        "    ctypes.string_at(0)\n"
+        "os.waitpid(pid, 0)[1] & 0x7f"
+    )
+    kernel.run("after = 1")
+
+    assert outcome.result == str(int(signal.SIGSEGV))
+    recording = kernel.wait_recorded(lambda found: found.cells[-1].source == "after = 1")
+    assert not any("in_child = 1" == cell.source for cell in recording.cells)
+    assert recording.crash_text == ""
+    assert recording.alive
+
+
+def test_a_fork_that_outlives_the_kernel_does_not_hide_its_death(kernel: LiveKernel) -> None:
+    kernel.run("import os, time\nif os.fork() == 0:\n    time.sleep(20)\n    os._exit(0)")
+    kernel.run_and_die("os._exit(5)")
+
+    assert kernel.recording().end.exit_code == 5
+
+
+def test_two_loads_are_one_sidecar(kernel: LiveKernel) -> None:
+    assert "already loaded" in kernel.load().stdout
+    kernel.run("import jupyter_kerneldoctor.kernel as k; k.load_ipython_extension(get_ipython())")
+
+    assert len(kernel.recordings()) == 1
+
+
+def test_unloading_gives_everything_back(kernel: LiveKernel) -> None:
+    state = (
+        "ip = get_ipython()\n"
+        "[len(ip.events.callbacks['pre_run_cell']), len(ip.events.callbacks['post_run_cell']),"
+        " len(ip.input_transformers_cleanup), 'postmortem' in ip.magics_manager.magics['line']]"
+    )
+    loaded = eval(kernel.run(state).result)
+    kernel.run("%unload_ext kerneldoctor")
+    unloaded = eval(kernel.run(state).result)
+
+    assert [a - b for a, b in zip(loaded, unloaded, strict=True)] == [1, 1, 1, 1]
+    kernel.wait_sidecar_gone()
+
+
+def test_loading_says_nothing_when_all_is_well(start_kernel: Callable[..., LiveKernel]) -> None:
+    outcome = start_kernel().load()
+
+    assert (outcome.stdout, outcome.stderr) == ("", "")
+
+
+def test_a_users_module_of_a_standard_name_does_not_reach_the_sidecar(
+    start_kernel: Callable[..., LiveKernel], tmp_path: Path
+) -> None:
+    kernel = start_kernel()
+    for name in ("json", "select", "typing"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('this is not the module you want')")
+    kernel.load()
+
+    assert kernel.wait_recorded(lambda found: found.sidecar is not None)
+
+
+def test_junk_sent_to_the_sidecar_is_passed_over(kernel: LiveKernel) -> None:
+    kernel.run(
+        "from jupyter_kerneldoctor import kernel as _k\n"
+        "for junk in (b'{', b'[1]', bytes(range(256)), b'{\"event\": 3}', b'{}'):\n"
+        "    _k._doctor._link._socket.send(junk)"
+    )
+    kernel.run("'still there'")
+
+    assert kernel.wait_recorded(lambda found: found.cells[-1].source == "'still there'" and found.cells[-1].finished)
+
+
+def test_random_deaths_leave_readable_recordings(start_kernel: Callable[..., LiveKernel], tmp_path: Path) -> None:
+    for delay_s in (0.0, 0.01, 0.05, 0.2):
+        kernel = start_kernel(data_root=tmp_path / str(delay_s))
+        kernel.load()
+        kernel.client.execute("for _ in range(10**9): pass")
+        time.sleep(delay_s)
+        os.kill(kernel.pid, signal.SIGKILL)
+        kernel.wait_dead()
+        assert kernel.recording().end.signal == "SIGKILL"

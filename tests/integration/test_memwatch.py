@@ -1,0 +1,112 @@
+"""`%%memwatch` and `%memwatch`: what the user types and sees."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from support.kernels import LiveKernel
+
+MEASURED = re.compile(r"memwatch: peak \S+ [KMG]iB, (?P<above>\S+ \w+) above the start; [^;]+; [\d.]+ m?s")
+
+
+def mebibytes(figures: re.Match[str]) -> float:
+    """How far the peak was above the start."""
+    number, unit = figures["above"].split()
+    return float(number) * {"bytes": 2**-20, "KiB": 2**-10, "MiB": 1, "GiB": 2**10}[unit]
+
+
+def test_a_cell_is_measured(living_kernel: LiveKernel) -> None:
+    outcome = living_kernel.run("%%memwatch\nblock = bytearray(100 * 1024 * 1024)\ndel block\n'the last value'")
+
+    figures = MEASURED.search(outcome.stdout)
+    assert figures is not None, outcome.stdout
+    assert 95 <= mebibytes(figures) <= 110
+    assert outcome.result == "'the last value'"
+
+
+def test_the_room_left_names_its_limit(living_kernel: LiveKernel) -> None:
+    assert re.search(
+        r"at the peak [\d.]+ [GM]iB were left to the (memory of this machine|container limit|session limit|memory limit)",
+        living_kernel.run("%%memwatch\nx = 1").stdout,
+    )
+
+
+def test_a_small_timeline_follows_and_can_be_left_out(living_kernel: LiveKernel) -> None:
+    assert "█" in living_kernel.run("%%memwatch\nimport time; time.sleep(0.1)").stdout
+    assert living_kernel.run("%%memwatch -n\nx = 1").stdout.count("\n") == 1
+
+
+def test_one_line_is_measured(living_kernel: LiveKernel) -> None:
+    outcome = living_kernel.run("%memwatch kept = bytearray(50 * 1024 * 1024)")
+
+    assert re.search(r"kept (4[89]|5[0-2]) MiB", outcome.stdout), outcome.stdout
+    assert living_kernel.run("len(kept)").result == str(50 * 1024 * 1024)
+
+
+def test_a_line_may_begin_with_options(living_kernel: LiveKernel) -> None:
+    assert living_kernel.run("%memwatch -n x = -3\n").stdout.count("\n") == 1
+    assert living_kernel.run("x").result == "-3"
+
+
+def test_a_line_within_a_cell_does_not_lower_the_cells_peak(living_kernel: LiveKernel) -> None:
+    outcome = living_kernel.run("%%memwatch -n\nbig = b'x' * (80 * 1024 * 1024)\ndel big\n%memwatch -n y = 1")
+
+    line, cell = (mebibytes(found) for found in MEASURED.finditer(outcome.stdout))
+    assert line < 10
+    assert cell >= 75
+
+
+def test_wrong_arguments_are_said_and_nothing_runs(living_kernel: LiveKernel) -> None:
+    outcome = living_kernel.run("%%memwatch --colour=red\nran = True")
+
+    assert outcome.reply["status"] == "error"
+    assert "unrecognized arguments: --colour=red" in outcome.stderr + outcome.traceback
+    assert "%%memwatch?" in outcome.stderr + outcome.traceback
+    assert living_kernel.run("'ran' in globals()").result == "False"
+    recording = living_kernel.wait_recorded(lambda found: found.cells[-1].source.startswith("'ran'"))
+    assert recording.cells[-2].source == "%%memwatch --colour=red\nran = True"
+
+
+def test_the_line_magic_wants_a_line(living_kernel: LiveKernel) -> None:
+    assert "needs a line of code" in living_kernel.run("%memwatch").stderr
+
+
+def test_help_shows_the_options(living_kernel: LiveKernel) -> None:
+    pages = [living_kernel.run(f"{magic}memwatch?").reply["payload"][0]["data"]["text/plain"] for magic in ("%", "%%")]
+
+    assert all("--no-timeline" in page and "peak" in page for page in pages)
+
+
+def test_an_error_is_the_cells_own_with_its_line(living_kernel: LiveKernel) -> None:
+    outcome = living_kernel.run("%%memwatch\nx = 1\n1 / 0")
+
+    assert outcome.reply["ename"] == "ZeroDivisionError"
+    assert "3" in outcome.traceback
+    assert MEASURED.search(outcome.stdout)
+
+
+def test_await_works(living_kernel: LiveKernel) -> None:
+    outcome = living_kernel.run("%%memwatch -n\nimport asyncio\nawait asyncio.sleep(0.2)\n'awaited'")
+
+    assert outcome.result == "'awaited'"
+    assert "0.2 s" in outcome.stdout
+
+
+def test_it_stacks_with_other_cell_magics(living_kernel: LiveKernel) -> None:
+    above = living_kernel.run("%%memwatch -n\n%%capture out\nprint('captured')")
+    assert MEASURED.search(above.stdout)
+    assert living_kernel.run("out.stdout").result == "'captured\\n'"
+
+    below = living_kernel.run("%%time\n%%memwatch -n\nz = 3")
+    assert "Wall time" in below.stdout
+    assert MEASURED.search(below.stdout)
+
+
+def test_it_measures_without_a_recording(living_kernel: LiveKernel) -> None:
+    living_kernel.run("%kerneldoctor off")
+    try:
+        assert MEASURED.search(living_kernel.run("%%memwatch\nx = 1").stdout)
+    finally:
+        living_kernel.run("%kerneldoctor on")

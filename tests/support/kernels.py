@@ -1,0 +1,157 @@
+"""Real kernels for tests: start one, run cells in it, watch it die, read what was recorded."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_client.manager import KernelManager
+
+from jupyter_kerneldoctor.recording.processes import is_alive
+from jupyter_kerneldoctor.recording.store import Store
+
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.model import Recording
+
+PATIENCE_S = 60
+
+
+@dataclass
+class Outcome:
+    """What a client sees of one cell."""
+
+    reply: dict[str, Any]
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def stdout(self) -> str:
+        return self._stream("stdout")
+
+    @property
+    def stderr(self) -> str:
+        return self._stream("stderr")
+
+    @property
+    def result(self) -> str | None:
+        found = [o["content"]["data"]["text/plain"] for o in self.outputs if o["msg_type"] == "execute_result"]
+        return found[0] if found else None
+
+    @property
+    def traceback(self) -> str:
+        return "\n".join(self.reply.get("traceback", []))
+
+    def _stream(self, name: str) -> str:
+        streams = [o["content"] for o in self.outputs if o["msg_type"] == "stream"]
+        return "".join(s["text"] for s in streams if s["name"] == name)
+
+
+class LiveKernel:
+    """A kernel process with a client. `prefix` is put before its command line: a memory limit, for example."""
+
+    def __init__(self, data_root: Path, work: Path, prefix: list[str] | None = None, **environment: str) -> None:
+        self.data_root = data_root
+        self.kernel_id = str(uuid.uuid4())
+        self.manager = KernelManager(connection_file=str(work / f"kernel-{self.kernel_id}.json"))
+        launch = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        self.manager.kernel_spec.argv = [*(prefix or []), *launch]
+        self._log = (work / f"{self.kernel_id}.log").open("wb")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("JPY_", "PYTEST_"))}
+        own = {"KERNELDOCTOR_DATA_DIR": str(data_root), "IPYTHONDIR": str(work / "ipython")}
+        self.manager.start_kernel(env={**kept, **own, **environment}, cwd=str(work), stdout=self._log, stderr=self._log)
+        self.process = self.manager.provisioner.process
+        self.pid: int = self.process.pid
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=PATIENCE_S)
+
+    def run(self, source: str, **metadata: Any) -> Outcome:
+        """Run a cell to its end, as a notebook would."""
+        message = self.client.session.msg("execute_request", _request(source), metadata=metadata)
+        self.client.shell_channel.send(message)
+        return self._outcome(message["header"]["msg_id"])
+
+    def load(self) -> Outcome:
+        """Run `%load_ext kerneldoctor`."""
+        return self.run("%load_ext kerneldoctor")
+
+    def run_and_die(self, source: str) -> int:
+        """Run a cell that ends the kernel; return the exit status as `subprocess` gives it."""
+        self.client.execute(source)
+        return self.wait_dead()
+
+    def wait_dead(self) -> int:
+        return self.process.wait(timeout=PATIENCE_S)
+
+    def recording(self) -> Recording:
+        """The newest recording of this kernel process."""
+        return self.recordings()[0]
+
+    def recordings(self) -> list[Recording]:
+        store = Store(self.data_root)
+        found = [store.open(recording_id) for recording_id in store.ids()]
+        mine = [recording for recording in found if recording.kernel.process.pid == self.pid]
+        return sorted(mine, key=lambda recording: recording.started_mono_s, reverse=True)
+
+    def wait_recorded(self, predicate: Any = lambda recording: True) -> Recording:
+        """Wait until the recording says so: the sidecar writes a moment after the kernel speaks."""
+        deadline = time.monotonic() + 10
+        while True:
+            found = self.recordings()
+            if found and predicate(found[0]):
+                return found[0]
+            assert time.monotonic() < deadline, found
+            time.sleep(0.02)
+
+    def sidecar_pid(self) -> int:
+        recording = self.wait_recorded(lambda recording: recording.sidecar is not None)
+        assert recording.sidecar is not None
+        return recording.sidecar.pid
+
+    def wait_sidecar_gone(self) -> None:
+        sidecar = self.wait_recorded(lambda recording: recording.sidecar is not None).sidecar
+        deadline = time.monotonic() + 10
+        while is_alive(sidecar):
+            assert time.monotonic() < deadline, "the sidecar still runs"
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+        self.manager.cleanup_resources()
+        self._log.close()
+
+    def _outcome(self, msg_id: str) -> Outcome:
+        outputs: list[dict[str, Any]] = []
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            try:
+                message = self.client.get_iopub_msg(timeout=1)
+            except queue.Empty:
+                assert self.process.poll() is None, "the kernel died"
+                continue
+            if message["parent_header"].get("msg_id") != msg_id:
+                continue
+            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                break
+            outputs.append(message)
+        while True:
+            reply = self.client.get_shell_msg(timeout=PATIENCE_S)
+            if reply["parent_header"].get("msg_id") == msg_id:
+                return Outcome(reply["content"], outputs)
+
+
+def _request(source: str) -> dict[str, Any]:
+    return {
+        "code": source,
+        "silent": False,
+        "store_history": True,
+        "user_expressions": {},
+        "allow_stdin": False,
+        "stop_on_error": True,
+    }
