@@ -14,12 +14,13 @@ import os
 from typing import TYPE_CHECKING
 
 from ..recording.layout import CRASH, open_private
+from .descriptors import Inode, inode
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _descriptor: int | None = None
-_inode: tuple[int, int] | None = None
+_inode: Inode | None = None
 
 
 def aim_at(directory: Path) -> None:
@@ -53,16 +54,9 @@ def _replace(descriptor: int) -> None:
 def _remember() -> None:
     global _inode  # noqa: PLW0603
     assert _descriptor is not None
-    status = os.fstat(_descriptor)
-    _inode = status.st_dev, status.st_ino
+    _inode = inode(_descriptor)
 
 
 def _is_ours() -> bool:
-    """Whether the number still names our file: after an `os.closerange()` it may be a file of the user's."""
-    if _descriptor is None:
-        return False
-    try:
-        status = os.fstat(_descriptor)
-    except OSError:
-        return False
-    return (status.st_dev, status.st_ino) == _inode
+    """Whether the number still names our file."""
+    return _descriptor is not None and inode(_descriptor) == _inode

@@ -15,6 +15,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .descriptors import inode
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -45,7 +47,7 @@ class Link:
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
             _spawn(directory, theirs.fileno())
         self._socket: socket.socket | None = ours
-        self._inode = _inode(ours.fileno())
+        self._inode = inode(ours.fileno())
 
     @property
     def is_open(self) -> bool:
@@ -60,7 +62,7 @@ class Link:
         if self._dropped:
             event = {**event, "dropped": self._dropped}
         try:
-            if _inode(link.fileno()) != self._inode:
+            if inode(link.fileno()) != self._inode:
                 raise OSError(errno.EBADF, "the descriptor is not ours any more")
             link.send(
                 _encode({name: value for name, value in event.items() if value is not None}).encode("ascii"), _FLAGS
@@ -79,7 +81,7 @@ class Link:
         link, self._socket = self._socket, None
         if link is None:
             return
-        if os.getpid() == self._pid and _inode(link.fileno()) == self._inode:
+        if os.getpid() == self._pid and inode(link.fileno()) == self._inode:
             link.close()
         else:
             link.detach()  # its number may belong to a file of the user's by now
@@ -87,14 +89,6 @@ class Link:
     def _lose(self) -> None:
         self.close()
         self._on_lost()
-
-
-def _inode(descriptor: int) -> tuple[int, int] | None:
-    try:
-        status = os.fstat(descriptor)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _spawn(directory: Path, socket_fd: int) -> None:

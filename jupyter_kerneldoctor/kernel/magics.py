@@ -53,13 +53,13 @@ class KernelDoctorMagics(Magics):
         """
         if cell is None:
             options, code = self._options_and_code(line)
-            with self._memwatch.watch(options.no_timeline):
+            with self._memwatch.watch(timeline=not options.no_timeline):
                 exec(self.shell.compile(self.shell.transform_cell(code), "<memwatch>", "exec"), self.shell.user_ns)  # noqa: S102
             return
         options = self._options(line)
         if options.code:
             raise UsageError(f"%%memwatch: unrecognized arguments: {' '.join(options.code)}. The cell was not run.")
-        self._memwatch.watch_cell(options.no_timeline)
+        self._memwatch.watch_cell(timeline=not options.no_timeline)
         if cell != _NO_BODY:
             self._run(cell)
 

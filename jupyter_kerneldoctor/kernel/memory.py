@@ -12,14 +12,21 @@ import sys
 import time
 from typing import ClassVar
 
+from .descriptors import KeptFile
+
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+_statm = KeptFile("/proc/self/statm")
+_status = KeptFile("/proc/self/status")
+_clear_refs = KeptFile("/proc/self/clear_refs", os.O_WRONLY)
 
 
 def rss_bytes() -> int | None:
     """Resident memory of this process; None where it cannot be read."""
-    data = _read("/proc/self/statm")
+    data = _statm.read()
     if data is not None:
-        return int(data.split()[1]) * _PAGE_BYTES
+        return int(data.split(None, 2)[1]) * _PAGE_BYTES
     if sys.platform == "linux":
         return None
     import psutil  # noqa: PLC0415 - only where there is no /proc
@@ -29,21 +36,12 @@ def rss_bytes() -> int | None:
 
 def reset_peak() -> bool:
     """Let the peak begin at the present size; return whether this system can do that."""
-    try:
-        descriptor = os.open("/proc/self/clear_refs", os.O_WRONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return os.write(descriptor, b"5") == 1
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
+    return _clear_refs.write(b"5")
 
 
 def peak_and_rss_bytes() -> tuple[int | None, int | None]:
     """The highest resident size since `reset_peak`, and the present one."""
-    data = _read("/proc/self/status")
+    data = _status.read(b"Name:")
     if data is None:
         return None, rss_bytes()
     return _status_bytes(data, b"VmHWM:"), _status_bytes(data, b"VmRSS:")
@@ -93,15 +91,3 @@ def _status_bytes(data: bytes, name: bytes) -> int | None:
         return None
     return int(data[start + len(name) :].split(None, 1)[0]) * 1024  # "kB" there means 1024 bytes
 
-
-def _read(path: str) -> bytes | None:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        return os.read(descriptor, 4096)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)

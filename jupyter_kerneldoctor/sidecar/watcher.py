@@ -6,6 +6,7 @@ It wakes within a millisecond of the kernel's end through a pidfd; where there i
 from __future__ import annotations
 
 import gc
+import math
 import os
 import select
 import socket
@@ -25,6 +26,7 @@ from .meters.cgroup import deltas
 from .sampler import Sampler
 
 _LOOK_S = 0.5
+_DEAF_S = 0.05
 _REFRESH_S = 5.0
 _CLOCK_JUMP_S = 1.0
 
@@ -59,7 +61,7 @@ class Watcher:
         self._inbox = inbox
         self._pidfd = pidfd
         self._poll = select.poll()
-        self._poll.register(inbox.fileno(), select.POLLIN)
+        self._listens = False
         if pidfd is not None:
             self._poll.register(pidfd, select.POLLIN)
         self._samples = SampleWriter(directory)
@@ -68,6 +70,7 @@ class Watcher:
         self._cell_runs = False
         self._due = 0.0
         self._refresh_at = 0.0
+        self._deaf_until = 0.0
         self._limits: list[dict[str, Any]] = []
         self._clock_offset_s: float = start["wall_s"] - start["mono_s"]
         journal.write({**start, "sidecar": identify(os.getpid()), "ram_bytes": self._sampler.ram_bytes()})
@@ -83,21 +86,38 @@ class Watcher:
                 self._refresh(now)
             if now >= self._due:
                 self._sample(now)
-            if self._wait(max(0.0, min(self._due, self._refresh_at) - now)):
+            self._drain(now)
+            if self._wait(now):
                 self._end()
                 return
 
-    def _wait(self, seconds: float) -> bool:
-        """Wait for a message or for the kernel's end; return whether it has ended."""
+    def _wait(self, now: float) -> bool:
+        """Wait for something to do or for the kernel's end; return whether it has ended.
+
+        Waking us costs the kernel more than the message itself (some 15 us). So after a message we do not listen for
+        a while but look again ourselves; the messages wait in the socket, and a death wakes us in any case.
+        """
+        until = min(self._due, self._refresh_at)
+        deaf = now < self._deaf_until
+        if deaf:
+            until = min(until, self._deaf_until)
+        self._listen(not deaf and self._inbox.is_open)
+        seconds = max(0.0, until - now)
         if self._pidfd is None:
             seconds = min(seconds, _LOOK_S)
-        ready = dict(self._poll.poll(seconds * 1000))
-        if self._inbox.fileno() in ready:
-            self._drain()
+        ready = dict(self._poll.poll(math.ceil(seconds * 1000)))
         return self._pidfd in ready if self._pidfd is not None else not is_alive(self._kernel)
 
-    def _drain(self) -> None:
+    def _listen(self, listens: bool) -> None:
+        if listens and not self._listens:
+            self._poll.register(self._inbox.fileno(), select.POLLIN)
+        elif self._listens and not listens:
+            self._poll.unregister(self._inbox.fileno())
+        self._listens = listens
+
+    def _drain(self, now: float) -> None:
         for event in self._inbox.messages():
+            self._deaf_until = now + _DEAF_S
             self._journal.write(event)
             kind = event["event"]
             if kind == "off":
@@ -105,9 +125,7 @@ class Watcher:
             elif kind in ("cell_start", "cell_end"):
                 self._cell_runs = kind == "cell_start"
                 if self._cell_runs:
-                    self._due = min(self._due, time.monotonic() + self._sampler.hurry())
-        if not self._inbox.is_open:
-            self._poll.unregister(self._inbox.fileno())
+                    self._due = min(self._due, now + self._sampler.hurry())
 
     def _sample(self, now: float) -> None:
         sample = self._sampler.sample(now)
@@ -130,8 +148,7 @@ class Watcher:
     def _end(self) -> None:
         status = exit_status(self._kernel.pid, self._pidfd)
         groups = deltas(self._sampler.groups, self._sampler.cgroup.snapshot())
-        if self._inbox.is_open:
-            self._drain()  # what the kernel said last is older than its end
+        self._drain(time.monotonic())  # what the kernel said last is older than its end
         lost = self._journal.lost + self._samples.lost
         self._journal.write(_stamped({"event": "end", **status._asdict(), "cgroups": groups, "lost": lost}))
         self._journal.sync()

@@ -51,4 +51,4 @@ def limited_kernel(start_kernel: Callable[..., LiveKernel]) -> Iterator[LiveKern
             kernel.load()
             yield kernel
     except NoMemoryLimitError as error:
-        pytest.skip(str(error))
+        pytest.skip(f"cannot run here: {error}")

@@ -10,17 +10,13 @@ import time
 from typing import TYPE_CHECKING
 
 import psutil
-import pytest
+from support import requires
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from support.kernels import LiveKernel
-
-needs_root = pytest.mark.skipif(
-    sys.platform != "linux" or os.geteuid() != 0, reason="mounting a small file system needs root"
-)
 
 
 def kill_sidecar(kernel: LiveKernel) -> None:
@@ -125,7 +121,7 @@ def test_a_sidecar_that_cannot_start_costs_one_warning(start_kernel: Callable[..
     assert (said + outcome.stderr).count("stopped recording") == 1
 
 
-@needs_root
+@requires.root
 def test_a_full_disk_costs_recordings_not_the_kernel(
     start_kernel: Callable[..., LiveKernel], tmp_path: Path
 ) -> None:

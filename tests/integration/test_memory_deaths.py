@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
-import pytest
+from support import requires
 
 if TYPE_CHECKING:
     from support.kernels import LiveKernel
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="control groups are Linux's")
+pytestmark = requires.linux
 
 
 def test_a_kill_by_the_limit_raises_the_counter_of_its_group(limited_kernel: LiveKernel) -> None:

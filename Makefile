@@ -1,0 +1,79 @@
+# Two commands do everything on a fresh machine (Python 3.10+, Node 20+, git, make):
+#   make demo   a real kernel dies, its post-mortem is shown
+#   make test   all tests
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(CURDIR)/$(VENV)/bin
+WORKERS ?= 2
+export PATH := $(BIN):$(PATH)
+
+PANEL := jupyter_kerneldoctor/labextension/package.json
+PANEL_SOURCES := package.json yarn.lock tsconfig.json $(shell find src style schema -type f -not -path '*/__tests__/*' 2>/dev/null)
+PACKAGE_SOURCES := pyproject.toml kerneldoctor.py $(shell find jupyter_kerneldoctor jupyter-config -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null)
+
+.PHONY: demo lab test lint test-python test-panel test-ui bench docs screenshots clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python demo/demo.py
+
+lab: $(VENV)/.demo
+	$(BIN)/python demo/lab.py
+
+test: lint test-python test-panel test-ui
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/jlpm lint:check
+
+test-python: $(VENV)/.test
+	$(BIN)/pytest -n $(WORKERS)
+
+test-panel: $(VENV)/.test
+	$(BIN)/jlpm test
+
+test-ui: $(VENV)/.test ui-tests/node_modules/.installed
+	cd ui-tests && $(BIN)/jlpm playwright test
+
+bench: $(VENV)/.test
+	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/.test
+	$(BIN)/python -m jupyter_kerneldoctor.diagnosis.docs
+
+screenshots: $(VENV)/.test ui-tests/node_modules/.installed
+	cd ui-tests && $(BIN)/jlpm screenshots
+
+clean:
+	rm -rf $(VENV) node_modules ui-tests/node_modules jupyter_kerneldoctor/labextension lib dist
+
+# -- what the targets above stand on ---------------------------------------------------------------------------------
+
+$(BIN)/jlpm:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'jupyter-builder>=1.2'
+
+node_modules/.installed: package.json yarn.lock | $(BIN)/jlpm
+	$(BIN)/jlpm install
+	touch $@
+
+$(PANEL): $(PANEL_SOURCES) node_modules/.installed | $(BIN)/jlpm
+	$(BIN)/jlpm build:prod
+	touch $@
+
+$(VENV)/.demo: $(PANEL) $(PACKAGE_SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[demo]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[demo,test]'
+	touch $@
+
+# A browser: Debian's where we may install it (Playwright's own does not run everywhere), else Playwright's.
+ui-tests/node_modules/.installed: ui-tests/package.json ui-tests/yarn.lock | $(BIN)/jlpm
+	cd ui-tests && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 $(BIN)/jlpm install
+	ui-tests/install-browser
+	touch $@

@@ -1,0 +1,204 @@
+"""What KernelDoctor costs, measured with real kernels in one run: `python benchmarks/run.py` (`--quick` for fewer rounds).
+
+Each figure stands beside its goal; the exit status is 1 when a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import platform
+import select
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path += [str(ROOT / "tests"), str(ROOT / "demo")]
+
+from support.kernels import LiveKernel  # noqa: E402
+
+from jupyter_kerneldoctor.diagnosis import diagnose  # noqa: E402
+from jupyter_kerneldoctor.recording.journal import read_events  # noqa: E402
+from jupyter_kerneldoctor.recording.store import Store  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GIB = 1 << 30
+
+
+class Figure(NamedTuple):
+    """One line of the result."""
+
+    name: str
+    value: float
+    unit: str
+    goal: float | None = None
+
+    def __str__(self) -> str:
+        goal = "" if self.goal is None else f"goal <= {self.goal:g} {self.unit}"
+        verdict = "" if self.goal is None else ("ok" if self.value <= self.goal else "MISSED")
+        return f"{self.name:<62} {self.value:>9.3g} {self.unit:<6} {goal:<22} {verdict}"
+
+
+# Runs inside a kernel: trivial cells with and without the hooks, in turn, so that both see the same machine.
+CELLS = """
+import statistics, time
+from jupyter_kerneldoctor import kernel as _k
+from jupyter_kerneldoctor.kernel.memory import Stretch as _Stretch
+_ip, _hooks = get_ipython(), _k._doctor.hooks
+def _round(n=50):
+    times = []
+    for _ in range(n):
+        begin = time.perf_counter()
+        _ip.run_cell('pass')
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+_with, _without = [], []
+for _ in range(ROUNDS):
+    _hooks._running = None  # so that the cells are not taken for parts of this one
+    _Stretch._under_way.clear()
+    _hooks._is_nested = lambda: False
+    _with.append(_round())
+    _hooks.remove()
+    _without.append(_round())
+    _hooks.install()
+[statistics.median(_with), statistics.median(_without)]
+"""
+
+BUSY = "import time\n_end = time.time() + {seconds}\nwhile time.time() < _end:\n    _block = bytearray(30_000_000)\n"
+
+
+def cell_overhead(work: Path, rounds: int) -> Iterator[Figure]:
+    """Microseconds that recording adds to a cell that does nothing."""
+    kernel = LiveKernel(work / "data", work)
+    try:
+        begin = "import time; _t = time.perf_counter()\n%load_ext kerneldoctor\n(time.perf_counter() - _t) * 1000"
+        yield Figure("%load_ext kerneldoctor", float(kernel.run(begin).result), "ms", 30)
+        recorded, plain = eval(kernel.run(CELLS.replace("ROUNDS", str(rounds))).result)
+        yield Figure("run_cell('pass') without KernelDoctor", plain * 1e6, "us")
+        yield Figure("added to it by KernelDoctor (difference of medians)", (recorded - plain) * 1e6, "us", 50)
+    finally:
+        kernel.close()
+
+
+def sidecar_cost(work: Path, seconds: float) -> Iterator[Figure]:
+    """Memory and processor time of a sidecar whose kernel idles, and whose kernel works."""
+    kernel = LiveKernel(work / "data", work)
+    try:
+        kernel.load()
+        sidecar = kernel.sidecar_pid()
+        time.sleep(3)
+        yield Figure("sidecar: memory (PSS)", _pss_bytes(sidecar) / 2**20, "MiB", 12)
+        yield Figure("sidecar: processor, kernel idle", _cpu_share(sidecar, lambda: time.sleep(seconds)), "%", 0.2)
+        busy = BUSY.format(seconds=seconds)
+        yield Figure("sidecar: processor, memory moving all the time", _cpu_share(sidecar, lambda: kernel.run(busy)), "%", 1)
+    finally:
+        kernel.close()
+
+
+def peak_error(work: Path) -> Iterator[Figure]:
+    """How far the recorded peak is from 1 GiB that one call allocates, fills and frees."""
+    kernel = LiveKernel(work / "data", work)
+    try:
+        kernel.load()
+        kernel.run(f"len(b'x' * {GIB})")
+        cell = kernel.wait_recorded(lambda found: found.cells[-1].finished and "b'x'" in found.cells[-1].source).cells[-1]
+        error = abs(cell.peak_bytes - cell.rss_before_bytes - GIB) / GIB * 100
+        yield Figure("peak of 1 GiB made and freed with the GIL held: error", error, "%", 1)
+    finally:
+        kernel.close()
+
+
+def death_to_answer(work: Path, deaths: int) -> Iterator[Figure]:
+    """From the kernel's end until the answer is there, in a process that has diagnosed before."""
+    to_disk, to_answer, whole_call = [], [], []
+    for number in range(deaths):
+        kernel = LiveKernel(work / f"deaths-{number}", work)
+        try:
+            kernel.load()
+            kernel.run("import os, time")
+            kernel.sidecar_pid()
+            pidfd = os.pidfd_open(kernel.pid)
+            kernel.client.execute("time.sleep(0.1); os.kill(os.getpid(), 9)")
+            select.select([pidfd], [], [])
+            dead = time.perf_counter()
+            store = Store(kernel.data_root)
+            (recording_id,) = store.ids()
+            journal = store.path(recording_id) / "journal.jsonl"
+            while not any(event["event"] == "end" for event in read_events(journal)):
+                pass
+            written = time.perf_counter()
+            diagnose(store.open(recording_id))
+            to_disk.append(written - dead)
+            to_answer.append(time.perf_counter() - dead)
+            os.close(pidfd)
+            if number < 5:
+                whole_call.append(_cli_call_s(kernel.data_root))
+        finally:
+            kernel.close()
+    del to_answer[0], to_disk[0]  # the first diagnosis imports what the later ones use
+    yield Figure(f"death to end event on disk, median of {len(to_disk)}", statistics.median(to_disk) * 1000, "ms")
+    yield Figure("death to diagnosis, median", statistics.median(to_answer) * 1000, "ms")
+    yield Figure("death to diagnosis, 99th percentile", _p99(to_answer) * 1000, "ms", 100)
+    yield Figure("a whole call of `jupyter-kerneldoctor report --last --json`", statistics.median(whole_call) * 1000, "ms")
+
+
+def _cli_call_s(data_root: Path) -> float:
+    begin = time.perf_counter()
+    command = [sys.executable, "-m", "jupyter_kerneldoctor", "report", "--last", "--json"]
+    environment = {**os.environ, "KERNELDOCTOR_DATA_DIR": str(data_root)}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    return time.perf_counter() - begin
+
+
+def _pss_bytes(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+
+
+def _cpu_share(pid: int, work: object) -> float:
+    """Percent of one core that the process used while `work` ran."""
+    begin, used = time.perf_counter(), _cpu_s(pid)
+    work()
+    return (_cpu_s(pid) - used) / (time.perf_counter() - begin) * 100
+
+
+def _cpu_s(pid: int) -> float:
+    """Processor time in nanosecond resolution (/proc/PID/schedstat)."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def _p99(values: list[float]) -> float:
+    return sorted(values)[math.ceil(0.99 * len(values)) - 1]
+
+
+def main() -> int:
+    """Measure everything and print it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: a minute less, and less exact")
+    quick = parser.parse_args().quick
+    print(f"{platform.system()} {platform.release()}, Python {platform.python_version()}, {os.cpu_count()} cores\n")
+    missed = 0
+    with tempfile.TemporaryDirectory(prefix="kerneldoctor-benchmark-") as directory:
+        work = Path(directory)
+        for figures in (
+            cell_overhead(work, 10 if quick else 60),
+            sidecar_cost(work, 8 if quick else 30),
+            peak_error(work),
+            death_to_answer(work, 6 if quick else 51),
+        ):
+            for figure in figures:
+                print(figure, flush=True)
+                missed += figure.goal is not None and figure.value > figure.goal
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""File descriptors that stay open for the life of the kernel, in a process whose user may close any number.
+
+After an `os.closerange()` our number may belong to a file of the user's. So a descriptor is remembered with the inode
+it was opened on, and looked at again before each use (`fstat`, below a microsecond).
+"""
+
+from __future__ import annotations
+
+import os
+
+Inode = tuple[int, int]
+
+
+def inode(descriptor: int) -> Inode | None:
+    """Device and inode behind a descriptor; None when it is closed."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+class KeptFile:
+    """A file of /proc/self, kept open because opening it costs several times what reading it does."""
+
+    def __init__(self, path: str, flags: int = os.O_RDONLY) -> None:
+        self._path = path
+        self._flags = flags | os.O_CLOEXEC
+        self._fd = -1
+        self._inode: Inode | None = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)  # /proc/self is another process's there
+
+    def read(self, begins_with: bytes = b"") -> bytes | None:
+        """The content from the beginning, at most 4 KiB; None when it cannot be read.
+
+        Reading a file that is not ours does no harm, so only what was read is looked at.
+        """
+        for _ in range(2):
+            try:
+                data = os.pread(self._fd, 4096, 0)
+            except OSError:
+                data = b""
+            if data and data.startswith(begins_with):
+                return data
+            if not self._open():
+                break
+        return None
+
+    def write(self, data: bytes) -> bool:
+        """Write; return whether that was possible."""
+        try:
+            if (self._inode is None or inode(self._fd) != self._inode) and not self._open():
+                return False
+            return os.write(self._fd, data) == len(data)
+        except OSError:
+            return False
+
+    def _open(self) -> bool:
+        try:
+            self._fd = os.open(self._path, self._flags)
+        except OSError:
+            return False
+        self._inode = inode(self._fd)
+        return True
+
+    def _forget(self) -> None:
+        self._fd, self._inode = -1, None

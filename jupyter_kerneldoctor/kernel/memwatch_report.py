@@ -1,0 +1,99 @@
+"""What `%%memwatch` prints: one line of figures, and a small timeline."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ..diagnosis.units import duration, size
+from ..recording.journal import read_events
+from ..recording.layout import JOURNAL
+from ..recording.samples import read_samples
+from ..render.textchart import chart
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..recording.samples import Sample
+    from .memory import Stretch
+
+_WIDTH = 72
+_LIMITS_PATIENCE_S = 0.5
+"""How long to wait for a sidecar that has only just started to write down the limits."""
+
+
+def report(stretch: Stretch, directory: Path | None, *, timeline: bool) -> str:
+    """The text for a stretch that has ended; samples and limits come from the recording, where there is one."""
+    samples = read_samples(directory) if directory is not None else ()
+    limits = _limits(directory) if directory is not None else []
+    within = [sample for sample in samples if _is_within(sample, stretch)]
+    lines = [_figures(stretch, within) + _headroom(stretch, limits, samples)]
+    if timeline:
+        lines += chart({"timeline": _timeline(stretch, within)}, _WIDTH)[:-1]
+    return "\n".join(lines)
+
+
+def _figures(stretch: Stretch, samples: list[Sample]) -> str:
+    peak, basis = stretch.peak_bytes, ""
+    if peak is None:
+        known = [sample.rss_bytes for sample in samples if sample.rss_bytes is not None]
+        known += [value for value in (stretch.before_bytes, stretch.after_bytes) if value is not None]
+        peak, basis = max(known, default=None), " (highest sample; this system keeps no exact peak)"
+    if peak is None or stretch.before_bytes is None or stretch.after_bytes is None:
+        return f"memwatch: {_took(stretch)}; memory cannot be measured on this system"
+    above, net = peak - stretch.before_bytes, stretch.after_bytes - stretch.before_bytes
+    change = "nothing kept" if net == 0 else f"{'kept' if net > 0 else 'freed'} {size(abs(net))}"
+    return f"memwatch: peak {size(peak)}{basis}, {size(max(0, above))} above the start; {change}; {_took(stretch)}"
+
+
+def _took(stretch: Stretch) -> str:
+    return duration((stretch.ended_mono_s or stretch.started_mono_s) - stretch.started_mono_s)
+
+
+def _headroom(stretch: Stretch, limits: list[dict[str, Any]], samples: tuple[Sample, ...]) -> str:
+    """How much more could have been allocated at the peak, before which limit."""
+    if not samples or stretch.peak_bytes is None or stretch.after_bytes is None:
+        return ""
+    above_now = stretch.peak_bytes - stretch.after_bytes
+    rooms = []
+    for limit in limits:
+        if limit["kind"] == "ram":
+            free = samples[-1].available_bytes
+        else:
+            used = samples[-1].cgroup_bytes
+            free = None if used is None else limit["bytes"] - used
+        if free is not None:
+            rooms.append((max(0, free - above_now), limit))
+    if not rooms:
+        return ""
+    room, limit = min(rooms, key=lambda pair: pair[0])
+    return f"; at the peak {size(room)} were left to the {limit['name']} ({size(limit['bytes'])})"
+
+
+def _timeline(stretch: Stretch, samples: list[Sample]) -> dict[str, Any]:
+    """Samples of the stretch, with what was measured exactly at its ends, and the peak where the samples missed it."""
+    begin, end = stretch.started_mono_s, stretch.ended_mono_s or stretch.started_mono_s
+    points = [(sample.mono_s, sample.rss_bytes) for sample in samples if sample.rss_bytes is not None]
+    if stretch.peak_bytes and stretch.peak_bytes > max((memory for _, memory in points), default=0):
+        highest = max(points, key=lambda point: point[1])[0] if points else (begin + end) / 2
+        points.append((highest, stretch.peak_bytes))
+    points += [(begin, stretch.before_bytes or 0), (end, stretch.after_bytes or 0)]
+    points.sort()
+    return {
+        "samples": {"t_s": [t - begin for t, _ in points], "memory_bytes": [memory for _, memory in points]},
+        "limit": None,
+        "cells": [],
+    }
+
+
+def _is_within(sample: Sample, stretch: Stretch) -> bool:
+    return stretch.started_mono_s <= sample.mono_s <= (stretch.ended_mono_s or 0.0)
+
+
+def _limits(directory: Path) -> list[dict[str, Any]]:
+    deadline = time.monotonic() + _LIMITS_PATIENCE_S
+    while True:
+        found = [event["limits"] for event in read_events(directory / JOURNAL) if event["event"] == "limits"]
+        if found or time.monotonic() > deadline:
+            return list(found[-1]) if found else []
+        time.sleep(0.02)

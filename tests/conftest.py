@@ -1,0 +1,31 @@
+"""Settings for all tests."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+pytest_plugins = ["pytest_jupyter.jupyter_server"]
+
+CANNOT_RUN_HERE = "cannot run here"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for report in _hidden_skips(terminalreporter):
+        terminalreporter.write_line(f"SKIPPED WITHOUT NEED: {report.nodeid}: {report.longrepr}", red=True)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With KERNELDOCTOR_NO_SKIPS, a skip must say that the test cannot run on this machine, or the run fails."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and _hidden_skips(reporter) and session.exitstatus == 0:
+        session.exitstatus = 1
+
+
+def _hidden_skips(reporter: pytest.TerminalReporter) -> list[pytest.TestReport]:
+    if not os.environ.get("KERNELDOCTOR_NO_SKIPS"):
+        return []
+    return [report for report in reporter.stats.get("skipped", []) if CANNOT_RUN_HERE not in str(report.longrepr)]

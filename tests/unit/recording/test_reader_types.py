@@ -1,0 +1,68 @@
+"""What is of the wrong type in a recording counts as not known."""
+
+import pytest
+
+from jupyter_kerneldoctor.recording.reader import assemble
+from jupyter_kerneldoctor.recording.samples import Sample
+
+CELL = {"event": "cell_start", "seq": 1, "source": "x = 1", "mono_s": 2.0}
+
+
+def cell(**values):
+    (found,) = assemble("x", [CELL | values]).cells
+    return found
+
+
+@pytest.mark.parametrize("value", ["7", 7.5, True, float("nan"), 10**30, [], {}, None])
+def test_a_number_that_is_none(value):
+    assert cell(execution_count=value).execution_count is None
+
+
+def test_bytes_are_not_negative():
+    assert cell(rss_before_bytes=-1).rss_before_bytes is None
+    assert cell(rss_before_bytes=1).rss_before_bytes == 1
+
+
+def test_words_are_words_and_only_known_ones_where_these_are_fixed():
+    assert cell(cell_id=3).cell_id is None
+    assert cell(peak_basis="exact").peak_basis == "exact"
+    assert cell(peak_basis="guessed").peak_basis is None
+    assert cell(truncated="yes").truncated is False
+
+
+def test_what_cannot_be_left_out_leaves_out_the_whole():
+    assert assemble("x", [CELL | {"source": 3}]).cells == ()
+    assert assemble("x", [{"event": "end", "kind": "eaten", "mono_s": 1.0, "wall_s": 1.0}]).end is None
+
+
+def test_a_cell_without_a_sequence_number_does_not_spoil_the_others():
+    found = assemble("x", [CELL, {"event": "cell_start", "seq": [1], "source": "y"}, {"event": "cell_end", "seq": {}}])
+    assert "x = 1" in [cell.source for cell in found.cells]
+
+
+def test_the_end_of_a_cell_is_checked_too():
+    (found,) = assemble("x", [CELL, {"event": "cell_end", "seq": 1, "mono_s": "?", "peak_bytes": "much"}]).cells
+    assert found.finished
+    assert found.peak_bytes is None
+
+
+def test_the_first_request_and_the_first_exit_count():
+    later = [
+        {"event": "request", "action": "shutdown", "wall_s": 5.0},
+        {"event": "exit", "returncode": -9},
+        {"event": "request", "action": "restart", "wall_s": 50.0},
+        {"event": "exit", "returncode": 0},
+    ]
+    view = assemble("x", [], server_events=later).server
+    assert (view.requested, view.requested_wall_s, view.returncode) == ("shutdown", 5.0, -9)
+
+
+def test_samples_keep_what_can_be_a_measurement():
+    nan = float("nan")
+    found = assemble("x", [], samples=(Sample(nan, 1), Sample(1.0, -5, nan, 7, 0), Sample(2.0, 10)))
+    assert found.samples == (Sample(1.0, None, None, 7, 0), Sample(2.0, 10))
+
+
+@pytest.mark.parametrize("name", ["", "a-b-c", "x-²-y", "x-" + "9" * 5000 + "-y"])
+def test_a_pid_that_is_none(name):
+    assert assemble(name, []).kernel.process.pid == 0

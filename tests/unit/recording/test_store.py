@@ -1,0 +1,108 @@
+"""Recordings on disk: ids, what belongs to a living kernel, deletion, retention."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_kerneldoctor.recording import layout
+from jupyter_kerneldoctor.recording.processes import identify, is_alive
+from jupyter_kerneldoctor.recording.retention import Policy, tidy
+from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def make_recording(root: Path, day: int = 1, process: object = (999_999_999, 1, "another boot")) -> str:
+    recording_id = f"202601{day:02}T000000Z-{day}-abcdef"
+    directory = layout.create(recording_id, root)
+    line = {"event": "start", "mono_s": 1.0, "wall_s": 2.0, "process": process}
+    (directory / layout.JOURNAL).write_text(json.dumps(line) + "\n")
+    return recording_id
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "..", "", "20260101T000000Z-1-abcdef/../x", "20260101T000000Z-1-abcdef\x00", "/etc"]
+)
+def test_an_id_that_is_none_reads_nothing(tmp_path: Path, name: str) -> None:
+    make_recording(tmp_path)
+    with pytest.raises(UnknownRecordingError, match="jupyter kerneldoctor list"):
+        Store(tmp_path).open(name)
+
+
+def test_new_ids_are_ids_and_directories_are_private(tmp_path: Path) -> None:
+    recording_id = layout.new_id(1234)
+
+    assert layout.is_id(recording_id)
+    assert layout.create(recording_id, tmp_path).stat().st_mode & 0o777 == 0o700
+
+
+def test_the_newest_comes_first_and_strangers_are_ignored(tmp_path: Path) -> None:
+    first, second = make_recording(tmp_path, 1), make_recording(tmp_path, 2)
+    (tmp_path / "recordings" / "notes.txt").write_text("not a recording")
+
+    assert Store(tmp_path).ids() == [second, first]
+
+
+def test_no_directory_is_no_recordings(tmp_path: Path) -> None:
+    assert Store(tmp_path / "missing").ids() == []
+
+
+def test_a_deleted_recording_is_gone(tmp_path: Path) -> None:
+    store, recording_id = Store(tmp_path), make_recording(tmp_path)
+    store.delete(recording_id)
+
+    assert store.ids() == []
+
+
+def test_a_pid_alone_proves_nothing(tmp_path: Path) -> None:
+    me = identify(os.getpid())
+    assert is_alive(me)
+    assert not is_alive(me._replace(start=me.start - 1)), "an earlier process had this pid"
+    assert not is_alive(me._replace(boot_id="before the reboot"))
+
+    recording = Store(tmp_path).open(make_recording(tmp_path, process=me))
+    assert recording.alive
+
+
+def test_a_zombie_has_ended() -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    identity = identify(child.pid)
+    deadline = time.monotonic() + 10
+    while is_alive(identity):
+        assert time.monotonic() < deadline
+    child.wait()
+
+
+def test_a_recording_of_another_machine_is_neither_alive_nor_dead(tmp_path: Path) -> None:
+    recording_id = make_recording(tmp_path)
+    line = {"event": "start", "process": identify(os.getpid()), "hostname": "another-machine"}
+    (tmp_path / "recordings" / recording_id / layout.JOURNAL).write_text(json.dumps(line) + "\n")
+
+    assert Store(tmp_path).open(recording_id).alive is None
+
+
+def test_the_oldest_go_first_but_not_a_living_kernels(tmp_path: Path) -> None:
+    living = make_recording(tmp_path, 1, identify(os.getpid()))
+    dead = [make_recording(tmp_path, day) for day in range(2, 6)]
+
+    tidy(tmp_path / "recordings", Policy(recordings=2))
+
+    assert Store(tmp_path).ids() == [dead[-1], dead[-2], living]
+
+
+def test_old_and_big_recordings_are_deleted(tmp_path: Path) -> None:
+    old, big, fresh = make_recording(tmp_path, 1), make_recording(tmp_path, 2), make_recording(tmp_path, 3)
+    os.utime(tmp_path / "recordings" / old, (0, 0))
+    (tmp_path / "recordings" / big / "samples.jsonl").write_bytes(b"x" * 10_000)
+
+    tidy(tmp_path / "recordings", Policy(age_s=3600, total_bytes=5_000))
+
+    assert Store(tmp_path).ids() == [fresh]

@@ -1,0 +1,121 @@
+"""Control groups of both versions, read from directory trees laid out as Linux lays them out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_kerneldoctor.sidecar.meters.cgroup import CgroupMeter, deltas
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GIB = 1 << 30
+
+
+class Tree:
+    """A /proc and a /sys/fs/cgroup of one process."""
+
+    def __init__(self, root: Path, membership: str, mounts: list[str]) -> None:
+        self.root = root
+        (root / "proc/42").mkdir(parents=True)
+        (root / "proc/42/cgroup").write_text(membership)
+        lines = [mount.format(sys=root / "sys") for mount in mounts]
+        (root / "proc/42/mountinfo").write_text("\n".join(["22 1 8:1 / / rw - ext4 /dev/sda1 rw", *lines, ""]))
+
+    def group(self, path: str, **files: object) -> None:
+        directory = self.root / "sys" / path
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (directory / name.replace("__", ".")).write_text(f"{content}\n")
+
+    def meter(self) -> CgroupMeter:
+        return CgroupMeter(42, proc=str(self.root / "proc"))
+
+
+V2_MOUNT = "30 22 0:26 / {sys} rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate"
+V1_MOUNT = "33 30 0:29 / {sys}/memory rw - cgroup cgroup rw,memory"
+
+
+def v2_files(usage: int, limit: object, kills: int = 0, hits: int = 0, cache: int = 0) -> dict[str, object]:
+    return {
+        "memory__current": usage,
+        "memory__max": limit,
+        "memory__events": f"low 0\nhigh 0\nmax {hits}\noom 0\noom_kill {kills}\noom_group_kill 0",
+        "memory__stat": f"anon 5\ninactive_file {cache}\nactive_file 7",
+    }
+
+
+def test_version_2_reads_the_own_group_and_its_ancestors(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, "0::/user.slice/job.scope\n", [V2_MOUNT])
+    tree.group("user.slice/job.scope", **v2_files(900, "max", kills=1))
+    tree.group("user.slice", **v2_files(3 * GIB, 4 * GIB, hits=12, cache=GIB))
+    meter = tree.meter()
+
+    own, parent = meter.snapshot()
+    assert (own["path"], own["oom_kills"], own["limit_bytes"]) == ("/user.slice/job.scope", 1, None)
+    assert (parent["limit_bytes"], parent["limit_hits"], parent["usage_bytes"]) == (4 * GIB, 12, 3 * GIB)
+    assert [(limit["bytes"], limit["name"]) for limit in meter.limits()] == [(4 * GIB, "session limit")]
+    assert meter.nearest_in_use_bytes() == 2 * GIB, "without the page cache that can be dropped"
+
+
+def test_version_2_in_a_container_is_its_own_root(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, "0::/\n", [V2_MOUNT])
+    tree.group("", **v2_files(GIB, 2 * GIB))
+
+    (limit,) = tree.meter().limits()
+    assert (limit["bytes"], limit["name"]) == (2 * GIB, "container limit")
+    assert limit["source"].endswith("/memory.max")
+
+
+def test_version_1_with_the_mount_rooted_in_the_container(tmp_path: Path) -> None:
+    mount = V1_MOUNT.replace(" / ", " /docker/abc ", 1)
+    tree = Tree(tmp_path, "9:pids:/docker/abc\n4:memory:/docker/abc\n0::/\n", [mount])
+    tree.group(
+        "memory",
+        memory__limit_in_bytes=500 << 20,
+        memory__usage_in_bytes=400 << 20,
+        memory__oom_control="oom_kill_disable 0\nunder_oom 0\noom_kill 3",
+        memory__failcnt=77,
+        memory__stat="cache 5\ninactive_file 1\ntotal_inactive_file 104857600",
+    )
+
+    (group,) = tree.meter().snapshot()
+    assert (group["oom_kills"], group["limit_hits"], group["limit_bytes"]) == (3, 77, 500 << 20)
+    assert tree.meter().nearest_in_use_bytes() == 300 << 20
+
+
+def test_version_1_says_no_limit_with_a_huge_number(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, "4:memory:/\n", [V1_MOUNT])
+    tree.group("memory", memory__limit_in_bytes=9223372036854771712, memory__usage_in_bytes=5)
+
+    assert tree.meter().limits() == []
+
+
+def test_a_process_that_is_moved_is_followed(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, "0::/a\n", [V2_MOUNT])
+    tree.group("a", **v2_files(1, GIB))
+    tree.group("b", **v2_files(1, 2 * GIB))
+    meter = tree.meter()
+    (tmp_path / "proc/42/cgroup").write_text("0::/b\n")
+
+    assert meter.refresh()
+    assert [limit["bytes"] for limit in meter.limits()] == [2 * GIB]
+
+
+@pytest.mark.parametrize("membership", ["", "nonsense", "0::/gone\n", "4:memory:/x:y\n", "::\n"])
+def test_what_cannot_be_read_is_left_out(tmp_path: Path, membership: str) -> None:
+    tree = Tree(tmp_path, membership, ["33 30 0:29 / {sys} rw - cgroup2 cgroup2 rw", "short"])
+    meter = tree.meter()
+
+    assert meter.limits() == []
+    assert meter.nearest_in_use_bytes() is None
+
+
+def test_a_group_that_disappears_with_its_kernel_has_no_second_counter(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, "0::/a\n", [V2_MOUNT])
+    tree.group("a", **v2_files(1, GIB, kills=2))
+
+    (delta,) = deltas(tree.meter().snapshot(), [])
+    assert (delta["oom_kills_before"], delta["oom_kills_after"]) == (2, None)
