@@ -1,4 +1,4 @@
-"""What KernelDoctor costs, measured with real kernels in one run: `python benchmarks/run.py` (`--quick` for fewer rounds).
+"""What KernelDoctor costs, measured with real kernels in one run; `--quick` for fewer rounds.
 
 Each figure stands beside its goal; the exit status is 1 when a goal is missed.
 """
@@ -98,7 +98,8 @@ def sidecar_cost(work: Path, seconds: float) -> Iterator[Figure]:
         yield Figure("sidecar: memory (PSS)", _pss_bytes(sidecar) / 2**20, "MiB", 12)
         yield Figure("sidecar: processor, kernel idle", _cpu_share(sidecar, lambda: time.sleep(seconds)), "%", 0.2)
         busy = BUSY.format(seconds=seconds)
-        yield Figure("sidecar: processor, memory moving all the time", _cpu_share(sidecar, lambda: kernel.run(busy)), "%", 1)
+        share = _cpu_share(sidecar, lambda: kernel.run(busy))
+        yield Figure("sidecar: processor, memory moving all the time", share, "%", 1)
     finally:
         kernel.close()
 
@@ -109,7 +110,8 @@ def peak_error(work: Path) -> Iterator[Figure]:
     try:
         kernel.load()
         kernel.run(f"len(b'x' * {GIB})")
-        cell = kernel.wait_recorded(lambda found: found.cells[-1].finished and "b'x'" in found.cells[-1].source).cells[-1]
+        done = kernel.wait_recorded(lambda found: found.cells[-1].finished and "b'x'" in found.cells[-1].source)
+        cell = done.cells[-1]
         error = abs(cell.peak_bytes - cell.rss_before_bytes - GIB) / GIB * 100
         yield Figure("peak of 1 GiB made and freed with the GIL held: error", error, "%", 1)
     finally:
@@ -147,7 +149,8 @@ def death_to_answer(work: Path, deaths: int) -> Iterator[Figure]:
     yield Figure(f"death to end event on disk, median of {len(to_disk)}", statistics.median(to_disk) * 1000, "ms")
     yield Figure("death to diagnosis, median", statistics.median(to_answer) * 1000, "ms")
     yield Figure("death to diagnosis, 99th percentile", _p99(to_answer) * 1000, "ms", 100)
-    yield Figure("a whole call of `jupyter-kerneldoctor report --last --json`", statistics.median(whole_call) * 1000, "ms")
+    whole = statistics.median(whole_call) * 1000
+    yield Figure("a whole call of `jupyter-kerneldoctor report --last --json`", whole, "ms")
 
 
 def _cli_call_s(data_root: Path) -> float:

@@ -30,7 +30,7 @@ def main() -> int:
         try:
             command = stack.enter_context(memory_limit(LIMIT_BYTES)).command(command)
         except NoMemoryLimitError as error:
-            print(f"{error}\nThe notebook's last cell will not run out of memory here. Try: import ctypes; ctypes.string_at(0)")
+            print(f"{error}\nThe last cell will not run out of memory here. Try: import ctypes; ctypes.string_at(0)")
         try:
             return subprocess.run(command, cwd=work, check=False).returncode
         except KeyboardInterrupt:

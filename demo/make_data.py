@@ -11,8 +11,7 @@ def main(path: str) -> None:
     row = ",".join(f"text value number {i}" for i in range(COLUMNS)) + "\n"
     with Path(path).open("w") as file:
         file.write(",".join(f"column_{i}" for i in range(COLUMNS)) + "\n")
-        for _ in range(ROWS // 1000):
-            file.write(row * 1000)
+        file.writelines(row * 1000 for _ in range(ROWS // 1000))
 
 
 if __name__ == "__main__":

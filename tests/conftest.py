@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
-pytest_plugins = ["pytest_jupyter.jupyter_server"]
-
 CANNOT_RUN_HERE = "cannot run here"
 
 

@@ -90,4 +90,3 @@ def _status_bytes(data: bytes, name: bytes) -> int | None:
     if start < 0:
         return None
     return int(data[start + len(name) :].split(None, 1)[0]) * 1024  # "kB" there means 1024 bytes
-

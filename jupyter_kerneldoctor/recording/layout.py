@@ -31,7 +31,7 @@ SERVER = "server.jsonl"
 
 ROOT_VARIABLE = "KERNELDOCTOR_DATA_DIR"
 
-_ID = re.compile(r"\d{8}T\d{6}Z-\d{1,10}-[0-9a-f]{6}")
+_ID = re.compile(r"\d{8}T\d{6}Z-\d{1,10}-[0-9a-f]{6}", re.ASCII)
 
 
 def data_root() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from types import UnionType
@@ -15,11 +16,11 @@ from .processes import ProcessIdentity, is_alive
 from .samples import Sample, read_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 T = TypeVar("T")
 Event = dict[str, Any]
+Check = Callable[[Any], bool]
 
 CRASH_TEXT_BYTES = 256 * 1024
 """How much of the crash file is read: faulthandler writes at most 100 frames for each thread."""
@@ -138,32 +139,46 @@ def _build(kind: Callable[..., T], values: Any) -> T | None:
 
 def _fitting(kind: Callable[..., Any], values: Event) -> Event:
     """Keep the values that are fields of a dataclass and of the type it declares; the rest counts as not known."""
-    return {name: values[name] for name, hint in _hints(kind).items() if _is_a(values.get(name), hint, name)}
+    return {name: values[name] for name, fits in _checks(kind).items() if name in values and fits(values[name])}
 
 
 @cache
-def _hints(kind: Callable[..., Any]) -> dict[str, Any]:
-    return get_type_hints(kind, localns={"ProcessIdentity": ProcessIdentity})
+def _checks(kind: Callable[..., Any]) -> dict[str, Check]:
+    hints = get_type_hints(kind, localns={"ProcessIdentity": ProcessIdentity})
+    return {name: _check(hint, name) for name, hint in hints.items()}
 
 
-def _is_a(value: Any, hint: Any, name: str) -> bool:
-    if get_origin(hint) in (Union, UnionType):
-        return value is not None and any(_is_a(value, option, name) for option in get_args(hint))
-    if get_origin(hint) is Literal:
-        return isinstance(value, str) and value in get_args(hint)
-    if get_origin(hint) is dict:  # the only one is names to versions
-        return isinstance(value, dict) and all(isinstance(text, str) for pair in value.items() for text in pair)
-    if hint in (int, float):
-        whole = hint is float or isinstance(value, int)
-        return _number(value) is not None and whole and not (name.endswith("bytes") and value < 0)
-    return isinstance(value, get_origin(hint) or hint)
+def _check(hint: Any, name: str) -> Check:
+    """Return what tells whether a value is of the type; None never is, as it says nothing."""
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        checks = [_check(option, name) for option in get_args(hint)]
+        return lambda value: value is not None and any(check(value) for check in checks)
+    if origin is Literal:
+        words = frozenset(get_args(hint))
+        return lambda value: isinstance(value, str) and value in words
+    if origin is dict:  # the only one is names to versions
+        return lambda value: isinstance(value, dict) and all(isinstance(t, str) for pair in value.items() for t in pair)
+    if hint is float:
+        return lambda value: _number(value) is not None
+    if hint is int:
+        return _is_size if name.endswith("bytes") else _is_whole
+    return lambda value: isinstance(value, origin or hint)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and _number(value) is not None
+
+
+def _is_size(value: Any) -> bool:
+    return _is_whole(value) and value >= 0
 
 
 def _sample(sample: Any) -> Sample | None:
     """Keep of a sample what can be a measurement; None without a time."""
     if not isinstance(sample, Sample) or _number(sample.mono_s) is None:
         return None
-    return Sample(sample.mono_s, *(value if _is_a(value, int, "bytes") else None for value in sample[1:]))
+    return Sample(sample.mono_s, *(value if _is_size(value) else None for value in sample[1:]))
 
 
 def _some(values: Any) -> list[Any]:

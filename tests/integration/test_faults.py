@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -122,9 +121,7 @@ def test_a_sidecar_that_cannot_start_costs_one_warning(start_kernel: Callable[..
 
 
 @requires.root
-def test_a_full_disk_costs_recordings_not_the_kernel(
-    start_kernel: Callable[..., LiveKernel], tmp_path: Path
-) -> None:
+def test_a_full_disk_costs_recordings_not_the_kernel(start_kernel: Callable[..., LiveKernel], tmp_path: Path) -> None:
     disk = tmp_path / "small"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], check=True)
@@ -155,7 +152,7 @@ def test_a_forked_child_records_nothing_and_its_crash_is_its_own(kernel: LiveKer
 
     assert outcome.result == str(int(signal.SIGSEGV))
     recording = kernel.wait_recorded(lambda found: found.cells[-1].source == "after = 1")
-    assert not any("in_child = 1" == cell.source for cell in recording.cells)
+    assert not any(cell.source == "in_child = 1" for cell in recording.cells)
     assert recording.crash_text == ""
     assert recording.alive
 

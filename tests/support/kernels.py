@@ -8,7 +8,6 @@ import sys
 import time
 import uuid
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_client.manager import KernelManager
@@ -17,6 +16,8 @@ from jupyter_kerneldoctor.recording.processes import is_alive
 from jupyter_kerneldoctor.recording.store import Store
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jupyter_kerneldoctor.recording.model import Recording
 
 PATIENCE_S = 60

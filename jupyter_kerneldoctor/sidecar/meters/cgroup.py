@@ -28,6 +28,8 @@ V1 = Names("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control
            b"total_inactive_file ")  # fmt: skip
 V2 = Names("memory.max", "memory.current", "memory.events", "memory.events", b"inactive_file ")
 
+_COUNTERS = ("oom_kills", "limit_hits")
+
 NO_LIMIT_BYTES = 1 << 60
 """Version 1 says "no limit" with a number of about 2**63."""
 
@@ -81,10 +83,11 @@ class Level:
 class CgroupMeter:
     """The memory control groups of one process."""
 
-    def __init__(self, pid: int, proc: str = "/proc", mounts: str | None = None) -> None:
-        """`proc` is where /proc lies, `mounts` the mountinfo file to read; tests give a tree of their own."""
+    def __init__(self, pid: int, proc: str = "/proc") -> None:
+        """`proc` is where /proc lies; tests give a tree of their own."""
         self._membership = ProcFile(f"{proc}/{pid}/cgroup")
-        self._mountinfo = mounts or f"{proc}/{pid}/mountinfo"
+        # Of a zombie the mounts cannot be read, and a process started by the kernel sees the same ones.
+        self._mountinfo = f"{proc}/self/mountinfo"
         self._seen = b""
         self.levels: list[Level] = []
         self.refresh()
@@ -141,7 +144,11 @@ def _limit_name(path: str) -> str:
 
 
 def deltas(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Two snapshots as `recording.model.CgroupDelta`; a group that is gone afterwards has no second counter."""
+    """Two snapshots as `recording.model.CgroupDelta`; a group that is gone afterwards has no second counter.
+
+    Without a first snapshot (the kernel died at once) a counter that is zero was zero before; any other is not known.
+    """
+    before = before or [{**group, **{name: group[name] and None for name in _COUNTERS}} for group in after]
     later = {group["path"]: group for group in after}
     return [
         {

@@ -59,7 +59,8 @@ def test_dying_while_the_files_take_turns_loses_and_doubles_nothing(tmp_path: Pa
 
 def test_columns_of_another_version_and_damage_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "samples.jsonl").write_text(
-        '["mono_s","future_bytes","rss_bytes"]\n[1.0, 77, 5]\n[2.0, 77]\n["x", 1, 2]\n[true, 1, 2]\n{}\n[3.0, null, null]\n[4.'
+        '["mono_s","future_bytes","rss_bytes"]\n[1.0, 77, 5]\n[2.0, 77]\n["x", 1, 2]\n[true, 1, 2]\n{}\n'
+        "[3.0, null, null]\n[4."
     )
 
     assert read_samples(tmp_path) == (Sample(1.0, 5), Sample(3.0))

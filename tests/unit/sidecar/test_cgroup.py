@@ -22,7 +22,8 @@ class Tree:
         (root / "proc/42").mkdir(parents=True)
         (root / "proc/42/cgroup").write_text(membership)
         lines = [mount.format(sys=root / "sys") for mount in mounts]
-        (root / "proc/42/mountinfo").write_text("\n".join(["22 1 8:1 / / rw - ext4 /dev/sda1 rw", *lines, ""]))
+        (root / "proc/self").mkdir()
+        (root / "proc/self/mountinfo").write_text("\n".join(["22 1 8:1 / / rw - ext4 /dev/sda1 rw", *lines, ""]))
 
     def group(self, path: str, **files: object) -> None:
         directory = self.root / "sys" / path
@@ -119,3 +120,12 @@ def test_a_group_that_disappears_with_its_kernel_has_no_second_counter(tmp_path:
 
     (delta,) = deltas(tree.meter().snapshot(), [])
     assert (delta["oom_kills_before"], delta["oom_kills_after"]) == (2, None)
+
+
+def test_without_a_first_look_only_a_counter_at_zero_is_known_to_have_been_so(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, "0::/a\n", [V2_MOUNT])
+    tree.group("a", **v2_files(1, GIB, kills=1, hits=0))
+
+    (delta,) = deltas([], tree.meter().snapshot())
+    assert (delta["oom_kills_before"], delta["oom_kills_after"]) == (None, 1)
+    assert (delta["limit_hits_before"], delta["limit_hits_after"]) == (0, 0)

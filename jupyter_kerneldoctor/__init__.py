@@ -1,0 +1,26 @@
+"""KernelDoctor tells why a Jupyter kernel died, which line did it, and what to change.
+
+The kernel and the sidecar import this module: it imports nothing.
+"""
+
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    """`__version__` is looked up when asked for: importlib.metadata costs more than all the rest of this package."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - see above
+
+    try:
+        return version("jupyter-kerneldoctor")
+    except PackageNotFoundError:
+        return "0+not-installed"  # run from a source tree
+
+
+def _jupyter_labextension_paths() -> list[dict[str, str]]:
+    return [{"src": "labextension", "dest": "jupyter-kerneldoctor"}]
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    return [{"module": "jupyter_kerneldoctor.server"}]

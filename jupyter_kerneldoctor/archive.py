@@ -1,0 +1,93 @@
+"""The post-mortems of this user's recordings, as JSON documents: what the command line and the server both serve."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .recording.layout import JOURNAL
+from .recording.store import Store, UnknownRecordingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Document = dict[str, Any]
+Row = dict[str, Any]
+Fingerprint = tuple[tuple[str, int, int], ...]
+
+_LONGEST_HEAD = 1 << 20
+
+
+class Head(NamedTuple):
+    """The first line of a recording: enough to know whose it is, read without the rest."""
+
+    pid: int | None
+    kernel_id: str | None
+    notebook: str | None
+
+
+class Archive:
+    """Diagnoses recordings when asked.
+
+    Finished rows of the list are kept for as long as the recording's files stay as they are, so that a server does
+    not diagnose 200 recordings at each look. May be used from several threads: the worst that happens is that two of
+    them do the same work.
+    """
+
+    def __init__(self, store: Store | None = None) -> None:
+        self.store = store or Store()
+        self._rows: dict[str, tuple[Fingerprint, Row]] = {}
+
+    def head(self, recording_id: str) -> Head:
+        """Whose recording this is; all None when its first line is lost. Raises UnknownRecordingError."""
+        try:
+            with (self.store.path(recording_id) / JOURNAL).open("rb") as file:
+                start = json.loads(file.readline(_LONGEST_HEAD))
+            return Head(int(start["process"][0]), start.get("kernel_id"), start.get("notebook"))
+        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+            return Head(None, None, None)
+
+    def document(self, recording_id: str) -> Document:
+        """Diagnose a recording. Raises UnknownRecordingError."""
+        from .diagnosis import diagnose  # noqa: PLC0415 - `list` in an empty directory needs no rules
+
+        return diagnose(self.store.open(recording_id)).to_json()
+
+    def rows(self) -> list[Row]:
+        """The list of all recordings, newest first."""
+        ids = self.store.ids()
+        for gone in set(self._rows) - set(ids):
+            self._rows.pop(gone, None)
+        rows = []
+        for recording_id in ids:
+            try:
+                rows.append(self._row(recording_id))
+            except (UnknownRecordingError, FileNotFoundError):
+                continue  # deleted meanwhile
+            except Exception:  # damaged in a way that no rule foresaw: one recording must not take the list with it
+                rows.append(self._unreadable(recording_id))
+        return sorted(rows, key=lambda row: (row["recording"][:16], row["started"] or ""), reverse=True)
+
+    def _row(self, recording_id: str) -> Row:
+        fingerprint = _fingerprint(self.store.path(recording_id))
+        kept = self._rows.get(recording_id)
+        if kept is not None and kept[0] == fingerprint:
+            return kept[1]
+        from .diagnosis import diagnose  # noqa: PLC0415 - see above
+
+        post_mortem = diagnose(self.store.open(recording_id))
+        row = post_mortem.to_row()
+        if post_mortem.end.kind != "running":  # a death leaves no trace in the files when the sidecar dies as well
+            self._rows[recording_id] = fingerprint, row
+        return row
+
+    def _unreadable(self, recording_id: str) -> Row:
+        head = self.head(recording_id)
+        row = {"recording": recording_id, "started": None, "ended": None, "cause": "unknown", "died": False}
+        return {**row, **head._asdict(), "headline": "This recording is damaged and cannot be read."}
+
+
+def _fingerprint(directory: Path) -> Fingerprint:
+    files = ((entry.name, entry.stat()) for entry in os.scandir(directory))
+    return tuple(sorted((name, status.st_mtime_ns, status.st_size) for name, status in files))

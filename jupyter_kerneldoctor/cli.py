@@ -1,0 +1,133 @@
+"""`jupyter kerneldoctor`: the arguments, and what happens when something goes wrong.
+
+Each command imports what it needs when it runs: a call is made by people who wait, and by `%postmortem`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+from .commands import output
+from .commands.errors import CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+
+DEBUG_VARIABLE = "KERNELDOCTOR_DEBUG"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return the exit status."""
+    output.prepare()
+    options = _parser().parse_args(arguments)
+    try:
+        _run(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # `... | head` has seen enough. What is still buffered must not raise again when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except CommandError as error:
+        return _failed(options, str(error), error.help, error.exit_status)
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            traceback.print_exc()
+        problem = f"KernelDoctor failed: {type(error).__name__}: {error}"
+        return _failed(options, problem, f"Set {DEBUG_VARIABLE}=1 to see where, and please report it.", 1)
+    return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    module, _, function = options.run.partition(":")
+    getattr(importlib.import_module(f".commands.{module}", __package__), function)(options)
+
+
+def _failed(options: argparse.Namespace, problem: str, advice: str, status: int) -> int:
+    from .render.wording import visible  # noqa: PLC0415 - only when something failed
+
+    if getattr(options, "json", False):
+        output.say_json(None)  # a program that reads standard output gets valid JSON in any case
+    print(visible(f"{problem}\n{advice}".strip()), file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="jupyter kerneldoctor", description="Why did the kernel die?")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for add in (_add_report, _add_list, _add_explain, _add_delete, _add_enable, _add_disable):
+        add(commands)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when asked."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from . import __version__  # noqa: PLC0415
+
+        print(__version__)
+        parser.exit()
+
+
+def _add_report(commands: Commands) -> None:
+    words = "show one post-mortem; without arguments that of the last death"
+    parser = commands.add_parser("report", help=words, description=f"{words.capitalize()}.")
+    group = parser.add_argument_group("which one")
+    which = group.add_mutually_exclusive_group()
+    which.add_argument("recording", nargs="?", help="id of a recording, from `list`")
+    which.add_argument("--last", action="store_true", help="the last death; if there was none, the newest recording")
+    which.add_argument("--kernel", metavar="KERNEL_ID", help="the same, of one kernel")
+    group.add_argument("--notebook", metavar="PATH", help="the same, of a notebook; with --kernel: if that has none")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="for programs; `null` when there is nothing to report")
+    form.add_argument("--format", choices=("text", "markdown", "html"), default="text", help="text by default")
+    parser.set_defaults(run="reports:report")
+
+
+def _add_list(commands: Commands) -> None:
+    words = "list the recordings, newest first"
+    parser = commands.add_parser("list", help=words, description=f"{words.capitalize()}.")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.set_defaults(run="reports:list_")
+
+
+def _add_explain(commands: Commands) -> None:
+    words = "explain a cause or a fix"
+    parser = commands.add_parser("explain", help=words, description=f"{words.capitalize()}.")
+    parser.add_argument("name", metavar="ID", help="for example oom-cgroup or read-in-chunks")
+    parser.set_defaults(run="explain:explain")
+
+
+def _add_delete(commands: Commands) -> None:
+    words = "delete recordings: what was recorded of the cells, the memory and the death"
+    parser = commands.add_parser("delete", help=words, description=f"{words.capitalize()}.")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("recording", nargs="?", help="id of a recording, from `list`")
+    which.add_argument("--all", action="store_true", help="all recordings but those of running kernels")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.set_defaults(run="removal:delete")
+
+
+def _add_enable(commands: Commands) -> None:
+    words = "load KernelDoctor in every new kernel of this environment"
+    parser = commands.add_parser("enable", help=words, description=f"{words}.")
+    parser.add_argument("--user", action="store_true", help="in every kernel of yours instead")
+    parser.set_defaults(run="activation:enable")
+
+
+def _add_disable(commands: Commands) -> None:
+    words = "load KernelDoctor no longer in every new kernel"
+    parser = commands.add_parser("disable", help=words, description=f"{words}.")
+    parser.add_argument("--user", action="store_true", help="take back `enable --user`")
+    parser.set_defaults(run="activation:disable")

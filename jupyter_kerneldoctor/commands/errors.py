@@ -1,0 +1,87 @@
+"""What can go wrong in a command: one class each, with what the user can do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class CommandError(Exception):
+    """A command could not do what was asked. `str()` says why, `help` what to do."""
+
+    exit_status = 2
+    help = ""
+
+
+class NothingToReportError(CommandError):
+    """There is no recording that was asked for."""
+
+    exit_status = 1
+    help = "Run `%load_ext kerneldoctor` in a notebook, or `jupyter kerneldoctor enable` once for all new kernels."
+
+
+class NoSuchRecordingError(CommandError):
+    """The id is not that of a recording."""
+
+    exit_status = 1
+    help = "`jupyter kerneldoctor list` shows the recordings there are."
+
+    def __init__(self, recording_id: str) -> None:
+        super().__init__(f"There is no recording {recording_id!r}.")
+
+
+class BeingRecordedError(CommandError):
+    """The recording is still being written."""
+
+    help = "Shut that kernel down, or run `%kerneldoctor off` in it, and delete the recording then."
+
+    def __init__(self, recording_id: str) -> None:
+        super().__init__(f"The kernel of {recording_id} is running and is being recorded.")
+
+
+class CannotDeleteError(CommandError):
+    """The file system refuses."""
+
+    exit_status = 1
+
+    def __init__(self, recording_id: str, error: OSError) -> None:
+        super().__init__(f"The recording {recording_id} cannot be deleted: {error.strerror or error}.")
+
+
+class NoSuchPageError(CommandError):
+    """Nothing of that name is in the reference."""
+
+    def __init__(self, name: str, similar: list[str], known: list[str]) -> None:
+        super().__init__(f"There is no cause and no fix {name!r}.")
+        self.help = f"Did you mean {' or '.join(similar)}?" if similar else f"There are: {', '.join(known)}."
+
+
+class DamagedConfigError(CommandError):
+    """The configuration file is not what IPython could read; it is left alone."""
+
+    help = "Nothing was changed. Correct the file, or move it away, and run the command again."
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path} {problem}.")
+
+
+class ReadOnlyPrefixError(CommandError):
+    """The environment belongs to someone else."""
+
+    exit_status = 1
+    help = "Nothing was changed. `jupyter kerneldoctor enable --user` does it for you alone, in your IPython profile."
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(f"{path} cannot be written: {error.strerror or error}.")
+
+
+class ReadOnlyProfileError(CommandError):
+    """Not even the user's own profile can be written."""
+
+    exit_status = 1
+    help = "Nothing was changed. Check the rights of the directory, or set IPYTHONDIR to one that you can write."
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(f"{path} cannot be written: {error.strerror or error}.")

@@ -1,0 +1,53 @@
+"""Printing for people and for programs, whatever standard output is connected to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import Any
+
+from jupyter_kerneldoctor.render import jsontext
+
+_WIDEST = 100
+_USUAL = 80
+
+
+def prepare() -> None:
+    """Let nothing that is printed fail for want of a character: Latin-1 and ASCII terminals get escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def color_wanted() -> bool:
+    """Whether to color: only for a terminal, and never against NO_COLOR (https://no-color.org)."""
+    return bool(_is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb")
+
+
+def width() -> int:
+    """Columns to fill: the terminal's, within what reads well; 80 in a pipe."""
+    return min(_WIDEST, max(40, shutil.get_terminal_size().columns)) if _is_terminal() else _USUAL
+
+
+def draws_blocks() -> bool:
+    """Whether standard output can show block characters."""
+    try:
+        "█┄✖…".encode(getattr(sys.stdout, "encoding", None) or "ascii")
+    except (UnicodeError, LookupError):
+        return False
+    return True
+
+
+def say(text: str) -> None:
+    """Print text that is safe to show, with one line break at its end."""
+    print(text.removesuffix("\n"))  # noqa: T201 - this is what the user asked for
+
+
+def say_json(value: Any) -> None:
+    """Print JSON in ASCII, which no encoding and no terminal can spoil."""
+    say(jsontext.render(value))
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()

@@ -1,0 +1,104 @@
+"""From a recording to a post-mortem. Pure: no clock, no /proc, no network, no files.
+
+What is judged here was all recorded before, so an old recording can be judged again by better rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .cause import all_causes
+from .context import FixContext
+from .culprit import culprit
+from .ending import is_death
+from .facts import Facts
+from .postmortem import CauseFinding, PostMortem, iso
+from .story import story
+from .timeline import timeline
+
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from .postmortem import Culprit, Ending, FixProposal
+
+__all__ = ["diagnose"]
+
+_NOT_KNOWN = CauseFinding("unknown", "Not known", 0.1, "The recording does not tell what happened to this kernel.")
+
+_NOTICEABLE = 0.2
+"""A cause below this confidence is named only if it is the first."""
+
+
+def diagnose(recording: Recording) -> PostMortem:
+    """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
+    facts = Facts(recording)
+    ranked = rank(facts)
+    cell = culprit(facts, ranked[0])
+    died = is_death(recording, facts.ending)
+    return PostMortem(
+        recording=recording.id,
+        kernel_id=recording.kernel.kernel_id,
+        pid=recording.kernel.process.pid or None,
+        notebook=recording.kernel.notebook,
+        loaded_by=recording.kernel.loaded_by,
+        started=iso(recording.started_wall_s),
+        ended=_ended(facts),
+        died=died,
+        end=_end(facts, ranked[0]),
+        causes=ranked,
+        timeline=timeline(facts),
+        story=story(facts) if died and _is_about_memory(ranked[0]) else None,
+        cell=cell,
+        fixes=_fixes(facts, ranked, cell) if died else (),
+    )
+
+
+def rank(facts: Facts) -> tuple[CauseFinding, ...]:
+    """Let the causes compete; the first is the answer. Not knowing is one of them, and no runner-up."""
+    findings = []
+    for cause in all_causes():
+        try:
+            finding = cause.judge(facts)
+        except Exception:  # noqa: S112 - a rule that fails on a damaged recording has no say; the others have
+            continue
+        if finding is not None:
+            findings.append(finding)
+    findings.sort(key=lambda finding: (-finding.confidence, finding.id))
+    first, others = (findings[0], findings[1:]) if findings else (_NOT_KNOWN, [])
+    return (first, *(other for other in others if other.confidence >= _NOTICEABLE and other.id != "unknown"))
+
+
+def _is_about_memory(cause: CauseFinding) -> bool:
+    """Whether the story of the memory belongs to the answer: memory was it, or it has to be seen that it was not."""
+    return cause.id.startswith("oom-") or cause.id in ("killed-externally", "unknown")
+
+
+def _end(facts: Facts, cause: CauseFinding) -> Ending:
+    return replace(facts.ending, summary=cause.summary) if cause.summary else facts.ending
+
+
+def _ended(facts: Facts) -> str | None:
+    """When it ended; without an end that was recorded, the last that is known of it."""
+    if not facts.ended:
+        return None
+    end = facts.recording.end
+    return iso(end.wall_s if end is not None else facts.recording.last_wall_s)
+
+
+def _fixes(facts: Facts, ranked: tuple[CauseFinding, ...], cell: Culprit | None) -> tuple[FixProposal, ...]:
+    from .fixes import propose  # noqa: PLC0415 - only a death needs fixes
+
+    context = FixContext(
+        recording=facts.recording,
+        causes=ranked,
+        culprit=cell,
+        cell=facts.cell,
+        limit_bytes=facts.memory.limit_bytes,
+        peak_bytes=facts.memory.peak_bytes,
+        rss_before_bytes=facts.memory.before_bytes,
+    )
+    try:
+        return propose(context)
+    except Exception:
+        return ()

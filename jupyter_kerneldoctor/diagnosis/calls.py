@@ -1,0 +1,190 @@
+"""Finds the statements with which a cell ends its own kernel: signals to itself, `os._exit`, `exit()`, `os.abort()`.
+
+Names are followed through the imports and plain assignments of all cells that ran before (`from os import kill as k`),
+and through functions defined there (`def stop(): os._exit(1)`). Nothing is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from .cellsource import header_magics, mask
+from .ending import signal_name
+from .names import Names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jupyter_kerneldoctor.recording.model import Cell
+
+Kind = Literal["signal", "exit", "ask", "abort", "replace"]
+
+_INTERESTING = re.compile(r"kill|exit|quit|abort|raise_signal|send_signal|terminate|shutdown|exec[lv]|suicide")
+_TEACHES = re.compile(_INTERESTING.pattern + r"|import|def |getpid|Process")
+_SHELL_KILL = re.compile(r"\bkill\s+(?:-(?:s\s*)?(?P<signal>\w+)\s+)?[^;|&]*?(?:\$+PPID|getpid\(\)|\$pid\b|\{pid\})")
+_SHELLS = frozenset({"os.system", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.Popen"})
+_NATIVE = re.compile(r"ctypes\.(?:C|Py)DLL\(.*\)\.(?:_?exit|abort)|ctypes\.cdll\..*\.(?:_?exit|abort)")
+_ASKS = frozenset({"exit", "quit", "get_ipython().ask_exit", "get_ipython().exit"})
+_COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.AsyncFor, ast.AsyncWith, ast.IfExp, ast.BoolOp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+@dataclass(frozen=True)
+class EndingCall:
+    """A call that ends the kernel, in the cell that makes it."""
+
+    kind: Kind
+    line: int
+    text: str
+    """The call as the user wrote it."""
+    signal: str | None = None
+    exit_code: int | None = None
+    """None: not known before it runs."""
+    certain: bool = True
+    """It is reached whenever the cell runs so far: not under an `if`, in a loop, or in a `try`."""
+    prompt: bool = False
+    """Nothing before it takes time: imports, definitions and plain values only."""
+
+
+def ending_calls(cells: Sequence[Cell], cell: Cell) -> tuple[EndingCall, ...]:
+    """Return the calls in `cell` that end the kernel, given all cells in the order they ran."""
+    # Most notebooks hold no such word anywhere, and this is asked for every death.
+    if cell.truncated or not any(_INTERESTING.search(some.source) for some in (cell, *cells)):
+        return ()
+    names = Names()
+    functions: dict[str, EndingCall] = {}
+    for earlier in cells:
+        if earlier is cell:
+            break
+        masked = mask(earlier.source) if _TEACHES.search(earlier.source) else None
+        if masked is not None:
+            names.learn(masked.tree)
+            _learn_functions(functions, masked.tree, names, earlier.source)
+    masked = mask(cell.source)
+    shell = tuple(_shell_lines(cell.source))
+    if masked is None:
+        return shell
+    names.learn(masked.tree)
+    _learn_functions(functions, masked.tree, names, cell.source)
+    return shell + tuple(_calls_in(masked.tree, names, functions, cell.source))
+
+
+def _learn_functions(functions: dict[str, EndingCall], tree: ast.Module, names: Names, source: str) -> None:
+    """Note the functions that end the kernel when they are called; one that is defined again is another."""
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        functions.pop(node.name, None)
+        for call, certain in (found for statement in node.body for found in _reachable(statement, certain=True)):
+            if (ending := _judge(call, names, source)) is not None:
+                functions.setdefault(node.name, replace(ending, certain=certain))
+
+
+def _calls_in(tree: ast.Module, names: Names, functions: dict[str, EndingCall], source: str) -> Iterator[EndingCall]:
+    prompt = True
+    for statement in tree.body:
+        for call, certain in _reachable(statement, certain=True):
+            name = names.resolve(call.func) if isinstance(call, ast.Call) else None
+            ending = functions.get(name or "") or _judge(call, names, source)
+            if ending is not None:
+                text = ast.get_source_segment(source, call) or ending.text
+                yield replace(ending, line=call.lineno, text=text, certain=certain and ending.certain, prompt=prompt)
+        prompt = prompt and _takes_no_time(statement)
+
+
+def _reachable(node: ast.AST, *, certain: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """The calls that run when the statement runs, each with whether it always does. Functions are not entered."""
+    if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Name):
+        yield node.value, certain  # `exit` alone on a line: IPython calls it
+    if isinstance(node, ast.Call):
+        yield node, certain
+    inner = certain and not isinstance(node, _COMPOUND)
+    for child in ast.iter_child_nodes(node):
+        yield from _reachable(child, certain=inner)
+
+
+def _takes_no_time(statement: ast.stmt) -> bool:
+    """Imports, definitions and plain values; of calls only those that are given nothing to work on."""
+    if isinstance(statement, ast.Import | ast.ImportFrom | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return True
+    slow = (ast.For, ast.While, ast.Await, ast.comprehension)
+    return not any(isinstance(node, slow) or (isinstance(node, ast.Call) and node.args) for node in ast.walk(statement))
+
+
+def _judge(call: ast.expr, names: Names, source: str) -> EndingCall | None:
+    """Say what a call does to the kernel, if it ends it."""
+    text = ast.get_source_segment(source, call) or ""
+    if isinstance(call, ast.Name):
+        return EndingCall("ask", call.lineno, text) if names.resolve(call) in ("exit", "quit") else None
+    name = names.resolve(call.func) if isinstance(call, ast.Call) else None
+    if name is None or not isinstance(call, ast.Call):
+        return None
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    ending = EndingCall("exit", call.lineno, text)
+    if name == "os._exit":
+        return replace(ending, exit_code=_exit_code(arguments))
+    if name in _ASKS:
+        return replace(ending, kind="ask")
+    native = _NATIVE.fullmatch(name)
+    if name == "os.abort" or (native and name.endswith("abort")):
+        return replace(ending, kind="abort", signal="SIGABRT")
+    if name.endswith(".do_shutdown"):
+        return ending
+    if re.fullmatch(r"os\.exec[lv]p?e?", name):
+        return replace(ending, kind="replace")
+    if native:
+        return replace(ending, exit_code=_exit_code(arguments))
+    if name in _SHELLS:
+        return next((replace(line, line=call.lineno, text=text) for line in _shell_kills(text)), None)
+    return _signal_to_itself(name, arguments, names, ending)
+
+
+def _signal_to_itself(name: str, arguments: list[ast.expr], names: Names, ending: EndingCall) -> EndingCall | None:
+    kill = replace(ending, kind="signal")
+    if name == "signal.raise_signal" and arguments:
+        return replace(kill, signal=_signal(arguments[0], names))
+    if name in ("os.kill", "os.killpg", "signal.pthread_kill") and len(arguments) == 2:
+        return replace(kill, signal=_signal(arguments[1], names)) if names.is_own(arguments[0]) else None
+    if name in ("psutil.Process().kill", "psutil.Process().terminate"):
+        return replace(kill, signal="SIGKILL" if name.endswith("kill") else "SIGTERM")
+    if name == "psutil.Process().send_signal" and arguments:
+        return replace(kill, signal=_signal(arguments[0], names))
+    return None
+
+
+def _shell_lines(source: str) -> Iterator[EndingCall]:
+    """`!kill $PPID`, and the same in `%%bash`: a shell's parent is the kernel."""
+    in_shell = any(magic in ("bash", "sh", "script") for magic in header_magics(source).values())
+    if not in_shell and "!" not in source:
+        return
+    for number, line in enumerate(source.split("\n"), 1):
+        if in_shell or re.match(r"\s*!", line):
+            yield from (replace(ending, line=number, prompt=number <= 2) for ending in _shell_kills(line))
+
+
+def _shell_kills(text: str) -> Iterator[EndingCall]:
+    """The same in the arguments of `os.system` or `subprocess.run`, as a string or as a list of words."""
+    if found := _SHELL_KILL.search(re.sub(r"[\"',\[\]]", " ", text)):
+        name = found["signal"] or "TERM"
+        signal = signal_name(int(name)) if name.isdecimal() else "SIG" + name.upper().removeprefix("SIG")
+        yield EndingCall("signal", 1, text.strip(), signal)
+
+
+def _signal(node: ast.expr, names: Names) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return signal_name(node.value)
+    name = (names.resolve(node) or "").split(".")[-1]
+    return name if name.startswith("SIG") else None
+
+
+def _exit_code(arguments: list[ast.expr]) -> int | None:
+    """The exit status as the parent sees it: the low byte."""
+    try:
+        return int(ast.literal_eval(arguments[0])) & 0xFF
+    except (IndexError, ValueError, TypeError, SyntaxError, OverflowError):
+        return None

@@ -1,0 +1,134 @@
+"""`abort`: the program gave up on itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..examples import cell_file, crash_report, recording
+from ..postmortem import CauseFinding, Evidence
+from ..traceback import GAVE_UP_ON_STACK, fatal_message
+from ..units import cell_name, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..calls import EndingCall
+    from ..facts import Facts
+
+
+class Abort(Cause):
+    """The process aborted: a library, or the code in the cell, found no way to go on and ended it.
+
+    What it means
+    -------------
+    `abort()` is what C and C++ libraries call when something is wrong that they cannot report: a failed internal
+    check, an exception nobody catches, memory they find damaged. Why it was called stands in their last message, if
+    they wrote one.
+
+    How it is recognised
+    --------------------
+    The process was ended by SIGABRT. Python's faulthandler writes which Python function was running in that moment.
+    Where the cell itself calls `os.abort()` at that line, that is the answer.
+
+    What to do
+    ----------
+    Look at the call that is named and at what the library printed just before. Check its arguments, update the
+    library, and see whether two packages bring the same native library in different versions.
+
+    Example
+    -------
+    `os.abort()` in a cell; a C++ library that throws `std::bad_alloc` with nobody to catch it.
+    """
+
+    id = "abort"
+    title = "The program aborted itself"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end or facts.signal != "SIGABRT":
+            return None
+        call = _own_call(facts)
+        confidence = 0.9 if facts.traceback is not None else 0.8
+        if facts.own_signals or GAVE_UP_ON_STACK in (fatal_message(facts.recording.crash_text) or ""):
+            confidence = 0.3
+        if call is not None and (facts.crash_line is not None or call.prompt):
+            confidence = 0.97
+        line = facts.line if call is None or facts.crash_line is not None else call.line
+        return CauseFinding(
+            self.id,
+            self.title,
+            confidence if facts.status.known else min(confidence, 0.6),
+            _headline(facts, call),
+            evidence=(
+                *proofs.exit_status(facts),
+                *_call_evidence(call),
+                *_last_words(facts),
+                *proofs.crash_report(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            line=line,
+            summary="Aborted (SIGABRT)",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """By the cell, by a library, by Python itself, and with nothing written at all."""
+        cell = "import os\nos.abort()"
+        yield recording(cell, signal="SIGABRT", crash=crash_report("Aborted", (cell_file(cell), 2, "<module>")))
+        frames = (("/site-packages/cv2/__init__.py", 20, "imshow"), (cell_file("cv2.imshow('a', x)"), 1, "<module>"))
+        yield recording("cv2.imshow('a', x)", signal="SIGABRT", crash=crash_report("Aborted", *frames))
+        crash = crash_report("_PyImport_Init: global import state already initialized") + crash_report("Aborted")
+        yield recording("f()", signal="SIGABRT", crash=crash)
+        yield recording("f()", signal="SIGABRT", server="watched")
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """Another signal with an abort in the code or in the file, and a stack overflow that Python noticed."""
+        yield recording("import os\nif bad: os.abort()", signal="SIGKILL", crash=crash_report("Aborted"))
+        yield recording("import signal\nsignal.raise_signal(signal.SIGABRT)", signal="SIGABRT")
+        said = crash_report("_Py_CheckRecursiveCall: Cannot recover from stack overflow.") + crash_report("Aborted")
+        yield recording("visit(x)", signal="SIGABRT", crash=said)
+
+
+def _own_call(facts: Facts) -> EndingCall | None:
+    calls = [call for call in facts.calls if call.kind == "abort"]
+    if facts.crash_line is not None:
+        return next((call for call in calls if call.line == facts.crash_line), None)
+    return calls[0] if len(calls) == 1 and facts.traceback is None else None
+
+
+def _headline(facts: Facts, call: EndingCall | None) -> str:
+    frame = facts.innermost
+    if call is not None and facts.cell is not None:
+        return f"The code in {cell_name(facts.cell.execution_count)} ended the kernel with {quote(call.text)}."
+    if frame is not None and frame.module is not None:
+        who = f"Native code called by {frame.module} (function {frame.function})"
+    else:
+        who = "Native code"
+    return f"{who} gave up and ended the kernel {facts.where()}."
+
+
+def _call_evidence(call: EndingCall | None) -> Iterator[Evidence]:
+    if call is not None:
+        yield Evidence(
+            f"Line {call.line} of the cell calls {quote(call.text)}, which ends the process on the spot.",
+            call.line,
+            "line",
+            "cell source",
+        )
+
+
+def _last_words(facts: Facts) -> Iterator[Evidence]:
+    message = fatal_message(facts.recording.crash_text)
+    if message is not None:
+        yield Evidence(
+            f"Python stopped itself with the words: {quote(message, 200)}",
+            message[:200],
+            None,
+            "crash report of Python's faulthandler",
+        )

@@ -1,0 +1,149 @@
+"""`exit-call`: the program ended itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..examples import recording
+from ..postmortem import CauseFinding, Evidence
+from ..units import cell_name, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..calls import EndingCall
+    from ..facts import Facts
+
+_AT_ONCE_S = 2.0
+
+
+class ExitCall(Cause):
+    """The program ended itself: with `exit()`, `quit()`, `os._exit()`, or a library's own exit.
+
+    What it means
+    -------------
+    In a notebook, `exit()` and `quit()` end the kernel with all its variables, after the cell has run to its end.
+    `os._exit()` ends it on the spot. Some native libraries call `exit()` where they should report an error.
+    `sys.exit()` does not: in a notebook it ends only the cell.
+
+    How it is recognised
+    --------------------
+    For `exit()` and `quit()`: the kernel noted that a cell asked for it. Otherwise: the process left with an exit code
+    and no signal while a cell was running, and nobody had asked for a shutdown. Where the cell holds an `os._exit` with
+    that code, it is named; without one, a library's exit is only likely.
+
+    What to do
+    ----------
+    To stop a cell early, put the code in a function and `return`, or raise an exception. Where a library exits, look
+    at the message it printed last.
+
+    Example
+    -------
+    `if done: exit()`
+    """
+
+    id = "exit-call"
+    title = "The code ended the kernel itself"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end or facts.status.signal is not None or facts.cell is None:
+            return None
+        if facts.told_to_exit:
+            return self._obeyed(facts)
+        return None if facts.status.exit_code is None else self._left(facts)
+
+    def _obeyed(self, facts: Facts) -> CauseFinding:
+        assert facts.cell is not None
+        call = _only([call for call in facts.calls if call.kind == "ask"])
+        name = quote(call.text) if call is not None else "`exit()` or `quit()`"
+        cell = cell_name(facts.cell.execution_count)
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.97 if facts.status.exit_code == 0 else 0.85,
+            f"The code in {cell} asked the kernel to end with {name}, and the kernel left when the cell was done.",
+            evidence=(
+                Evidence(f"The kernel noted that {cell} asked it to end.", source="journal"),
+                *proofs.exit_status(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_a_crash(facts), exclusions.not_memory(facts)),
+            line=call.line if call is not None else facts.sole_line,
+            summary="Left after exit()",
+        )
+
+    def _left(self, facts: Facts) -> CauseFinding:
+        assert facts.cell is not None
+        code = facts.status.exit_code
+        calls = [call for call in facts.calls if call.kind in ("exit", "replace") and call.exit_code in (None, code)]
+        call = _only(calls)
+        line = call.line if call is not None else None if calls else facts.sole_line
+        cell = cell_name(facts.cell.execution_count)
+        if call is not None:
+            headline = f"The code in {cell} ended the kernel with {quote(call.text)} (exit code {code})."
+        else:
+            headline = f"Something that ran {facts.where(line)} ended the kernel with exit code {code}."
+        return CauseFinding(
+            self.id,
+            self.title,
+            _confidence(calls, facts),
+            headline,
+            evidence=(*proofs.exit_status(facts), *_told_by(calls, code), *proofs.running_cell(facts)),
+            ruled_out=exclusions.known(
+                exclusions.not_a_crash(facts),
+                exclusions.not_asked_for(facts),
+                exclusions.not_memory(facts),
+            ),
+            line=line,
+            summary=f"Ended itself with exit code {code}",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """`exit()` that the kernel obeyed, `os._exit`, and a library that leaves."""
+        yield recording("x = 1", "if x: exit()", exit_code=0, request="cell")
+        yield recording("x = 1\nquit", exit_code=0, request="cell", server="watched")
+        yield recording("import os", "os._exit(1)", exit_code=1)
+        yield recording("from os import _exit as leave\nleave(3)", exit_code=3, server="watched")
+        yield recording("import os\ndef stop(code):\n    os._exit(code)", "stop(4)", exit_code=4)
+        yield recording("import ctypes\nlibc = ctypes.CDLL(None)\nlibc.exit(3)", exit_code=3)
+        yield recording("solver.run()", exit_code=3)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """A shutdown that was asked for, a signal, and an exit between two cells."""
+        yield recording("import os\nif bad: os._exit(0)", exit_code=0, request="message")
+        yield recording("import os\nif bad: os._exit(0)", exit_code=0, server="shutdown")
+        yield recording("import os\nif bad: os._exit(1)", signal="SIGKILL")
+        yield recording("x = 1", exit_code=1, idle=True)
+        yield recording("import sys\nsys.exit(1)", alive=True, idle=True)
+
+
+def _only(calls: list[EndingCall]) -> EndingCall | None:
+    return calls[0] if len(calls) == 1 else None
+
+
+def _confidence(calls: list[EndingCall], facts: Facts) -> float:
+    if not calls:
+        # The kernel itself leaves with 1 when the program that started it is gone.
+        return 0.45 if facts.status.exit_code == 1 else 0.6
+    call, end, cell = calls[0], facts.recording.end, facts.cell
+    at_once = end is not None and cell is not None and 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
+    if call.kind == "exit" and call.exit_code is not None and call.certain:
+        return 0.97 if call.prompt or at_once else 0.92
+    return 0.85
+
+
+def _told_by(calls: list[EndingCall], code: int | None) -> Iterable[Evidence]:
+    for call in calls:
+        yield Evidence(
+            f"Line {call.line} of the cell ends the process: {quote(call.text, 100)}.", call.line, "line", "cell source"
+        )
+    if not calls:
+        yield Evidence("The cell's own code holds no call that ends the process; a library it uses may.")
+        if code == 1:
+            yield Evidence("A kernel also leaves with exit code 1 when the program that started it is gone.")

@@ -1,0 +1,132 @@
+"""`killed-externally`: a signal from outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..examples import GIB, MIB, Group, recording
+from ..memory import NEAR
+from ..postmortem import CauseFinding, Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")
+
+
+class KilledExternally(Cause):
+    """Something outside sent the kernel a signal that ended it, and memory is not known to be the reason.
+
+    What it means
+    -------------
+    Another program or person ended the process: a `kill` command, a batch system at the end of its time, a container
+    that is stopped, an administrator's clean-up, a service that watches over memory before Linux does.
+
+    How it is recognised
+    --------------------
+    The process was ended by SIGKILL, SIGTERM or SIGHUP, Linux counted no memory kill in the kernel's control group, and
+    the cell holds nothing that sends such a signal. Without a Jupyter server that watched the kernel, a restart of a
+    busy kernel looks the same, so the confidence stays low then.
+
+    What to do
+    ----------
+    Ask who may do that: the batch system's log, the administrator, `journalctl` for earlyoom or systemd-oomd. If the
+    kernel was close to a limit, memory is worth a look all the same.
+
+    Example
+    -------
+    `kill -9 <pid>` in a terminal while a cell runs.
+    """
+
+    id = "killed-externally"
+    title = "Ended from outside"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end or facts.status.signal not in _FROM_OUTSIDE:
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            _confidence(facts),
+            f"Something outside ended the kernel {facts.when()}{_memory_remark(facts)}.",
+            evidence=(
+                *proofs.exit_status(facts),
+                *proofs.counts_of_kills(facts),
+                *proofs.last_measurement(facts),
+                *_nobody_watched(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(
+                exclusions.not_memory(facts),
+                exclusions.not_memory_of_an_earlier_process(facts),
+                exclusions.not_asked_for(facts),
+                exclusions.not_a_crash(facts),
+                exclusions.not_by_itself(facts),
+            ),
+            line=facts.line,
+            summary=f"Ended from outside ({facts.status.signal})",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """With memory at ease, near its limit, after a child's memory kill, and while idle."""
+        sleep = "import time\ntime.sleep(30)"
+        ease = Group(2 * GIB, usage_bytes=60 * MIB)
+        yield recording(sleep, signal="SIGKILL", memory=(50 * MIB,) * 3, groups=[ease])
+        yield recording(sleep, signal="SIGKILL", memory=(50 * MIB,) * 3, groups=[ease], server="watched")
+        near = Group(1 * GIB, limit_hits=(0, 3), usage_bytes=1000 * MIB)
+        yield recording(sleep, signal="SIGKILL", memory=(980 * MIB,) * 3, groups=[near])
+        child = Group(400 * MIB, oom_kills=(1, 1), usage_bytes=60 * MIB)
+        yield recording(sleep, signal="SIGKILL", memory=(50 * MIB,) * 3, groups=[child])
+        yield recording("x = 1", signal="SIGTERM", idle=True, server="watched")
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """A restart that was asked for, a memory kill, a signal of a crash."""
+        yield recording("f()", signal="SIGKILL", server="restart")
+        yield recording("f()", signal="SIGKILL", request="message")
+        full = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 501), usage_bytes=495 * MIB)
+        yield recording("f()", signal="SIGKILL", memory=(100 * MIB, 480 * MIB), groups=[full])
+        yield recording("f()", signal="SIGSEGV")
+
+
+def _confidence(facts: Facts) -> float:
+    kills = facts.memory.kills
+    if kills is not None and kills.oom_kills:
+        return 0.1
+    if facts.own_signals:
+        return 0.2
+    confidence = 0.85 if facts.server_watched else 0.6
+    if kills is None:
+        confidence -= 0.2  # a memory kill would not have been seen
+    if _near_limit(facts):
+        confidence -= 0.1  # a service that watches over memory sends the same signal
+    return round(confidence, 2)
+
+
+def _near_limit(facts: Facts) -> bool:
+    share = facts.memory.share_of_limit
+    return (share is not None and share >= NEAR) or facts.memory.machine_is_full is True
+
+
+def _memory_remark(facts: Facts) -> str:
+    share, kills = facts.memory.share_of_limit, facts.memory.kills
+    if share is not None and share >= NEAR:
+        close = f"memory was at {min(share, 1):.0%} of its limit"
+        return f"; {close}, but Linux did not kill for it" if kills is not None else f"; {close}"
+    return "; there is no sign that memory was the reason" if kills is not None else ""
+
+
+def _nobody_watched(facts: Facts) -> Iterator[Evidence]:
+    if not facts.server_watched:
+        yield Evidence(
+            "No Jupyter server with KernelDoctor watched this kernel, so a restart of a busy kernel, which ends in the "
+            "same signal, cannot be told from a kill."
+        )

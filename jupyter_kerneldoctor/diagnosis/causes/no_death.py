@@ -1,0 +1,70 @@
+"""`no-death`: it lives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..cause import Cause
+from ..examples import GIB, Group, recording
+from ..postmortem import CauseFinding, Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+
+class NoDeath(Cause):
+    """The kernel is running, and there is nothing to report.
+
+    What it means
+    -------------
+    The process that the recording speaks of is alive.
+
+    How it is recognised
+    --------------------
+    A process with the same id, the same start time and on the same boot of the machine exists.
+
+    What to do
+    ----------
+    Nothing.
+
+    Example
+    -------
+    A report asked for while the notebook is open.
+    """
+
+    id = "no-death"
+    title = "The kernel is running"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if facts.ended is not False:
+            return None
+        off = "; recording was switched off" if facts.recording.switched_off else ""
+        pid = facts.recording.kernel.process.pid
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.99,
+            f"The kernel is running{off or ', and there is nothing to report'}.",
+            evidence=(Evidence(f"Process {pid} is alive.", pid, None, "process list"),),
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """Alive: busy, idle, close to its limit, or no longer recorded."""
+        yield recording("f()", alive=True)
+        yield recording("f()", alive=True, idle=True)
+        near = Group(1 * GIB, limit_hits=(0, 700), usage_bytes=1 * GIB)
+        yield recording("f()", alive=True, memory=(1 * GIB,), groups=[near])
+        yield recording("f()", alive=True, switched_off=True)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """Gone, with or without an end, or on another machine."""
+        yield recording("f()", signal="SIGKILL")
+        yield recording("f()", end="not-seen")
+        yield recording("f()", end="not-seen", alive=None)

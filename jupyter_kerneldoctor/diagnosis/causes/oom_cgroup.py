@@ -1,0 +1,162 @@
+"""`oom-cgroup`: a container's memory limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..examples import GIB, MIB, Group, recording
+from ..memory import NEAR
+from ..postmortem import CauseFinding, Evidence
+from ..units import sentence, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
+
+    from ..facts import Facts
+
+_AT_THE_LIMIT = 0.95
+
+
+class OutOfMemoryInCgroup(Cause):
+    """The kernel needed more memory than its container or session allows, and Linux ended it.
+
+    What it means
+    -------------
+    Containers, JupyterHub servers and batch jobs run in a control group (cgroup) with a memory limit. When all
+    processes of the group together need more and nothing can be given back, Linux ends one of them, most often the
+    largest: the kernel. It has no chance to raise an error or to save anything.
+
+    How it is recognised
+    --------------------
+    The process was ended by SIGKILL, and the group's count of memory kills (`oom_kill`) rose between the last
+    measurement before the death and the death. Memory use at the limit alone proves nothing, as cached files may fill
+    it harmlessly, and a child process that was killed earlier does not count.
+
+    What to do
+    ----------
+    Let the cell need less at a time: read files in parts or only the columns you use, take smaller batches, delete
+    what you no longer need. Or ask for a higher limit where the container is started.
+
+    Example
+    -------
+    `df = pd.read_csv("big.csv")` in a container of 500 MiB: text columns take several times their size in the file.
+    """
+
+    id = "oom-cgroup"
+    title = "Out of memory: a container or session limit"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end or facts.status.exit_code is not None or facts.signal not in (None, "SIGKILL"):
+            return None
+        confidence = _confidence(facts)
+        if confidence == 0:
+            return None
+        allowed = f": {facts.memory.allowance}" if facts.memory.has_group_limit else ""
+        ran_out = "ran out of memory" if confidence > 0.5 else "may have run out of memory"
+        return CauseFinding(
+            self.id,
+            self.title,
+            confidence,
+            f"The kernel {ran_out} {facts.where()}{allowed}.",
+            evidence=(
+                *proofs.exit_status(facts),
+                *proofs.counts_of_kills(facts),
+                *_limit(facts),
+                *proofs.last_measurement(facts),
+            ),
+            ruled_out=exclusions.known(
+                exclusions.not_asked_for(facts),
+                _not_the_machine(facts),
+                exclusions.not_a_crash(facts),
+                exclusions.not_by_itself(facts),
+            ),
+            line=facts.line,
+            summary=f"Killed by Linux at the {facts.memory.limit_name}" if facts.memory.pressed else None,
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """Killed at the limit: by the own group's count, or by that of an ancestor that is all there is to read."""
+        full = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 501), usage_bytes=495 * MIB)
+        growth = (100 * MIB, 250 * MIB, 470 * MIB)
+        yield recording("df = pd.read_csv('big.csv')", signal="SIGKILL", memory=growth, groups=[full])
+        yield recording("x = 1", "fit()", signal="SIGKILL", memory=growth, groups=[full], server="watched")
+        yield recording("fit()", end="status-unknown", memory=growth, groups=[full])
+        # The kernel's own share is small: its children hold the rest.
+        yield recording("Parallel(8)(jobs)", signal="SIGKILL", memory=(80 * MIB, 90 * MIB), groups=[full])
+        # The own group has no limit, its parent has.
+        own = Group(oom_kills=(0, 1))
+        yield recording("fit()", signal="SIGKILL", memory=growth, groups=[own, full])
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """Near the limit, or after another's kill, and yet another cause."""
+        near = Group(1 * GIB, limit_hits=(0, 700), usage_bytes=1020 * MIB)
+        memory = (900 * MIB, 1000 * MIB)
+        yield recording("time.sleep(30)", signal="SIGKILL", memory=memory, groups=[near])
+        earlier = Group(1 * GIB, oom_kills=(1, 1), limit_hits=(46, 46), usage_bytes=60 * MIB)
+        yield recording("time.sleep(30)", signal="SIGKILL", memory=(50 * MIB,), groups=[earlier])
+        killed = Group(1 * GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=1020 * MIB)
+        yield recording("f()", signal="SIGSEGV", memory=memory, groups=[killed])
+        yield recording("f()", signal="SIGKILL", memory=memory, groups=[killed], server="restart")
+        yield recording("f()", alive=True, memory=memory, groups=[near])
+
+
+def _confidence(facts: Facts) -> float:
+    memory, proven = facts.memory, facts.status.known
+    if memory.kills is None:
+        # Only that it was at its limit: kernel and sidecar may have gone together.
+        share = memory.share_of_limit
+        at_limit = memory.has_group_limit and share is not None and share >= _AT_THE_LIMIT
+        return (0.55 if proven else 0.45) if at_limit else 0.0
+    if not memory.kills.oom_kills:
+        return 0.0
+    if not memory.kills_are_own:
+        return 0.75 if proven and memory.pressed else 0.5
+    if memory.pressed is not None:
+        return 0.97 if proven else 0.8
+    # A kill without a limit that was reached: the whole machine may have run out, which counts in the group, too.
+    if memory.machine_is_full or not memory.has_group_limit:
+        return 0.45
+    return 0.85 if memory.machine_is_full is False else 0.6
+
+
+def _limit(facts: Facts) -> Iterator[Evidence]:
+    pressed = facts.memory.pressed
+    if pressed is None:
+        yield from _no_limit_was_near(facts)
+        return
+    yield Evidence(_limit_text(facts, pressed), pressed.limit_bytes, "bytes", f"control group {pressed.path}")
+    if pressed.limit_hits:
+        yield Evidence(
+            f"The limit was hit {pressed.limit_hits} times between the last measurement and the death.",
+            pressed.limit_hits,
+            "times",
+            pressed.source,
+        )
+
+
+def _limit_text(facts: Facts, group: CgroupDelta) -> str:
+    used = group.usage_before_bytes
+    seen = f", of which {size(used)} was in use at the last measurement" if used is not None else ""
+    return sentence(f"{facts.memory.allowance}{seen}.")
+
+
+def _no_limit_was_near(facts: Facts) -> Iterator[Evidence]:
+    if facts.memory.kills is not None:
+        yield Evidence(
+            f"No memory limit of the kernel's control groups was seen to be hit or to be {NEAR:.0%} full; the machine "
+            "itself may have run out of memory."
+        )
+
+
+def _not_the_machine(facts: Facts) -> str | None:
+    last, full = facts.memory.last, facts.memory.machine_is_full
+    if full is not False or last is None or last.available_bytes is None:
+        return None
+    return f"Not the whole machine: it had {size(last.available_bytes)} of memory left at the last measurement."

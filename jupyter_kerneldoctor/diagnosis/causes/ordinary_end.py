@@ -1,0 +1,91 @@
+"""`ordinary-end`: it was asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import proofs
+from ..cause import Cause
+from ..examples import GIB, Group, recording
+from ..postmortem import CauseFinding, Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+
+class OrdinaryEnd(Cause):
+    """The kernel was shut down or restarted because someone asked for it.
+
+    What it means
+    -------------
+    Nothing went wrong: a person, the server's clean-up of idle kernels, or the program that runs the notebook ended the
+    kernel in the proper way.
+
+    How it is recognised
+    --------------------
+    The Jupyter server noted a request to restart or shut down, or the kernel received one. What the exit status is does
+    not matter then: a kernel too busy to answer is ended by SIGKILL in the end.
+
+    What to do
+    ----------
+    Nothing.
+
+    Example
+    -------
+    Restart Kernel in the Kernel menu, also while a cell is running.
+    """
+
+    id = "ordinary-end"
+    title = "Ended as asked"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if facts.ended is not True or facts.request is None:
+            return None
+        done = "restarted" if facts.request == "restart" else "shut down"
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.99,
+            f"The kernel was {done}, as it was asked to be.",
+            evidence=(*_requests(facts), *proofs.exit_status(facts)),
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """Asked by the server or by a message, whatever the exit status says, and whatever the memory did."""
+        yield recording("x = 1", exit_code=0, idle=True, server="shutdown")
+        yield recording("x = 1", exit_code=0, idle=True, request="message")
+        yield recording("f()", signal="SIGKILL", server="restart")
+        yield recording("f()", signal="SIGTERM", server="restart")
+        yield recording("f()", signal="SIGKILL", request="message")
+        yield recording("f()", end="not-seen", request="message")
+        full = Group(1 * GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=1 * GIB)
+        yield recording("f()", signal="SIGKILL", server="restart", groups=[full])
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """Nobody asked, it was the cell that asked, or it still runs."""
+        yield recording("f()", signal="SIGKILL")
+        yield recording("f()", signal="SIGKILL", server="watched")
+        yield recording("exit()", exit_code=0, request="cell")
+        yield recording("f()", alive=True, request="message")
+
+
+def _requests(facts: Facts) -> Iterator[Evidence]:
+    server, asked = facts.recording.server, facts.recording.exit_request
+    if server.requested is not None:
+        yield Evidence(
+            f"The Jupyter server was asked to {_verb(server.requested)} the kernel.", source="Jupyter server"
+        )
+    if asked is not None and asked.by == "message":
+        verb = "restart" if asked.restart else "shut down"
+        yield Evidence(f"The kernel received the message to {verb}.", source="journal")
+
+
+def _verb(action: str) -> str:
+    return "restart" if action == "restart" else "shut down"

@@ -1,0 +1,115 @@
+"""`segfault`: native code touched memory that was not its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..examples import cell_file, crash_report, recording
+from ..postmortem import CauseFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+
+class Segfault(Cause):
+    """A library's native code, or compiled code of your own, touched memory that is not the program's.
+
+    What it means
+    -------------
+    Python code cannot do this by itself; code in C, C++, Fortran, Rust or compiled by numba can. The processor stops
+    it, and the whole process with it. The mistake may be a bug in the library, arguments it was not made for, or two
+    packages that do not fit together.
+
+    How it is recognised
+    --------------------
+    The process was ended by SIGSEGV. Python's faulthandler writes which Python function was running in that moment;
+    the function nearest to the crash and its library are named, and the line of the cell that led there. A report in
+    which one function calls itself again and again is a stack overflow instead.
+
+    What to do
+    ----------
+    Look at the arguments of the named call: shapes, types, indices, pointers, an object that was closed or freed.
+    Update the library. Where the crash comes back, keep the few lines that cause it: they are the bug report.
+
+    Example
+    -------
+    `ctypes.string_at(0)` reads at address 0, where there is no memory.
+    """
+
+    id = "segfault"
+    title = "Crash in native code (segmentation fault)"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end or facts.signal != "SIGSEGV":
+            return None
+        confidence = 0.95 if facts.traceback is not None else 0.85
+        if facts.own_signals or (facts.traceback is not None and facts.traceback.recursion is not None):
+            confidence = 0.3
+        if not facts.status.known:
+            confidence = min(confidence, 0.6)
+        return CauseFinding(
+            self.id,
+            self.title,
+            confidence,
+            f"{_culprit(facts)} crashed {facts.where()}: it touched memory that is not the program's.",
+            evidence=(
+                *proofs.exit_status(facts),
+                *proofs.crash_report(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(
+                exclusions.not_memory(facts),
+                exclusions.not_asked_for(facts),
+                _not_a_recursion(facts),
+                exclusions.not_by_itself(facts),
+            ),
+            line=facts.line,
+            summary="Crashed in native code (SIGSEGV)",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """With a report, with one from deep in a library, and without any."""
+        cell = "ctypes.string_at(0)"
+        frames = (("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"), (cell_file(cell), 1, "<module>"))
+        yield recording("import ctypes", cell, signal="SIGSEGV", crash=crash_report("Segmentation fault", *frames))
+        numpy = ("/venv/lib/python3.12/site-packages/numpy/_core/_methods.py", 51, "_sum")
+        crash = crash_report("Segmentation fault", numpy, (cell_file("w.sum()"), 1, "<module>"))
+        yield recording("w.sum()", signal="SIGSEGV", crash=crash, server="watched")
+        yield recording("w.sum()", signal="SIGSEGV")
+        yield recording("w.sum()", end="status-unknown", crash=crash)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """A child's report in the file, an exit that was asked for, a signal to itself, a recursion."""
+        report = crash_report("Segmentation fault", ("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"))
+        yield recording("f()", signal="SIGKILL", crash=report)
+        yield recording("f()", exit_code=0, crash=report, request="message")
+        yield recording("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", signal="SIGSEGV")
+        deep = [("/tmp/m.py", 3, "walk")] * 100  # noqa: S108 - a name in a traceback, no file
+        yield recording("walk(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *deep, cut=True))
+
+
+def _culprit(facts: Facts) -> str:
+    frame, report = facts.innermost, facts.traceback
+    library = report.library if report is not None else None
+    if frame is None:
+        return "Native code" if library is None else f"Native code in {library}"
+    if library is not None:
+        return f"Native code in {library}, called by the function {frame.function},"
+    if frame.module is not None:
+        return f"Native code called by {frame.module} (function {frame.function})"
+    return "Native code called from the cell" if frame.function == "<module>" else f"Native code in {frame.function}()"
+
+
+def _not_a_recursion(facts: Facts) -> str | None:
+    if facts.traceback is None or facts.traceback.recursion is not None or not facts.traceback.current.frames:
+        return None
+    return "Not a stack overflow: the functions in the crash report do not repeat."

@@ -1,0 +1,131 @@
+"""`self-kill`: the cell sent the signal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..examples import MIB, Group, cell_file, crash_report, recording
+from ..postmortem import CauseFinding, Evidence
+from ..units import cell_name, quote, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..calls import EndingCall
+    from ..facts import Facts
+
+_AT_ONCE_S = 2.0
+
+
+class SelfKill(Cause):
+    """The code in the cell sent the deadly signal to its own process.
+
+    What it means
+    -------------
+    `os.kill(os.getpid(), ...)`, `signal.raise_signal(...)`, `!kill $PPID` and the like end the kernel as any other
+    process. Some notebooks do it on purpose, to restart the kernel.
+
+    How it is recognised
+    --------------------
+    The running cell holds a call that sends a signal to the kernel's own process, and the process was ended by that
+    signal. It is proven when nothing before the call takes time, or when the crash report shows that line.
+
+    What to do
+    ----------
+    To restart the kernel, use the Restart command of the Kernel menu. To end only a part of a program, leave the
+    function with `return`, or raise an exception.
+
+    Example
+    -------
+    `os.kill(os.getpid(), signal.SIGKILL)`
+    """
+
+    id = "self-kill"
+    title = "The cell ended its own kernel with a signal"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end or facts.cell is None or facts.status.exit_code is not None:
+            return None
+        calls = facts.own_signals
+        if not calls:
+            return None
+        line = calls[0].line if len(calls) == 1 else None
+        sent = facts.signal or "a signal"
+        return CauseFinding(
+            self.id,
+            self.title,
+            _confidence(calls[0], facts),
+            f"The code in {cell_name(facts.cell.execution_count)} ended its own kernel with {_quoted(calls)}.",
+            evidence=(
+                *proofs.exit_status(facts),
+                *(
+                    Evidence(
+                        f"Line {call.line} of the cell sends {call.signal or sent} to the kernel's own process: "
+                        f"{quote(call.text, 100)}.",
+                        call.line,
+                        "line",
+                        "cell source",
+                    )
+                    for call in calls
+                ),
+                *proofs.running_cell(facts),
+                *proofs.counts_of_kills(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            line=line,
+            summary=sentence(f"the cell's own {facts.signal}") if facts.signal else None,
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """Every way to say it."""
+        for cell in (
+            "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+            "from os import kill as k, getpid\nfrom signal import SIGKILL\nme = getpid()\nk(me, SIGKILL)",
+            "import signal as s\ns.raise_signal(9)",
+            "import os\nos.killpg(0, 9)",
+            "!kill -9 $PPID",
+            "%%bash\nkill -KILL $PPID",
+            "import os\nos.system(f'kill -9 {os.getpid()}')",
+            "import psutil\npsutil.Process().kill()",
+        ):
+            yield recording("x = 1", cell, signal="SIGKILL", memory=(50 * MIB,), groups=[Group(1 << 30)])
+        yield recording("import os\nos.kill(os.getpid(), 15)", signal="SIGTERM", server="watched")
+        yield recording("import os\ndef stop():\n    os.kill(os.getpid(), 9)", "stop()", signal="SIGKILL")
+        cell = "work()\nos.kill(os.getpid(), 11)"
+        crash = crash_report("Segmentation fault", (cell_file(cell), 2, "<module>"))
+        yield recording("import os", cell, signal="SIGSEGV", crash=crash)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """A signal to another process, another signal than the one that came, a definition that is never called."""
+        yield recording("import os\nos.kill(child.pid, 9)\nwait()", signal="SIGKILL")
+        yield recording("import os\nos.kill(os.getpid(), 10)\nf()", signal="SIGKILL")
+        yield recording("import os\ndef stop():\n    os.kill(os.getpid(), 9)\nf()", signal="SIGKILL")
+        yield recording("text = 'os.kill(os.getpid(), 9)'\nf(text)", signal="SIGKILL")
+        yield recording("import psutil\npsutil.Process(42).kill()\nf()", signal="SIGKILL")
+        killed = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 50), usage_bytes=499 * MIB)
+        yield recording("import os\nf()\nos.kill(os.getpid(), 9)", signal="SIGKILL", groups=[killed])
+
+
+def _confidence(call: EndingCall, facts: Facts) -> float:
+    if facts.memory.kills is not None and facts.memory.kills.oom_kills:
+        return 0.4  # Linux killed for memory in the same moment
+    if not facts.status.known or call.signal is None:
+        return 0.6
+    if call.line == facts.crash_line:
+        return 0.97
+    end, cell = facts.recording.end, facts.cell
+    at_once = end is not None and cell is not None and 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
+    if not call.certain:
+        return 0.85 if call.prompt or at_once else 0.75
+    return 0.97 if call.prompt or at_once else 0.85
+
+
+def _quoted(calls: tuple[EndingCall, ...]) -> str:
+    return quote(calls[0].text) if len(calls) == 1 else "one of its calls that send a signal"

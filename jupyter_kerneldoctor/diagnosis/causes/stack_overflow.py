@@ -1,0 +1,137 @@
+"""`stack-overflow`: a recursion without end."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..examples import cell_file, crash_report, recording
+from ..postmortem import CauseFinding, Evidence
+from ..traceback import GAVE_UP_ON_STACK, fatal_message
+from ..units import cell_name, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+    from ..traceback import Recursion
+
+_RAISED_LIMIT = re.compile(r"\bsetrecursionlimit\s*\(")
+
+
+class StackOverflow(Cause):
+    """A function called itself, directly or through others, until the memory for nested calls was used up.
+
+    What it means
+    -------------
+    Each call through native code needs a piece of the stack, which is a few megabytes. Python counts its own calls and
+    raises RecursionError in time, but not when the limit was raised with `sys.setrecursionlimit`, or where native code
+    is part of the circle.
+
+    How it is recognised
+    --------------------
+    The process was ended by SIGSEGV, and the report of Python's faulthandler, which shows a hundred calls, shows the
+    same few functions over and over and more below. Or Python said that it could not recover from a stack overflow.
+
+    What to do
+    ----------
+    Find the case that ends the recursion and is never reached, or write the recursion as a loop with a list of what
+    is left to do. Leave the recursion limit where it was: it is the guard that was switched off.
+
+    Example
+    -------
+    A `__bool__` that returns `bool(self)`, after `sys.setrecursionlimit(10**6)`.
+    """
+
+    id = "stack-overflow"
+    title = "Stack overflow: a recursion too deep"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end or facts.signal not in ("SIGSEGV", "SIGABRT"):
+            return None
+        recursion = facts.traceback.recursion if facts.traceback is not None else None
+        gave_up = facts.signal == "SIGABRT" and GAVE_UP_ON_STACK in (fatal_message(facts.recording.crash_text) or "")
+        if not gave_up and (recursion is None or facts.signal == "SIGABRT"):
+            return None
+        confidence = 0.95 if gave_up or any(_raised(facts)) else 0.8
+        if recursion is None:
+            what = "a recursion went on"
+        else:
+            what = f"the function {recursion.function} called itself, more than {recursion.shown} calls deep,"
+        return CauseFinding(
+            self.id,
+            self.title,
+            confidence if facts.status.known else min(confidence, 0.6),
+            f"{sentence(facts.where())}, {what} until the space for nested calls was used up.",
+            evidence=(
+                *proofs.exit_status(facts),
+                *_repetition(facts, recursion),
+                *_raised(facts),
+                *_said(facts, gave_up=gave_up),
+                *proofs.crash_report(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            line=facts.line,
+            summary=f"Stack overflow ({facts.signal})",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """One function, several in a circle, and Python's own last word."""
+        define = "import sys\nsys.setrecursionlimit(10**6)\nclass A:\n    def __bool__(self): return bool(a)\na = A()"
+        frames = [(cell_file(define), 4, "__bool__")] * 100
+        yield recording(
+            define, "bool(a)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *frames, cut=True)
+        )
+        circle = [("/site-packages/lib/a.py", 3, "visit"), ("/site-packages/lib/b.py", 9, "walk")] * 50
+        yield recording("walk(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *circle, cut=True))
+        said = "_Py_CheckRecursiveCall: Cannot recover from stack overflow."
+        frames = [("/site-packages/lib/a.py", 3, "visit")] * 100
+        crash = crash_report(said, *frames, cut=True) + crash_report("Aborted", *frames, cut=True)
+        yield recording("visit(x)", signal="SIGABRT", crash=crash)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """A crash below a short stack, a deep stack without repetition, and the recursion of a child."""
+        shallow = [("/site-packages/lib/a.py", 3, "visit")] * 5
+        yield recording("visit(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *shallow))
+        varied = [("/site-packages/lib/a.py", number, f"step_{number}") for number in range(100)]
+        yield recording("go(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *varied, cut=True))
+        deep = [("/site-packages/lib/a.py", 3, "visit")] * 100
+        yield recording("go(x)", signal="SIGKILL", crash=crash_report("Segmentation fault", *deep, cut=True))
+
+
+def _repetition(facts: Facts, recursion: Recursion | None) -> Iterator[Evidence]:
+    if recursion is None:
+        return
+    owner = facts.cell_of(recursion.frame)
+    place = f"line {recursion.frame.line} of {cell_name(owner.execution_count)}" if owner else recursion.frame.file
+    yield Evidence(
+        f"{recursion.times} of the {recursion.shown} calls that the crash report shows are {recursion.function} "
+        f"({place}), and there were more below.",
+        recursion.times,
+        "calls",
+        "crash report of Python's faulthandler",
+    )
+
+
+def _raised(facts: Facts) -> Iterator[Evidence]:
+    for cell in facts.recording.cells:
+        if _RAISED_LIMIT.search(cell.source):
+            yield Evidence(
+                f"{sentence(cell_name(cell.execution_count))} calls sys.setrecursionlimit, which moves the guard "
+                "against such recursions.",
+                source="journal",
+            )
+            return
+
+
+def _said(facts: Facts, *, gave_up: bool) -> Iterator[Evidence]:
+    message = fatal_message(facts.recording.crash_text)
+    if gave_up and message is not None:
+        yield Evidence(f"Python's last words: {message}", message, None, "crash report of Python's faulthandler")

@@ -1,0 +1,121 @@
+"""`unknown`: not knowing is an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..examples import MIB, Group, recording
+from ..memory import NEAR
+from ..postmortem import CauseFinding, Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+
+class Unknown(Cause):
+    """The recording does not tell why the kernel ended; the report says what can be ruled out.
+
+    What it means
+    -------------
+    None of the known causes fits well enough. The end may be of a kind that KernelDoctor does not know, or the facts
+    that would tell are missing: the recording was switched off, the machine was restarted, or the process that records
+    was ended together with the kernel.
+
+    How it is recognised
+    --------------------
+    No other cause is more likely than not knowing.
+
+    What to do
+    ----------
+    Run the cell again with KernelDoctor on. If it ends the same way, the two recordings say more than one. Where the
+    last measurement was close to a memory limit, try it with less data first.
+
+    Example
+    -------
+    A container that was ended as a whole, the recorder with it.
+    """
+
+    id = "unknown"
+    title = "Not known"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if facts.ended is False:
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.3,
+            _headline(facts),
+            evidence=(*_evidence(facts),),
+            ruled_out=exclusions.known(
+                exclusions.not_asked_for(facts),
+                exclusions.not_memory(facts),
+                exclusions.not_a_crash(facts) if facts.status.known else None,
+                exclusions.not_by_itself(facts),
+            ),
+            line=facts.crash_line,
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """Nothing recorded the end, it cannot be seen from here, or the signal is one without a rule."""
+        yield recording("f()", end="not-seen")
+        yield recording("f()", end="not-seen", memory=(990 * MIB,))
+        yield recording("f()", end="not-seen", alive=None)
+        yield recording("f()", end="status-unknown", groups=[Group(500 * MIB)])
+        yield recording("f()", end="not-seen", switched_off=True)
+        yield recording("f()", signal="SIGBUS")
+        yield recording("x = 1", exit_code=1, idle=True)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """It runs, or another cause is likelier."""
+        yield recording("f()", alive=True)
+        yield recording("f()", signal="SIGSEGV")
+        yield recording("f()", exit_code=0, request="message")
+
+
+def _headline(facts: Facts) -> str:
+    if facts.ended is None:
+        return "Whether this kernel still runs cannot be told from here, and its end was not recorded."
+    if facts.recording.switched_off:
+        return "The kernel is gone; recording had been switched off before, so its end is not known."
+    when = facts.when()
+    if facts.signal is not None:
+        return f"The kernel was ended by the signal {facts.signal} {when}; what led to it is not known."
+    if facts.status.exit_code is not None:
+        return f"The kernel left with exit code {facts.status.exit_code} {when}; what led to it is not known."
+    return f"The kernel ended {when}, and nothing that was recorded tells why{_near_limit(facts)}."
+
+
+def _near_limit(facts: Facts) -> str:
+    share = facts.memory.share_of_limit
+    if share is None or share < NEAR:
+        return ""
+    return f"; at the last measurement memory was at {min(share, 1):.0%} of its limit"
+
+
+def _evidence(facts: Facts) -> Iterator[Evidence]:
+    if facts.ended is None:
+        yield Evidence("The recording was made on another machine, or does not name the process.", source="journal")
+        return
+    if facts.recording.switched_off:
+        yield Evidence("Recording was switched off by the user.", source="journal")
+        return
+    yield from proofs.exit_status(facts)
+    if facts.recording.end is None:
+        yield Evidence(
+            "The process that records did not write the end: it was ended, too, or the machine was restarted.",
+            source="journal",
+        )
+    yield from proofs.counts_of_kills(facts)
+    yield from proofs.last_measurement(facts)
+    yield from proofs.crash_report(facts)
+    yield from proofs.running_cell(facts)

@@ -1,0 +1,91 @@
+"""Which cell a file in a traceback is, and which line of it the user sees."""
+
+from __future__ import annotations
+
+import re
+import struct
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from .cellsource import header_magics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_kerneldoctor.recording.model import Cell
+
+    from .traceback import Frame
+
+_KERNEL_FILE = re.compile(r"ipykernel_\d+[/\\](\d+)\.py$")
+_TERMINAL_FILE = re.compile(r"<ipython-input-(\d+)-\w+>")
+_TIMED = "<timed exec>"  # what %%time compiles its body as
+
+_SEED = 0xC70F6907  # ipykernel's
+_MULTIPLIER = 0x5BD1E995
+_WORD = 0xFFFFFFFF
+
+
+def is_cell_file(file: str) -> bool:
+    """Whether IPython made this file name for a cell."""
+    return file == _TIMED or bool(_KERNEL_FILE.search(file) or _TERMINAL_FILE.match(file))
+
+
+def user_line(cell: Cell, frame: Frame) -> int | None:
+    """Return the line of the cell that a frame stands at; None when the frame is not this cell's.
+
+    A line that is the cell magic itself is no answer either: it stands for all of the body.
+    """
+    offset = _offset(cell, frame.file)
+    if frame.line is None or offset is None or cell.truncated:
+        return None
+    line = frame.line + offset
+    headers = header_magics(cell.source)
+    return line if line not in headers and 0 < line <= cell.source.count("\n") + 1 else None
+
+
+def cell_of(cells: Iterable[Cell], frame: Frame) -> Cell | None:
+    """Return the newest of the cells whose code a frame executes."""
+    if not is_cell_file(frame.file):
+        return None
+    return next((cell for cell in reversed(tuple(cells)) if user_line(cell, frame) is not None), None)
+
+
+def _offset(cell: Cell, file: str) -> int | None:
+    """How many lines of the cell stand above the code that was compiled as `file`; None when that is another's code."""
+    if found := _TERMINAL_FILE.match(file):
+        return 0 if int(found[1]) == cell.execution_count else None
+    headers = header_magics(cell.source)
+    if file == _TIMED:
+        return next((line for line, magic in headers.items() if magic == "time"), None)
+    if found := _KERNEL_FILE.search(file):
+        return _hashes(cell.source).get(int(found[1]))
+    return None
+
+
+@lru_cache(maxsize=256)
+def _hashes(source: str) -> dict[int, int]:
+    """The hashes ipykernel may name this cell's code by, each with the lines above that code.
+
+    It hashes what it is given to run: the cell, or the body that a cell magic hands on (with a line end added).
+    """
+    hashes = {murmur2(source): 0}
+    lines = source.split("\n")
+    for header in header_magics(source):
+        body = "\n".join(lines[header:])
+        hashes.update({murmur2(body): header, murmur2(body + "\n"): header})
+    return hashes
+
+
+def murmur2(text: str) -> int:
+    """Return the 32-bit MurmurHash2 of the text in UTF-8 with ipykernel's seed."""
+    data = text.encode("utf-8", "surrogatepass")
+    whole = len(data) & ~3
+    value = _SEED ^ len(data)
+    for word in struct.unpack(f"<{whole // 4}I", data[:whole]):
+        mixed = (word * _MULTIPLIER) & _WORD
+        mixed = ((mixed ^ (mixed >> 24)) * _MULTIPLIER) & _WORD
+        value = ((value * _MULTIPLIER) & _WORD) ^ mixed
+    if len(data) & 3:
+        value = ((value ^ int.from_bytes(data[whole:], "little")) * _MULTIPLIER) & _WORD
+    value = ((value ^ (value >> 13)) * _MULTIPLIER) & _WORD
+    return value ^ (value >> 15)

@@ -1,0 +1,205 @@
+"""A cell as Python: IPython's own syntax masked with text of equal length, so that lines and columns stay true.
+
+`%magic`, `!command`, `name?` and the like become `0###…`, a statement that does nothing. Edits found in the masked
+text are then made in the user's own text; nothing is ever generated back from a transformed cell. IPython is not
+imported: a recording may be diagnosed where there is none, and its import costs more than all the rest.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PYTHON_CELL_MAGICS = frozenset(
+    {"capture", "debug", "lprun", "memit", "memwatch", "mprun", "prun", "time", "timeit"},
+)
+"""Cell magics whose body is Python that this kernel runs. A body of any other is not ours to read."""
+
+_CELL_MAGIC = re.compile(r"[ \t]*%%(\w+)")
+_PYTHON_MAGIC = re.compile(r"[ \t]*(%(?:memwatch|time)[ \t]+)(?=[^\s-])")
+_ESCAPE = re.compile(r"[ \t]*(?=[%!?,;/])")
+_ASSIGNMENT = re.compile(r"[ \t]*[A-Za-z_][\w.,\[\]'\"* \t()]*?=[ \t]*(?=[%!])")
+_HELP = re.compile(r"[ \t]*(?=%{0,2}(?!\d)[\w*]+(?:\.\w+|\[[^\]]*\])*\?\??[ \t]*$)")
+_TOKEN = re.compile(r"""#.*|\"\"\"|'''|"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|\\.?|[()\[\]{}]""")
+_COMPILE_FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # IPython lets a cell await
+
+
+@dataclass(frozen=True)
+class MaskedCell:
+    """A cell's text with all that is not Python masked, and its syntax tree."""
+
+    text: str
+    """As long as the source; every line and column is where it was."""
+    spans: tuple[tuple[int, int], ...]
+    """The masked parts, as (start, end) offsets in code points. An edit must not touch them."""
+    tree: ast.Module
+    """Shared by all who ask for this source: read it, do not change it."""
+
+
+def mask(source: str) -> MaskedCell | None:
+    """Mask what is IPython's; None for a cell in another language (`%%bash`) and for one that does not parse."""
+    tree = _parse(source)
+    if tree is not None:
+        return MaskedCell(source, (), tree)
+    return _mask_magics(source)
+
+
+def parse(source: str) -> ast.Module | None:
+    """Return the syntax tree of a cell, positions as the user sees them; None where `mask` gives None."""
+    masked = mask(source)
+    return None if masked is None else masked.tree
+
+
+def header_magics(source: str) -> dict[int, str]:
+    """Return the cell magics that the cell begins with: line number (from 1) to name, without the percent signs."""
+    found: dict[int, str] = {}
+    for number, line in enumerate(source.split("\n"), 1):
+        if magic := _CELL_MAGIC.match(line):
+            found[number] = magic[1]
+        elif line.strip():
+            break
+    return found
+
+
+def sole_statement(source: str) -> ast.stmt | None:
+    """Return the one top-level statement of a cell; None when there are more, or the cell cannot be read."""
+    masked = mask(source)
+    if masked is None:
+        return None
+    magics = {masked.text.count("\n", 0, start) + 1 for start, _ in masked.spans}
+    # `%time x = f()` is one statement, of which the magic's name is masked as another one.
+    body = [node for node in masked.tree.body if not (_is_mask(node) and node.lineno in magics)] or masked.tree.body
+    return body[0] if len(body) == 1 and (len(masked.tree.body) == 1 or _on_one_line(masked.tree)) else None
+
+
+def _is_mask(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value == 0
+
+
+def _on_one_line(tree: ast.Module) -> bool:
+    return len({node.lineno for node in tree.body}) == 1
+
+
+@lru_cache(maxsize=64)
+def _parse(text: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes in the user's strings are no news of ours
+            tree: ast.Module = compile(text, "<cell>", "exec", flags=_COMPILE_FLAGS, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return None
+    return tree
+
+
+@lru_cache(maxsize=64)
+def _mask_magics(source: str) -> MaskedCell | None:
+    for mask_line in (_mask_name, _mask_line):  # `%time for x in y: …` is Python, but none that may follow a `;`
+        text = _mask_text(source, mask_line)
+        tree = None if text is None else _parse(text)
+        if text is not None and tree is not None:
+            return MaskedCell(text, _spans(source, text), tree)
+    return None
+
+
+def _mask_text(source: str, mask_line: Callable[[str], str]) -> str | None:
+    scanner = _Scanner()
+    lines: list[str] = []
+    continued = False  # the line before was a magic that ended in a backslash
+    at_head = True  # nothing but blank lines and cell magics so far
+    for line in source.split("\n"):
+        if continued:
+            masked = "#" * len(line)
+            continued = line.rstrip("\r").endswith("\\")
+        elif at_head and (magic := _CELL_MAGIC.match(line)):
+            if magic[1] not in PYTHON_CELL_MAGICS:
+                return None
+            masked = "#" * len(line)
+        else:
+            masked = mask_line(line) if scanner.at_start else line
+            continued = masked != line and line.rstrip("\r").endswith("\\")
+            if not continued:
+                scanner.feed(masked)
+            at_head = at_head and not line.strip()
+        lines.append(masked)
+    return "\n".join(lines)
+
+
+def _mask_name(line: str) -> str:
+    """Like `_mask_line`, but of `%time x = f()`, which runs Python, mask only the name, as a statement of its own."""
+    found = _PYTHON_MAGIC.match(line)
+    if found is None:
+        return _mask_line(line)
+    start, end = found.span(1)
+    return line[:start] + "0" + " " * (end - start - 2) + ";" + line[end:]
+
+
+def _mask_line(line: str) -> str:
+    """Mask one line that starts a statement, if it holds IPython's syntax."""
+    for pattern in (_HELP, _ESCAPE, _ASSIGNMENT):
+        if found := pattern.match(line):
+            start = found.end()
+            return line[:start] + "0" + "#" * (len(line) - start - 1)
+    return line
+
+
+def _spans(source: str, text: str) -> tuple[tuple[int, int], ...]:
+    """Where two texts of equal length differ; neighbouring differences are one span, also over kept line ends."""
+    spans: list[tuple[int, int]] = []
+    position = 0
+    for line, masked in zip(source.split("\n"), text.split("\n"), strict=True):
+        if line != masked:
+            differing = [column for column, (a, b) in enumerate(zip(line, masked, strict=True)) if a != b]
+            spans.append((position + differing[0], position + differing[-1] + 1))
+        position += len(line) + 1
+    return tuple(spans)
+
+
+class _Scanner:
+    """Knows whether the next line begins a statement: not inside brackets, a long string, or after a backslash."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._quote = ""  # the open triple quote
+        self._continued = False
+
+    @property
+    def at_start(self) -> bool:
+        return not (self._depth or self._quote or self._continued)
+
+    def feed(self, line: str) -> None:
+        """Take one line in."""
+        self._continued = False
+        position = 0
+        while position < len(line):
+            position = self._close_quote(line, position) if self._quote else self._take(line, position)
+
+    def _close_quote(self, line: str, position: int) -> int:
+        closing = re.compile(r"\\.|" + self._quote).search(line, position)
+        while closing is not None and closing[0] != self._quote:
+            closing = re.compile(r"\\.|" + self._quote).search(line, closing.end())
+        if closing is None:
+            return len(line)
+        self._quote = ""
+        return closing.end()
+
+    def _take(self, line: str, position: int) -> int:
+        token = _TOKEN.search(line, position)
+        if token is None:
+            return len(line)
+        text = token[0]
+        if text in ('"""', "'''"):
+            self._quote = text
+        elif text in "([{":
+            self._depth += 1
+        elif text in ")]}":
+            self._depth = max(0, self._depth - 1)
+        elif text in ("\\", "\\\r"):
+            self._continued = True
+        return token.end()

@@ -1,0 +1,19 @@
+"""The cell that was running at the end, and the line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .postmortem import Culprit
+
+if TYPE_CHECKING:
+    from .facts import Facts
+    from .postmortem import CauseFinding
+
+
+def culprit(facts: Facts, cause: CauseFinding) -> Culprit | None:
+    """Name the cell, and the line the most likely cause points at; None when no cell was running."""
+    cell = facts.cell
+    if cell is None:
+        return None
+    return Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, cause.line)

@@ -1,0 +1,60 @@
+"""Writes the reference of causes and fixes from the rules: `python -m jupyter_kerneldoctor.diagnosis.docs [DIR]`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+from . import causes as cause_rules
+from . import fixes as fix_rules
+from .cause import Cause
+from .registry import Rule, page, rules
+
+Kind = Literal["causes", "fixes"]
+
+_INTRODUCTIONS: dict[Kind, str] = {
+    "causes": (
+        "# Causes\n\nWhy a kernel ended. Each cause is a rule in `jupyter_kerneldoctor/diagnosis/causes/`; "
+        "this page is generated from them.\n"
+    ),
+    "fixes": (
+        "# Fixes\n\nWhat to change. Each fix is a rule in `jupyter_kerneldoctor/diagnosis/fixes/`; "
+        "this page is generated from them.\n"
+    ),
+}
+
+
+def of_kind(kind: Kind) -> tuple[type[Rule], ...]:
+    """Return all rules of a kind, sorted by id."""
+    return rules(cause_rules, Cause) if kind == "causes" else rules(fix_rules, Rule)
+
+
+def reference(kind: Kind, rule_id: str) -> str | None:
+    """Return the page of one rule as Markdown; None for an id that there is not."""
+    return next((page(rule) for rule in of_kind(kind) if rule.id == rule_id), None)
+
+
+def whole_page(kind: Kind) -> str:
+    """Return the page with all rules of a kind, each one heading level down."""
+    contents = "".join(f"- [`{rule.id}`](#{rule.id}): {rule.title}\n" for rule in of_kind(kind))
+    parts = [_nested(rule) for rule in of_kind(kind)]
+    return "\n".join([_INTRODUCTIONS[kind], contents, *parts])
+
+
+def _nested(rule: type[Rule]) -> str:
+    lines = page(rule).replace(f"# {rule.title}\n\n`{rule.id}`\n", f"# {rule.id}\n\n**{rule.title}**\n", 1).split("\n")
+    return "\n".join(f"#{line}" if line.startswith(("# ", "## ")) else line for line in lines)
+
+
+def main(directory: str = "docs") -> None:
+    """Write both pages."""
+    kinds: tuple[Kind, ...] = ("causes", "fixes")
+    for kind in kinds:
+        path = Path(directory) / f"{kind}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(whole_page(kind), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

@@ -1,0 +1,192 @@
+"""Recordings in a few lines, for the examples of the rules and for tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from jupyter_kerneldoctor.recording.model import (
+    Cell,
+    CgroupDelta,
+    End,
+    ExitRequest,
+    Kernel,
+    Limit,
+    Recording,
+    ServerView,
+)
+from jupyter_kerneldoctor.recording.processes import ProcessIdentity
+from jupyter_kerneldoctor.recording.samples import Sample
+
+from .cellfiles import murmur2
+from .ending import signal_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+PID = 4242
+STARTED_WALL_S = 1_800_000_000.0
+CELL_S = 10.0
+"""Every cell of an example takes ten seconds."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The kernel's control group in an example."""
+
+    limit_bytes: int | None = None
+    oom_kills: tuple[int | None, int | None] = (0, 0)
+    limit_hits: tuple[int, int] = (0, 0)
+    usage_bytes: int | None = None
+
+
+def recording(
+    *sources: str,
+    signal: str | None = None,
+    exit_code: int | None = None,
+    end: Literal["seen", "status-unknown", "not-seen"] = "seen",
+    alive: bool | None = False,
+    idle: bool = False,
+    memory: Sequence[int] = (),
+    available_bytes: int | None = None,
+    ram_bytes: int = 16 * GIB,
+    groups: Sequence[Group] = (),
+    server: Literal["watched", "restart", "shutdown"] | None = None,
+    request: Literal["message", "cell"] | None = None,
+    crash: str = "",
+    switched_off: bool = False,
+) -> Recording:
+    """Make a recording of a kernel that ran these cells.
+
+    The last cell is running when the kernel ends, unless `idle`; `memory` is the kernel's resident memory, spread
+    evenly over that cell; `groups` are its control groups, the own one first.
+    """
+    cells = tuple(_cell(number, source) for number, source in enumerate(sources, 1))
+    if cells and not idle and request != "cell":
+        cells = (*cells[:-1], _running(cells[-1], memory))
+    elif cells and request == "cell":
+        cells = (*cells[:-1], _asking(cells[-1]))
+    death_s = (len(sources) + 1) * CELL_S
+    returncode = None if server is None else _returncode(signal, exit_code)
+    return Recording(
+        id=f"20270115T080000Z-{PID}-a1b2c3",
+        kernel=Kernel(ProcessIdentity(PID, 100.0, "boot"), kernel_id="kernel", ram_bytes=ram_bytes),
+        started_wall_s=STARTED_WALL_S,
+        limits=_limits(groups, ram_bytes),
+        cells=cells,
+        samples=_samples(memory, death_s, available_bytes, groups),
+        exit_request=None if request is None else ExitRequest(request, death_s - 0.1),
+        end=None if alive or end == "not-seen" else _end(signal, exit_code, death_s, groups, known=end == "seen"),
+        server=ServerView(
+            requested=None if server in (None, "watched") else server,  # type: ignore[arg-type]
+            requested_wall_s=STARTED_WALL_S + death_s - 1,
+            returncode=returncode,
+        ),
+        crash_text=crash,
+        switched_off=switched_off,
+        last_wall_s=STARTED_WALL_S + death_s,
+        alive=alive,
+    )
+
+
+def crash_report(message: str, *frames: tuple[str, int, str], cut: bool = False) -> str:
+    """Make what faulthandler writes; a frame is (file, line, function), innermost first."""
+    lines = [f'  File "{file}", line {line} in {function}' for file, line, function in frames]
+    more = ["  ..."] if cut else []
+    header = "Current thread 0x00007f97affff6c0 (most recent call first):"
+    return "\n".join([f"Fatal Python error: {message}", "", header, *lines, *more, ""])
+
+
+def cell_file(source: str) -> str:
+    """Return the name ipykernel gives the file of a cell."""
+    return f"/tmp/ipykernel_{PID}/{murmur2(source)}.py"  # noqa: S108 - a name in a traceback, no file
+
+
+def _cell(number: int, source: str) -> Cell:
+    started = number * CELL_S
+    return Cell(
+        source,
+        execution_count=number,
+        cell_id=f"cell-{number}",
+        started_mono_s=started,
+        ended_mono_s=started + CELL_S - 1,
+        rss_before_bytes=100 * MIB,
+        rss_after_bytes=100 * MIB,
+        peak_bytes=100 * MIB,
+        peak_basis="exact",
+    )
+
+
+def _running(cell: Cell, memory: Sequence[int]) -> Cell:
+    return Cell(
+        cell.source,
+        execution_count=cell.execution_count,
+        cell_id=cell.cell_id,
+        started_mono_s=cell.started_mono_s,
+        rss_before_bytes=memory[0] if memory else 100 * MIB,
+    )
+
+
+def _asking(cell: Cell) -> Cell:
+    return Cell(
+        cell.source,
+        execution_count=cell.execution_count,
+        cell_id=cell.cell_id,
+        started_mono_s=cell.started_mono_s,
+        ended_mono_s=cell.ended_mono_s,
+        asked_exit=True,
+    )
+
+
+def _limits(groups: Sequence[Group], ram_bytes: int) -> tuple[Limit, ...]:
+    ram = Limit("ram", "the machine's memory", ram_bytes, "/proc/meminfo MemTotal")
+    return (
+        *(
+            Limit("cgroup", "container limit", group.limit_bytes, "/sys/fs/cgroup/memory.max")
+            for group in groups
+            if group.limit_bytes
+        ),
+        ram,
+    )
+
+
+def _samples(
+    memory: Sequence[int], death_s: float, available_bytes: int | None, groups: Sequence[Group]
+) -> tuple[Sample, ...]:
+    step = CELL_S / max(1, len(memory))
+    kills = groups[0].oom_kills[0] if groups else None
+    return tuple(
+        Sample(death_s - CELL_S + (position + 0.9) * step, rss, rss + 20 * MIB, available_bytes, kills)
+        for position, rss in enumerate(memory)
+    )
+
+
+def _end(signal: str | None, exit_code: int | None, death_s: float, groups: Sequence[Group], *, known: bool) -> End:
+    deltas = tuple(_delta(group, depth) for depth, group in enumerate(groups))
+    wall_s = STARTED_WALL_S + death_s
+    if not known:
+        return End("unknown", death_s, wall_s, cgroups=deltas)
+    kind: Literal["signal", "exit"] = "exit" if signal is None else "signal"
+    code = exit_code if signal is None else None
+    return End(kind, death_s, wall_s, signal, code, f"/proc/{PID}/stat exit_code", deltas)
+
+
+def _delta(group: Group, depth: int) -> CgroupDelta:
+    path = "/" if depth else "/kernel"
+    return CgroupDelta(
+        path,
+        f"/sys/fs/cgroup{path.rstrip('/')}/memory.events",
+        *group.oom_kills,
+        *group.limit_hits,
+        group.usage_bytes,
+        group.limit_bytes,
+    )
+
+
+def _returncode(signal: str | None, exit_code: int | None) -> int | None:
+    if signal is None:
+        return exit_code
+    return next((-number for number in range(1, 65) if signal_name(number) == signal), None)

@@ -1,0 +1,57 @@
+"""Sentences on what an end was not, and why: half of an answer is what it leaves out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .units import plural
+
+if TYPE_CHECKING:
+    from .facts import Facts
+
+
+def not_asked_for(facts: Facts) -> str | None:
+    """Nobody asked for a restart or a shutdown; None when that is not known for sure."""
+    if facts.request is not None or not facts.server_watched:
+        return None
+    return "Not a restart or a shutdown: the Jupyter server was not asked for one."
+
+
+def not_memory(facts: Facts) -> str | None:
+    """Linux did not kill it for memory; None when that is not known for sure."""
+    kills = facts.memory.kills
+    if kills is None or kills.oom_kills:
+        return None
+    return (
+        f"Not out of memory: Linux keeps a count of the processes it killed for memory here, "
+        f"and it stood at {kills.oom_kills_after} before and after."
+    )
+
+
+def not_memory_of_an_earlier_process(facts: Facts) -> str | None:
+    """Linux killed another process for memory, but before; None when there was none."""
+    kills = facts.memory.kills
+    if kills is None or kills.oom_kills or not kills.oom_kills_before:
+        return None
+    return f"{plural(kills.oom_kills_before, 'process')} had been killed for memory earlier; the kernel lived on then."
+
+
+def not_a_crash(facts: Facts) -> str | None:
+    """No signal of a crash; None when it may have been one."""
+    if facts.signal in ("SIGKILL", "SIGTERM", "SIGHUP"):
+        return "Not a crash of a library: a crash ends a program with another signal, and leaves a report."
+    if facts.status.exit_code is not None:
+        return "Not a crash of a library: the process left with an exit code, a crash ends it with a signal."
+    return None
+
+
+def not_by_itself(facts: Facts) -> str | None:
+    """Nothing in the cell ends the kernel; None when something does, or there is no cell to read."""
+    if facts.cell is None or facts.calls or facts.cell.truncated:
+        return None
+    return "Not the cell itself, as far as its code shows: it sends no signal to its own process and calls no exit."
+
+
+def known(*sentences: str | None) -> tuple[str, ...]:
+    """Return the sentences that could be said."""
+    return tuple(sentence for sentence in sentences if sentence is not None)

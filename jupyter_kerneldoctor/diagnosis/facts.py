@@ -1,0 +1,166 @@
+"""What the cause rules look at: the recording, and what follows from it without any judgement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from . import traceback as tracebacks
+from .calls import EndingCall, ending_calls
+from .cellfiles import cell_of, user_line
+from .cellsource import sole_statement
+from .ending import ExitStatus, Request, ending, exit_status, has_ended, left_on_request_of_a_cell, request
+from .memory import Memory
+from .units import cell_name, quote
+
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.model import Cell, Recording
+
+    from .postmortem import Ending
+    from .traceback import Frame, Thread, Traceback
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A recording, read. Everything is worked out when it is first asked for."""
+
+    recording: Recording
+
+    @cached_property
+    def ending(self) -> Ending:
+        """How it ended."""
+        return ending(self.recording)
+
+    @cached_property
+    def ended(self) -> bool | None:
+        """Whether it ended; None when that cannot be told."""
+        return has_ended(self.recording)
+
+    @cached_property
+    def status(self) -> ExitStatus:
+        """What the operating system reported."""
+        return exit_status(self.recording)
+
+    @cached_property
+    def request(self) -> Request | None:
+        """What was asked for from outside."""
+        return request(self.recording)
+
+    @cached_property
+    def told_to_exit(self) -> bool:
+        """Whether the kernel obeyed an `exit()` of a cell."""
+        return left_on_request_of_a_cell(self.recording)
+
+    @property
+    def is_unasked_end(self) -> bool:
+        """It is gone, nobody asked for that, and the recording went on to the end: here the causes compete."""
+        return self.ended is True and self.request is None and not self.recording.switched_off
+
+    @property
+    def server_watched(self) -> bool:
+        """Whether a Jupyter server with KernelDoctor watched the kernel: it would have noted a request."""
+        return self.recording.server.returncode is not None
+
+    @cached_property
+    def cell(self) -> Cell | None:
+        """The cell that was running at the end; after an `exit()` that was obeyed later, the one that asked."""
+        if self.ended is not True or self.recording.switched_off:
+            return None  # a cell that was switched off in the middle is no cell that died
+        if self.told_to_exit:
+            asked = [cell for cell in self.recording.cells if cell.asked_exit]
+            if asked:
+                return asked[-1]
+        return self.recording.running_cell
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What is known of the memory."""
+        return Memory(self.recording, self.cell)
+
+    @cached_property
+    def traceback(self) -> Traceback | None:
+        """What faulthandler wrote, if it fits the end."""
+        if self.status.exit_code is not None:
+            return None
+        return tracebacks.fitting(self.recording.crash_text, self.status.signal)
+
+    @cached_property
+    def signal(self) -> str | None:
+        """The signal that ended it; where nobody has the exit status, the one that the crash report speaks of."""
+        if self.status.known or self.traceback is None:
+            return self.status.signal
+        return tracebacks.signal_of(self.traceback)
+
+    @cached_property
+    def calls(self) -> tuple[EndingCall, ...]:
+        """The calls in the cell that end the kernel."""
+        if self.cell is None:
+            return ()
+        try:
+            return ending_calls(self.recording.cells, self.cell)
+        except RecursionError:  # code nested a thousand levels deep parses, but is not worth an answer
+            return ()
+
+    @cached_property
+    def own_signals(self) -> tuple[EndingCall, ...]:
+        """The calls in the cell that send the kernel's own process the very signal that ended it."""
+        return tuple(call for call in self.calls if call.kind == "signal" and self._came_from(call))
+
+    def _came_from(self, call: EndingCall) -> bool:
+        if call.signal == "SIGINT" or self.crash_line not in (None, call.line):
+            return False
+        return None in (call.signal, self.signal) or call.signal == self.signal
+
+    @cached_property
+    def crash_line(self) -> int | None:
+        """The line of the cell that the crash report shows: that of the innermost frame that is the cell's."""
+        if self.cell is None or self.traceback is None:
+            return None
+        threads = sorted(self.traceback.threads, key=lambda thread: not thread.current)
+        lines = (user_line(self.cell, frame) for thread in threads for frame in _of_cells(thread))
+        return next((line for line in lines if line is not None), None)
+
+    @cached_property
+    def sole_line(self) -> int | None:
+        """The line of the one statement the cell consists of; None when it has more, or is a block of others."""
+        if self.cell is None or self.cell.truncated:
+            return None
+        statement = sole_statement(self.cell.source)
+        if statement is None or (hasattr(statement, "body") and statement.end_lineno != statement.lineno):
+            return None
+        return statement.lineno
+
+    @cached_property
+    def line(self) -> int | None:
+        """The line that was being executed, where the recording tells."""
+        return self.crash_line if self.crash_line is not None else self.sole_line
+
+    @cached_property
+    def innermost(self) -> Frame | None:
+        """The Python function nearest to the crash."""
+        frames = self.traceback.current.frames if self.traceback else ()
+        return frames[0] if frames else None
+
+    def cell_of(self, frame: Frame) -> Cell | None:
+        """Return the cell whose code a frame executes."""
+        return cell_of(self.recording.cells, frame)
+
+    def where(self, line: int | None = None) -> str:
+        """Return "in cell [2] on `code`", as much of it as is known."""
+        if self.cell is None:
+            return self.when()
+        line = self.line if line is None else line
+        lines = self.cell.source.split("\n")
+        code = lines[line - 1] if line is not None and 0 < line <= len(lines) else ""
+        place = f"in {cell_name(self.cell.execution_count)}"
+        return f"{place} on {quote(code)}" if code.strip() else place
+
+    def when(self) -> str:
+        """Return "while cell [2] was running"."""
+        running = "no cell" if self.cell is None else cell_name(self.cell.execution_count)
+        return f"while {running} was running"
+
+
+def _of_cells(thread: Thread) -> tuple[Frame, ...]:
+    return tuple(frame for frame in thread.frames if frame.file.startswith("<") or "ipykernel_" in frame.file)

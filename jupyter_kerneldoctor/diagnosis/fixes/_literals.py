@@ -1,0 +1,22 @@
+"""Numbers as people write them in code."""
+
+from __future__ import annotations
+
+import ast
+
+
+def number(node: ast.expr) -> int | None:
+    """The value of a number written as `1000000`, `10**6` or `10 * 1000`."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return int(node.value) if abs(node.value) < 1e18 else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
+        return number(node.args[0])
+    if not isinstance(node, ast.BinOp):
+        return None
+    left, right = number(node.left), number(node.right)
+    if left is None or right is None:
+        return None
+    if isinstance(node.op, ast.Pow) and 0 <= right < 64 and abs(left) <= 1 << 16:
+        return int(left**right)
+    operations = {ast.Mult: left * right, ast.Add: left + right, ast.Sub: left - right}
+    return operations.get(type(node.op))

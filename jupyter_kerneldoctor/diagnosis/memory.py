@@ -1,0 +1,152 @@
+"""What is known of the memory of a recording: before the cell, at its highest, at the last look, and the limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .units import size
+
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, Limit, Recording
+    from jupyter_kerneldoctor.recording.samples import Sample
+
+NEAR = 0.9
+"""From this share of a limit on, memory is called close to it."""
+
+_FULL = 0.05  # less than this share of the machine's memory available: it is full
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The memory of the kernel while `cell` ran (of all of the recording if there is none)."""
+
+    recording: Recording
+    cell: Cell | None
+
+    @cached_property
+    def samples(self) -> tuple[Sample, ...]:
+        """The samples from the start of the cell on."""
+        if self.cell is None:
+            return self.recording.samples
+        return tuple(sample for sample in self.recording.samples if sample.mono_s >= self.cell.started_mono_s)
+
+    @cached_property
+    def last(self) -> Sample | None:
+        """The last sample of all."""
+        return self.recording.samples[-1] if self.recording.samples else None
+
+    @cached_property
+    def before_bytes(self) -> int | None:
+        """Resident memory when the cell began."""
+        if self.cell is None:
+            return None
+        if self.cell.rss_before_bytes is not None:
+            return self.cell.rss_before_bytes
+        earlier = [sample for sample in self.recording.samples if sample.mono_s < self.cell.started_mono_s]
+        return earlier[-1].rss_bytes if earlier else None
+
+    @cached_property
+    def peak_bytes(self) -> int | None:
+        """The highest resident memory that was seen."""
+        seen = [sample.rss_bytes for sample in self.samples]
+        if self.cell is not None:
+            seen += [self.cell.peak_bytes, self.cell.rss_before_bytes]
+        return max((value for value in seen if value is not None), default=None)
+
+    @cached_property
+    def group_peak_bytes(self) -> int | None:
+        """The highest memory use of the control group that was seen: with children and cached files."""
+        seen = [sample.cgroup_bytes for sample in self.samples]
+        seen += [group.usage_before_bytes for group in self.groups[:1]]
+        return max((value for value in seen if value is not None), default=None)
+
+    @cached_property
+    def groups(self) -> tuple[CgroupDelta, ...]:
+        """The control groups at the end, the kernel's own first."""
+        return () if self.recording.end is None else self.recording.end.cgroups
+
+    @cached_property
+    def kills(self) -> CgroupDelta | None:
+        """The control group whose count of memory kills tells most of this kernel: its own, else the nearest known."""
+        known = (group for group in self.groups if None not in (group.oom_kills_before, group.oom_kills_after))
+        return next(known, None)
+
+    @cached_property
+    def kills_are_own(self) -> bool:
+        """Whether that group is the kernel's own, and no ancestor that also counts the kills of others."""
+        return bool(self.groups) and self.kills is self.groups[0]
+
+    @cached_property
+    def pressed(self) -> CgroupDelta | None:
+        """The control group that ran into its limit: the limit was hit, or all but reached."""
+        limited = [group for group in self.groups if group.limit_bytes]
+        return max((group for group in limited if self._presses(group)), key=_pressure, default=None)
+
+    def _presses(self, group: CgroupDelta) -> bool:
+        assert group.limit_bytes is not None
+        used = max(group.usage_before_bytes or 0, self.peak_bytes or 0)
+        return group.limit_hits > 0 or used >= NEAR * group.limit_bytes
+
+    @cached_property
+    def limit(self) -> Limit | None:
+        """The lowest ceiling that was in force."""
+        limits = [limit for limit in self.recording.limits if limit.bytes > 0]
+        return min(limits, key=lambda limit: limit.bytes, default=None)
+
+    @cached_property
+    def limit_bytes(self) -> int | None:
+        """The size of the ceiling that counts: the one that was run into, else the lowest."""
+        if self.pressed is not None:
+            return self.pressed.limit_bytes
+        known = [group.limit_bytes for group in self.groups if group.limit_bytes]
+        if self.limit is not None:
+            known.append(self.limit.bytes)
+        return min(known, default=self.recording.kernel.ram_bytes or None)
+
+    @cached_property
+    def limit_name(self) -> str:
+        """What that ceiling is called: "container limit", "the machine's memory"."""
+        same = (limit for limit in self.recording.limits if limit.bytes == self.limit_bytes)
+        found = next(same, None)
+        if found is not None:
+            return found.name
+        return "memory limit" if self.has_group_limit else "the machine's memory"
+
+    @property
+    def allowance(self) -> str:
+        """Return "the container allows 500 MiB", "the session limit is 2.0 GiB"; empty when no limit is known."""
+        if not self.limit_bytes:
+            return ""
+        if not self.has_group_limit:
+            return f"the machine has {size(self.limit_bytes)}"
+        if self.limit_name == "container limit":
+            return f"the container allows {size(self.limit_bytes)}"
+        return f"the {self.limit_name} is {size(self.limit_bytes)}"
+
+    @cached_property
+    def share_of_limit(self) -> float | None:
+        """How much of the ceiling was in use at the last look, from 0 to 1."""
+        last = self.last
+        if last is None or not self.limit_bytes:
+            return None
+        used = last.cgroup_bytes if self.has_group_limit and last.cgroup_bytes is not None else last.rss_bytes
+        return None if used is None else used / self.limit_bytes
+
+    @property
+    def has_group_limit(self) -> bool:
+        """Whether the ceiling that counts is that of a control group."""
+        return self.pressed is not None or (self.limit is not None and self.limit.kind == "cgroup")
+
+    @cached_property
+    def machine_is_full(self) -> bool | None:
+        """Whether next to nothing of the machine's memory was available at the last look; None when not known."""
+        ram, last = self.recording.kernel.ram_bytes, self.last
+        if not ram or last is None or last.available_bytes is None:
+            return None
+        return last.available_bytes < _FULL * ram
+
+
+def _pressure(group: CgroupDelta) -> tuple[bool, float]:
+    return group.limit_hits > 0, (group.usage_before_bytes or 0) / (group.limit_bytes or 1)

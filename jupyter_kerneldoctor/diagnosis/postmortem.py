@@ -1,0 +1,200 @@
+"""What `diagnose` answers: how a kernel ended, why, where, and what to change.
+
+`PostMortem.to_json` is the public form, the same on the command line, over REST and in the panel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from typing import Any, Literal
+
+Applicability = Literal["safe", "suggested", "advice"]
+Basis = Literal["fitted", "estimated", "at-most"]
+EndingKind = Literal["signal", "exit", "shutdown", "restart", "unknown", "running"]
+
+CAUSE_DOCS = "kerneldoctor/docs/causes/{}"
+FIX_DOCS = "kerneldoctor/docs/fixes/{}"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One fact: a sentence, the number in it, its unit, and where it was read."""
+
+    text: str
+    value: float | str | None = None
+    unit: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the process ended, judged from all who saw it."""
+
+    kind: EndingKind
+    signal: str | None = None
+    exit_code: int | None = None
+    summary: str = ""
+    """A few words: "Killed by Linux at the container limit"."""
+
+
+@dataclass(frozen=True)
+class CauseFinding:
+    """A cause that fits, how sure we are (0..1), and what speaks for it."""
+
+    id: str
+    title: str
+    confidence: float
+    headline: str
+    evidence: tuple[Evidence, ...] = ()
+    ruled_out: tuple[str, ...] = ()
+    """Sentences on what it is not, and why."""
+    line: int | None = None
+    """The line of the culprit cell that this cause points at."""
+    summary: str | None = None
+    """The end in a few words, for `Ending.summary`, when this cause says more than the exit status does."""
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """The cell that was running at the death (after an `exit()` obeyed later: the one that asked), and the line."""
+
+    source: str
+    execution_count: int | None = None
+    cell_id: str | None = None
+    truncated: bool = False
+    line: int | None = None
+    """1-based, in the source as the user sees it, magics included."""
+
+    @property
+    def line_source(self) -> str | None:
+        """The text of the line."""
+        lines = self.source.split("\n")
+        return lines[self.line - 1] if self.line is not None and 0 < self.line <= len(lines) else None
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of one cell of the user's."""
+
+    execution_count: int | None
+    cell_id: str | None
+    old_source: str
+    new_source: str
+    diff: str
+
+
+@dataclass(frozen=True)
+class ExpectedPeak:
+    """What the fixed cell will need; "at-most" when the number comes from a peak that was cut off by the kill."""
+
+    low: int | None
+    high: int | None
+    basis: Basis
+
+
+@dataclass(frozen=True)
+class FixProposal:
+    """A fix for this user's cells, with its numbers."""
+
+    id: str
+    title: str
+    why: str
+    applicability: Applicability
+    edits: tuple[Edit, ...] = ()
+    snippet: str | None = None
+    """Code to copy, with this user's names and numbers, for a fix that cannot be applied mechanically."""
+    explained_bytes: int | None = None
+    expected_peak_bytes: ExpectedPeak | None = None
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What a chart of the memory needs. Times are seconds since `started`."""
+
+    started: str | None
+    samples: dict[str, list[Any]]
+    """`t_s` and `memory_bytes`, lists of equal length."""
+    limit: dict[str, Any] | None
+    """`bytes`, `name`, `source`."""
+    cells: tuple[dict[str, Any], ...]
+    """`execution_count`, `start_s`, `end_s` (None: still running at the end)."""
+    death_s: float | None
+
+
+@dataclass(frozen=True)
+class PostMortem:
+    """The answer. The causes are ranked, the first is the answer; there is always at least one."""
+
+    recording: str
+    kernel_id: str | None
+    pid: int | None
+    notebook: str | None
+    loaded_by: str
+    started: str | None
+    ended: str | None
+    died: bool
+    """Whether this is a death the user should hear of: neither running nor an ordinary end."""
+    end: Ending
+    causes: tuple[CauseFinding, ...]
+    timeline: Timeline
+    story: str | None = None
+    cell: Culprit | None = None
+    fixes: tuple[FixProposal, ...] = ()
+    incidents: tuple[CauseFinding, ...] = field(default=())
+
+    @property
+    def cause(self) -> CauseFinding:
+        """The most likely cause."""
+        return self.causes[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """The public form; keys are only ever added to it."""
+        document = asdict(self)
+        top = self.cause
+        document.update(
+            cause=top.id,
+            confidence=top.confidence,
+            headline=top.headline,
+            ruled_out=list(top.ruled_out),
+            causes=[_finding(finding) for finding in self.causes],
+            incidents=[_finding(finding) for finding in self.incidents],
+            fixes=[{**asdict(fix), "docs": FIX_DOCS.format(fix.id)} for fix in self.fixes],
+        )
+        if self.cell is not None:
+            document["cell"]["line_source"] = self.cell.line_source
+        return document
+
+    def to_row(self) -> dict[str, Any]:
+        """The public form of one row of a list."""
+        return {
+            "recording": self.recording,
+            "kernel_id": self.kernel_id,
+            "pid": self.pid,
+            "notebook": self.notebook,
+            "started": self.started,
+            "ended": self.ended,
+            "cause": self.cause.id,
+            "headline": self.cause.headline,
+            "died": self.died,
+        }
+
+
+def iso(wall_s: float | None) -> str | None:
+    """A wall-clock time as ISO 8601 in UTC, to the millisecond; None for a time that is not known."""
+    if not wall_s:
+        return None
+    try:
+        return datetime.fromtimestamp(wall_s, timezone.utc).isoformat(timespec="milliseconds")
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _finding(finding: CauseFinding) -> dict[str, Any]:
+    return {
+        "id": finding.id,
+        "title": finding.title,
+        "confidence": finding.confidence,
+        "evidence": [asdict(evidence) for evidence in finding.evidence],
+        "docs": CAUSE_DOCS.format(finding.id),
+    }

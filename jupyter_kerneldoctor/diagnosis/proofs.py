@@ -1,0 +1,127 @@
+"""Evidence that several causes speak of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .ending import signal_name
+from .postmortem import Evidence
+from .units import cell_name, duration, quote, sentence, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .facts import Facts
+
+_SIGNALS = {
+    "SIGKILL": "the signal that ends a program at once and cannot be caught",
+    "SIGTERM": "the signal that asks a program to end",
+    "SIGHUP": "the signal for a terminal or session that was closed",
+    "SIGINT": "the signal of an interrupt",
+    "SIGQUIT": "the signal of a quit key",
+    "SIGSEGV": "the signal for touching memory that is not the program's, a segmentation fault",
+    "SIGABRT": "the signal of a program that gives up on itself",
+    "SIGBUS": "the signal for memory that has nothing behind it, a bus error",
+    "SIGFPE": "the signal for an impossible calculation in machine code",
+    "SIGILL": "the signal for an instruction the processor does not know",
+}
+
+
+def exit_status(facts: Facts) -> Iterator[Evidence]:
+    """How the process ended, and who saw that; a second witness is named."""
+    status, returncode = facts.status, facts.recording.server.returncode
+    if status.signal is not None:
+        meaning = f", {_SIGNALS[status.signal]}" if status.signal in _SIGNALS else ""
+        yield Evidence(f"The process was ended by {status.signal}{meaning}.", status.signal, None, status.source)
+        agrees = returncode is not None and returncode < 0 and signal_name(-returncode) == status.signal
+    elif status.exit_code is not None:
+        yield Evidence(f"The process left with exit code {status.exit_code}.", status.exit_code, None, status.source)
+        agrees = returncode == status.exit_code
+    else:
+        yield Evidence("Nobody could read how the process ended: its exit status is not known.")
+        return
+    if agrees and status.source != "Jupyter server":
+        yield Evidence("The Jupyter server saw the same.", returncode, None, "exit status of the child process")
+
+
+def counts_of_kills(facts: Facts) -> Iterator[Evidence]:
+    """What the kernel's control group says about memory kills."""
+    kills = facts.memory.kills
+    if kills is None:
+        return
+    if kills.oom_kills:
+        text = (
+            f"Between the last measurement and the death Linux killed {kills.oom_kills} more of the processes that "
+            f"share this memory limit (its control group, cgroup): {kills.oom_kills_before} before, "
+            f"{kills.oom_kills_after} after."
+        )
+    else:
+        text = (
+            f"Linux killed none of the processes that share the kernel's memory limit (its control group, cgroup) "
+            f"at that moment: the count stood at {kills.oom_kills_after} before and after."
+        )
+    yield Evidence(text, kills.oom_kills, "processes", f"{kills.source} oom_kill")
+
+
+def last_measurement(facts: Facts) -> Iterator[Evidence]:
+    """What the last sample says."""
+    last = facts.memory.last
+    if last is None:
+        return
+    end = facts.recording.end
+    age = f", {duration(end.mono_s - last.mono_s)} before the end" if end and end.mono_s >= last.mono_s else ""
+    if last.rss_bytes is not None:
+        yield Evidence(
+            f"The kernel process held {size(last.rss_bytes)} (resident memory, RSS) at the last measurement{age}.",
+            last.rss_bytes,
+            "bytes",
+            "samples",
+        )
+    if last.cgroup_bytes is not None and facts.memory.has_group_limit and facts.memory.limit_bytes:
+        yield Evidence(
+            f"All that counts towards the limit of {size(facts.memory.limit_bytes)}, with child processes and cached "
+            f"files, was {size(last.cgroup_bytes)}{age}.",
+            last.cgroup_bytes,
+            "bytes",
+            "samples",
+        )
+
+
+def running_cell(facts: Facts) -> Iterator[Evidence]:
+    """Which cell ran, and for how long."""
+    cell, end = facts.cell, facts.recording.end
+    if cell is None:
+        yield Evidence("No cell was running.", source="journal")
+    elif not cell.finished:
+        took = f" for {duration(end.mono_s - cell.started_mono_s)}" if end and end.mono_s >= cell.started_mono_s else ""
+        yield Evidence(f"{sentence(cell_name(cell.execution_count))} had been running{took}.", source="journal")
+
+
+def crash_report(facts: Facts) -> Iterator[Evidence]:
+    """What Python wrote while it died: the function nearest to the crash, and the cell's line that led there."""
+    innermost, report = facts.innermost, facts.traceback
+    if report is None:
+        return
+    if innermost is not None:
+        owner = facts.cell_of(innermost)
+        place = f"in {cell_name(owner.execution_count)}" if owner else f"in {innermost.file}"
+        line = f", line {innermost.line}" if innermost.line is not None and owner is None else ""
+        yield Evidence(
+            f"The last Python function before the crash was {innermost.function} {place}{line}.",
+            innermost.function,
+            None,
+            "crash report of Python's faulthandler",
+        )
+    if report.library is not None:
+        yield Evidence(
+            f"The native library nearest to the crash is {report.library}.", report.library, None, "C stack trace"
+        )
+    if facts.crash_line is not None and facts.cell is not None:
+        code = facts.cell.source.split("\n")[facts.crash_line - 1]
+        yield Evidence(
+            f"The line of {cell_name(facts.cell.execution_count)} being executed was line {facts.crash_line}: "
+            f"{quote(code, 100)}.",
+            facts.crash_line,
+            "line",
+            "crash report of Python's faulthandler",
+        )

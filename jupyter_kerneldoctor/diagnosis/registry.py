@@ -1,0 +1,53 @@
+"""Finds rules: one class in one file, and no list of them kept by hand."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+class Rule:
+    """What causes and fixes have in common. The docstring of a rule is its reference page."""
+
+    id: ClassVar[str]
+    """As in the public JSON; never renamed."""
+    title: ClassVar[str]
+    """A few words for people."""
+
+
+R = TypeVar("R", bound=Rule)
+
+_UNDERLINED = re.compile(r"^(.+)\n-{3,}$", re.MULTILINE)
+
+
+@cache
+def rules(package: ModuleType, base: type[R]) -> tuple[type[R], ...]:
+    """Return the rule classes defined in the modules of `package`, sorted by id. `_helper.py` holds none."""
+    found: list[type[R]] = []
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.name.startswith("_"):
+            continue
+        name = f"{package.__name__}.{module.name}"
+        members = vars(importlib.import_module(name)).values()
+        found += [
+            member
+            for member in members
+            if inspect.isclass(member)
+            and issubclass(member, base)
+            and member.__module__ == name
+            and isinstance(getattr(member, "id", None), str)
+        ]
+    return tuple(sorted(found, key=lambda rule: rule.id))
+
+
+def page(rule: type[Rule]) -> str:
+    """Return the reference page of a rule as Markdown: its title, its id, and its docstring."""
+    text = _UNDERLINED.sub(r"## \1", inspect.cleandoc(rule.__doc__ or ""))
+    return f"# {rule.title}\n\n`{rule.id}`\n\n{text}\n"

@@ -1,0 +1,154 @@
+"""Reads what Python's faulthandler wrote when the kernel got a fatal signal."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+_HEADER = "Fatal Python error: "
+_THREAD = re.compile(r"(Current thread|Thread) 0x[0-9a-f]+.*\(most recent call first\):")
+_FRAME = re.compile(r'  File (?:"(.*)"|(\S+)), line (\d+|\?\?\?) in (.*)')
+_BINARY = re.compile(r'  Binary file "([^"]+)"')
+GAVE_UP_ON_STACK = "Cannot recover from stack overflow"
+"""What the interpreter says before it aborts because of a recursion."""
+
+_CUT = ("  ...", "  <truncated rest of calls>")
+
+_MESSAGES = {
+    "SIGSEGV": "Segmentation fault",
+    "SIGABRT": "Aborted",
+    "SIGBUS": "Bus error",
+    "SIGFPE": "Floating-point exception",
+    "SIGILL": "Illegal instruction",
+}
+_PLUMBING = re.compile(r"(?:lib(?:c|m|pthread|dl|python[\d.]*)|ld-linux[^/]*|linux-vdso|python[\d.]*)(?:[.-].*)?")
+
+_DEEP = 50  # frames; faulthandler shows a hundred of a thread
+_FRAMES_PER_FUNCTION = 4  # among deep frames: fewer different functions than a quarter of them is a recursion
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One Python function that was being executed."""
+
+    file: str
+    line: int | None
+    function: str
+
+    @property
+    def module(self) -> str | None:
+        """The module the file belongs to as one would name it: "numpy", "ctypes"; None when it is no library's."""
+        parts = PurePosixPath(self.file.replace("\\", "/")).parts
+        for place in ("site-packages", "dist-packages"):
+            if place in parts[:-1]:
+                return _stem(parts[parts.index(place) + 1])
+        libraries = [number for number, part in enumerate(parts[:-1]) if re.fullmatch(r"python\d+(\.\d+)?", part)]
+        return _stem(parts[libraries[-1] + 1]) if libraries else None
+
+
+@dataclass(frozen=True)
+class Thread:
+    """The Python functions of one thread, innermost first."""
+
+    frames: tuple[Frame, ...]
+    current: bool = False
+    """It is the one that got the signal."""
+    cut: bool = False
+    """It had more frames than faulthandler shows."""
+
+
+@dataclass(frozen=True)
+class Recursion:
+    """Deep and repetitive frames."""
+
+    function: str
+    frame: Frame
+    times: int
+    """How many of the frames that are shown are this function's."""
+    shown: int
+
+
+@dataclass(frozen=True)
+class Traceback:
+    """One report of faulthandler."""
+
+    message: str
+    threads: tuple[Thread, ...]
+    binaries: tuple[str, ...] = ()
+    """Native code below, innermost first (Python 3.14 and later)."""
+
+    @property
+    def current(self) -> Thread:
+        """The thread that got the signal; one without frames when the report was cut before it."""
+        return next((thread for thread in self.threads if thread.current), Thread(()))
+
+    @property
+    def library(self) -> str | None:
+        """The file name of the innermost native library that is not Python's or the C library's own."""
+        names = (PurePosixPath(path).name for path in self.binaries)
+        return next((name for name in names if not _PLUMBING.fullmatch(name)), None)
+
+    @property
+    def recursion(self) -> Recursion | None:
+        """A function that calls itself, by itself or through others, deeper than faulthandler shows."""
+        frames = self.current.frames
+        functions = Counter((frame.file, frame.function) for frame in frames)
+        if not self.current.cut or len(frames) < _DEEP or len(functions) * _FRAMES_PER_FUNCTION > len(frames):
+            return None
+        (file, function), times = functions.most_common(1)[0]
+        frame = next(frame for frame in frames if (frame.file, frame.function) == (file, function))
+        return Recursion(function, frame, times, len(frames))
+
+
+@lru_cache(maxsize=8)
+def reports(text: str) -> tuple[Traceback, ...]:
+    """Return all reports in the text, in the order they were written."""
+    return tuple(_parse(part) for part in text.split(_HEADER)[1:])
+
+
+def fitting(text: str, signal: str | None) -> Traceback | None:
+    """Return the last report that fits the signal the kernel ended with.
+
+    A report of another signal is not the kernel's end: a forked child may have written it. Where nobody saw the exit
+    status, the last report of a deadly signal is all there is.
+    """
+    expected = [message for name, message in _MESSAGES.items() if signal in (name, None)]
+    return next((report for report in reversed(reports(text)) if report.message in expected), None)
+
+
+def signal_of(report: Traceback) -> str | None:
+    """Return the name of the signal that a report speaks of."""
+    return next((name for name, message in _MESSAGES.items() if message == report.message), None)
+
+
+def fatal_message(text: str) -> str | None:
+    """Return why the interpreter stopped itself (by an abort), if it said so: "Cannot recover from stack overflow"."""
+    own = [report.message for report in reports(text) if report.message not in _MESSAGES.values()]
+    return own[-1] if own else None
+
+
+def _parse(part: str) -> Traceback:
+    lines = part.split("\n")
+    threads: list[Thread] = []
+    frames: list[Frame] = []
+    current = cut = False
+    for line in lines[1:]:
+        if header := _THREAD.match(line):
+            if frames:
+                threads.append(Thread(tuple(frames), current, cut))
+            frames, current, cut = [], header[1] == "Current thread", False
+        elif found := _FRAME.match(line):
+            number = int(found[3]) if found[3].isdecimal() and len(found[3]) < 10 else None
+            frames.append(Frame(found[1] or found[2] or "", number, found[4]))
+        elif line in _CUT:
+            cut = True
+    if frames:
+        threads.append(Thread(tuple(frames), current, cut))
+    return Traceback(lines[0].strip(), tuple(threads), tuple(_BINARY.findall(part)))
+
+
+def _stem(name: str) -> str:
+    return name.partition(".")[0]

@@ -1,0 +1,47 @@
+"""The part of a cell that is shown: all of a short one, the surroundings of the line of a long one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .wording import visible
+
+LONGEST = 14
+"""Cells up to this many lines are shown whole."""
+
+_BEFORE, _AFTER = 7, 4
+_WIDEST = 400
+
+
+class Line(NamedTuple):
+    """One line of the source, safe to show."""
+
+    number: int
+    text: str
+    culprit: bool
+
+
+class Excerpt(NamedTuple):
+    """Lines in a row, and how many were left out on either side."""
+
+    lines: list[Line]
+    left_out_above: int
+    left_out_below: int
+
+
+def excerpt(cell: dict[str, Any]) -> Excerpt:
+    """Choose the lines to show of `cell` (an object of the document)."""
+    lines = cell["source"].split("\n")
+    culprit = cell.get("line")
+    first, last = 0, len(lines)
+    if len(lines) > LONGEST:
+        middle = (culprit or 1) - 1
+        first = max(0, min(middle - _BEFORE, len(lines) - LONGEST))
+        last = min(len(lines), max(middle + _AFTER + 1, first + LONGEST))
+    shown = [Line(number, _shown(lines[number - 1]), number == culprit) for number in range(first + 1, last + 1)]
+    return Excerpt(shown, first, len(lines) - last)
+
+
+def _shown(text: str) -> str:
+    text = visible(text.removesuffix("\r").expandtabs(4))
+    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]} …"

@@ -1,0 +1,132 @@
+"""A post-mortem as a fragment of HTML for the output of a cell: self-contained, no script, light and dark."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from jupyter_kerneldoctor.diagnosis.units import cell_name
+
+from . import svgchart, wording
+from .excerpt import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Document = dict[str, Any]
+
+# JupyterLab's variables carry its theme; the fallbacks serve other front ends and exported notebooks.
+_STYLE = """
+.kd-report{--kd-text:var(--jp-content-font-color1,#212121);--kd-quiet:var(--jp-content-font-color2,#616161);
+--kd-edge:var(--jp-border-color2,#bdbdbd);--kd-code:var(--jp-layout-color2,rgba(128,128,128,.1));
+--kd-bad:var(--jp-error-color1,#d32f2f);--kd-good:var(--jp-success-color1,#388e3c);
+--kd-blue:var(--jp-brand-color1,#1976d2);color:var(--kd-text);max-width:46rem;
+font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:var(--jp-ui-font-size1,13px);line-height:1.45}
+.kd-report h3{margin:0 0 .3em;font-size:1.3em;line-height:1.3}
+.kd-report h4{margin:1.2em 0 .4em;font-size:.85em;letter-spacing:.06em;text-transform:uppercase;color:var(--kd-quiet)}
+.kd-report p{margin:.3em 0}.kd-report ul{margin:.3em 0;padding-left:1.3em}.kd-report li{margin:.25em 0}
+.kd-report .kd-quiet{color:var(--kd-quiet);font-size:.9em}
+.kd-report .kd-chip{display:inline-block;padding:0 .6em;margin-right:.4em;border:1px solid var(--kd-edge);
+border-radius:1em}
+.kd-report pre.kd-code{margin:.4em 0;padding:.4em 0;overflow-x:auto;background:var(--kd-code);color:var(--kd-text);
+border:1px solid var(--kd-edge);font-family:var(--jp-code-font-family,monospace);font-size:.95em;line-height:1.4}
+.kd-report .kd-code span{display:block;padding:0 .7em;border-left:3px solid transparent;min-height:1.4em}
+.kd-report .kd-code .kd-culprit,.kd-report .kd-code .kd-minus{border-left-color:var(--kd-bad);
+background:rgba(211,47,47,.14)}
+.kd-report .kd-code .kd-plus{border-left-color:var(--kd-good);background:rgba(56,142,60,.16)}
+.kd-report .kd-code i{color:var(--kd-quiet);font-style:normal;user-select:none}
+.kd-chart{display:block;width:100%;max-width:640px;height:auto}
+.kd-chart text{font-size:11px;fill:var(--kd-quiet)}.kd-chart .kd-limit-name{fill:var(--kd-bad)}
+.kd-chart .kd-band{fill:var(--kd-blue);fill-opacity:.1}.kd-chart .kd-last{fill:var(--kd-bad)}
+.kd-chart .kd-grid{stroke:var(--kd-edge);stroke-opacity:.5}
+.kd-chart .kd-area{fill:var(--kd-blue);fill-opacity:.2}
+.kd-chart .kd-line{fill:none;stroke:var(--kd-blue);stroke-width:1.6}
+.kd-chart .kd-limit{stroke:var(--kd-bad);stroke-dasharray:4 3}
+.kd-chart .kd-death{stroke:var(--kd-bad);stroke-width:1.4}.kd-chart .kd-death-dot{fill:var(--kd-bad)}
+"""
+
+
+def render(doc: Document) -> str:
+    """The whole post-mortem."""
+    return f'<style>{_STYLE}</style><div class="kd-report">{"".join(_blocks(doc))}</div>'
+
+
+def escaped(text: Any) -> str:
+    """Text of one line, with code in backticks set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(wording.one_line(text)))
+
+
+def _blocks(doc: Document) -> Iterator[str]:
+    yield f"<h3>{escaped(doc['headline'])}</h3>"
+    yield f'<p><span class="kd-chip">{wording.sureness(doc["confidence"])}</span>'
+    yield f'<span class="kd-chip">{escaped(wording.how_it_ended(doc))}</span>'
+    yield f'<span class="kd-quiet">{escaped(wording.when(doc) or "")}</span></p>'
+    yield svgchart.chart(doc)
+    if doc.get("story"):
+        yield f"<p>{escaped(doc['story'])}</p>"
+    if doc.get("cell"):
+        yield from _cell(doc["cell"])
+    yield from _fixes(doc)
+    yield from _evidence(doc)
+    if doc.get("incidents"):
+        yield _titled_list("Survived before", [escaped(incident["title"]) for incident in doc["incidents"]])
+    if steps := wording.next_steps(doc):
+        yield _titled_list("How to go on", [escaped(step) for step in steps])
+    facts = f"{wording.subject(doc)} · process {doc.get('pid')} · recording {doc['recording']}"
+    yield f'<p class="kd-quiet">{escaped(facts)}</p>'
+
+
+def _titled_list(title: str, items: list[str]) -> str:
+    return f"<h4>{title}</h4><ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+
+
+def _code(lines: list[tuple[str, str]]) -> str:
+    """A block of code from lines (safe HTML) and the class each gets."""
+    spans = "".join(f'<span class="{kind}">{line}</span>' if kind else f"<span>{line}</span>" for line, kind in lines)
+    return f'<pre class="kd-code">{spans}</pre>'
+
+
+def _cell(cell: Document) -> Iterator[str]:
+    yield f"<h4>Where: {escaped(wording.where(cell))}</h4>"
+    shown = excerpt(cell)
+    digits = len(str(shown.lines[-1].number)) if shown.lines else 1
+    lines = [
+        (f"<i>{line.number:>{digits}}</i>  {escape(line.text)}", "kd-culprit" if line.culprit else "")
+        for line in shown.lines
+    ]
+    above = [(f"<i>… {shown.left_out_above} lines above</i>", "")] if shown.left_out_above else []
+    below = [(f"<i>… {shown.left_out_below} lines below</i>", "")] if shown.left_out_below else []
+    yield _code([*above, *lines, *below])
+    if cell.get("truncated"):
+        yield '<p class="kd-quiet">The cell is very long: its middle was not recorded.</p>'
+
+
+def _evidence(doc: Document) -> Iterator[str]:
+    found = doc["causes"][0]["evidence"] if doc["causes"] else []
+    items = []
+    for evidence in found:
+        note = wording.source_note(evidence)
+        items.append(escaped(evidence["text"]) + (f'<br><span class="kd-quiet">{escaped(note)}</span>' if note else ""))
+    if items:
+        yield _titled_list("Why we think so", items)
+    if others := wording.alternatives(doc):
+        yield _titled_list("Also considered", [escaped(sentence) for sentence in others])
+
+
+def _fixes(doc: Document) -> Iterator[str]:
+    if doc["fixes"]:
+        yield "<h4>What to change</h4>"
+    for fix in doc["fixes"]:
+        said = " ".join(escaped(text) for text in (fix["why"], wording.sizing(fix)) if text)
+        yield f"<p><b>{escaped(fix['title'])}</b></p><p>{said} "
+        yield f'<span class="kd-quiet">({wording.APPLICABILITY[fix["applicability"]]})</span></p>'
+        for edit in fix["edits"]:
+            yield f'<p class="kd-quiet">In {escaped(cell_name(edit.get("execution_count")))}:</p>'
+            yield _code([_diff_line(line) for line in edit["diff"].splitlines() if not line.startswith(("---", "+++"))])
+        if fix.get("snippet"):
+            yield _code([(escape(wording.visible(line)), "") for line in fix["snippet"].splitlines()])
+
+
+def _diff_line(line: str) -> tuple[str, str]:
+    return escape(wording.visible(line)), {"-": "kd-minus", "+": "kd-plus"}.get(line[:1], "")

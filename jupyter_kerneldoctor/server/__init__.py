@@ -1,0 +1,14 @@
+"""The Jupyter Server extension: reports over REST, an event for each death, and what only the server knows of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jupyter_server.serverapp import ServerApp
+
+
+def _load_jupyter_server_extension(serverapp: ServerApp) -> None:
+    from .extension import load  # noqa: PLC0415 - `jupyter server extension list` imports this module, too
+
+    load(serverapp)

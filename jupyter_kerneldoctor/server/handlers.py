@@ -1,0 +1,78 @@
+"""REST: the list of recordings, the report of one, and the reference pages."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from jupyter_server.auth.decorator import authorized
+from jupyter_server.base.handlers import APIHandler
+from tornado import web
+
+from jupyter_kerneldoctor.recording.store import UnknownRecordingError
+from jupyter_kerneldoctor.reference import Kind, pages
+from jupyter_kerneldoctor.render import jsontext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_kerneldoctor.archive import Archive
+
+T = TypeVar("T")
+
+
+class _Handler(APIHandler):
+    """Reading and diagnosing happens in a thread: a recording of a whole day must not keep the server from serving."""
+
+    auth_resource = "kerneldoctor"
+
+    def initialize(self, archive: Archive) -> None:
+        self.archive = archive
+
+    async def in_thread(self, work: Callable[..., T], *args: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(None, work, *args)
+
+
+class RecordingsHandler(_Handler):
+    """`GET kerneldoctor/recordings`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Answer the list of all recordings, newest first."""
+        rows = await self.in_thread(self.archive.rows)
+        self.finish(jsontext.render(rows))
+
+
+class RecordingHandler(_Handler):
+    """`GET kerneldoctor/recordings/{id}`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, recording_id: str) -> None:
+        """Answer the report of one recording."""
+        try:
+            document = await self.in_thread(self.archive.document, recording_id)
+        except UnknownRecordingError:
+            raise web.HTTPError(404, "There is no recording of this id.") from None
+        self.finish(jsontext.render(document))
+
+
+class PageHandler(_Handler):
+    """`GET kerneldoctor/docs/causes/{id}` and `.../fixes/{id}`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, kind: Kind, name: str) -> None:
+        """Answer the reference page of a cause or a fix, in Markdown."""
+        page = (await self.in_thread(pages, kind)).get(name)
+        if page is None:
+            raise web.HTTPError(404, "There is no page of this name.")
+        self.finish(page, set_content_type="text/plain; charset=UTF-8")
+
+
+HANDLERS = (
+    (r"recordings/?", RecordingsHandler),
+    (r"recordings/(.+)", RecordingHandler),  # all there is, slashes too: what is no id is answered here, by 404
+    (r"docs/(causes|fixes)/(.+)", PageHandler),
+)

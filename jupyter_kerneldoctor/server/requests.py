@@ -1,0 +1,62 @@
+"""Learns of every restart and shutdown that somebody asks for, before it is carried out.
+
+A busy kernel that is asked to go may have to be killed, and a SIGKILL tells nobody who sent it. The server publishes
+an event for such an action, but only after it is done, when the sidecar has long seen a death. So the methods of this
+server's kernel manager are wrapped: REST, the deletion of a session and the culling of idle kernels all go through
+them. The automatic restart of a dead kernel does not: it calls the manager of the one kernel. `shutdown_all`, at the
+server's own end, calls a private method for each kernel and therefore is wrapped as well.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jupyter_core.utils import ensure_async
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+class Witness(Protocol):
+    """Who is told. Neither method raises or takes long."""
+
+    async def asked(self, kernel_id: str, action: str) -> Any:
+        """Somebody asked for it; return what identifies the process."""
+
+    async def carried_out(self, kernel_id: str, process: Any) -> None:
+        """It was done, or it failed."""
+
+
+def announce_requests(manager: Any, witness: Witness) -> None:
+    """Wrap the methods of the server's kernel manager."""
+    manager.restart_kernel = _one(manager.restart_kernel, "restart", witness)
+    manager.shutdown_kernel = _one(manager.shutdown_kernel, "shutdown", witness)
+    manager.shutdown_all = _all(manager, witness)
+
+
+def _one(method: Callable[..., Any], action: str, witness: Witness) -> Callable[..., Awaitable[Any]]:
+    @functools.wraps(method)
+    async def announced(kernel_id: str, *args: Any, **kwargs: Any) -> Any:
+        process = await witness.asked(kernel_id, action)
+        try:
+            return await ensure_async(method(kernel_id, *args, **kwargs))
+        finally:
+            await witness.carried_out(kernel_id, process)
+
+    return announced
+
+
+def _all(manager: Any, witness: Witness) -> Callable[..., Awaitable[Any]]:
+    method = manager.shutdown_all
+
+    @functools.wraps(method)
+    async def announced(*args: Any, **kwargs: Any) -> Any:
+        processes = {kernel_id: await witness.asked(kernel_id, "shutdown") for kernel_id in manager.list_kernel_ids()}
+        try:
+            return await ensure_async(method(*args, **kwargs))
+        finally:
+            for kernel_id, process in processes.items():
+                await witness.carried_out(kernel_id, process)
+
+    return announced

@@ -1,0 +1,72 @@
+"""A Jupyter server with the extension, its data directory, and what it tells the browser."""
+
+import asyncio
+
+import pytest
+
+# Not as a plugin of the whole test run: it would set up a server application around every test there is.
+from pytest_jupyter.jupyter_server import *  # noqa: F403
+
+from jupyter_kerneldoctor.recording.layout import ROOT_VARIABLE
+from jupyter_kerneldoctor.server.deaths import DEATH
+
+
+@pytest.fixture(autouse=True)
+def data_root(tmp_path, monkeypatch):
+    monkeypatch.setenv(ROOT_VARIABLE, str(tmp_path / "recorded"))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    return tmp_path / "recorded"
+
+
+@pytest.fixture
+def jp_server_config():
+    return {
+        "ServerApp": {
+            "jpserver_extensions": {"jupyter_kerneldoctor": True},
+            "allow_unauthenticated_access": False,
+        },
+        "KernelRestarter": {"time_to_dead": 0.2},
+    }
+
+
+@pytest.fixture
+def deaths(jp_serverapp):
+    """The death events so far, and a way to wait for the next."""
+    return Deaths(jp_serverapp.event_logger)
+
+
+@pytest.fixture
+def settled_at_the_end(jp_serverapp, jp_asyncio_loop):
+    """A server that is shut down in the middle of an automatic restart fails: let the restart come to its end."""
+    yield
+    manager = jp_serverapp.kernel_manager
+
+    async def settled(kernel_id):
+        for _ in range(400):
+            kernel = manager.get_kernel(kernel_id) if kernel_id in manager else None
+            if kernel is None or (kernel.ready.done() and await kernel.is_alive()):
+                return
+            await asyncio.sleep(0.05)
+
+    for kernel_id in manager.list_kernel_ids():
+        jp_asyncio_loop.run_until_complete(settled(kernel_id))
+
+
+class Deaths:
+    def __init__(self, event_logger):
+        self.seen = []
+        event_logger.add_listener(schema_id=DEATH, listener=self._listen)
+
+    async def _listen(self, logger, schema_id, data):
+        self.seen.append(data)
+
+    async def next(self, patience_s=20):
+        for _ in range(int(patience_s * 20)):
+            if self.seen:
+                return self.seen.pop(0)
+            await asyncio.sleep(0.05)
+        raise AssertionError("no death was told of")
+
+    async def none_comes(self, patience_s=2):
+        await asyncio.sleep(patience_s)
+        return self.seen == []

@@ -1,0 +1,178 @@
+"""`list` and `report`, called as a user calls them."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from jupyter_kerneldoctor.cli import main
+
+EVIL = "print('\x1b]0;owned\x07')  # \ud800 \x00 <b>"
+
+
+def report(capsys, *arguments):
+    """The status, and the document that was printed."""
+    status = main(["report", "--json", *arguments])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_nothing_is_an_empty_list(capsys):
+    assert main(["list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+    assert main(["list"]) == 0
+    assert "no recording yet" in capsys.readouterr().out
+
+
+def test_nothing_to_report_is_null_and_a_sentence(capsys):
+    assert main(["report", "--last", "--json"]) == 1
+
+    said = capsys.readouterr()
+    assert said.out == "null\n"
+    assert "There is no recording to report on yet." in said.err
+    assert "%load_ext kerneldoctor" in said.err
+
+
+def test_list_is_newest_first_with_the_fixed_fields(record, capsys):
+    old, new = record(1), record(2, signal=None)
+
+    main(["list", "--json"])
+    rows = json.loads(capsys.readouterr().out)
+
+    assert [row["recording"] for row in rows] == [new, old]
+    assert {"recording", "kernel_id", "pid", "notebook", "started", "ended", "cause", "headline"} <= set(rows[0])
+    assert [row["died"] for row in rows] == [False, True]
+
+
+def test_list_in_words(record, capsys):
+    recording_id = record(1, notebook="/home/ada/eda.ipynb")
+
+    main(["list"])
+
+    text = capsys.readouterr().out
+    assert "eda.ipynb" in text
+    assert recording_id in text
+
+
+def test_a_damaged_recording_does_not_take_the_list_with_it(record, capsys, data_root):
+    whole, damaged = record(1), record(2)
+    (data_root / "recordings" / damaged / "journal.jsonl").write_bytes(b"\xff{{{\n[]\n\x00")
+
+    assert main(["list", "--json"]) == 0
+
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["recording"] for row in rows] == [damaged, whole]
+    assert not rows[0]["headline"].startswith("Traceback")
+
+
+def test_the_last_death_comes_before_newer_ordinary_ends(record, capsys):
+    record(1)
+    death = record(2)
+    record(3, signal=None)
+
+    assert report(capsys)[1]["recording"] == death
+    assert report(capsys, "--last")[1]["recording"] == death
+
+
+def test_without_a_death_the_newest_is_shown(record, capsys):
+    record(1, signal=None)
+    newest = record(2, signal=None)
+
+    assert report(capsys, "--last")[1]["recording"] == newest
+
+
+def test_a_kernel_has_reports_of_its_own(record, record_living, capsys):
+    mine = record(1, kernel_id="mine")
+    record_living(2, kernel_id="mine")
+    record(3, kernel_id="other")
+
+    assert report(capsys, "--kernel", "mine")[1]["recording"] == mine
+    assert report(capsys, "--kernel", "nobody's") == (1, None)
+
+
+def test_a_kernel_without_a_death_falls_back_to_its_notebook_and_to_no_other(record, record_living, capsys):
+    running = record_living(3, kernel_id="mine", notebook="/n/a.ipynb")
+    record(2, kernel_id="other", notebook="/n/b.ipynb")
+
+    assert report(capsys, "--kernel", "mine", "--notebook", "/n/a.ipynb")[1]["recording"] == running
+
+    before = record(1, kernel_id="before", notebook="/n/a.ipynb")
+
+    assert report(capsys, "--kernel", "mine", "--notebook", "/n/a.ipynb")[1]["recording"] == before
+    assert report(capsys, "--notebook", "/n/b.ipynb")[1]["kernel_id"] == "other"
+
+
+@pytest.mark.parametrize("name", ["20261121T032101Z-1-aaaaaa", "../../etc/passwd", "x\x1b[2J"])
+def test_an_unknown_recording_is_a_clear_error(capsys, name):
+    assert main(["report", name]) == 1
+
+    error = capsys.readouterr().err
+    assert "There is no recording" in error
+    assert "jupyter kerneldoctor list" in error
+    assert "\x1b" not in error
+
+
+def test_one_recording_in_every_form(record, capsys):
+    recording_id = record(1)
+
+    for form, beginning in (("text", "WHERE"), ("markdown", "### "), ("html", "<style>")):
+        assert main(["report", recording_id, "--format", form]) == 0
+        assert beginning in capsys.readouterr().out
+
+
+def test_hostile_sources_are_shown_and_never_interpreted(record, capsys):
+    recording_id = record(1, source=EVIL)
+
+    for form in ("text", "markdown", "html"):
+        main(["report", recording_id, "--format", form])
+        out = capsys.readouterr().out
+        assert r"\x1b]0;owned\x07" in out
+        assert not {"\x1b", "\x07", "\x00", "\ud800"} & set(out)
+
+    assert report(capsys, recording_id)[1]["cell"]["source"] == EVIL
+
+
+def call(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "jupyter_kerneldoctor", *arguments], capture_output=True, check=False, **options
+    )
+
+
+def test_output_survives_a_terminal_that_knows_ascii_only(record):
+    record(1, source="π = 3  # naïve")
+
+    result = call("report", env={**os.environ, "PYTHONIOENCODING": "ascii:strict"})
+
+    assert result.returncode == 0
+    assert rb"\u03c0 = 3" in result.stdout
+    assert result.stdout.isascii()
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(record):
+    record(1)
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    result = subprocess.run(
+        [sys.executable, "-m", "jupyter_kerneldoctor", "report"], stdout=writing, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writing)
+
+    assert result.stderr == b""
+
+
+def test_no_color_in_a_pipe_and_none_against_no_color(record, monkeypatch, capsys):
+    record(1)
+    main(["report"])
+    assert "\x1b[" not in capsys.readouterr().out
+
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    main(["report"])
+    assert "\x1b[" in capsys.readouterr().out
+
+    monkeypatch.setenv("NO_COLOR", "1")
+    main(["report"])
+    assert "\x1b[" not in capsys.readouterr().out

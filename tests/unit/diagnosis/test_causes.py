@@ -1,0 +1,139 @@
+"""Every cause, by what it says of itself: the examples in its class, its page, its id."""
+
+import inspect
+import itertools
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.cause import HEADINGS, all_causes
+from jupyter_kerneldoctor.diagnosis.facts import Facts
+
+FIXED_IDS = {
+    "oom-cgroup",
+    "oom-host",
+    "oom-userspace",
+    "oom-container",
+    "allocation-refused",
+    "memory-stall",
+    "gpu-oom",
+    "shm-exhausted",
+    "disk-full",
+    "file-truncated",
+    "segfault",
+    "stack-overflow",
+    "heap-corruption",
+    "abort",
+    "illegal-instruction",
+    "arithmetic-fault",
+    "openmp-conflict",
+    "binary-incompatibility",
+    "no-display",
+    "thread-unsafe",
+    "fork-unsafe",
+    "gpu-illegal-access",
+    "driver-mismatch",
+    "gpu-hardware",
+    "exit-call",
+    "self-kill",
+    "killed-externally",
+    "unhandled-signal",
+    "cpu-time-limit",
+    "server-gone",
+    "ordinary-end",
+    "thread-limit",
+    "fd-limit",
+    "startup-failure",
+    "hang",
+    "no-death",
+    "unknown",
+}
+
+THIS_RELEASE = {
+    "oom-cgroup",
+    "segfault",
+    "stack-overflow",
+    "abort",
+    "exit-call",
+    "self-kill",
+    "killed-externally",
+    "ordinary-end",
+    "unknown",
+    "no-death",
+}
+
+CAUSES = {cause.id: cause for cause in all_causes()}
+POSITIVE = [(name, number) for name, cause in CAUSES.items() for number, _ in enumerate(cause.fires_on())]
+NEGATIVE = [(name, number) for name, cause in CAUSES.items() for number, _ in enumerate(cause.silent_on())]
+
+JARGON = re.compile(r"SIG[A-Z]{3}|cgroup|RSS|oom|!|\n")
+"""Words that belong in the evidence, and signs of excitement."""
+
+
+def test_all_causes_of_this_release_are_found():
+    assert set(CAUSES) >= THIS_RELEASE
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_id_is_one_of_the_fixed_ones_and_the_name_of_its_file(name):
+    assert name in FIXED_IDS
+    assert inspect.getmodule(type(CAUSES[name])).__name__.endswith("." + name.replace("-", "_"))
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_docstring_is_a_page_of_the_reference(name):
+    lines = inspect.getdoc(type(CAUSES[name])).split("\n")
+    headings = [above for above, below in itertools.pairwise(lines) if set(below) == {"-"}]
+    assert tuple(headings) == HEADINGS
+    assert lines[0].endswith(".")
+    assert not lines[1]
+
+
+@pytest.mark.parametrize(("name", "number"), POSITIVE)
+def test_fires_on_its_example(name, number):
+    answer = diagnose(list(CAUSES[name].fires_on())[number])
+    assert answer.cause.id == name
+    assert answer.cause.confidence >= (0.3 if name == "unknown" else 0.5)
+    assert all(other.confidence < answer.cause.confidence for other in answer.causes[1:])
+
+
+@pytest.mark.parametrize(("name", "number"), NEGATIVE)
+def test_is_silent_on_what_only_looks_like_it(name, number):
+    assert diagnose(list(CAUSES[name].silent_on())[number]).cause.id != name
+
+
+@pytest.mark.parametrize(("name", "number"), POSITIVE)
+def test_headline_is_a_plain_sentence(name, number):
+    answer = diagnose(list(CAUSES[name].fires_on())[number])
+    words = re.sub(r"`[^`]*`", "", answer.cause.headline)  # what is quoted is the user's
+    named = words.replace("the signal SIGBUS", "")  # of a signal without a rule there is nothing else to say
+    assert not JARGON.search(named)
+    assert words.endswith(".")
+    assert words[0].isupper() or answer.cause.headline.startswith("`")
+
+
+@pytest.mark.parametrize(("name", "number"), POSITIVE)
+def test_evidence_is_made_of_sentences_and_the_answer_is_json(name, number):
+    answer = diagnose(list(CAUSES[name].fires_on())[number])
+    document = json.loads(json.dumps(answer.to_json(), allow_nan=False))
+    assert document["causes"][0]["evidence"]
+    for evidence in document["causes"][0]["evidence"]:
+        assert re.search(r"[.`]$", evidence["text"])
+        assert (evidence["unit"] is None) or (evidence["value"] is not None)
+    for sentence in document["ruled_out"]:
+        assert sentence.endswith(".")
+
+
+def test_every_cause_can_be_asked_about_every_example():
+    for name, number in POSITIVE:
+        facts = Facts(list(CAUSES[name].fires_on())[number])
+        for cause in CAUSES.values():
+            cause.judge(facts)
+
+
+def test_causes_md_lists_these_ids_when_it_is_at_hand():
+    text = Path(__file__).parents[3].joinpath("docs/causes.md").read_text()
+    assert all(f"`{name}`" in text for name in CAUSES)

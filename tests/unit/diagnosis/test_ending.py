@@ -1,0 +1,87 @@
+"""How a kernel ended, when the sidecar, the server and the kernel itself each know a part."""
+
+from dataclasses import replace
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import recording
+from jupyter_kerneldoctor.recording.model import ExitRequest, ServerView
+
+
+def end(recorded):
+    found = diagnose(recorded).end
+    return found.kind, found.signal, found.exit_code
+
+
+def test_the_sidecar_saw_a_signal_or_an_exit_code():
+    assert end(recording("f()", signal="SIGSEGV")) == ("signal", "SIGSEGV", None)
+    assert end(recording("f()", exit_code=3)) == ("exit", None, 3)
+
+
+def test_the_server_knows_what_the_sidecar_missed():
+    missed = recording("f()", end="not-seen")
+    assert end(replace(missed, server=ServerView(returncode=-9))) == ("signal", "SIGKILL", None)
+    assert end(replace(missed, server=ServerView(returncode=3))) == ("exit", None, 3)
+    unreadable = recording("f()", end="status-unknown")
+    assert end(replace(unreadable, server=ServerView(returncode=-40))) == ("signal", "signal 40", None)
+
+
+def test_nobody_has_the_exit_status():
+    assert end(recording("f()", end="status-unknown")) == ("unknown", None, None)
+    assert end(recording("f()", end="not-seen")) == ("unknown", None, None)
+
+
+@pytest.mark.parametrize("asked", ["restart", "shutdown"])
+def test_what_was_asked_for_is_what_it_is_called(asked):
+    assert end(recording("f()", signal="SIGKILL", server=asked)) == (asked, "SIGKILL", None)
+
+
+def test_a_message_the_kernel_saw_is_a_request():
+    asked = recording("f()", signal="SIGTERM", request="message")
+    assert end(asked) == ("shutdown", "SIGTERM", None)
+    again = replace(asked, exit_request=ExitRequest("message", asked.exit_request.mono_s, restart=True))
+    assert end(again) == ("restart", "SIGTERM", None)
+
+
+def test_a_request_after_the_death_is_about_the_next_kernel():
+    died = recording("f()", signal="SIGSEGV", server="restart")
+    late = replace(died, server=replace(died.server, requested_wall_s=died.end.wall_s + 30))
+    assert end(late) == ("signal", "SIGSEGV", None)
+    assert diagnose(late).died
+
+
+def test_exit_in_a_cell_stays_an_exit():
+    assert end(recording("exit()", exit_code=0, request="cell")) == ("exit", None, 0)
+    assert end(recording("exit()", end="not-seen", request="cell")) == ("exit", None, None)
+    asked_too = recording("exit()", exit_code=0, request="cell", server="shutdown")
+    assert end(asked_too) == ("exit", None, 0)
+
+
+def test_exit_that_kept_the_kernel_alive_is_forgotten():
+    long_ago = ExitRequest("cell", 0.0)
+    recorded = replace(recording(*["x"] * 9, exit_code=0, idle=True, server="shutdown"), exit_request=long_ago)
+    assert end(recorded) == ("shutdown", None, 0)
+
+
+def test_alive_is_running():
+    answer = diagnose(recording("f()", alive=True))
+    assert (answer.end.kind, answer.cause.id, answer.died, answer.cell) == ("running", "no-death", False, None)
+
+
+def test_gone_is_never_running():
+    answer = diagnose(recording("f()", alive=False, end="not-seen"))
+    assert (answer.end.kind, answer.cause.id, answer.died) == ("unknown", "unknown", True)
+    assert answer.ended is not None
+
+
+def test_what_cannot_be_seen_from_here_is_said_so():
+    answer = diagnose(recording("f()", alive=None, end="not-seen"))
+    assert (answer.end.kind, answer.cause.id, answer.died, answer.ended) == ("unknown", "unknown", False, None)
+    assert "cannot be told from here" in answer.cause.headline
+
+
+def test_switched_off_and_gone_is_no_death_to_report():
+    answer = diagnose(recording("f()", end="not-seen", switched_off=True))
+    assert (answer.end.kind, answer.cause.id, answer.died, answer.cell) == ("unknown", "unknown", False, None)
+    assert "switched off" in answer.cause.headline

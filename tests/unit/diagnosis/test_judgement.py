@@ -1,0 +1,116 @@
+"""Where causes compete, and how sure the answer may be."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, cell_file, crash_report, recording
+from jupyter_kerneldoctor.recording.model import Recording
+
+NEAR = Group(1 * GIB, limit_hits=(0, 12), usage_bytes=1020 * MIB)
+SLEEP = "import time\ntime.sleep(30)"
+
+
+def causes(recorded):
+    return [(finding.id, finding.confidence) for finding in diagnose(recorded).causes]
+
+
+def test_memory_at_its_limit_alone_proves_nothing():
+    answer = diagnose(recording(SLEEP, signal="SIGKILL", memory=(1000 * MIB,) * 3, groups=[NEAR]))
+    assert answer.cause.id == "killed-externally"
+    assert any(text.startswith("Not out of memory") for text in answer.cause.ruled_out)
+
+
+def test_a_child_killed_for_memory_earlier_does_not_count():
+    earlier = Group(400 * MIB, oom_kills=(1, 1), limit_hits=(46, 46), usage_bytes=60 * MIB)
+    answer = diagnose(recording(SLEEP, signal="SIGKILL", memory=(50 * MIB,), groups=[earlier], server="watched"))
+    assert answer.cause.id == "killed-externally"
+    assert any("killed for memory earlier" in text for text in answer.cause.ruled_out)
+
+
+def test_a_kill_without_a_server_may_have_been_a_restart():
+    answer = diagnose(recording(SLEEP, signal="SIGKILL", groups=[Group(2 * GIB)]))
+    assert answer.cause.confidence <= 0.6
+    assert any("cannot be told from a kill" in evidence.text for evidence in answer.cause.evidence)
+
+
+def test_a_server_that_was_not_asked_makes_a_kill_surer():
+    watched = diagnose(recording(SLEEP, signal="SIGKILL", groups=[Group(2 * GIB)], server="watched"))
+    assert 0.6 < watched.cause.confidence < 0.9
+
+
+def test_an_ancestors_count_alone_is_less_sure():
+    own, parent = Group(oom_kills=(None, None)), Group(500 * MIB, oom_kills=(4, 5), limit_hits=(0, 9))
+    ((top, confidence), *_) = causes(recording("f()", signal="SIGKILL", groups=[own, parent]))
+    assert top == "oom-cgroup"
+    assert confidence < 0.9
+
+
+def test_another_groups_kill_under_the_same_parent_is_not_this_kernels():
+    own, parent = Group(oom_kills=(0, 0)), Group(500 * MIB, oom_kills=(4, 5), limit_hits=(0, 9))
+    assert diagnose(recording("f()", signal="SIGKILL", groups=[own, parent])).cause.id == "killed-externally"
+
+
+def test_a_kill_with_no_limit_near_speaks_of_the_machine():
+    answer = diagnose(recording("f()", signal="SIGKILL", memory=(1 * GIB,), groups=[Group(oom_kills=(0, 1))]))
+    assert answer.cause.id == "oom-cgroup"
+    assert answer.cause.confidence < 0.5
+    assert "may have run out" in answer.cause.headline
+
+
+def test_kernel_and_sidecar_gone_together_at_the_limit_is_a_guess():
+    answer = diagnose(recording("f()", end="not-seen", memory=(300 * MIB, 490 * MIB), groups=[Group(500 * MIB)]))
+    assert answer.cause.id == "oom-cgroup"
+    assert answer.cause.confidence < 0.5
+    assert answer.end.kind == "unknown"
+
+
+@pytest.mark.parametrize("report", ["Segmentation fault", "Aborted"])
+def test_a_childs_crash_is_not_the_kernels(report):
+    crash = crash_report(report, ("/site-packages/lib/a.py", 1, "f"))
+    assert diagnose(recording(SLEEP, signal="SIGKILL", crash=crash)).cause.id == "killed-externally"
+    assert diagnose(recording(SLEEP, exit_code=0, crash=crash, request="message")).cause.id == "ordinary-end"
+
+
+def test_a_crash_report_without_an_exit_status_is_believed_with_reserve():
+    crash = crash_report("Segmentation fault", ("/site-packages/lib/a.py", 1, "f"))
+    ((top, confidence), *_) = causes(recording("f()", end="not-seen", crash=crash))
+    assert (top, confidence) == ("segfault", 0.6)
+
+
+def test_a_signal_to_itself_on_another_line_than_the_crash_is_no_answer():
+    cell = "import os\ncrash()\nos.kill(os.getpid(), 11)"
+    crash = crash_report("Segmentation fault", (cell_file(cell), 2, "<module>"))
+    assert causes(recording(cell, signal="SIGSEGV", crash=crash)) == [("segfault", 0.95)]
+
+
+def test_the_parent_that_left_is_mentioned_for_exit_code_1():
+    answer = diagnose(recording("f()", exit_code=1))
+    assert answer.cause.confidence < 0.5
+    assert any("started it is gone" in evidence.text for evidence in answer.cause.evidence)
+
+
+def test_an_orderly_end_and_a_living_kernel_get_no_fixes_and_no_story():
+    for recorded in (recording("f()", signal="SIGKILL", server="restart"), recording("f()", alive=True)):
+        answer = diagnose(recorded)
+        assert (answer.died, answer.fixes, answer.story) == (False, (), None)
+
+
+def test_a_recording_that_knows_nothing():
+    bare = replace(recording(), limits=(), end=None, alive=False, last_wall_s=None)
+    assert causes(bare) == [("unknown", 0.3)]
+    assert isinstance(bare, Recording)
+
+
+def test_one_diagnosis_takes_little_time():
+    history = [f"import os\nx{number} = {number}\nprint(x{number})" for number in range(300)]
+    memory = [number * MIB for number in range(3000)]
+    full = Group(3000 * MIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=2999 * MIB)
+    recorded = recording(*history, "df = pd.read_csv('x')", signal="SIGKILL", memory=memory, groups=[full])
+    diagnose(recorded)
+    start = time.perf_counter()
+    for _ in range(5):
+        diagnose(recorded)
+    assert (time.perf_counter() - start) / 5 < 0.2  # 30 ms is the aim; the rest is for busy machines

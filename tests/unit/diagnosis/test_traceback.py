@@ -1,0 +1,71 @@
+import pytest
+
+from jupyter_kerneldoctor.diagnosis.examples import crash_report
+from jupyter_kerneldoctor.diagnosis.traceback import fatal_message, fitting, reports
+
+REAL = """Fatal Python error: Segmentation fault
+
+Thread 0x00007f97affff6c0 (most recent call first):
+  File "/venv/lib/python3.11/site-packages/ipykernel/parentpoller.py", line 62 in run
+  File "/usr/lib/python3.11/threading.py", line 1045 in _bootstrap_inner
+
+Current thread 0x00007f348d643b80 [python] (most recent call first):
+  File "/usr/lib/python3.11/ctypes/__init__.py", line 519 in string_at
+  File "/tmp/ipykernel_7909/3969831056.py", line 3 in f
+  File "/tmp/ipykernel_7909/3969831056.py", line ??? in <module>
+
+Current thread's C stack trace (most recent call first):
+  Binary file "/usr/bin/python3.14", at _Py_DumpStack+0x3c [0x6f2c2c]
+  Binary file "/lib/x86_64-linux-gnu/libc.so.6", at +0x45330 [0x7f0]
+  Binary file "/venv/lib/python3.14/site-packages/lib/_fast.cpython-314.so", at +0x2 [0x7f1]
+
+Extension modules: zmq.backend.cython._zmq, psutil._psutil_linux (total: 2)
+"""
+
+
+def test_reads_threads_frames_and_native_code():
+    (report,) = reports(REAL)
+    assert [len(thread.frames) for thread in report.threads] == [2, 3]
+    innermost = report.current.frames[0]
+    assert (innermost.function, innermost.line, innermost.module) == ("string_at", 519, "ctypes")
+    assert report.current.frames[2].line is None
+    assert report.library == "_fast.cpython-314.so"
+    assert report.threads[0].frames[0].module == "ipykernel"
+
+
+@pytest.mark.parametrize(("signal", "fits"), [("SIGSEGV", True), (None, True), ("SIGKILL", False), ("SIGABRT", False)])
+def test_a_report_is_believed_only_if_it_fits_the_signal(signal, fits):
+    assert (fitting(REAL, signal) is not None) == fits
+
+
+def test_the_last_report_that_fits_counts():
+    child = crash_report("Segmentation fault", ("child.py", 1, "f"))
+    own = crash_report("Segmentation fault", ("own.py", 2, "g"))
+    later = crash_report("Aborted", ("other.py", 3, "h"))
+    assert fitting(child + own + later, "SIGSEGV").current.frames[0].file == "own.py"
+
+
+def test_pythons_own_last_words():
+    text = crash_report("_Py_CheckRecursiveCall: Cannot recover from stack overflow.") + crash_report("Aborted")
+    assert fatal_message(text) == "_Py_CheckRecursiveCall: Cannot recover from stack overflow."
+    assert fatal_message(REAL) is None
+
+
+def test_recursion_is_deep_and_repetitive():
+    def recursion(*functions, cut=True):
+        frames = [("m.py", 1, function) for function in functions]
+        return reports(crash_report("Segmentation fault", *frames, cut=cut))[0].recursion
+
+    assert recursion(*["f"] * 100).function == "f"
+    assert recursion(*["f", "g", "h", "i"] * 25).times == 25
+    assert recursion(*["f"] * 100, cut=False) is None
+    assert recursion(*["f"] * 20) is None
+    assert recursion(*[f"f{n}" for n in range(100)]) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Fatal Python error: ", "Fatal Python error: Segmentation fault", "\x00" * 9, REAL[:400]]
+)
+def test_torn_text_is_read_as_far_as_it_goes(text):
+    report = fitting(text, "SIGSEGV")
+    assert report is None or report.library is None

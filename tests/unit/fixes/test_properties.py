@@ -1,0 +1,138 @@
+"""Whatever stands in the cells: `propose` does not raise, and an edit changes nothing but what it says."""
+
+import dataclasses
+import difflib
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jupyter_kerneldoctor.diagnosis import fixes
+from jupyter_kerneldoctor.diagnosis.cellsource import mask
+from jupyter_kerneldoctor.diagnosis.fixes._examples import Example
+
+CAUSES = sorted({cause for rule in fixes.fixes() for cause in rule.causes})
+FIRING = [(rule, example) for rule in fixes.fixes() for example in rule.examples if example.fires and example.changed]
+RELAXED = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+
+PIECES = st.sampled_from(
+    [
+        *[
+            "import torch\n",
+            "import pandas as pd\n",
+            "import sys, os, ctypes\n",
+            "from torch import nn as n\n",
+            "%%time\n",
+        ],
+        *[
+            "!ls {x}\n",
+            "%matplotlib inline\n",
+            "x = !ls\n",
+            "x?\n",
+            "for x in xs:\n",
+            "while True:\n",
+            "def f(x, n=3):\n",
+        ],
+        *[
+            "    ",
+            "\t",
+            "class A:\n",
+            "    def __bool__(self): return bool(self)\n",
+            "with torch.no_grad():\n",
+            "\r\n",
+            "\n",
+        ],
+        *[
+            "loss = f(x).mean()\n",
+            "loss.backward()\n",
+            "kept.append(loss)\n",
+            "total += loss\n",
+            "exit()\n",
+            "os._exit(1)\n",
+        ],
+        *[
+            "pd.read_csv('a').groupby('k')['v'].sum()\n",
+            "df = pd.read_csv(p)\n",
+            "sys.setrecursionlimit(10**9)\n",
+            "f(f)\n",
+        ],
+        *[
+            "batch_size = 2**12\n",
+            "data(batch_size)\n",
+            "lib = ctypes.CDLL(None)\n",
+            "lib.f(1)\n",
+            "x = x\n",
+            "f = f\n",
+        ],
+        *[
+            "# é\n",
+            "'''\n",
+            "(",
+            ")",
+            "\\\n",
+            "lambda: ",
+            "await x\n",
+            "return 1\n",
+            "\0",
+            "\ud800",
+            "😀",
+            "match x:\n",
+        ],
+    ]
+)
+CODE = st.lists(PIECES, max_size=14).map("".join)
+TEXT = st.one_of(CODE, CODE, st.text(max_size=60), st.text(st.characters(codec=None, categories=None), max_size=20))
+
+
+@RELAXED
+@given(cells=st.lists(TEXT, min_size=1, max_size=4), cause=st.sampled_from(CAUSES), line=st.none() | st.integers(-1, 9))
+def test_propose_never_raises(cells, cause, line):
+    context = Example(cells=tuple(cells), cause=cause, line=line, crash_text="\n".join(cells)).context()
+    for proposal in fixes.propose(context):
+        for edit in proposal.edits:
+            assert mask(edit.new_source) is not None
+            assert edit.old_source in cells
+
+
+HEADS = [
+    "",
+    "%%time\n",
+    "\n\n",
+    "# ünï 😀\n",
+    "!ls *.csv\n%matplotlib inline\n",
+    "'''a\n\ttext'''\n",
+    "x = [1,\n\t2]\n",
+]
+TAILS = ["", "\n", "  # end", "\n\n", "\n# ß\n"]
+
+
+@RELAXED
+@given(
+    case=st.sampled_from(FIRING),
+    head=st.sampled_from(HEADS),
+    tail=st.sampled_from(TAILS),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    indent=st.sampled_from(["    ", "  ", "\t"]),
+)
+def test_all_other_bytes_stay(case, head, tail, line_end, indent):
+    rule, example = case
+
+    def dressed(text):
+        head_fits = not (head.startswith("%%") and text.startswith("%%"))
+        body = text.replace("    ", indent)
+        if text.startswith("%%"):
+            first, _, rest = body.partition("\n")
+            return (first + "\n" + (head if head_fits else "") + rest + tail).replace("\n", line_end)
+        return (head + body + tail).replace("\n", line_end)
+
+    cells = tuple(
+        dressed(cell) if isinstance(cell, str) else dataclasses.replace(cell, source=dressed(cell.source))
+        for cell in example.cells
+    )
+    again = dataclasses.replace(example, cells=cells, line=None)
+    (proposal,) = [one for one in fixes.propose(again.context()) if one.id == rule.id]
+    changed = {edit.execution_count: edit.new_source for edit in proposal.edits}
+    assert changed == {count: dressed(source) for count, source in example.changed.items()}
+    for edit in proposal.edits:
+        matcher = difflib.SequenceMatcher(None, edit.old_source, edit.new_source, autojunk=False)
+        kept = sum(block.size for block in matcher.get_matching_blocks())
+        assert kept >= len(edit.old_source) - 60

@@ -1,0 +1,43 @@
+"""The edited code gives what the user's own code gave."""
+
+import subprocess
+import sys
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import fixes
+from jupyter_kerneldoctor.diagnosis.fixes._examples import Example
+
+
+@pytest.mark.parametrize("method", ["sum", "min", "max", "count", "size"])
+@pytest.mark.parametrize("columns", ["['n']", "[['n', 'm']]", ".n"])
+@pytest.mark.parametrize("keys", ["'day'", "['day', 'shop']"])
+@pytest.mark.parametrize("arguments", ["path", "(path)", "path,", "path, usecols=['day', 'shop', 'n', 'm'],  # all\n"])
+def test_grouped_read(tmp_path, method, columns, keys, arguments):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "sales.csv"
+    rows = [{"day": i % 7, "shop": "ab"[i % 2], "n": i, "m": i * i % 13, "text": "é"} for i in range(500)]
+    pandas.DataFrame(rows).to_csv(path, index=False)
+    source = f"out = pd.read_csv({arguments}).groupby({keys}){columns}.{method}()"
+    (proposal,) = fixes.propose(Example(cells=("import pandas as pd", source)).context())
+    (edit,) = proposal.edits
+    results = []
+    for code in (source, edit.new_source.replace("chunksize=50_000", "chunksize=30")):
+        names = {"pd": pandas, "path": path}
+        exec(compile(code, "<cell>", "exec"), names)
+        results.append(names["out"])
+    assert results[0].equals(results[1])
+
+
+def test_lower_limit_turns_the_crash_into_an_error():
+    cells = (
+        "import sys\nsys.setrecursionlimit(10**6)\nclass A:\n    def __bool__(self): return bool(a)\na = A()",
+        "bool(a)",
+    )
+    (proposal,) = fixes.propose(Example(cells=cells, cause="stack-overflow", growth="none").context())
+    (edit,) = proposal.edits
+    done = subprocess.run(
+        [sys.executable, "-c", edit.new_source + "\nbool(a)"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "RecursionError" in done.stderr

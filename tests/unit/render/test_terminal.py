@@ -1,0 +1,90 @@
+from jupyter_kerneldoctor.render import terminal
+
+
+def test_says_what_where_why_and_what_to_change(doc):
+    text = terminal.render(doc)
+
+    assert text.startswith("The kernel ran out of memory in cell [8]")
+    assert "97 % sure · Killed by Linux at the container limit" in text
+    assert "after 29 s in the cell" in " ".join(text.split())
+    assert "▶ 3      losses.append(loss)" in text
+    assert "/sys/fs/cgroup/memory.max" in text
+    assert "Not a crash in native code" in text
+    assert "+    losses.append(loss.item())" in text
+    assert "Expected peak: at most 3.0 GiB" in text
+    assert "jupyter kerneldoctor enable" in text
+
+
+def test_fits_into_eighty_columns_without_escape_sequences(doc):
+    text = terminal.render(doc)
+
+    assert max(len(line) for line in text.split("\n")) <= 80
+    assert "\x1b" not in text
+
+
+def test_colors_only_when_asked(doc):
+    assert "\x1b[1m" in terminal.render(doc, color=True)
+
+
+def test_does_without_unicode(doc):
+    doc["notebook"] = None
+
+    assert terminal.render(doc, unicode=False).isascii()
+
+
+def test_a_number_that_the_sentence_says_is_not_repeated(doc):
+    assert "4.0 GiB ·" not in terminal.render(doc)
+
+
+def test_shows_what_a_terminal_would_obey_as_escapes(doc):
+    doc["cell"]["source"] = "print('\x1b[2J\x1b]0;owned\x07')\r\nx = '\ud800\u202e\x00[red]'"
+    doc["headline"] = "It died\x1b[31m\nin [bold]cell[/bold]"
+    doc["fixes"][0]["edits"][0]["diff"] = "+\x1b[2Jx\x85y"
+
+    text = terminal.render(doc, color=False)
+
+    assert "\x1b" not in text
+    assert r"print('\x1b[2J\x1b]0;owned\x07')" in text
+    assert r"x = '\ud800\u202e\x00[red]'" in text
+    assert r"It died\x1b[31m in [bold]cell[/bold]" in text
+    text.encode()
+
+
+def test_a_long_cell_is_shown_around_its_line(doc):
+    doc["cell"].update(source="\n".join(f"x{n} = {n}" for n in range(1, 501)), line=250)
+
+    text = terminal.render(doc)
+
+    assert "… 242 lines above" in text
+    assert "▶ 250  x250 = 250" in text
+    assert "x100 = 100" not in text
+    assert "lines below" in text
+
+
+def test_a_living_kernel_and_an_ordinary_end_need_no_cell_no_fix_no_timeline(doc):
+    doc.update(cell=None, fixes=[], story=None, died=False, ended=None, ruled_out=[])
+    doc["timeline"].update(samples={"t_s": [], "memory_bytes": []}, cells=[], death_s=None, limit=None)
+    doc["end"] = {"kind": "running", "signal": None, "exit_code": None, "summary": ""}
+
+    text = terminal.render(doc)
+
+    assert "MEMORY" not in text
+    assert "WHERE" not in text
+    assert "The kernel is running" in text
+
+
+def test_survived_incidents_are_listed(doc):
+    doc["incidents"] = [{"id": "gpu-oom", "title": "CUDA ran out of memory", "confidence": 0.9, "evidence": []}]
+
+    assert "CUDA ran out of memory" in terminal.render(doc)
+
+
+def test_the_list_has_a_line_for_each_recording(doc):
+    row = {key: doc[key] for key in ("recording", "kernel_id", "pid", "notebook", "started", "headline", "died")}
+    unknown = {**row, "notebook": None, "kernel_id": None, "started": None, "died": False}
+
+    text = terminal.render_list([row, unknown])
+
+    assert "train_cnn.ipynb" in text
+    assert "process 4711" in text
+    assert "not known when" in text
