@@ -17,7 +17,7 @@ from make_data import main as make_data
 from memory_limit import Limit, NoMemoryLimitError, memory_limit
 
 HERE = Path(__file__).parent
-LIMIT_BYTES = 400 * 1024 * 1024
+LIMIT_BYTES = 250 * 1024 * 1024
 OTHER_DEATH = ["%load_ext kerneldoctor", "import ctypes", "ctypes.string_at(0)"]
 PATIENCE_S = 120
 

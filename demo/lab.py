@@ -14,7 +14,7 @@ from make_data import main as make_data
 from memory_limit import NoMemoryLimitError, memory_limit
 
 HERE = Path(__file__).parent
-LIMIT_BYTES = 700 * 1024 * 1024  # JupyterLab's server takes some 150 MiB of it
+LIMIT_BYTES = 450 * 1024 * 1024  # JupyterLab's server takes some 150 MiB of it
 
 
 def main() -> int:
