@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
+pytest_plugins = ["support.fixtures"]
+
 CANNOT_RUN_HERE = "cannot run here"
 
 

@@ -53,10 +53,10 @@ def cell_of(cells: Iterable[Cell], frame: Frame) -> Cell | None:
 def _offset(cell: Cell, file: str) -> int | None:
     """How many lines of the cell stand above the code that was compiled as `file`; None when that is another's code."""
     if found := _TERMINAL_FILE.match(file):
-        return 0 if int(found[1]) == cell.execution_count else None
-    headers = header_magics(cell.source)
+        return _blank_lines(cell.source) if int(found[1]) == cell.execution_count else None
     if file == _TIMED:
-        return next((line for line, magic in headers.items() if magic == "time"), None)
+        header = next((line for line, magic in header_magics(cell.source).items() if magic == "time"), None)
+        return None if header is None else header + _blank_lines(cell.source, header)
     if found := _KERNEL_FILE.search(file):
         return _hashes(cell.source).get(int(found[1]))
     return None
@@ -68,12 +68,19 @@ def _hashes(source: str) -> dict[int, int]:
 
     It hashes what it is given to run: the cell, or the body that a cell magic hands on (with a line end added).
     """
-    hashes = {murmur2(source): 0}
+    hashes = {murmur2(source): _blank_lines(source)}
     lines = source.split("\n")
     for header in header_magics(source):
         body = "\n".join(lines[header:])
-        hashes.update({murmur2(body): header, murmur2(body + "\n"): header})
+        above = header + _blank_lines(source, header)
+        hashes.update({murmur2(body): above, murmur2(body + "\n"): above})
     return hashes
+
+
+def _blank_lines(source: str, first: int = 0) -> int:
+    """How many blank lines there are from line `first` (0-based) on: IPython drops those that code begins with."""
+    lines = source.split("\n")[first:]
+    return next((number for number, line in enumerate(lines) if line.strip()), 0)
 
 
 def murmur2(text: str) -> int:

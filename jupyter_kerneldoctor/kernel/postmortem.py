@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 _TIMEOUT_S = 30.0
+_NO_DEATH = "No death of this notebook's kernel is recorded. `jupyter kerneldoctor list` shows what is, in a terminal."
 
 
 def show(shell: InteractiveShell, recording: str | None) -> None:
     """Show a recording's post-mortem; without an id that of this kernel's last death, or else of this notebook's."""
     document = _report(recording)
-    if document is None:
+    if recording is None and not document["died"] and not document["incidents"]:
+        print(_NO_DEATH)  # noqa: T201 - this is what the user asked for
         return
     from ..render.html import render as as_html  # noqa: PLC0415 - rich and its like only when they are used
     from ..render.terminal import render as as_text  # noqa: PLC0415
@@ -36,7 +38,7 @@ def show(shell: InteractiveShell, recording: str | None) -> None:
         display({"text/plain": text, "text/html": as_html(document)}, raw=True)
 
 
-def _report(recording: str | None) -> dict[str, Any] | None:
+def _report(recording: str | None) -> dict[str, Any]:
     result = subprocess.run(
         [sys.executable, "-m", "jupyter_kerneldoctor", "report", "--json", *_selection(recording)],
         capture_output=True,

@@ -96,7 +96,7 @@ def measure(evidence: Document) -> str | None:
 def source_note(evidence: Document) -> str:
     """Number and origin of an evidence: "1 · cgroup memory.events". A number that the sentence says is not repeated."""
     number, text = measure(evidence), evidence["text"].lower()
-    said = number is None or number.lower() in text or f"{evidence.get('unit')} {evidence['value']}" in text
+    said = number is None or number.lower() in text or str(evidence["value"]) in text
     known = None if said else number
     return " · ".join(filter(None, (known, one_line(evidence.get("source") or ""))))
 
