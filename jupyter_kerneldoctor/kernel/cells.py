@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import IPython
 
-from . import memory
-from .sources import SHORT_CHARACTERS, source_fields
+from . import memory, messages
+from .sources import SHORT_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,21 +29,20 @@ _COUNTS_BEFORE_HOOK = IPython.version_info >= (9, 8)
 """Since 9.8 IPython raises `execution_count` before it calls `pre_run_cell`, until then at the cell's end."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Running:
     info: ExecutionInfo | None
-    seq: int
     message_id: str | None
     thread_id: int
     stretch: memory.Stretch
     asked_exit: bool = False
 
 
-def _never_raises(hook: Callable[..., None]) -> Callable[..., None]:
+def _never_raises(hook: Callable[[Any], None]) -> Callable[[Any], None]:
     @wraps(hook)
-    def guarded(*arguments: Any) -> None:
+    def guarded(argument: Any) -> None:
         try:
-            hook(*arguments)
+            hook(argument)
         except Exception:  # noqa: S110 - rule one: the user's cell must run, whatever is wrong with us
             pass
 
@@ -86,47 +85,27 @@ class CellHooks:
         self._send_start(info.raw_cell, info.cell_id, count if info.store_history else None, info)
 
     def _send_start(self, source: str, cell_id: str | None, count: int | None, info: ExecutionInfo | None) -> None:
+        if self._running is not None:
+            self._running.stretch.end()  # the end of that cell was not told to us
         self._seq += 1
-        message = _message(self._shell)
-        self._running = running = _Running(
+        self._running = _Running(
             info=info,
-            seq=self._seq,
-            message_id=message.get("header", {}).get("msg_id"),
+            message_id=_message_id(self._shell),
             thread_id=threading.get_ident(),
             stretch=memory.Stretch(exact=self._exact_peak),
         )
-        event = {
-            "event": "cell_start",
-            "mono_s": running.stretch.started_mono_s,
-            "wall_s": time.time(),
-            "seq": running.seq,
-            "execution_count": count,
-            "cell_id": cell_id,
-            "rss_before_bytes": running.stretch.before_bytes,
-        }
-        if not self._link.send({**event, **source_fields(source)}):
-            self._link.send({**event, **source_fields(source, SHORT_CHARACTERS)})
+        start = self._seq, self._running.stretch, count, cell_id, source
+        if not self._link.send(messages.cell_start(*start)):
+            self._link.send(messages.cell_start(*start, longest=SHORT_CHARACTERS))
 
     def _end(self, result: ExecutionResult) -> None:
         running = self._running
         if running is None or os.getpid() != self._pid or running.info not in (None, result.info):
             return
         self._running = None
-        stretch = running.stretch.end()
         error = result.error_in_exec or result.error_before_exec
-        self._link.send(
-            {
-                "event": "cell_end",
-                "mono_s": stretch.ended_mono_s,
-                "wall_s": time.time(),
-                "seq": running.seq,
-                "rss_after_bytes": stretch.after_bytes,
-                "peak_bytes": stretch.peak_bytes,
-                "peak_basis": "exact" if stretch.exact else None,
-                "error": None if error is None else type(error).__name__,
-                "asked_exit": running.asked_exit or None,
-            }
-        )
+        stretch = running.stretch.end()
+        self._link.send(messages.cell_end(self._seq, stretch, error, asked_exit=running.asked_exit))
 
     def _adopt_running_cell(self) -> None:
         message = _message(self._shell)
@@ -142,8 +121,7 @@ class CellHooks:
         """Whether a cell that is recorded is still running. A new message means that its end was not told to us."""
         running = self._running
         return running is not None and (
-            running.thread_id == threading.get_ident()
-            and running.message_id == _message(self._shell).get("header", {}).get("msg_id")
+            running.thread_id == threading.get_ident() and running.message_id == _message_id(self._shell)
         )
 
     def _exit_asked(self, change: Any) -> None:
@@ -154,12 +132,10 @@ class CellHooks:
         by_cell = running is not None and running.thread_id == threading.get_ident()
         if running is not None and by_cell:
             running.asked_exit = True
-        event = {"event": "exit_request", "mono_s": time.monotonic(), "wall_s": time.time()}
-        if by_cell:
-            self._link.send({**event, "by": "cell"})
-        else:
-            restart = bool(_message(self._shell, "control").get("content", {}).get("restart"))
-            self._link.send({**event, "by": "message", "restart": restart})
+        by, restart = "cell", None
+        if not by_cell:
+            by, restart = "message", bool(_message(self._shell, "control").get("content", {}).get("restart"))
+        self._link.send(messages.message("exit_request", time.monotonic(), by=by, restart=restart))
 
 
 def _message(shell: InteractiveShell, channel: str = "shell") -> dict[str, Any]:
@@ -169,3 +145,8 @@ def _message(shell: InteractiveShell, channel: str = "shell") -> dict[str, Any]:
         return {}
     message = kernel.get_parent(channel)
     return message if isinstance(message, dict) else {}
+
+
+def _message_id(shell: InteractiveShell) -> str | None:
+    identity = _message(shell).get("header", {}).get("msg_id")
+    return None if identity is None else str(identity)

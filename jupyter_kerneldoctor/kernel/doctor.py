@@ -13,8 +13,9 @@ from traitlets.config import Configurable
 from ..recording import layout
 from . import crash
 from .cells import CellHooks
-from .facts import start_event
+from .facts import start_facts
 from .link import Link
+from .messages import message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +62,7 @@ class Doctor:
             crash.aim_at(self.directory)
             self._link = Link(self.directory, self._lost)
             loaded_by = "magic" if self._inside_cell() else "startup"
-            self._link.send({**start_event(loaded_by), "mono_s": time.monotonic(), "wall_s": time.time()})
+            self._link.send(message("start", time.monotonic(), wall_s=time.time(), **start_facts(loaded_by)))
             self.hooks = CellHooks(self._shell, self._link, exact_peak=KernelDoctor(parent=self._shell).exact_peak)
             self.hooks.install()
         except Exception as error:
@@ -75,7 +76,7 @@ class Doctor:
     def stop(self) -> None:
         """End the recording, and with it the sidecar; the kernel is as it was before."""
         if self._link is not None:
-            self._link.send({"event": "off", "mono_s": time.monotonic(), "wall_s": time.time()})
+            self._link.send(message("off", time.monotonic()))
         self._stop_quietly()
 
     def status(self) -> str:

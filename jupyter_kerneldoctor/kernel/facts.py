@@ -12,10 +12,9 @@ from ..recording.layout import FORMAT
 from ..recording.processes import identify
 
 
-def start_event(loaded_by: str) -> dict[str, Any]:
-    """The first event of a recording, but for what the sidecar adds."""
+def start_facts(loaded_by: str) -> dict[str, Any]:
+    """The fields of the first event of a recording, but for what the sidecar adds."""
     return {
-        "event": "start",
         "format": FORMAT,
         "process": identify(os.getpid()),
         "kernel_id": kernel_id(),

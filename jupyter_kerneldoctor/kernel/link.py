@@ -7,13 +7,12 @@ user's that got our descriptor's number after an `os.closerange()`.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .descriptors import inode
 
@@ -25,8 +24,6 @@ SEND_BUFFER_BYTES = 4 * 1024 * 1024  # what we ask for; Linux grants at most net
 # SEQPACKET keeps messages whole and, unlike DGRAM, has no limit of ten queued ones; macOS has only DGRAM.
 _KIND = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
 _FLAGS = getattr(socket, "MSG_NOSIGNAL", 0) | getattr(socket, "MSG_DONTWAIT", 0)
-
-_encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
 
 SIDECAR = Path(__file__).parent.parent / "sidecar" / "__main__.py"
 
@@ -47,26 +44,27 @@ class Link:
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
             _spawn(directory, theirs.fileno())
         self._socket: socket.socket | None = ours
-        self._inode = inode(ours.fileno())
+        self._fd = ours.fileno()
+        status = os.fstat(self._fd)
+        self._device, self._inode = status.st_dev, status.st_ino
 
     @property
     def is_open(self) -> bool:
         """Whether the sidecar was there at the last send."""
         return self._socket is not None and os.getpid() == self._pid
 
-    def send(self, event: dict[str, Any]) -> bool:
-        """Send an event; return whether it left the process. False as well in a forked child."""
+    def send(self, message: bytes) -> bool:
+        """Send a JSON object; return whether it left the process. False as well in a forked child."""
         link = self._socket
         if link is None or os.getpid() != self._pid:
             return False
         if self._dropped:
-            event = {**event, "dropped": self._dropped}
+            message = b'%s,"dropped":%d}' % (message[:-1], self._dropped)
         try:
-            if inode(link.fileno()) != self._inode:
+            status = os.fstat(self._fd)
+            if status.st_ino != self._inode or status.st_dev != self._device:
                 raise OSError(errno.EBADF, "the descriptor is not ours any more")
-            link.send(
-                _encode({name: value for name, value in event.items() if value is not None}).encode("ascii"), _FLAGS
-            )
+            link.send(message, _FLAGS)
         except OSError as error:
             if error.errno in (errno.EAGAIN, errno.ENOBUFS, errno.EMSGSIZE):  # the sidecar is slow, not gone
                 self._dropped += 1
@@ -81,7 +79,7 @@ class Link:
         link, self._socket = self._socket, None
         if link is None:
             return
-        if os.getpid() == self._pid and inode(link.fileno()) == self._inode:
+        if os.getpid() == self._pid and inode(self._fd) == (self._device, self._inode):
             link.close()
         else:
             link.detach()  # its number may belong to a file of the user's by now

@@ -10,15 +10,13 @@ SHORT_CHARACTERS = 16 * 1024
 """For a source that is too long in JSON, where a character may take twelve bytes."""
 
 
-def source_fields(source: str, whole: int = WHOLE_CHARACTERS) -> dict[str, Any]:
-    """The fields of a cell-start event that hold the source.
+def shortened(source: str, longest: int) -> dict[str, Any]:
+    """The fields of a cell-start event for a source that is too long.
 
-    One too long keeps its first and last characters with a line in between that says how much is left out, and is
-    told apart by its length and SHA-256.
+    It keeps its first and last characters with a line in between that says how much is left out, and is told apart by
+    its length and SHA-256.
     """
-    if len(source) <= whole:
-        return {"source": source}
-    head, tail = source[: whole * 3 // 4], source[-whole // 4 :]
+    head, tail = source[: longest * 3 // 4], source[-longest // 4 :]
     left_out = len(source) - len(head) - len(tail)
     return {
         "source": f"{head}\n… {left_out:,} characters left out …\n{tail}",

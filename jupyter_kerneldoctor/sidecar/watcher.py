@@ -118,7 +118,7 @@ class Watcher:
     def _drain(self, now: float) -> None:
         for event in self._inbox.messages():
             self._deaf_until = now + _DEAF_S
-            self._journal.write(event)
+            self._journal.write({**event, "wall_s": event.get("mono_s", now) + self._clock_offset_s})
             kind = event["event"]
             if kind == "off":
                 self._off = True

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from memory_limit import NoMemoryLimitError, memory_limit
+
 from support.kernels import LiveKernel
 
 if TYPE_CHECKING:
