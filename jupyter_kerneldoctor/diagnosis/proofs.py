@@ -60,7 +60,7 @@ def counts_of_kills(facts: Facts) -> Iterator[Evidence]:
             f"Linux killed none of the processes that share the kernel's memory limit (its control group, cgroup) "
             f"at that moment: the count stood at {kills.oom_kills_after} before and after."
         )
-    yield Evidence(text, kills.oom_kills, "processes", f"{kills.source} oom_kill")
+    yield Evidence(text, kills.oom_kills, "processes", f"{_name(kills.source)}: oom_kill")
 
 
 def last_measurement(facts: Facts) -> Iterator[Evidence]:
@@ -79,8 +79,8 @@ def last_measurement(facts: Facts) -> Iterator[Evidence]:
         )
     if last.cgroup_bytes is not None and facts.memory.has_group_limit and facts.memory.limit_bytes:
         yield Evidence(
-            f"All that counts towards the limit of {size(facts.memory.limit_bytes)}, with child processes and cached "
-            f"files, was {size(last.cgroup_bytes)}{age}.",
+            f"All that counts towards the limit of {size(facts.memory.limit_bytes)}, child processes included, was "
+            f"{size(last.cgroup_bytes)}{age}.",
             last.cgroup_bytes,
             "bytes",
             "samples",
@@ -104,7 +104,7 @@ def crash_report(facts: Facts) -> Iterator[Evidence]:
         return
     if innermost is not None:
         owner = facts.cell_of(innermost)
-        place = f"in {cell_name(owner.execution_count)}" if owner else f"in {innermost.file}"
+        place = f"in {cell_name(owner.execution_count)}" if owner else f"in {innermost.short_file}"
         line = f", line {innermost.line}" if innermost.line is not None and owner is None else ""
         yield Evidence(
             f"The last Python function before the crash was {innermost.function} {place}{line}.",
@@ -125,3 +125,8 @@ def crash_report(facts: Facts) -> Iterator[Evidence]:
             "line",
             "crash report of Python's faulthandler",
         )
+
+
+def _name(path: str) -> str:
+    """The file's own name: the group's directory is long, and in the recording."""
+    return path.rsplit("/", 1)[-1]

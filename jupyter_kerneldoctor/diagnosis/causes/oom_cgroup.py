@@ -131,13 +131,15 @@ def _limit(facts: Facts) -> Iterator[Evidence]:
     if pressed is None:
         yield from _no_limit_was_near(facts)
         return
-    yield Evidence(_limit_text(facts, pressed), pressed.limit_bytes, "bytes", f"control group {pressed.path}")
+    yield Evidence(
+        _limit_text(facts, pressed), pressed.limit_bytes, "bytes", "the last measurement of the control group"
+    )
     if pressed.limit_hits:
         yield Evidence(
             f"The limit was hit {pressed.limit_hits} times between the last measurement and the death.",
             pressed.limit_hits,
             "times",
-            pressed.source,
+            "the control group's count of limit hits",
         )
 
 

@@ -110,7 +110,9 @@ def _repetition(facts: Facts, recursion: Recursion | None) -> Iterator[Evidence]
     if recursion is None:
         return
     owner = facts.cell_of(recursion.frame)
-    place = f"line {recursion.frame.line} of {cell_name(owner.execution_count)}" if owner else recursion.frame.file
+    place = (
+        f"line {recursion.frame.line} of {cell_name(owner.execution_count)}" if owner else recursion.frame.short_file
+    )
     yield Evidence(
         f"{recursion.times} of the {recursion.shown} calls that the crash report shows are {recursion.function} "
         f"({place}), and there were more below.",
