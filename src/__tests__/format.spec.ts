@@ -1,0 +1,115 @@
+import {
+  bytes,
+  cellName,
+  duration,
+  expectedPeak,
+  fileName,
+  moment,
+  percent,
+  reading
+} from '../format';
+import { trans } from './fixtures';
+
+describe('bytes', () => {
+  it.each([
+    [0, '0 bytes'],
+    [512, '512 bytes'],
+    [1536, '1.5 KiB'],
+    [53.4 * 2 ** 20, '53 MiB'],
+    [2 ** 30, '1.0 GiB'],
+    // Not "1024 MiB".
+    [2 ** 30 - 1, '1.0 GiB'],
+    [-(2 ** 31), '-2.0 GiB'],
+    [3000 * 2 ** 40, '2.9 PiB']
+  ])('writes %d as %s', (value, text) => {
+    expect(bytes(value)).toBe(text);
+  });
+});
+
+it('never rounds a confidence up to certainty', () => {
+  expect(percent(0.97)).toBe(97);
+  expect(percent(0.999)).toBe(99);
+  expect(percent(1)).toBe(100);
+});
+
+it.each([
+  [0.014, '14 ms'],
+  [2.43, '2.4 s'],
+  [29.4, '29 s'],
+  [59.7, '1 min 0 s'],
+  [185, '3 min 5 s'],
+  [7440, '2 h 4 min']
+])('writes %d seconds as %s', (seconds, text) => {
+  expect(duration(trans, seconds)).toBe(text);
+});
+
+it('says today and yesterday as people do', () => {
+  const now = new Date(2026, 10, 21, 0, 30);
+  expect(moment(trans, new Date(2026, 10, 21, 0, 10), now)).toMatch(/^today /);
+  expect(moment(trans, new Date(2026, 10, 20, 23, 50), now)).toMatch(
+    /^yesterday /
+  );
+  expect(moment(trans, new Date(2025, 10, 21, 0, 10), now)).toMatch(/2025/);
+});
+
+it('names a cell, with or without its number', () => {
+  expect(cellName(trans, 8)).toBe('cell [8]');
+  expect(cellName(trans, 0)).toBe('cell [0]');
+  expect(cellName(trans, null)).toBe('the cell');
+});
+
+it('takes the file name of a path', () => {
+  expect(fileName('/home/ada/a b.ipynb')).toBe('a b.ipynb');
+  expect(fileName('a.ipynb')).toBe('a.ipynb');
+});
+
+describe('the small print of an evidence line', () => {
+  it('has the number, with its unit, and where it was read', () => {
+    expect(
+      reading({
+        text: '',
+        value: 2 ** 30,
+        unit: 'bytes',
+        source: 'memory.max'
+      })
+    ).toBe('memory.max: 1.0 GiB');
+    expect(
+      reading({ text: '', value: '0 → 1', unit: null, source: 'oom_kill' })
+    ).toBe('oom_kill: 0 → 1');
+    expect(reading({ text: '', value: 0, unit: 'kills', source: null })).toBe(
+      '0 kills'
+    );
+  });
+
+  it('is empty when there is neither', () => {
+    expect(reading({ text: '', value: null, unit: null, source: null })).toBe(
+      ''
+    );
+  });
+});
+
+describe('the memory that a fixed cell will need', () => {
+  const GIB = 2 ** 30;
+
+  it('is a range, and says when it is an estimate', () => {
+    expect(
+      expectedPeak(trans, { low: 2 * GIB, high: 2.5 * GIB, basis: 'fitted' })
+    ).toBe('Expected peak: 2.0 GiB to 2.5 GiB.');
+    expect(
+      expectedPeak(trans, { low: GIB, high: GIB, basis: 'estimated' })
+    ).toBe('Expected peak: 1.0 GiB, estimated.');
+  });
+
+  it('is never a bound shown as a number', () => {
+    expect(
+      expectedPeak(trans, { low: null, high: 2 * GIB, basis: 'at-most' })
+    ).toBe('Expected peak: at most 2.0 GiB.');
+  });
+
+  it('is left out when it is not known', () => {
+    expect(expectedPeak(trans, null)).toBeNull();
+    expect(
+      expectedPeak(trans, { low: null, high: null, basis: 'fitted' })
+    ).toBeNull();
+  });
+});

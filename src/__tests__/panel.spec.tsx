@@ -1,0 +1,249 @@
+import { framePromise } from '@jupyterlab/testing';
+import { Signal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
+import { ApiError, IRecordingRow, IReport } from '../api';
+import { PostMortems } from '../model';
+import { Notebooks } from '../notebooks';
+import { KernelDoctorPanel } from '../panel';
+import {
+  fix,
+  NEW,
+  OLD,
+  openNotebook,
+  report,
+  row,
+  trackerOf,
+  trans
+} from './fixtures';
+
+// jsdom has no canvas; what is drawn is tested in timeline.spec and in a real browser.
+jest.mock('../plot', () => ({ HEIGHT: 150, draw: jest.fn() }));
+
+let panel: KernelDoctorPanel;
+afterEach(() => panel.dispose());
+
+interface IWorld {
+  rows?: IRecordingRow[];
+  report?: IReport;
+  error?: Error;
+  source?: string;
+}
+
+async function show(world: IWorld) {
+  const model = new PostMortems({
+    list: async () => {
+      if (world.error) {
+        throw world.error;
+      }
+      return world.rows ?? [row()];
+    },
+    report: async recording => ({ ...(world.report ?? report()), recording })
+  });
+  const open = openNotebook([{ id: 'c8', source: world.source ?? OLD }]);
+  const copied: string[] = [];
+  panel = new KernelDoctorPanel({
+    trans,
+    model,
+    notebooks: new Notebooks(trackerOf(open.panel), () => undefined),
+    docsUrl: path => `http://host/${path}`,
+    copy: text => copied.push(text),
+    themeChanged: new Signal({})
+  });
+  Widget.attach(panel, document.body);
+  await model.refresh();
+  await settled();
+  return { ...open, copied, model };
+}
+
+async function settled() {
+  await framePromise();
+  await panel.renderPromise;
+  await framePromise();
+}
+
+const text = () => panel.node.textContent ?? '';
+const all = (selector: string) =>
+  Array.from(panel.node.querySelectorAll(selector));
+const button = (label: string) =>
+  all('button').find(node => node.textContent === label) as
+    HTMLButtonElement | undefined;
+
+async function click(label: string) {
+  button(label)!.click();
+  await settled();
+}
+
+it('tells the whole story in order', async () => {
+  await show({});
+  expect(all('h2').map(node => node.textContent)).toEqual([
+    'The kernel ran out of memory in cell [8].'
+  ]);
+  expect(all('h3').map(node => node.textContent)).toEqual([
+    'Where',
+    'What to change',
+    'Why we think so'
+  ]);
+  expect(text()).toContain('97 % sure');
+  expect(text()).toContain('Linux counted one out-of-memory kill.');
+  expect(text()).toContain('memory.events: 4.0 GiB');
+  expect(text()).toContain('Ruled out:Nobody stopped it by hand.');
+  expect(all('.jp-mod-culprit').map(node => node.textContent)).toEqual([
+    '    losses.append(loss)'
+  ]);
+});
+
+it('shows what a recording holds as text, never as markup', async () => {
+  const nasty = '<img src=x onerror="window.hacked=1">\u001b[31m\u0000';
+  await show({
+    rows: [row(), row({ recording: 'r0', headline: nasty, notebook: nasty })],
+    report: report({
+      headline: nasty,
+      story: nasty,
+      notebook: nasty,
+      ruled_out: [nasty],
+      end: { kind: 'exit', signal: null, exit_code: 3, summary: nasty },
+      cell: {
+        execution_count: 8,
+        cell_id: 'c8',
+        source: nasty,
+        line: 1,
+        line_source: nasty
+      },
+      causes: [
+        {
+          id: 'oom-cgroup',
+          confidence: 1,
+          title: nasty,
+          evidence: [{ text: nasty, value: nasty, unit: nasty, source: nasty }]
+        }
+      ],
+      fixes: [
+        fix({
+          title: nasty,
+          why: nasty,
+          snippet: nasty,
+          edits: [
+            {
+              execution_count: 8,
+              cell_id: 'c8',
+              old_source: OLD,
+              new_source: nasty,
+              diff: `@@ -1 +1 @@\n+${nasty}`
+            }
+          ]
+        })
+      ]
+    })
+  });
+  expect(all('img')).toEqual([]);
+  expect(all('h2')[0].textContent).toContain('<img src=x onerror=');
+  expect(all('.jp-KernelDoctor-code')[0].textContent).toContain('␛[31m␀');
+  // eslint-disable-next-line no-control-regex
+  expect(text()).not.toMatch(/[\u0000\u001b]/);
+});
+
+it('sets code in a sentence as code', async () => {
+  await show({ report: report({ headline: 'It crashed on `f(<b>)` there.' }) });
+  expect(all('h2')[0].textContent).toBe('It crashed on f(<b>) there.');
+  expect(all('h2 code')[0].textContent).toBe('f(<b>)');
+});
+
+it('applies a fix, and says how to undo it', async () => {
+  const { document } = await show({});
+  await click('Apply to cell [8]');
+  expect(document.cells[0].getSource()).toBe(NEW);
+  expect(text()).toMatch(/Applied\. Undo with (Ctrl\+Z|⌘ ?Z)\./);
+  expect(button('Apply to cell [8]')).toBeUndefined();
+});
+
+it('offers a copy instead when the cell has changed', async () => {
+  const { document, copied } = await show({ source: 'something else' });
+  expect(button('Apply to cell [8]')).toBeUndefined();
+  expect(text()).toContain('is no longer the code that ran');
+  await click('Copy');
+  expect(copied).toEqual([NEW]);
+  expect(document.cells[0].getSource()).toBe('something else');
+});
+
+it('checks again at the click: the cell may have changed since', async () => {
+  const { document } = await show({});
+  const apply = button('Apply to cell [8]')!;
+  document.cells[0].setSource('edited meanwhile');
+  apply.click();
+  await settled();
+  expect(document.cells[0].getSource()).toBe('edited meanwhile');
+});
+
+it('shows advice with its example', async () => {
+  const snippet = 'for chunk in pd.read_csv(f, chunksize=100_000): ...';
+  const { copied } = await show({
+    report: report({ fixes: [fix({ edits: [], snippet })] })
+  });
+  expect(text()).toContain(snippet);
+  await click('Copy');
+  expect(copied).toEqual([snippet]);
+});
+
+it('does not claim to be sure of what is unknown', async () => {
+  await show({
+    report: report({ cause: 'unknown', confidence: 0.2, cell: null })
+  });
+  expect(text()).not.toContain('% sure');
+  expect(text()).toContain('No cell was running');
+});
+
+it('shows no death for a kernel that lives', async () => {
+  const { model } = await show({ report: report({ died: false }) });
+  await model.open('r1');
+  await settled();
+  expect(text()).not.toContain('% sure');
+  expect(all('h3').map(node => node.textContent)).not.toContain('Where');
+});
+
+it('says how to watch the restarted kernel, until that was done', async () => {
+  const magic = report({ loaded_by: 'magic' });
+  await show({ report: magic });
+  expect(text()).toContain('The restarted kernel is not watched');
+  panel.dispose();
+  const alive = row({
+    recording: 'r2',
+    started: '2026-11-21T14:05:00Z',
+    ended: null,
+    died: false
+  });
+  await show({ report: magic, rows: [alive, row()] });
+  expect(text()).not.toContain('The restarted kernel is not watched');
+});
+
+it('lists earlier deaths and shows one on a click', async () => {
+  const earlier = row({ recording: 'r0', headline: 'Two OpenMP runtimes.' });
+  const { model } = await show({ rows: [row(), earlier] });
+  await click(all('.jp-KernelDoctor-earlier button')[0].textContent!);
+  expect(model.view).toMatchObject({ report: { recording: 'r0' } });
+  expect(text()).toContain('Other deaths');
+});
+
+it('explains what to do when there is nothing yet', async () => {
+  await show({ rows: [] });
+  expect(text()).toContain('No kernel has died');
+  expect(text()).toContain('%load_ext kerneldoctor');
+});
+
+it.each([
+  ['unreachable', 'The server does not answer'],
+  ['not-installed', 'Kernel Doctor is missing on the server'],
+  ['deleted', 'This post-mortem is gone']
+] as const)('explains %s', async (failure, title) => {
+  await show({ error: new ApiError(failure, 'raw details') });
+  expect(all('[role=alert] h2')[0].textContent).toBe(title);
+  expect(text()).not.toContain('raw details');
+});
+
+it('tries again', async () => {
+  const world: IWorld = { error: new ApiError('failed', 'boom') };
+  await show(world);
+  expect(text()).toContain('boom');
+  world.error = undefined;
+  await click('Try again');
+  expect(text()).toContain('The kernel ran out of memory');
+});

@@ -1,0 +1,84 @@
+import React from 'react';
+import { CommandRegistry } from '@lumino/commands';
+import { IEdit, IReport } from '../api';
+import { useDoctor } from '../context';
+import { cellName } from '../format';
+import { useNotebooks } from './useNotebooks';
+
+interface IProps {
+  report: IReport;
+  edits: IEdit[];
+}
+
+/** Applies a fix; or says why it cannot be applied to the notebook as it is now. */
+export function Apply({ report, edits }: IProps): JSX.Element {
+  const { trans, notebooks } = useDoctor();
+  useNotebooks();
+  const names = edits.map(edit => cellName(trans, edit.execution_count));
+  const cells = names.join(trans.__(' and '));
+  const state = notebooks.editState(report, edits);
+
+  const apply = () => {
+    if (notebooks.apply(report, edits) === 'applied') {
+      // The change is seen, and the undo key reaches the cell.
+      const [edit] = edits;
+      void notebooks.goTo(
+        report,
+        { cell_id: edit.cell_id, source: edit.new_source },
+        null
+      );
+    }
+  };
+
+  switch (state) {
+    case 'ready':
+      return (
+        <button
+          type="button"
+          className="jp-KernelDoctor-button jp-mod-accept"
+          onClick={apply}
+        >
+          {trans.__('Apply to %1', cells)}
+        </button>
+      );
+    case 'applied':
+      return (
+        <span role="status">
+          {trans.__(
+            'Applied. Undo with %1.',
+            CommandRegistry.formatKeystroke(['Accel Z'])
+          )}
+        </span>
+      );
+    case 'changed':
+      return (
+        <span role="status">
+          {trans.__(
+            'The code of %1 is no longer the code that ran, so the change is not made for you. You can copy it.',
+            cells
+          )}
+        </span>
+      );
+    case 'locked':
+      return (
+        <span role="status">
+          {trans.__('%1 cannot be edited. You can copy the change.', cells)}
+        </span>
+      );
+    case 'missing':
+      return (
+        <span role="status">
+          {trans.__(
+            '%1 is no longer in the notebook. You can copy the change.',
+            cells
+          )}
+        </span>
+      );
+    case 'closed':
+      return (
+        <span role="status">
+          {trans.__('Open the notebook to apply this to %1.', cells)}
+        </span>
+      );
+  }
+}

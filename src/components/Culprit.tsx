@@ -1,0 +1,74 @@
+import React from 'react';
+import { ICulprit, IReport } from '../api';
+import { useDoctor } from '../context';
+import { cellName } from '../format';
+import { Code } from './Code';
+import { Section } from './Section';
+import { useNotebooks } from './useNotebooks';
+
+interface IProps {
+  report: IReport;
+}
+
+/** Where it happened: the cell, its line, and the way there. */
+export function Culprit({ report }: IProps): JSX.Element {
+  const { trans } = useDoctor();
+  const { cell } = report;
+  if (!cell) {
+    return (
+      <Section title={trans.__('Where')}>
+        <p className="jp-KernelDoctor-quiet">
+          {trans.__('No cell was running when the kernel ended.')}
+        </p>
+      </Section>
+    );
+  }
+  return (
+    <Section
+      title={trans.__('Where')}
+      aside={<GoTo report={report} cell={cell} />}
+    >
+      <Code
+        source={cell.source}
+        line={cell.line}
+        label={trans.__('Source of %1', cellName(trans, cell.execution_count))}
+      />
+      {cell.truncated && (
+        <p className="jp-KernelDoctor-quiet">
+          {trans.__('The cell is long: only its beginning and end were kept.')}
+        </p>
+      )}
+      {cell.line === null && (
+        <p className="jp-KernelDoctor-quiet">
+          {trans.__('Which line of the cell it was is not known.')}
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function GoTo(props: { report: IReport; cell: ICulprit }): JSX.Element {
+  const { trans, notebooks } = useDoctor();
+  const { report, cell } = props;
+  useNotebooks();
+  const name = cellName(trans, cell.execution_count);
+  const reach = notebooks.reach(report, cell);
+  if (reach !== 'ready') {
+    return (
+      <small>
+        {reach === 'closed'
+          ? trans.__('Its notebook is not open here')
+          : trans.__('The cell is no longer in the notebook')}
+      </small>
+    );
+  }
+  return (
+    <button
+      type="button"
+      className="jp-KernelDoctor-link"
+      onClick={() => void notebooks.goTo(report, cell, cell.line)}
+    >
+      {trans.__('Go to %1', name)}
+    </button>
+  );
+}

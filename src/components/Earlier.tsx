@@ -1,0 +1,51 @@
+import React, { useState } from 'react';
+import { useDoctor } from '../context';
+import { fileName, moment } from '../format';
+import { plain } from '../text';
+import { Prose } from './Prose';
+import { Section } from './Section';
+
+const FEW = 8;
+
+/** The other deaths; a click shows one. */
+export function Earlier(props: { shown: string | null }): JSX.Element | null {
+  const { trans, model } = useDoctor();
+  const [all, setAll] = useState(false);
+  const others = model.deaths.filter(row => row.recording !== props.shown);
+  if (others.length === 0) {
+    return null;
+  }
+  const newestShown = model.deaths[0].recording === props.shown;
+  const rows = all ? others : others.slice(0, FEW);
+  return (
+    <Section
+      title={newestShown ? trans.__('Earlier') : trans.__('Other deaths')}
+    >
+      <ul className="jp-KernelDoctor-earlier">
+        {rows.map(row => (
+          <li key={row.recording}>
+            <button
+              type="button"
+              onClick={() => void model.open(row.recording)}
+            >
+              <span>
+                <Prose text={row.headline} />
+                {row.notebook !== null && ` (${plain(fileName(row.notebook))})`}
+              </span>
+              <small>{moment(trans, new Date(row.ended ?? row.started))}</small>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {rows.length < others.length && (
+        <button
+          type="button"
+          className="jp-KernelDoctor-link"
+          onClick={() => setAll(true)}
+        >
+          {trans.__('Show all %1', others.length)}
+        </button>
+      )}
+    </Section>
+  );
+}

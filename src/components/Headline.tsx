@@ -1,0 +1,65 @@
+import React from 'react';
+import { IReport } from '../api';
+import { useDoctor } from '../context';
+import { clock, duration, moment, percent } from '../format';
+import { plain } from '../text';
+import { Prose } from './Prose';
+
+interface IProps {
+  report: IReport;
+}
+
+export function Headline({ report }: IProps): JSX.Element {
+  const { trans } = useDoctor();
+  const { confidence, end } = report;
+  const sure = report.died && report.cause !== 'unknown' && confidence;
+  return (
+    <header>
+      <h2 className="jp-KernelDoctor-headline">
+        <Prose text={report.headline} />
+      </h2>
+      <p className="jp-KernelDoctor-quiet">
+        {sure ? (
+          <span className="jp-KernelDoctor-chip jp-mod-sure">
+            {trans.__('%1 % sure', percent(sure))}
+          </span>
+        ) : null}
+        {end.summary && (
+          <span className="jp-KernelDoctor-chip">{plain(end.summary)}</span>
+        )}
+        <When report={report} />
+      </p>
+    </header>
+  );
+}
+
+function When({ report }: IProps): JSX.Element | null {
+  const { trans } = useDoctor();
+  if (report.ended === null) {
+    return null;
+  }
+  const ended = new Date(report.ended);
+  const inCell = secondsInCell(report);
+  const time =
+    inCell === null
+      ? clock(ended)
+      : trans.__(
+          '%1, after %2 in the cell',
+          clock(ended),
+          duration(trans, inCell)
+        );
+  return (
+    <time dateTime={report.ended} title={moment(trans, ended)}>
+      {time}
+    </time>
+  );
+}
+
+/** How long the cell had run in which the kernel died. */
+function secondsInCell(report: IReport): number | null {
+  const { timeline } = report;
+  const last = timeline?.cells[timeline.cells.length - 1];
+  return last && last.end_s === null && typeof timeline?.death_s === 'number'
+    ? Math.max(0, timeline.death_s - last.start_s)
+    : null;
+}

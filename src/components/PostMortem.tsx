@@ -1,0 +1,55 @@
+import React from 'react';
+import { IReport } from '../api';
+import { useDoctor } from '../context';
+import { Culprit } from './Culprit';
+import { Evidence } from './Evidence';
+import { Fix } from './Fix';
+import { Headline } from './Headline';
+import { HowToWatch } from './HowToWatch';
+import { Prose } from './Prose';
+import { Section } from './Section';
+import { Timeline } from './Timeline';
+
+interface IProps {
+  report: IReport;
+}
+
+/** One report, in the order in which one asks: what, when, where, what now, how do you know. */
+export function PostMortem({ report }: IProps): JSX.Element {
+  const { trans, model } = useDoctor();
+  const watchAgain =
+    report.died &&
+    report.loaded_by === 'magic' &&
+    !model.wasWatchedAgain(report);
+  return (
+    <article>
+      <Headline report={report} />
+      {report.timeline && <Timeline timeline={report.timeline} />}
+      {report.story && (
+        <p className="jp-KernelDoctor-quiet">
+          <Prose text={report.story} />
+        </p>
+      )}
+      {report.died && <Culprit report={report} />}
+      {report.fixes.length > 0 && (
+        <Section title={trans.__('What to change')}>
+          {report.fixes.map(fix => (
+            <Fix key={fix.id} fix={fix} report={report} />
+          ))}
+        </Section>
+      )}
+      <Evidence report={report} />
+      {watchAgain && (
+        <Section title={trans.__('After the restart')}>
+          <div className="jp-KernelDoctor-quiet">
+            <HowToWatch
+              intro={trans.__(
+                'The restarted kernel is not watched until its notebook runs this again:'
+              )}
+            />
+          </div>
+        </Section>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,81 @@
+import React from 'react';
+import { ApiError, Failure } from '../api';
+import { useDoctor } from '../context';
+import { plain } from '../text';
+import { HowToWatch } from './HowToWatch';
+
+export function Loading(): JSX.Element {
+  const { trans } = useDoctor();
+  return (
+    <p className="jp-KernelDoctor-state" role="status">
+      {trans.__('Reading the post-mortem…')}
+    </p>
+  );
+}
+
+export function Empty(): JSX.Element {
+  const { trans } = useDoctor();
+  return (
+    <div className="jp-KernelDoctor-state">
+      <h2>{trans.__('No kernel has died')}</h2>
+      <p>
+        {trans.__(
+          'When a kernel dies, this panel says why, which line did it, and what to change.'
+        )}
+      </p>
+      <HowToWatch
+        intro={trans.__('To have a kernel watched, run this in its notebook:')}
+      />
+    </div>
+  );
+}
+
+/** What happened, and what to do about it. */
+export function Failed({ error }: { error: ApiError }): JSX.Element {
+  const { trans, model } = useDoctor();
+  const texts: Record<Failure, [string, string]> = {
+    unreachable: [
+      trans.__('The server does not answer'),
+      trans.__(
+        'Jupyter may have been stopped, or the connection is gone. Check that it still runs, then try again.'
+      )
+    ],
+    'signed-out': [
+      trans.__('You are no longer signed in'),
+      trans.__('Reload this page to sign in again.')
+    ],
+    'not-installed': [
+      trans.__('Kernel Doctor is missing on the server'),
+      trans.__(
+        'This panel is installed, but its server part is not running. Install jupyter-kerneldoctor in the environment that starts Jupyter, then restart Jupyter. The command jupyter server extension list shows whether it is enabled.'
+      )
+    ],
+    deleted: [
+      trans.__('This post-mortem is gone'),
+      trans.__('Its recording was deleted, by hand or because it was old.')
+    ],
+    failed: [
+      trans.__('The post-mortem could not be read'),
+      trans.__(
+        'The server answered with an error. Its log, in the terminal that runs Jupyter, says more.'
+      )
+    ]
+  };
+  const [title, advice] = texts[error.failure];
+  return (
+    <div className="jp-KernelDoctor-state" role="alert">
+      <h2>{title}</h2>
+      <p>{advice}</p>
+      {error.failure === 'failed' && <pre>{plain(error.message)}</pre>}
+      {error.failure !== 'deleted' && (
+        <button
+          type="button"
+          className="jp-KernelDoctor-button"
+          onClick={() => void model.refresh()}
+        >
+          {trans.__('Try again')}
+        </button>
+      )}
+    </div>
+  );
+}

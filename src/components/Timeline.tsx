@@ -1,0 +1,94 @@
+import React, { useEffect, useMemo, useRef, useState } from 'react';
+import { ITimeline } from '../api';
+import { useDoctor } from '../context';
+import { bytes, clock } from '../format';
+import { draw, HEIGHT } from '../plot';
+import { plain } from '../text';
+import { picture, startOfInterest } from '../timeline';
+
+interface IProps {
+  timeline: ITimeline;
+}
+
+/** The memory of the kernel until its end, with the times below it and the limit in words. */
+export function Timeline({ timeline }: IProps): JSX.Element | null {
+  const { trans, themeChanged } = useDoctor();
+  const [whole, setWhole] = useState(false);
+  const host = useRef<HTMLDivElement>(null);
+  const shown = useMemo(() => picture(timeline, whole), [timeline, whole]);
+  const { limit } = timeline;
+  const limitName = limit ? `${plain(limit.name)} ${bytes(limit.bytes)}` : '';
+
+  useEffect(() => {
+    const node = host.current;
+    if (!node) {
+      return;
+    }
+    let chart = draw(node, shown, limitName);
+    const resize = new ResizeObserver(() => {
+      chart.setSize({ width: Math.max(node.clientWidth, 1), height: HEIGHT });
+    });
+    resize.observe(node);
+    const repaint = () => {
+      chart.destroy();
+      chart = draw(node, shown, limitName);
+    };
+    themeChanged.connect(repaint);
+    return () => {
+      themeChanged.disconnect(repaint);
+      resize.disconnect();
+      chart.destroy();
+    };
+  }, [shown, limitName, themeChanged]);
+
+  const measured = timeline.samples.memory_bytes.filter(
+    (memory): memory is number => memory !== null
+  );
+  if (measured.length === 0) {
+    return (
+      <p className="jp-KernelDoctor-quiet">
+        {trans.__('The kernel ended before its memory was measured.')}
+      </p>
+    );
+  }
+  const started = new Date(timeline.started).getTime();
+  const at = (seconds: number) => clock(new Date(started + seconds * 1000));
+  const peak = measured.reduce((a, b) => Math.max(a, b));
+  return (
+    <figure className="jp-KernelDoctor-timeline">
+      <div
+        ref={host}
+        role="img"
+        aria-label={trans.__(
+          'Memory of the kernel from %1 to %2, at most %3',
+          at(shown.from),
+          at(shown.to),
+          bytes(peak)
+        )}
+        style={{ height: HEIGHT }}
+      />
+      <figcaption>
+        <div className="jp-KernelDoctor-times">
+          <span>{at(shown.from)}</span>
+          <span>{trans.__('%1 · memory in %2', at(shown.to), shown.unit)}</span>
+        </div>
+        {limit && shown.limit === null && (
+          <div>
+            {trans.__('The limit (%1) is far above this picture.', limitName)}
+          </div>
+        )}
+        {startOfInterest(timeline) > 0 && (
+          <button
+            type="button"
+            className="jp-KernelDoctor-link"
+            onClick={() => setWhole(!whole)}
+          >
+            {whole
+              ? trans.__('Show the last part only')
+              : trans.__("Show the kernel's whole life")}
+          </button>
+        )}
+      </figcaption>
+    </figure>
+  );
+}

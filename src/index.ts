@@ -1,0 +1,115 @@
+import {
+  ILayoutRestorer,
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import {
+  Clipboard,
+  ICommandPalette,
+  IThemeManager
+} from '@jupyterlab/apputils';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { Signal } from '@lumino/signaling';
+import { DoctorClient } from './api';
+import { doctorIcon } from './icons';
+import { PostMortems } from './model';
+import { Notebooks } from './notebooks';
+import { asDeath, notifyOfDeath } from './notifications';
+import { KernelDoctorPanel } from './panel';
+
+const OPEN = 'kerneldoctor:open';
+
+const plugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-kerneldoctor:plugin',
+  description:
+    'Shows why a kernel died, which line did it, and what to change.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [
+    ITranslator,
+    ISettingRegistry,
+    ICommandPalette,
+    ILayoutRestorer,
+    IThemeManager
+  ],
+  activate
+};
+
+function activate(
+  app: JupyterFrontEnd,
+  tracker: INotebookTracker,
+  translator: ITranslator | null,
+  settingRegistry: ISettingRegistry | null,
+  palette: ICommandPalette | null,
+  restorer: ILayoutRestorer | null,
+  themes: IThemeManager | null
+): void {
+  const trans = (translator ?? nullTranslator).load('jupyter_kerneldoctor');
+  const client = new DoctorClient(app.serviceManager.serverSettings);
+  const model = new PostMortems(client);
+  const panel = new KernelDoctorPanel({
+    trans,
+    model,
+    notebooks: new Notebooks(tracker, id => app.shell.activateById(id)),
+    docsUrl: path => client.docsUrl(path),
+    copy: text => Clipboard.copyToSystem(text),
+    themeChanged: themes?.themeChanged ?? new Signal<unknown, unknown>(app)
+  });
+  app.shell.add(panel, 'right', { rank: 900, type: 'Kernel Doctor' });
+  restorer?.add(panel, panel.id);
+
+  app.commands.addCommand(OPEN, {
+    label: trans.__('Show Why a Kernel Died'),
+    caption: trans.__('Open the post-mortem of the kernel that died last'),
+    icon: doctorIcon,
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: {
+          recording: {
+            type: 'string',
+            description: trans.__(
+              'The recording to show; the newest death when left out'
+            )
+          }
+        }
+      }
+    },
+    execute: async args => {
+      app.shell.activateById(panel.id);
+      const { recording } = args;
+      await model.open(typeof recording === 'string' ? recording : null);
+    }
+  });
+  palette?.addItem({ command: OPEN, category: trans.__('Kernel Operations') });
+
+  let notify = true;
+  void settingRegistry
+    ?.load(plugin.id)
+    .then(settings => {
+      const read = () => {
+        notify = settings.get('notifyOnDeath').composite !== false;
+      };
+      read();
+      settings.changed.connect(read);
+    })
+    .catch(error => console.warn('KernelDoctor runs without settings.', error));
+
+  app.serviceManager.events.stream.connect((_, event) => {
+    const death = asDeath(event);
+    if (death) {
+      void model.refresh();
+      if (notify) {
+        notifyOfDeath(trans, death, () => {
+          void app.commands.execute(OPEN, { recording: death.recording });
+        });
+      }
+    }
+  });
+  // The event stream has no replay: what happened before this page was opened is read once.
+  void app.restored.then(() => model.refresh());
+}
+
+export default plugin;

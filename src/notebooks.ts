@@ -1,0 +1,163 @@
+import type { Cell } from '@jupyterlab/cells';
+import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { ISignal, Signal } from '@lumino/signaling';
+import { IEdit, IReport } from './api';
+
+type Place = Pick<IReport, 'kernel_id' | 'notebook'>;
+
+/** How to recognise a cell; without an id, by its source. */
+export interface ICellRef {
+  cell_id: string | null;
+  source: string;
+}
+
+/** Why a cell can or cannot be reached. */
+export type Reach = 'ready' | 'closed' | 'missing';
+
+/** Why an edit can or cannot be applied. */
+export type EditState = Reach | 'changed' | 'locked' | 'applied';
+
+export interface INotebooks {
+  /** Emitted when an open notebook, or a cell in it, may have changed. */
+  readonly changed: ISignal<INotebooks, void>;
+  reach(place: Place, ref: ICellRef): Reach;
+  goTo(place: Place, ref: ICellRef, line: number | null): Promise<void>;
+  editState(place: Place, edits: IEdit[]): EditState;
+  /** Applies all edits, or none; answers what `editState` says afterwards. */
+  apply(place: Place, edits: IEdit[]): EditState;
+}
+
+/** Finds the notebook of a recording among the open ones, and changes its cells. */
+export class Notebooks implements INotebooks {
+  constructor(
+    private readonly _tracker: INotebookTracker,
+    private readonly _activate: (id: string) => void
+  ) {
+    _tracker.forEach(panel => this._watch(panel));
+    _tracker.widgetAdded.connect((_, panel) => this._watch(panel));
+  }
+
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  reach(place: Place, ref: ICellRef): Reach {
+    const panels = this._find(place);
+    if (panels.length === 0) {
+      return 'closed';
+    }
+    return panels.some(panel => findCell(panel, ref)) ? 'ready' : 'missing';
+  }
+
+  async goTo(place: Place, ref: ICellRef, line: number | null): Promise<void> {
+    for (const panel of this._find(place)) {
+      const cell = findCell(panel, ref);
+      if (cell) {
+        this._activate(panel.id);
+        await panel.content.scrollToCell(cell, 'smart');
+        panel.content.mode = 'edit';
+        if (line !== null) {
+          cell.editor?.setCursorPosition({ line: line - 1, column: 0 });
+        }
+        return;
+      }
+    }
+  }
+
+  editState(place: Place, edits: IEdit[]): EditState {
+    const panels = this._find(place);
+    if (panels.length === 0) {
+      return 'closed';
+    }
+    const states = edits.map(edit => stateOf(cellToEdit(panels, edit), edit));
+    const obstacle = states.find(
+      state => state !== 'ready' && state !== 'applied'
+    );
+    // A fix that is half there is applied again: its finished part stays as it is.
+    return obstacle ?? (states.includes('ready') ? 'ready' : 'applied');
+  }
+
+  apply(place: Place, edits: IEdit[]): EditState {
+    if (this.editState(place, edits) === 'ready') {
+      const panels = this._find(place);
+      for (const edit of edits) {
+        const cell = cellToEdit(panels, edit);
+        if (cell && stateOf(cell, edit) === 'ready') {
+          // The shared model is what the editor's undo history follows.
+          cell.model.sharedModel.setSource(edit.new_source);
+        }
+      }
+    }
+    return this.editState(place, edits);
+  }
+
+  /** The kernel keeps its id over a restart; the path is there for a kernel that is gone. */
+  private _find(place: Place): NotebookPanel[] {
+    const byKernel: NotebookPanel[] = [];
+    const byPath: NotebookPanel[] = [];
+    this._tracker.forEach(panel => {
+      const kernel = panel.sessionContext.session?.kernel;
+      if (place.kernel_id !== null && kernel?.id === place.kernel_id) {
+        byKernel.push(panel);
+      } else if (
+        place.notebook !== null &&
+        samePath(place.notebook, panel.context.localPath)
+      ) {
+        byPath.push(panel);
+      }
+    });
+    return [...byKernel, ...byPath];
+  }
+
+  private _watch(panel: NotebookPanel): void {
+    const tell = () => this._changed.emit();
+    panel.context.model.contentChanged.connect(tell);
+    panel.sessionContext.kernelChanged.connect(tell);
+    panel.disposed.connect(tell);
+    void panel.context.ready.then(tell);
+  }
+
+  private readonly _changed = new Signal<this, void>(this);
+}
+
+/** The recorded path may start at the root of the disk, the open one at the server's folder. */
+function samePath(recorded: string, open: string): boolean {
+  return recorded === open || recorded.endsWith(`/${open}`);
+}
+
+function findCell(panel: NotebookPanel, ref: ICellRef): Cell | null {
+  const cells = panel.content.widgets;
+  if (ref.cell_id !== null) {
+    return cells.find(cell => cell.model.id === ref.cell_id) ?? null;
+  }
+  const same = cells.filter(
+    cell => cell.model.sharedModel.getSource() === ref.source
+  );
+  return same.length === 1 ? same[0] : null;
+}
+
+function cellToEdit(panels: NotebookPanel[], edit: IEdit): Cell | null {
+  for (const source of [edit.old_source, edit.new_source]) {
+    for (const panel of panels) {
+      const cell = findCell(panel, { cell_id: edit.cell_id, source });
+      if (cell) {
+        return cell;
+      }
+    }
+  }
+  return null;
+}
+
+function stateOf(cell: Cell | null, edit: IEdit): EditState {
+  if (!cell) {
+    return 'missing';
+  }
+  const source = cell.model.sharedModel.getSource();
+  if (source === edit.new_source) {
+    return 'applied';
+  }
+  if (source !== edit.old_source) {
+    return 'changed';
+  }
+  return cell.model.getMetadata('editable') === false ? 'locked' : 'ready';
+}

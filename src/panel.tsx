@@ -1,0 +1,29 @@
+import React from 'react';
+import { ReactWidget, UseSignal } from '@jupyterlab/ui-components';
+import { Body } from './components/Body';
+import { DoctorContext, IDoctor } from './context';
+import { doctorIcon } from './icons';
+
+/** The side panel: a frame around whatever the model says is to be shown. */
+export class KernelDoctorPanel extends ReactWidget {
+  constructor(private readonly _doctor: IDoctor) {
+    super();
+    const { trans } = _doctor;
+    this.id = 'kerneldoctor-panel';
+    this.addClass('jp-KernelDoctor');
+    this.title.icon = doctorIcon;
+    this.title.caption = trans.__('Kernel Doctor');
+    this.node.setAttribute('role', 'region');
+    this.node.setAttribute('aria-label', trans.__('Kernel Doctor'));
+  }
+
+  protected render(): JSX.Element {
+    return (
+      <DoctorContext.Provider value={this._doctor}>
+        <UseSignal signal={this._doctor.model.changed}>
+          {() => <Body />}
+        </UseSignal>
+      </DoctorContext.Provider>
+    );
+  }
+}

@@ -1,0 +1,208 @@
+import uPlot from 'uplot';
+import { IPicture } from './timeline';
+
+/** Colours of the theme, as the canvas needs them. */
+interface IColors {
+  memory: string;
+  danger: string;
+  text: string;
+  grid: string;
+  font: string;
+}
+
+export const HEIGHT = 150;
+const BELOW = 18;
+
+export function draw(
+  host: HTMLElement,
+  picture: IPicture,
+  limitName: string
+): uPlot {
+  const colors = themeColors(host);
+  const options: uPlot.Options = {
+    width: Math.max(host.clientWidth, 1),
+    height: HEIGHT,
+    padding: [8, 8, BELOW, 0],
+    legend: { show: false },
+    cursor: { show: false },
+    scales: {
+      x: { time: false, range: [picture.from, picture.to] },
+      y: { range: [0, picture.top] }
+    },
+    axes: [
+      { show: false },
+      {
+        stroke: colors.text,
+        font: `10px ${colors.font}`,
+        size: 36,
+        gap: 4,
+        space: 26,
+        ticks: { show: false },
+        grid: { stroke: colors.grid, width: 1 },
+        values: (_, splits) => splits.map(value => value.toLocaleString())
+      }
+    ],
+    series: [
+      {},
+      {
+        stroke: colors.memory,
+        fill: translucent(colors.memory, 0.15),
+        width: 1.6,
+        points: { show: false }
+      }
+    ],
+    hooks: {
+      drawClear: [chart => drawBands(chart, picture, colors)],
+      draw: [
+        chart => {
+          drawLabels(chart, picture, colors);
+          drawLimit(chart, picture, limitName, colors);
+          drawDeath(chart, picture, colors);
+        }
+      ]
+    }
+  };
+  return new uPlot(options, picture.data, host);
+}
+
+function drawBands(chart: uPlot, picture: IPicture, colors: IColors): void {
+  const { ctx, bbox } = chart;
+  picture.bands.forEach((band, i) => {
+    const [left, right] = edges(chart, band);
+    if (right > left) {
+      ctx.fillStyle = band.fatal
+        ? translucent(colors.danger, 0.12)
+        : translucent(colors.memory, i % 2 ? 0.04 : 0.1);
+      ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    }
+  });
+}
+
+/** `[8]` below its band, where there is room for it. */
+function drawLabels(chart: uPlot, picture: IPicture, colors: IColors): void {
+  const { ctx, bbox } = chart;
+  const scale = uPlot.pxRatio;
+  ctx.save();
+  ctx.font = `${10 * scale}px ${colors.font}`;
+  ctx.fillStyle = colors.text;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'top';
+  let free = -Infinity;
+  for (const band of picture.bands) {
+    const [left, right] = edges(chart, band);
+    const width = ctx.measureText(band.label).width;
+    // The cell in which the kernel died keeps its label, however short it was.
+    const start = Math.min(
+      (left + right - width) / 2,
+      bbox.left + bbox.width - width
+    );
+    const fits = right - left >= width || band.fatal;
+    if (right >= bbox.left && fits && start > free) {
+      ctx.fillText(band.label, start, bbox.top + bbox.height + 4 * scale);
+      free = start + width + 4 * scale;
+    }
+  }
+  ctx.restore();
+}
+
+function drawLimit(
+  chart: uPlot,
+  picture: IPicture,
+  name: string,
+  colors: IColors
+): void {
+  if (picture.limit === null) {
+    return;
+  }
+  const { ctx, bbox } = chart;
+  const scale = uPlot.pxRatio;
+  const y = chart.valToPos(picture.limit, 'y', true);
+  ctx.save();
+  ctx.strokeStyle = colors.danger;
+  ctx.lineWidth = scale;
+  ctx.setLineDash([4 * scale, 3 * scale]);
+  line(ctx, bbox.left, y, bbox.left + bbox.width, y);
+  ctx.font = `${10 * scale}px ${colors.font}`;
+  ctx.fillStyle = colors.danger;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'bottom';
+  ctx.fillText(name, bbox.left + 4 * scale, y - 3 * scale);
+  ctx.restore();
+}
+
+function drawDeath(chart: uPlot, picture: IPicture, colors: IColors): void {
+  if (picture.death === null) {
+    return;
+  }
+  const { ctx, bbox } = chart;
+  const scale = uPlot.pxRatio;
+  const x = chart.valToPos(picture.death.at, 'x', true);
+  ctx.save();
+  ctx.strokeStyle = colors.danger;
+  ctx.lineWidth = 1.4 * scale;
+  line(ctx, x, bbox.top, x, bbox.top + bbox.height);
+  if (picture.death.memory !== null) {
+    ctx.fillStyle = colors.danger;
+    ctx.beginPath();
+    ctx.arc(
+      x,
+      chart.valToPos(picture.death.memory, 'y', true),
+      3.4 * scale,
+      0,
+      2 * Math.PI
+    );
+    ctx.fill();
+  }
+  ctx.restore();
+}
+
+function line(
+  ctx: CanvasRenderingContext2D,
+  x0: number,
+  y0: number,
+  x1: number,
+  y1: number
+): void {
+  ctx.beginPath();
+  ctx.moveTo(x0, y0);
+  ctx.lineTo(x1, y1);
+  ctx.stroke();
+}
+
+/** Where a band begins and ends on the canvas, within the visible stretch. */
+function edges(
+  chart: uPlot,
+  band: { from: number; to: number }
+): [number, number] {
+  const { left, width } = chart.bbox;
+  const clip = (x: number) => Math.min(Math.max(x, left), left + width);
+  return [
+    clip(chart.valToPos(band.from, 'x', true)),
+    clip(chart.valToPos(band.to, 'x', true))
+  ];
+}
+
+function themeColors(host: HTMLElement): IColors {
+  const style = getComputedStyle(host);
+  const color = (name: string) => style.getPropertyValue(name).trim();
+  return {
+    memory: color('--jp-brand-color1'),
+    danger: color('--jp-error-color1'),
+    text: color('--jp-ui-font-color2'),
+    grid: color('--jp-border-color2'),
+    font: style.fontFamily
+  };
+}
+
+/** A canvas knows no CSS variables and no opacity of one colour; it does write colours as #rrggbb. */
+function translucent(color: string, alpha: number): string {
+  const ctx = document.createElement('canvas').getContext('2d');
+  if (!ctx) {
+    return color;
+  }
+  ctx.fillStyle = color;
+  const hex = Math.round(alpha * 255)
+    .toString(16)
+    .padStart(2, '0');
+  return ctx.fillStyle.length === 7 ? ctx.fillStyle + hex : color;
+}

@@ -1,0 +1,81 @@
+import { ITimeline } from './api';
+
+/** A timeline made ready to be drawn: one unit, the visible stretch, the height of the axis. */
+export interface IPicture {
+  unit: 'GiB' | 'MiB';
+  /** Seconds since the kernel's start, and memory in `unit`. */
+  data: [number[], (number | null)[]];
+  /** The visible stretch, in seconds since the kernel's start. */
+  from: number;
+  to: number;
+  top: number;
+  /** In `unit`; null when there is none, or when it is so far above that it would flatten the memory. */
+  limit: number | null;
+  death: { at: number; memory: number | null } | null;
+  bands: { label: string; from: number; to: number; fatal: boolean }[];
+}
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+
+/** Above this multiple of the highest sample, the limit is told in words. */
+const LIMIT_IN_VIEW = 4;
+
+export function picture(timeline: ITimeline, whole: boolean): IPicture {
+  const { t_s, memory_bytes } = timeline.samples;
+  const to = lastMoment(timeline);
+  const from = whole ? 0 : startOfInterest(timeline);
+  const seen = memory_bytes.filter(
+    (memory, i): memory is number => memory !== null && t_s[i] >= from
+  );
+  const peak = Math.max(1, ...seen);
+  const limit = timeline.limit?.bytes ?? null;
+  const limitInView = limit !== null && limit <= peak * LIMIT_IN_VIEW;
+  const high = limitInView ? Math.max(limit, peak) : peak;
+  const scale = high >= GIB ? GIB : MIB;
+  return {
+    unit: scale === GIB ? 'GiB' : 'MiB',
+    data: [
+      t_s,
+      memory_bytes.map(memory => (memory === null ? null : memory / scale))
+    ],
+    from,
+    to,
+    top: (high / scale) * 1.18,
+    limit: limitInView ? limit / scale : null,
+    death:
+      timeline.death_s === null
+        ? null
+        : {
+            at: timeline.death_s,
+            memory: seen.length ? seen[seen.length - 1] / scale : null
+          },
+    bands: timeline.cells.map(cell => ({
+      label: cell.execution_count === null ? '' : `[${cell.execution_count}]`,
+      from: cell.start_s,
+      to: cell.end_s ?? to,
+      fatal: cell.end_s === null && timeline.death_s !== null
+    }))
+  };
+}
+
+/** A kernel that idled for hours and died in seconds: the last cell deserves the room. */
+export function startOfInterest(timeline: ITimeline): number {
+  const to = lastMoment(timeline);
+  const last = timeline.cells[timeline.cells.length - 1];
+  const ran = last ? (last.end_s ?? to) - last.start_s : 0;
+  const room = Math.max(60, 4 * ran);
+  return to > 1.5 * room ? to - room : 0;
+}
+
+export function lastMoment(timeline: ITimeline): number {
+  const { t_s } = timeline.samples;
+  const last = timeline.cells[timeline.cells.length - 1];
+  return Math.max(
+    timeline.death_s ?? 0,
+    t_s[t_s.length - 1] ?? 0,
+    last?.end_s ?? last?.start_s ?? 0,
+    // A chart needs a width, also for a kernel that died at once.
+    0.1
+  );
+}

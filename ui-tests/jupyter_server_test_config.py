@@ -1,0 +1,14 @@
+"""The server of the tests: Galata's settings, and recordings in a folder of their own."""
+
+import os
+import tempfile
+
+from jupyterlab.galata import configure_jupyter_server
+
+configure_jupyter_server(c)  # noqa: F821
+c.ServerApp.allow_root = True  # noqa: F821
+c.ServerApp.log_level = "ERROR"  # noqa: F821
+c.ServerApp.ip = "127.0.0.1"  # noqa: F821
+c.ServerApp.port = int(os.environ.get("KERNELDOCTOR_UI_PORT", "8899"))  # noqa: F821
+
+os.environ["KERNELDOCTOR_DATA_DIR"] = tempfile.mkdtemp(prefix="kerneldoctor-ui-tests-")

@@ -1,0 +1,63 @@
+import { expect, test } from '@jupyterlab/galata';
+import { die, openNotebook, showWhy, toast } from '../tests/world';
+
+const FOLDER = '../docs/screenshots';
+
+const WRITE = `row = ",".join(f"text value number {i}" for i in range(20)) + "\\n"
+with open("sales.csv", "w") as file:
+    file.write(",".join(f"column_{i}" for i in range(20)) + "\\n")
+    for _ in range(2500):
+        file.write(row * 1000)`;
+
+const READ = `import pandas as pd
+
+sales = pd.read_csv("sales.csv")
+sales["column_3"].value_counts()`;
+
+// Not a test of its own: pictures of the panel after real deaths, for the documentation.
+test('the panel after a kernel ran out of memory', async ({
+  page,
+  tmpPath
+}) => {
+  await page.setViewportSize({ width: 1280, height: 1120 });
+  await openNotebook(page, tmpPath, 'eda.ipynb', [
+    '%load_ext kerneldoctor',
+    'import time\ntime.sleep(1)',
+    'import ctypes\nctypes.string_at(0)'
+  ]);
+  await die(page, 2);
+  await showWhy(page, 'eda.ipynb');
+  await toast(page, 'The restarted kernel').getByRole('button').click();
+
+  await openNotebook(page, tmpPath, 'sales.ipynb', [
+    '%load_ext kerneldoctor',
+    WRITE,
+    READ
+  ]);
+  await page.sidebar.close('left');
+  await page.sidebar.setWidth(430, 'right');
+  await die(page, 2);
+  await page.waitForTimeout(1500); // the toasts slide in
+  await page.screenshot({ path: `${FOLDER}/notification.png` });
+  const report = await showWhy(page, 'sales.ipynb');
+  await toast(page, 'The restarted kernel').getByRole('button').click();
+  await expect(toast(page, '')).toHaveCount(0);
+  await expect(report).toContainText('ran out of memory');
+  await expect(report.locator('canvas')).toBeVisible();
+  await page.screenshot({ path: `${FOLDER}/jupyterlab.png` });
+
+  await page.setViewportSize({ width: 1280, height: 1900 });
+  for (const theme of ['light', 'dark'] as const) {
+    if (theme === 'dark') {
+      await page.theme.setDarkTheme();
+    }
+    for (const [name, width] of [
+      ['narrow', 250],
+      ['wide', 430]
+    ] as const) {
+      await page.sidebar.setWidth(width, 'right');
+      await page.waitForTimeout(500);
+      await report.screenshot({ path: `${FOLDER}/panel-${theme}-${name}.png` });
+    }
+  }
+});

@@ -1,0 +1,173 @@
+import { expect, test } from '@jupyterlab/galata';
+import {
+  die,
+  openNotebook,
+  panel,
+  prompt,
+  run,
+  showWhy,
+  start,
+  toast
+} from './world';
+
+const LOAD = '%load_ext kerneldoctor';
+const SEGFAULT = 'import ctypes\nctypes.string_at(0)';
+
+test('a kernel crashes, and the panel says why and where', async ({
+  page,
+  tmpPath
+}) => {
+  // The pause is there so that some memory is measured, and drawn.
+  const pause = 'import time\ntime.sleep(1)';
+  await openNotebook(page, tmpPath, 'crash.ipynb', [LOAD, pause, SEGFAULT]);
+  await die(page, 2);
+
+  await expect(
+    toast(page, 'The restarted kernel is not watched')
+  ).toContainText('%load_ext kerneldoctor');
+  const report = await showWhy(page, 'crash.ipynb');
+  await expect(report.getByRole('heading', { level: 2 })).toContainText(
+    'cell [3]'
+  );
+  await expect(report).toContainText('% sure');
+  await expect(report.locator('canvas')).toBeVisible();
+
+  // Where: the cell, and its second line.
+  await expect(report.locator('.jp-mod-culprit')).toHaveText(
+    'ctypes.string_at(0)'
+  );
+  await page.notebook.selectCells(0);
+  await report.getByRole('button', { name: 'Go to cell [3]' }).click();
+  await expect(page.locator('.jp-Notebook-cell.jp-mod-active')).toContainText(
+    'ctypes.string_at(0)'
+  );
+
+  // Why: sentences, and below them where their numbers were read.
+  const evidence = report
+    .getByRole('region', { name: 'Why we think so' })
+    .getByRole('listitem');
+  await expect(evidence.first()).toBeVisible();
+  await expect(evidence.locator('small').first()).not.toBeEmpty();
+  await expect(report).toContainText('SIGSEGV');
+
+  // The reference page exists.
+  const [details] = await Promise.all([
+    page.context().waitForEvent('page'),
+    report.getByRole('link', { name: 'Details' }).last().click()
+  ]);
+  await expect(details.locator('body')).toContainText('How it is recognised');
+  await details.close();
+});
+
+test('a second death is shown, and the first one is still listed', async ({
+  page,
+  tmpPath
+}) => {
+  await openNotebook(page, tmpPath, 'twice.ipynb', [LOAD, SEGFAULT]);
+  await die(page, 1);
+  const report = await showWhy(page, 'twice.ipynb');
+  await expect(
+    report.getByRole('region', { name: 'After the restart' })
+  ).toContainText('jupyter kerneldoctor enable');
+  await toast(page, 'The restarted kernel is not watched')
+    .getByRole('button')
+    .click();
+
+  const abort = 'import os\nos.abort()';
+  await page.notebook.setCell(1, 'code', abort);
+  await die(page, 1);
+  await showWhy(page, 'twice.ipynb');
+  await expect(report.locator('.jp-mod-culprit')).toHaveText('os.abort()');
+
+  const earlier = report.getByRole('region', { name: 'Earlier' });
+  await earlier.getByRole('button', { name: 'twice.ipynb' }).first().click();
+  await expect(report.locator('.jp-mod-culprit')).toHaveText(
+    'ctypes.string_at(0)'
+  );
+  await expect(
+    report.getByRole('region', { name: 'Other deaths' })
+  ).toBeVisible();
+});
+
+test('a fix is applied to the cell, and undone', async ({ page, tmpPath }) => {
+  const cell = 'import os\nrows = []\nif not rows:\n    os._exit(3)';
+  await openNotebook(page, tmpPath, 'leaves.ipynb', [LOAD, cell]);
+  await die(page, 1);
+  const report = await showWhy(page, 'leaves.ipynb');
+
+  await report.getByRole('button', { name: 'Apply to cell [2]' }).click();
+  await expect(report).toContainText('Applied. Undo with Ctrl+Z.');
+  const editor = page.locator('.jp-Notebook-cell .cm-content').nth(1);
+  await expect(editor).toContainText('raise SystemExit');
+  await expect(editor).not.toContainText('_exit');
+
+  await page.keyboard.press('Control+z');
+  await expect(editor).toContainText('os._exit(3)');
+  await expect(
+    report.getByRole('button', { name: 'Apply to cell [2]' })
+  ).toBeVisible();
+
+  // An edited cell is the user's: no button, a reason instead.
+  await page.notebook.setCell(1, 'code', 'print("mine")');
+  await expect(report).toContainText('is no longer the code that ran');
+  await expect(report.getByRole('button', { name: /^Apply/ })).toHaveCount(0);
+  await expect(report.getByRole('button', { name: 'Copy' })).toBeVisible();
+});
+
+for (const [what, cell, shown] of [
+  ['an idle', 'x = 1', '[2]:'],
+  ['a busy', 'import time\nwhile True: time.sleep(0.01)', '[*]:']
+]) {
+  test(`a restart of ${what} kernel that was asked for is no death`, async ({
+    page,
+    tmpPath
+  }) => {
+    await openNotebook(page, tmpPath, 'restart.ipynb', [LOAD, cell]);
+    await run(page, 0, 1);
+    await start(page, 1);
+    await prompt(page, 1, shown);
+    const recording = (await recordings(page))[0].recording;
+    await page.menu.clickMenuItem('Kernel>Restart Kernel…');
+    await Promise.all([
+      page.waitForResponse(/api\/kernels\/.*\/restart/),
+      page
+        .locator('.jp-Dialog')
+        .getByRole('button', { name: 'Confirm Kernel Restart' })
+        .click()
+    ]);
+
+    await expect
+      .poll(async () => row(await recordings(page), recording)?.ended)
+      .not.toBeNull();
+    expect(row(await recordings(page), recording)).toMatchObject({
+      cause: 'ordinary-end',
+      died: false
+    });
+    // A death would be told within a second.
+    await page.waitForTimeout(3000);
+    await expect(toast(page, 'died')).toHaveCount(0);
+    await page.evaluate(() =>
+      window.jupyterapp.commands.execute('kerneldoctor:open')
+    );
+    await expect(panel(page)).toBeVisible();
+    await expect(panel(page)).not.toContainText('restart.ipynb');
+  });
+}
+
+interface IRow {
+  recording: string;
+  ended: string | null;
+  cause: string;
+  died: boolean;
+}
+
+async function recordings(page: {
+  request: { get(url: string): Promise<{ json(): Promise<unknown> }> };
+}): Promise<IRow[]> {
+  const answer = await page.request.get('/kerneldoctor/recordings');
+  return (await answer.json()) as IRow[];
+}
+
+function row(rows: IRow[], recording: string): IRow | undefined {
+  return rows.find(one => one.recording === recording);
+}

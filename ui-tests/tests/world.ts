@@ -1,0 +1,107 @@
+import { expect, IJupyterLabPageFixture } from '@jupyterlab/galata';
+import { Locator } from '@playwright/test';
+
+/** The cells of the notebook that is in front. */
+const CELLS = '.jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook-cell';
+
+/** Opens a new notebook with these code cells, and waits for its kernel. */
+export async function openNotebook(
+  page: IJupyterLabPageFixture,
+  folder: string,
+  name: string,
+  cells: string[]
+): Promise<void> {
+  const notebook = {
+    cells: cells.map((source, i) => ({
+      cell_type: 'code',
+      id: `cell-${i + 1}`,
+      metadata: {},
+      execution_count: null,
+      outputs: [],
+      source
+    })),
+    metadata: {
+      kernelspec: {
+        display_name: 'Python 3',
+        language: 'python',
+        name: 'python3'
+      }
+    },
+    nbformat: 4,
+    nbformat_minor: 5
+  };
+  await page.contents.uploadContent(
+    JSON.stringify(notebook),
+    'text',
+    `${folder}/${name}`
+  );
+  await page.notebook.openByPath(`${folder}/${name}`);
+  await page.notebook.activate(name);
+  await page.getByText('| Idle').waitFor();
+}
+
+/** Runs the cells before this one, then this one, which kills the kernel; closes JupyterLab's own notice. */
+export async function die(
+  page: IJupyterLabPageFixture,
+  fatal: number
+): Promise<void> {
+  for (let i = 0; i < fatal; i++) {
+    await run(page, i, i + 1);
+  }
+  await start(page, fatal);
+  await page
+    .locator('.jp-Dialog', { hasText: 'appears to have died' })
+    .getByRole('button', { name: 'Ok' })
+    .click();
+}
+
+/**
+ * Runs a cell, and waits for its number.
+ *
+ * Galata's own runCell waits for the kernel's status, which stays at "Starting" after a restart in JupyterLab 4.6.
+ */
+export async function run(
+  page: IJupyterLabPageFixture,
+  cell: number,
+  count: number
+): Promise<void> {
+  await start(page, cell);
+  await prompt(page, cell, `[${count}]:`);
+}
+
+export async function prompt(
+  page: IJupyterLabPageFixture,
+  cell: number,
+  text: string
+): Promise<void> {
+  await page.locator(CELLS).nth(cell).getByText(text).waitFor();
+}
+
+/** Runs a cell without waiting for it. */
+export async function start(
+  page: IJupyterLabPageFixture,
+  cell: number
+): Promise<void> {
+  await page.notebook.selectCells(cell);
+  await page.keyboard.press('Control+Enter');
+}
+
+export function toast(page: IJupyterLabPageFixture, text: string): Locator {
+  return page.locator('.Toastify__toast', { hasText: text });
+}
+
+export function panel(page: IJupyterLabPageFixture): Locator {
+  return page.locator('#kerneldoctor-panel');
+}
+
+/** Follows the notification to the panel. */
+export async function showWhy(
+  page: IJupyterLabPageFixture,
+  notebook: string
+): Promise<Locator> {
+  const died = toast(page, `The kernel of ${notebook} died: `);
+  await died.getByRole('button', { name: 'Show why' }).click();
+  await expect(panel(page)).toBeVisible();
+  await expect(panel(page)).toContainText(notebook);
+  return panel(page);
+}
