@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jupyter_kerneldoctor.recording.samples import Sample
+
 from .postmortem import Timeline, iso
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_kerneldoctor.recording.model import Recording
-    from jupyter_kerneldoctor.recording.samples import Sample
 
     from .facts import Facts
 
@@ -24,7 +25,7 @@ CELLS = 500
 def timeline(facts: Facts) -> Timeline:
     """Return what a chart needs; times are seconds since the recording began."""
     recording = facts.recording
-    kept = thin(recording.samples)
+    kept = thin(measurements(recording))
     start = recording.started_mono_s
     return Timeline(
         started=iso(recording.started_wall_s),
@@ -43,6 +44,19 @@ def timeline(facts: Facts) -> Timeline:
         ),
         death_s=_death_s(recording) if facts.ended else None,
     )
+
+
+def measurements(recording: Recording) -> list[Sample]:
+    """All that is known of the kernel's memory, in order of time: the samples, and what the cells measured themselves.
+
+    So a kernel that died before its first sample has a picture, too.
+    """
+    found = list(recording.samples)
+    for cell in recording.cells:
+        found.append(Sample(cell.started_mono_s, cell.rss_before_bytes))
+        if cell.ended_mono_s is not None:
+            found.append(Sample(cell.ended_mono_s, cell.rss_after_bytes))
+    return sorted((sample for sample in found if sample.rss_bytes is not None), key=lambda sample: sample.mono_s)
 
 
 def thin(samples: Sequence[Sample], points: int = POINTS) -> list[Sample]:

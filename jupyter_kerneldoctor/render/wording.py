@@ -108,17 +108,16 @@ def alternatives(doc: Document) -> list[str]:
 
 
 def sizing(fix: Document) -> str | None:
-    """What a fix explains and what the cell will need with it; None when nothing is known."""
-    said = []
-    if fix.get("explained_bytes"):
-        said.append(f"Explains {size(fix['explained_bytes'])}.")
-    if peak := fix.get("expected_peak_bytes"):
-        bounds = list(dict.fromkeys(size(value) for value in (peak.get("low"), peak.get("high")) if value is not None))
-        if bounds and peak.get("basis") == "at-most":
-            said.append(f"Expected peak: at most {bounds[-1]}.")
-        elif bounds:
-            said.append(f"Expected peak: {' to '.join(bounds)} ({_BASIS.get(peak.get('basis'), 'estimated')}).")
-    return " ".join(said) or None
+    """What the cell will need with a fix; None when that is not known. What it explains, its `why` says."""
+    peak = fix.get("expected_peak_bytes")
+    if not peak:
+        return None
+    bounds = list(dict.fromkeys(size(value) for value in (peak.get("low"), peak.get("high")) if value is not None))
+    if not bounds:
+        return None
+    if peak.get("basis") == "at-most":
+        return f"Expected peak: at most {bounds[-1]}."
+    return f"Expected peak: {' to '.join(bounds)} ({_BASIS.get(peak.get('basis'), 'estimated')})."
 
 
 def next_steps(doc: Document) -> list[str]:

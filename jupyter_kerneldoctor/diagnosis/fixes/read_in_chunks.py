@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, ClassVar
 
-from jupyter_kerneldoctor.diagnosis.units import cell_name, quote, size
+from jupyter_kerneldoctor.diagnosis.units import cell_name, quote
 
 from ._accumulation import backward_calls
 from ._chunks import ROWS, WholeRead, grouped_edit, with_argument
@@ -195,10 +195,9 @@ def _why(context: FixContext, code: Executed, found: WholeRead) -> str:
     where = cell_name(code.cells[found.scope.cell].execution_count)
     call = quote(segment(code.source(found.scope.cell), found.call))
     unless = "" if found.alone else ", unless other lines took part"
-    free = context.headroom_before_bytes
     text = (
-        f"Explains {of_words(missing, missing)}{unless}: {call} in {where} reads the file whole, and the cell took "
-        f"{'all the memory' if free is None else f'the {size(free)}'} that was free. "
+        f"Explains {of_words(missing, missing)}{unless}: {call} in {where} reads the file whole, and that took all the "
+        "memory that was left. "
     )
     more = f"The cell reads {found.others + 1} files so; the same goes for each. " if found.others else ""
     return (
