@@ -13,7 +13,7 @@ import faulthandler
 import os
 from typing import TYPE_CHECKING
 
-from ..recording.layout import CRASH, open_private
+from ..recording.layout import CRASH, O_CLOEXEC, open_private
 from .descriptors import Inode, inode
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def aim_at(directory: Path) -> None:
 def aim_at_nothing() -> None:
     """Let what faulthandler writes disappear."""
     if _is_ours():
-        _replace(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
+        _replace(os.open(os.devnull, os.O_WRONLY | O_CLOEXEC))
 
 
 def _replace(descriptor: int) -> None:

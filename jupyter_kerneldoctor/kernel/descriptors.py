@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from ..recording.layout import O_CLOEXEC
+
 Inode = tuple[int, int]
 
 
@@ -25,7 +27,7 @@ class KeptFile:
 
     def __init__(self, path: str, flags: int = os.O_RDONLY) -> None:
         self._path = path
-        self._flags = flags | os.O_CLOEXEC
+        self._flags = flags | O_CLOEXEC
         self._fd = -1
         self._inode: Inode | None = None
         if hasattr(os, "register_at_fork"):

@@ -98,7 +98,8 @@ def _spawn(directory: Path, socket_fd: int) -> None:
     """
     kernel_fd = _own_pidfd()
     descriptors = [socket_fd] + ([] if kernel_fd is None else [kernel_fd])
-    sidecar = [sys.executable, "-I", "-S", str(SIDECAR), str(directory), *map(str, descriptors)]
+    isolated = ["-I", "-S"] if sys.platform == "linux" else ["-I"]  # elsewhere the meters need psutil
+    sidecar = [sys.executable, *isolated, str(SIDECAR), str(directory), *map(str, descriptors)]
     try:
         between = subprocess.Popen(
             ["/bin/sh", "-c", '"$@" &', "sh", *sidecar],

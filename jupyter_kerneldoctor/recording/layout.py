@@ -29,6 +29,8 @@ CRASH = "crash.txt"
 SERVER = "server.jsonl"
 """What the Jupyter server saw: requests to restart or shut down, exit codes."""
 
+O_CLOEXEC = getattr(os, "O_CLOEXEC", 0)  # Windows has none, and inherits nothing unasked
+
 ROOT_VARIABLE = "KERNELDOCTOR_DATA_DIR"
 
 _ID = re.compile(r"\d{8}T\d{6}Z-\d{1,10}-[0-9a-f]{6}", re.ASCII)
@@ -72,4 +74,4 @@ def create(recording_id: str, root: Path | None = None) -> Path:
 
 def open_private(path: str | os.PathLike[str], flags: int) -> int:
     """Open for writing with mode 0600, not inherited by child processes. Raises OSError."""
-    return os.open(path, flags | os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    return os.open(path, flags | os.O_WRONLY | os.O_CREAT | O_CLOEXEC, 0o600)

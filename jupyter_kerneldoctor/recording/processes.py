@@ -46,8 +46,10 @@ def identify(pid: int) -> ProcessIdentity | None:
     if sys.platform == "linux":
         fields = stat_fields(pid)
         return None if fields is None else ProcessIdentity(pid, int(fields[19]), boot_id())
-    import psutil  # noqa: PLC0415 - the sidecar does without it where /proc tells all
-
+    try:
+        import psutil  # noqa: PLC0415 - the sidecar does without it where /proc tells all
+    except ImportError:
+        return None
     try:
         return ProcessIdentity(pid, psutil.Process(pid).create_time(), None)
     except psutil.Error:

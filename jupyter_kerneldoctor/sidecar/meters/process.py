@@ -36,9 +36,6 @@ class ProcessMeter:
 
 
 def _psutil_process(pid: int) -> Any:
-    import site  # noqa: PLC0415 - the sidecar starts without site-packages
-
-    sys.path.extend(site.getsitepackages())
     try:
         import psutil  # noqa: PLC0415
 
