@@ -95,7 +95,8 @@ def sidecar_cost(work: Path, seconds: float) -> Iterator[Figure]:
         kernel.load()
         sidecar = kernel.sidecar_pid()
         time.sleep(3)
-        yield Figure("sidecar: memory (PSS)", _pss_bytes(sidecar) / 2**20, "MiB", 12)
+        yield Figure("sidecar: memory (PSS, shared pages by share)", _rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
+        yield Figure("sidecar: memory (RSS, shared pages in full)", _rollup_bytes(sidecar, "Rss:") / 2**20, "MiB")
         yield Figure("sidecar: processor, kernel idle", _cpu_share(sidecar, lambda: time.sleep(seconds)), "%", 0.2)
         busy = BUSY.format(seconds=seconds)
         share = _cpu_share(sidecar, lambda: kernel.run(busy))
@@ -163,9 +164,9 @@ def _cli_call_s(data_root: Path) -> float:
     return time.perf_counter() - begin
 
 
-def _pss_bytes(pid: int) -> int:
+def _rollup_bytes(pid: int, name: str) -> int:
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
 
 def _cpu_share(pid: int, work: object) -> float:

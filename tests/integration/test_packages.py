@@ -44,7 +44,8 @@ def test_the_wheel_has_the_panel_and_the_server_configuration(packages: Path) ->
 
 def test_the_sdist_has_the_panel(packages: Path) -> None:
     (sdist,) = packages.glob("*.tar.gz")
-    names = tarfile.open(sdist).getnames()
+    with tarfile.open(sdist) as archive:
+        names = archive.getnames()
 
     assert any("labextension/static/remoteEntry" in name for name in names)
     assert not any("node_modules" in name or "shared" in name for name in names)
