@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _WORTH_TELLING_BYTES = 10 << 20
 _JUMP = 0.15
-"""Memory that grew in less than this share of the cell's time grew in one jump."""
+"""Memory that grew within less than this share of the cell's time is worth a sentence."""
 
 _FULL_HOUSE = 0.8
 _STAIRCASE_CELLS = 3
@@ -49,8 +49,9 @@ def _shape(facts: Facts) -> Iterator[str]:
     left = _left_behind_bytes(facts)
     if left > max(_WORTH_TELLING_BYTES, peak - before):
         yield f"The cells before it had left {size(left)} behind, step by step."
-    if peak - before >= _WORTH_TELLING_BYTES and _is_jump(facts, before, peak):
-        yield "It grew in one jump."
+    jump_s = _jump_s(facts, before, peak) if peak - before >= _WORTH_TELLING_BYTES else None
+    if jump_s is not None:
+        yield f"Most of that came within {duration(jump_s)}."
 
 
 def _left_behind_bytes(facts: Facts) -> int:
@@ -64,16 +65,16 @@ def _left_behind_bytes(facts: Facts) -> int:
     return sum(rising) if len(rising) >= _STAIRCASE_CELLS and sum(steps) > 0.5 * sum(rising) else 0
 
 
-def _is_jump(facts: Facts, before_bytes: int, peak_bytes: int) -> bool:
-    """Whether a tenth and nine tenths of the growth were seen within a moment, after a time of rest."""
+def _jump_s(facts: Facts, before_bytes: int, peak_bytes: int) -> float | None:
+    """The time between a tenth and nine tenths of the growth, if it is short compared with the cell's."""
     cell, growth = facts.cell, peak_bytes - before_bytes
     seen = [(sample.mono_s, sample.rss_bytes) for sample in facts.memory.samples if sample.rss_bytes is not None]
     low = [time for time, rss in seen if rss <= before_bytes + growth / 10]
     high = [time for time, rss in seen if rss >= before_bytes + growth * 9 / 10]
     if cell is None or not low or not high or len(seen) < _STAIRCASE_CELLS:
-        return False
-    whole = seen[-1][0] - cell.started_mono_s
-    return 0 <= high[0] - low[-1] < _JUMP * whole
+        return None
+    took, whole = high[0] - low[-1], seen[-1][0] - cell.started_mono_s
+    return took if 0 < took < _JUMP * whole else None
 
 
 def _limit(facts: Facts) -> Iterator[str]:
