@@ -78,7 +78,7 @@ def request(recording: Recording) -> Request | None:
         if not late:
             return server.requested
     asked = recording.exit_request
-    if asked is not None and asked.by == "message":
+    if asked is not None and asked.by != "cell":
         return "restart" if asked.restart else "shutdown"
     return None
 

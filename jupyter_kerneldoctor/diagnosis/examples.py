@@ -55,7 +55,7 @@ def recording(
     ram_bytes: int = 16 * GIB,
     groups: Sequence[Group] = (),
     server: Literal["watched", "restart", "shutdown"] | None = None,
-    request: Literal["message", "cell"] | None = None,
+    request: Literal["message", "cell", "terminal"] | None = None,
     crash: str = "",
     switched_off: bool = False,
 ) -> Recording:

@@ -6,6 +6,7 @@ is known. A cell run within a cell (`%%capture` does that) is part of it and not
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import time
@@ -67,16 +68,20 @@ class CellHooks:
         """Register with IPython. A cell that is running already, as with `%load_ext`, counts as just started."""
         for name, hook in self._hooks.items():
             self._shell.events.register(name, hook)
-        if self._shell.has_trait("exit_now"):
+        if hasattr(self._shell, "kernel"):
             self._shell.observe(self._exit_hook, "exit_now")
+        else:
+            atexit.register(self._left)
         self._adopt_running_cell()
 
     def remove(self) -> None:
         """Give the hooks back."""
         for name, hook in self._hooks.items():
             self._shell.events.unregister(name, hook)
-        if self._shell.has_trait("exit_now"):
+        if hasattr(self._shell, "kernel"):
             self._shell.unobserve(self._exit_hook, "exit_now")
+        else:
+            atexit.unregister(self._left)
 
     def _start(self, info: ExecutionInfo) -> None:
         if os.getpid() != self._pid or self._is_nested():
@@ -136,6 +141,10 @@ class CellHooks:
         if not by_cell:
             by, restart = "message", bool(_message(self._shell, "control").get("content", {}).get("restart"))
         self._link.send(messages.message("exit_request", time.monotonic(), by=by, restart=restart))
+
+    def _left(self) -> None:
+        """IPython in a terminal ends when its user leaves; `os._exit` and signals do not come by here."""
+        self._link.send(messages.message("exit_request", time.monotonic(), by="terminal"))
 
 
 def _message(shell: InteractiveShell, channel: str = "shell") -> dict[str, Any]:

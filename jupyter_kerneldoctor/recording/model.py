@@ -120,9 +120,9 @@ class End:
 
 @dataclass(frozen=True)
 class ExitRequest:
-    """The kernel was asked to end, and saw it: by a message, or by `exit()` in a cell."""
+    """The kernel was asked to end, and saw it: by a message, a cell's `exit()`, or who left IPython in a terminal."""
 
-    by: Literal["message", "cell"]
+    by: Literal["message", "cell", "terminal"]
     mono_s: float
     restart: bool = False
 

@@ -77,10 +77,10 @@ def when(doc: Document) -> str | None:
 
 
 def subject(doc: Document) -> str:
-    """Which kernel this is about: its notebook, or else its id."""
+    """Which kernel this is about: its notebook, or else its id, or else where it ran."""
     if notebook := doc.get("notebook"):
         return re.split(r"[/\\]", one_line(notebook))[-1]
-    return f"kernel {one_line(doc['kernel_id'])}" if doc.get("kernel_id") else f"process {doc.get('pid')}"
+    return f"kernel {one_line(doc['kernel_id'])}" if doc.get("kernel_id") else "IPython in a terminal"
 
 
 def measure(evidence: Document) -> str | None:

@@ -64,6 +64,7 @@ class OrdinaryEnd(Cause):
         yield recording("f()", signal="SIGTERM", server="restart")
         yield recording("f()", signal="SIGKILL", request="message")
         yield recording("f()", end="not-seen", request="message")
+        yield recording("x = 1", exit_code=0, idle=True, request="terminal")
         full = Group(1 * GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=1 * GIB)
         yield recording("f()", signal="SIGKILL", server="restart", groups=[full])
 
@@ -82,7 +83,9 @@ def _requests(facts: Facts) -> Iterator[Evidence]:
         yield Evidence(
             f"The Jupyter server was asked to {_verb(server.requested)} the kernel.", source="Jupyter server"
         )
-    if asked is not None and asked.by == "message":
+    if asked is not None and asked.by == "terminal":
+        yield Evidence("The IPython session in a terminal was left: exit, quit or Ctrl-D.", source="journal")
+    elif asked is not None and asked.by == "message":
         verb = "restart" if asked.restart else "shut down"
         yield Evidence(f"The kernel received the message to {verb}.", source="journal")
 

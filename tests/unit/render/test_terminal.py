@@ -86,5 +86,5 @@ def test_the_list_has_a_line_for_each_recording(doc):
     text = terminal.render_list([row, unknown])
 
     assert "train_cnn.ipynb" in text
-    assert "process 4711" in text
+    assert "IPython in a terminal" in text
     assert "not known when" in text
