@@ -76,6 +76,9 @@ class CellHooks:
 
     def remove(self) -> None:
         """Give the hooks back."""
+        if self._running is not None:
+            self._running.stretch.end()
+            self._running = None
         for name, hook in self._hooks.items():
             self._shell.events.unregister(name, hook)
         if hasattr(self._shell, "kernel"):

@@ -39,7 +39,7 @@ _ID = re.compile(r"\d{8}T\d{6}Z-\d{1,10}-[0-9a-f]{6}", re.ASCII)
 def data_root() -> Path:
     """The directory that holds `recordings/`: $KERNELDOCTOR_DATA_DIR, or `kerneldoctor` in Jupyter's data directory."""
     if root := os.environ.get(ROOT_VARIABLE):
-        return Path(root).expanduser()
+        return Path(root).expanduser().absolute()  # the sidecar works in another directory
     from jupyter_core.paths import jupyter_data_dir  # noqa: PLC0415 - not needed by the sidecar, which is given a path
 
     return Path(jupyter_data_dir()) / "kerneldoctor"

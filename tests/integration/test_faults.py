@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -13,7 +14,6 @@ from support import requires
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from support.kernels import LiveKernel
 
@@ -106,6 +106,16 @@ def test_a_place_that_cannot_be_written_costs_one_clear_warning(
     assert "cannot record" in outcome.stderr
     assert "KERNELDOCTOR_DATA_DIR" in outcome.stderr
     assert kernel.run("1 + 1").result == "2"
+
+
+def test_a_relative_data_directory_means_the_kernels_own(
+    start_kernel: Callable[..., LiveKernel], tmp_path: Path
+) -> None:
+    kernel = start_kernel(data_root=Path("relative"))
+    kernel.load()
+    kernel.data_root = tmp_path / "relative"
+
+    assert kernel.wait_recorded(lambda found: found.sidecar is not None)
 
 
 def test_a_sidecar_that_cannot_start_costs_one_warning(start_kernel: Callable[..., LiveKernel]) -> None:

@@ -7,6 +7,7 @@ import queue
 import sys
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -100,12 +101,16 @@ class LiveKernel:
         return sorted(mine, key=lambda recording: recording.started_mono_s, reverse=True)
 
     def wait_recorded(self, predicate: Any = lambda recording: True) -> Recording:
-        """Wait until the recording says so: the sidecar writes a moment after the kernel speaks."""
+        """Wait until the recording says so: the sidecar writes a moment after the kernel speaks.
+
+        A predicate may look at the last cell before there is one.
+        """
         deadline = time.monotonic() + 10
         while True:
             found = self.recordings()
-            if found and predicate(found[0]):
-                return found[0]
+            with suppress(IndexError):
+                if found and predicate(found[0]):
+                    return found[0]
             assert time.monotonic() < deadline, found
             time.sleep(0.02)
 
