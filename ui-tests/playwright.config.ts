@@ -15,6 +15,8 @@ export default defineConfig({
   testDir: 'tests',
   // One server, and deaths are shown in every page that it serves.
   workers: 1,
+  // On a loaded machine JupyterLab itself may not start a kernel in time; such a test is reported as flaky.
+  retries: process.env.CI ? 1 : 0,
   timeout: 120_000,
   expect: { timeout: 30_000 },
   reporter: [['list']],
