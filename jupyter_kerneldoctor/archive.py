@@ -40,13 +40,14 @@ class Archive:
         self._rows: dict[str, tuple[Fingerprint, Row]] = {}
 
     def head(self, recording_id: str) -> Head:
-        """Whose recording this is; all None when its first line is lost. Raises UnknownRecordingError."""
+        """Whose recording this is. A first line that is not there yet is waited for. Raises UnknownRecordingError."""
         try:
             with (self.store.path(recording_id) / JOURNAL).open("rb") as file:
                 start = json.loads(file.readline(_LONGEST_HEAD))
             return Head(int(start["process"][0]), start.get("kernel_id"), start.get("notebook"))
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
-            return Head(None, None, None)
+            kernel = self.store.open(recording_id).kernel
+            return Head(kernel.process.pid or None, kernel.kernel_id, kernel.notebook)
 
     def document(self, recording_id: str) -> Document:
         """Diagnose a recording. Raises UnknownRecordingError."""

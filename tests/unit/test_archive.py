@@ -1,0 +1,44 @@
+"""The archive finds a recording whose sidecar has not written its first line yet."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.archive import Archive
+from jupyter_kerneldoctor.recording import layout
+from jupyter_kerneldoctor.recording.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_kernel_that_died_before_its_sidecar_wrote_is_found(tmp_path: Path) -> None:
+    recording_id = layout.new_id(4711)
+    directory = layout.create(recording_id, tmp_path)
+
+    def sidecar() -> None:
+        time.sleep(0.3)
+        events = [
+            {"event": "start", "process": [4711, 1, "another boot"], "kernel_id": "mine", "mono_s": 1.0, "wall_s": 2.0},
+            {"event": "end", "kind": "exit", "exit_code": 3, "mono_s": 1.1, "wall_s": 2.1},
+        ]
+        (directory / layout.JOURNAL).write_text("".join(json.dumps(event) + "\n" for event in events))
+
+    threading.Thread(target=sidecar).start()
+
+    assert Archive(Store(tmp_path)).head(recording_id).kernel_id == "mine"
+
+
+def test_a_damaged_recording_is_nobodys_and_costs_no_time(tmp_path: Path) -> None:
+    recording_id = "20260101T000000Z-4711-abcdef"
+    directory = layout.create(recording_id, tmp_path)
+    (directory / layout.JOURNAL).write_bytes(b"\x00\xff junk")
+    os.utime(directory, (0, 0))
+    begin = time.monotonic()
+
+    assert Archive(Store(tmp_path)).head(recording_id).kernel_id is None
+    assert time.monotonic() - begin < 1
