@@ -53,9 +53,15 @@ class FixContext:
     @property
     def headroom_before_bytes(self) -> int | None:
         """How much was left below the limit when the cell began."""
-        if self.limit_bytes is None or self.rss_before_bytes is None:
-            return None
-        return max(0, self.limit_bytes - self.rss_before_bytes)
+        used = self._used_before_bytes
+        return None if self.limit_bytes is None or used is None else max(0, self.limit_bytes - used)
+
+    @property
+    def _used_before_bytes(self) -> int | None:
+        """What counted towards the limit then: of all processes that share it, where that was measured."""
+        began = self.cell.started_mono_s if self.cell is not None else 0.0
+        shared = [s.cgroup_bytes for s in self.recording.samples if s.mono_s <= began and s.cgroup_bytes is not None]
+        return shared[-1] if shared else self.rss_before_bytes
 
     @property
     def missing_bytes(self) -> int | None:
