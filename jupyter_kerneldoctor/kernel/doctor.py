@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from traitlets import Bool
 from traitlets.config import Configurable
 
 from ..recording import layout
+from ..recording.journal import JsonLines
 from . import crash
 from .cells import CellHooks
 from .facts import start_facts
@@ -38,6 +40,7 @@ class Doctor:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
+        self._loaded_by = "magic" if self._inside_cell() or not hasattr(shell, "kernel") else "startup"
         self._link: Link | None = None
         self.hooks: CellHooks | None = None
         self.directory: Path | None = None
@@ -61,8 +64,8 @@ class Doctor:
             self.directory = layout.create(layout.new_id(os.getpid()))
             crash.aim_at(self.directory)
             self._link = Link(self.directory, self._lost)
-            loaded_by = "magic" if self._inside_cell() else "startup"
-            self._link.send(message("start", time.monotonic(), wall_s=time.time(), **start_facts(loaded_by)))
+            facts = start_facts(self._loaded_by)
+            self._link.send(message("start", time.monotonic(), wall_s=time.time(), **facts))
             self.hooks = CellHooks(self._shell, self._link, exact_peak=KernelDoctor(parent=self._shell).exact_peak)
             self.hooks.install()
         except Exception as error:
@@ -83,8 +86,8 @@ class Doctor:
         """What a user wants to know, in a line or two."""
         if self.is_recording:
             return f"KernelDoctor is recording this kernel.\nRecording: {self.directory}"
-        reason = self.problem or "The recording was switched off."
-        return f"KernelDoctor is not recording this kernel. {reason}\nTo switch it on: %kerneldoctor on"
+        reason = self.problem or "The recording was switched off. To switch it on: %kerneldoctor on"
+        return f"KernelDoctor is not recording this kernel. {reason}"
 
     def _stop_quietly(self) -> None:
         hooks, self.hooks = self.hooks, None
@@ -97,14 +100,28 @@ class Doctor:
 
     def _lost(self) -> None:
         self._stop_quietly()
+        if self.directory is not None:  # else the recording would look as if the kernel had died just now
+            with suppress(OSError):
+                JsonLines(self.directory / layout.KERNEL).write(
+                    {"event": "lost", "mono_s": time.monotonic(), "wall_s": time.time()}
+                )
         self._give_up(
             "KernelDoctor stopped recording: its sidecar process is gone. Your kernel is not affected. "
             "`%kerneldoctor on` starts a new recording."
         )
 
     def _give_up(self, problem: str) -> None:
+        """Say it in the cell that runs; at a kernel's start nobody would see it, so then in the first cell."""
         self.problem = problem
-        print(problem, file=sys.stderr)  # noqa: T201 - the one line that the user gets
+        if self._inside_cell() or not hasattr(self._shell, "kernel"):
+            print(problem, file=sys.stderr)  # noqa: T201 - the one line that the user gets
+            return
+
+        def say_once(_: object) -> None:
+            self._shell.events.unregister("pre_run_cell", say_once)
+            print(problem, file=sys.stderr)  # noqa: T201
+
+        self._shell.events.register("pre_run_cell", say_once)
 
     def _inside_cell(self) -> bool:
         kernel = getattr(self._shell, "kernel", None)

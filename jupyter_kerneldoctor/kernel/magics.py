@@ -53,8 +53,9 @@ class KernelDoctorMagics(Magics):
         """
         if cell is None:
             options, code = self._options_and_code(line)
+            compiled = self.shell.compile(self.shell.transform_cell(code), "<memwatch>", "exec")
             with self._memwatch.watch(timeline=not options.no_timeline):
-                exec(self.shell.compile(self.shell.transform_cell(code), "<memwatch>", "exec"), self.shell.user_ns)  # noqa: S102
+                exec(compiled, self.shell.user_ns)  # noqa: S102 - it is the user's own line
             return
         options = self._options(line)
         if options.code:
@@ -78,6 +79,8 @@ class KernelDoctorMagics(Magics):
         action = parse_argstring(self.kerneldoctor, line).action
         if action == "on":
             self._doctor.start()
+            if self._doctor.problem:
+                return  # it was said just now
         elif action == "off":
             self._doctor.stop()
         print(self._doctor.status())  # noqa: T201 - this is what the user asked for

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .memory import Stretch
 
 _WIDTH = 72
+_FLAT = 0.01
 _LIMITS_PATIENCE_S = 0.5
 """How long to wait for a sidecar that has only just started to write down the limits."""
 
@@ -28,9 +29,15 @@ def report(stretch: Stretch, directory: Path | None, *, timeline: bool) -> str:
     limits = _limits(directory) if directory is not None else []
     within = [sample for sample in samples if _is_within(sample, stretch)]
     lines = [_figures(stretch, within) + _headroom(stretch, limits, samples)]
-    if timeline:
+    if timeline and _has_moved(stretch):
         lines += chart({"timeline": _timeline(stretch, within)}, _WIDTH)[:-1]
     return "\n".join(lines)
+
+
+def _has_moved(stretch: Stretch) -> bool:
+    """Whether there is something to see: a flat line tells no more than the figures."""
+    known = [value for value in (stretch.before_bytes, stretch.peak_bytes, stretch.after_bytes) if value is not None]
+    return bool(known) and max(known) - min(known) > _FLAT * max(known)
 
 
 def _figures(stretch: Stretch, samples: list[Sample]) -> str:

@@ -1,8 +1,8 @@
 """Where recordings lie and what the files inside are called.
 
 One directory per kernel process, `<root>/recordings/<UTC start>-<pid>-<6 hex>/`, mode 0700, files 0600. Each file has
-one writer: the journal and the samples belong to the sidecar, the crash file to the kernel's faulthandler, the server
-file to the Jupyter server.
+one writer: the journal and the samples belong to the sidecar, the crash file to the kernel's faulthandler, the kernel
+file to the kernel, the server file to the Jupyter server.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ RECENT = ("recent-0.jsonl", "recent-1.jsonl")
 
 CRASH = "crash.txt"
 """What faulthandler writes when the kernel gets a fatal signal."""
+
+KERNEL = "kernel.jsonl"
+"""What only the kernel can say: that it found its sidecar gone."""
 
 SERVER = "server.jsonl"
 """What the Jupyter server saw: requests to restart or shut down, exit codes."""

@@ -157,6 +157,8 @@ class Recording:
     """What faulthandler wrote, if anything."""
     switched_off: bool = False
     """The user stopped the recording before the kernel ended."""
+    lost_wall_s: float | None = None
+    """When the kernel found its sidecar gone; what happened afterwards was not recorded."""
     last_wall_s: float | None = None
     """When the newest event was written."""
     alive: bool | None = None

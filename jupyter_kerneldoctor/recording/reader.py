@@ -10,7 +10,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .journal import read_events
-from .layout import CRASH, JOURNAL, SERVER
+from .layout import CRASH, JOURNAL, KERNEL, SERVER
 from .model import Cell, CgroupDelta, End, ExitRequest, Kernel, Limit, Recording, ServerView
 from .processes import ProcessIdentity, is_alive
 from .samples import Sample, read_samples
@@ -30,7 +30,7 @@ def read(directory: Path) -> Recording:
     """Read the recording in `directory`; an empty or foreign directory gives a recording that knows nothing."""
     return assemble(
         directory.name,
-        list(read_events(directory / JOURNAL)),
+        [*read_events(directory / JOURNAL), *read_events(directory / KERNEL)],
         server_events=list(read_events(directory / SERVER)),
         samples=read_samples(directory),
         crash_text=_read_text(directory / CRASH),
@@ -52,11 +52,12 @@ def assemble(
     samples: tuple[Any, ...] = (),
     crash_text: str = "",
 ) -> Recording:
-    """Build a recording from the events of its journal."""
+    """Build a recording from the events of its journal, and what the kernel itself noted."""
     start = next((event for event in events if event["event"] == "start"), {})
     end = next((event for event in reversed(events) if event["event"] == "end"), None)
     limits = next((event for event in reversed(events) if event["event"] == "limits"), {})
     request = next((event for event in events if event["event"] == "exit_request"), None)
+    lost = next((event for event in events if event["event"] == "lost"), {})
     walls = _some(_number(event.get("wall_s")) for event in events)
     return Recording(
         id=recording_id,
@@ -72,6 +73,7 @@ def assemble(
         server=_server(server_events or []),
         crash_text=crash_text,
         switched_off=any(event["event"] == "off" for event in events),
+        lost_wall_s=_number(lost.get("wall_s")),
         last_wall_s=max(walls, default=None),
     )
 

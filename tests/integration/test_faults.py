@@ -34,6 +34,16 @@ def test_a_killed_sidecar_costs_one_warning_and_nothing_else(kernel: LiveKernel)
     assert "is recording" in kernel.run("%kerneldoctor on").stdout
 
 
+def test_the_kernel_notes_that_its_sidecar_is_gone(kernel: LiveKernel) -> None:
+    kill_sidecar(kernel)
+    kernel.run("1 + 1")
+    kernel.manager.shutdown_kernel(now=False)
+
+    recording = kernel.recording()
+    assert recording.end is None
+    assert recording.lost_wall_s is not None
+
+
 def test_a_killed_sidecar_is_survived_with_sigpipe_at_its_default(kernel: LiveKernel) -> None:
     kernel.run("import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)")
     kill_sidecar(kernel)
@@ -193,6 +203,43 @@ def test_unloading_gives_everything_back(kernel: LiveKernel) -> None:
 
     assert [a - b for a, b in zip(loaded, unloaded, strict=True)] == [1, 1, 1, 1]
     kernel.wait_sidecar_gone()
+
+
+def test_what_went_wrong_at_the_start_is_said_in_the_first_cell(
+    start_kernel: Callable[..., LiveKernel], tmp_path: Path
+) -> None:
+    (tmp_path / "a-file").write_text("not a directory")
+    profile = tmp_path / "ipython" / "profile_default"
+    profile.mkdir(parents=True)
+    config = '{"InteractiveShellApp": {"extra_extensions": ["kerneldoctor"]}}'
+    (profile / "ipython_kernel_config.json").write_text(config)
+    kernel = start_kernel(data_root=tmp_path / "a-file")
+
+    first, second = kernel.run("1 + 1"), kernel.run("2 + 2")
+
+    assert first.stderr.count("cannot record") == 1
+    assert (first.result, second.result, second.stderr) == ("2", "4", "")
+
+
+def test_a_kernel_that_loads_it_at_its_start_is_known_as_such_also_after_off_and_on(
+    start_kernel: Callable[..., LiveKernel], tmp_path: Path
+) -> None:
+    profile = tmp_path / "ipython" / "profile_default"
+    profile.mkdir(parents=True)
+    config = '{"InteractiveShellApp": {"extra_extensions": ["kerneldoctor"]}}'
+    (profile / "ipython_kernel_config.json").write_text(config)
+    kernel = start_kernel()
+    kernel.run("%kerneldoctor off")
+    kernel.run("%kerneldoctor on")
+
+    assert kernel.wait_recorded(lambda found: found.sidecar is not None).kernel.loaded_by == "startup"
+
+
+def test_the_name_of_the_package_loads_it_too(start_kernel: Callable[..., LiveKernel]) -> None:
+    kernel = start_kernel()
+    kernel.run("%load_ext jupyter_kerneldoctor")
+
+    assert "is recording" in kernel.run("%kerneldoctor").stdout
 
 
 def test_loading_says_nothing_when_all_is_well(start_kernel: Callable[..., LiveKernel]) -> None:

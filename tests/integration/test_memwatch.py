@@ -35,7 +35,8 @@ def test_the_room_left_names_its_limit(living_kernel: LiveKernel) -> None:
 
 
 def test_a_small_timeline_follows_and_can_be_left_out(living_kernel: LiveKernel) -> None:
-    assert "█" in living_kernel.run("%%memwatch\nimport time; time.sleep(0.1)").stdout
+    assert "█" in living_kernel.run("%%memwatch\nx = bytearray(50_000_000)").stdout
+    assert living_kernel.run("%%memwatch\nimport time; time.sleep(0.1)").stdout.count("\n") == 1, "nothing to see"
     assert living_kernel.run("%%memwatch -n\nx = 1").stdout.count("\n") == 1
 
 
@@ -68,6 +69,13 @@ def test_wrong_arguments_are_said_and_nothing_runs(living_kernel: LiveKernel) ->
     assert living_kernel.run("'ran' in globals()").result == "False"
     recording = living_kernel.wait_recorded(lambda found: found.cells[-1].source.startswith("'ran'"))
     assert recording.cells[-2].source == "%%memwatch --colour=red\nran = True"
+
+
+def test_a_line_that_cannot_be_compiled_is_not_measured(living_kernel: LiveKernel) -> None:
+    outcome = living_kernel.run("%memwatch y=1+")
+
+    assert outcome.reply["ename"] == "SyntaxError"
+    assert outcome.stdout == ""
 
 
 def test_the_line_magic_wants_a_line(living_kernel: LiveKernel) -> None:
