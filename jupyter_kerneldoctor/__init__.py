@@ -1,9 +1,7 @@
 """KernelDoctor tells why a Jupyter kernel died, which line did it, and what to change.
 
-The kernel and the sidecar import this module: it imports next to nothing.
+The kernel and the sidecar import this module: it imports nothing.
 """
-
-from typing import Any
 
 __version__: str
 
@@ -28,14 +26,14 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
     return [{"module": "jupyter_kerneldoctor.server"}]
 
 
-def load_ipython_extension(shell: Any) -> None:
+def load_ipython_extension(shell: object) -> None:
     """`%load_ext jupyter_kerneldoctor`: who knows the package's name only gets in, too."""
     import kerneldoctor  # noqa: PLC0415 - only a kernel needs it
 
     kerneldoctor.load_ipython_extension(shell)
 
 
-def unload_ipython_extension(shell: Any) -> None:
+def unload_ipython_extension(shell: object) -> None:
     """`%unload_ext jupyter_kerneldoctor`."""
     import kerneldoctor  # noqa: PLC0415
 

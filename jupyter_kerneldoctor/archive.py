@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .recording.layout import JOURNAL
@@ -25,6 +26,7 @@ class Head(NamedTuple):
     pid: int | None
     kernel_id: str | None
     notebook: str | None
+    started_wall_s: float
 
 
 class Archive:
@@ -44,10 +46,20 @@ class Archive:
         try:
             with (self.store.path(recording_id) / JOURNAL).open("rb") as file:
                 start = json.loads(file.readline(_LONGEST_HEAD))
-            return Head(int(start["process"][0]), start.get("kernel_id"), start.get("notebook"))
+            pid, started_wall_s = int(start["process"][0]), float(start["wall_s"])
+            return Head(pid, start.get("kernel_id"), start.get("notebook"), started_wall_s)
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
-            kernel = self.store.open(recording_id).kernel
-            return Head(kernel.process.pid or None, kernel.kernel_id, kernel.notebook)
+            recording = self.store.open(recording_id)
+            kernel = recording.kernel
+            return Head(kernel.process.pid or None, kernel.kernel_id, kernel.notebook, recording.started_wall_s)
+
+    def ids(self) -> list[str]:
+        """The ids of all recordings, newest first. An id tells the second; within one the first line tells more."""
+        ids = self.store.ids()
+        count = Counter(map(_second, ids))
+        return sorted(
+            ids, key=lambda one: (_second(one), self._started_s(one) if count[_second(one)] > 1 else 0.0), reverse=True
+        )
 
     def document(self, recording_id: str) -> Document:
         """Diagnose a recording. Raises UnknownRecordingError."""
@@ -57,7 +69,7 @@ class Archive:
 
     def rows(self) -> list[Row]:
         """The list of all recordings, newest first."""
-        ids = self.store.ids()
+        ids = self.ids()
         for gone in set(self._rows) - set(ids):
             self._rows.pop(gone, None)
         rows = []
@@ -68,7 +80,13 @@ class Archive:
                 continue  # deleted meanwhile
             except Exception:  # damaged in a way that no rule foresaw: one recording must not take the list with it
                 rows.append(self._unreadable(recording_id))
-        return sorted(rows, key=lambda row: (row["recording"][:16], row["started"] or ""), reverse=True)
+        return rows
+
+    def _started_s(self, recording_id: str) -> float:
+        try:
+            return self.head(recording_id).started_wall_s
+        except UnknownRecordingError:
+            return 0.0  # deleted meanwhile
 
     def _row(self, recording_id: str) -> Row:
         fingerprint = _fingerprint(self.store.path(recording_id))
@@ -84,9 +102,14 @@ class Archive:
         return row
 
     def _unreadable(self, recording_id: str) -> Row:
-        head = self.head(recording_id)
+        pid, kernel_id, notebook, _ = self.head(recording_id)
         row = {"recording": recording_id, "started": None, "ended": None, "cause": "unknown", "died": False}
-        return {**row, **head._asdict(), "headline": "This recording is damaged and cannot be read."}
+        whose = {"pid": pid, "kernel_id": kernel_id, "notebook": notebook}
+        return {**row, **whose, "headline": "This recording is damaged and cannot be read."}
+
+
+def _second(recording_id: str) -> str:
+    return recording_id.partition("-")[0]
 
 
 def _fingerprint(directory: Path) -> Fingerprint:

@@ -29,12 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         _run(options)
-        if sys.stdout is not None:
-            sys.stdout.flush()
     except BrokenPipeError:
-        # `... | head` has seen enough. What is still buffered must not raise again when Python exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return 1  # `... | head` has seen enough
     except KeyboardInterrupt:
         return 130
     except CommandError as error:
@@ -56,7 +52,7 @@ def _failed(options: argparse.Namespace, problem: str, advice: str, status: int)
     from .render.wording import visible  # noqa: PLC0415 - only when something failed
 
     if getattr(options, "json", False):
-        output.say_json(None)  # a program that reads standard output gets valid JSON in any case
+        output.say_json(options.nothing)  # a program that reads standard output gets valid JSON in any case
     print(visible(f"{problem}\n{advice}".strip()), file=sys.stderr)
     return status
 
@@ -68,6 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     for add in (_add_report, _add_list, _add_explain, _add_delete, _add_enable, _add_disable):
         add(commands)
     return parser
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 class _Version(argparse.Action):
@@ -82,7 +82,7 @@ class _Version(argparse.Action):
 
 def _add_report(commands: Commands) -> None:
     words = "show one post-mortem; without arguments that of the last death"
-    parser = commands.add_parser("report", help=words, description=f"{words.capitalize()}.")
+    parser = commands.add_parser("report", help=words, description=_sentence(words))
     group = parser.add_argument_group("which one")
     which = group.add_mutually_exclusive_group()
     which.add_argument("recording", nargs="?", help="id of a recording, from `list`")
@@ -92,28 +92,28 @@ def _add_report(commands: Commands) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="for programs; `null` when there is nothing to report")
     form.add_argument("--format", choices=("text", "markdown", "html"), default="text", help="text by default")
-    parser.set_defaults(run="reports:report")
+    parser.set_defaults(run="reports:report", nothing=None)
 
 
 def _add_list(commands: Commands) -> None:
     words = "list the recordings, newest first"
-    parser = commands.add_parser("list", help=words, description=f"{words.capitalize()}.")
+    parser = commands.add_parser("list", help=words, description=_sentence(words))
     parser.add_argument("--json", action="store_true", help="for programs")
-    parser.set_defaults(run="reports:list_")
+    parser.set_defaults(run="reports:list_", nothing=[])
 
 
 def _add_explain(commands: Commands) -> None:
-    words = "explain a cause or a fix"
-    parser = commands.add_parser("explain", help=words, description=f"{words.capitalize()}.")
-    parser.add_argument("name", metavar="ID", help="for example oom-cgroup or read-in-chunks")
+    words = "explain causes and fixes"
+    parser = commands.add_parser("explain", help=words, description=_sentence(words))
+    parser.add_argument("names", nargs="+", metavar="ID", help="for example oom-cgroup or read-in-chunks")
     parser.set_defaults(run="explain:explain")
 
 
 def _add_delete(commands: Commands) -> None:
     words = "delete recordings: what was recorded of the cells, the memory and the death"
-    parser = commands.add_parser("delete", help=words, description=f"{words.capitalize()}.")
+    parser = commands.add_parser("delete", help=words, description=_sentence(words))
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("recording", nargs="?", help="id of a recording, from `list`")
+    which.add_argument("recordings", nargs="*", default=[], metavar="recording", help="ids of recordings, from `list`")
     which.add_argument("--all", action="store_true", help="all recordings but those of running kernels")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.set_defaults(run="removal:delete")
@@ -121,13 +121,13 @@ def _add_delete(commands: Commands) -> None:
 
 def _add_enable(commands: Commands) -> None:
     words = "load KernelDoctor in every new kernel of this environment"
-    parser = commands.add_parser("enable", help=words, description=f"{words}.")
+    parser = commands.add_parser("enable", help=words, description=_sentence(words))
     parser.add_argument("--user", action="store_true", help="in every kernel of yours instead")
     parser.set_defaults(run="activation:enable")
 
 
 def _add_disable(commands: Commands) -> None:
     words = "load KernelDoctor no longer in every new kernel"
-    parser = commands.add_parser("disable", help=words, description=f"{words}.")
+    parser = commands.add_parser("disable", help=words, description=_sentence(words))
     parser.add_argument("--user", action="store_true", help="take back `enable --user`")
     parser.set_defaults(run="activation:disable")

@@ -22,6 +22,38 @@ class NothingToReportError(CommandError):
     help = "Run `%load_ext kerneldoctor` in a notebook, or `jupyter kerneldoctor enable` once for all new kernels."
 
 
+class NothingOfThatError(NothingToReportError):
+    """There are recordings, but none of that kernel or notebook."""
+
+    help = "`jupyter kerneldoctor list` shows which there are."
+
+
+class NothingOfThatNotebookError(NothingOfThatError):
+    """The same; not every run knows the name of its notebook."""
+
+    help = f"{NothingOfThatError.help} Runs by papermill or nbconvert have no notebook name there."
+
+
+class UnusableDirectoryError(CommandError):
+    """What should hold the recordings is no directory that can be read."""
+
+    exit_status = 1
+
+    def __init__(self, directory: Path, error: OSError, variable: str, *, is_set: bool) -> None:
+        super().__init__(f"The recordings in {directory} cannot be read: {error.strerror or error}.")
+        where = f"{variable} is set; it has to name" if is_set else f"Set {variable} to"
+        self.help = f"{where} a directory that you can read and write."
+
+
+class CannotPrintError(CommandError):
+    """Standard output takes no more."""
+
+    exit_status = 1
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"The output could not be written: {error.strerror or error}.")
+
+
 class NoSuchRecordingError(CommandError):
     """The id is not that of a recording."""
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 def explain(options: Namespace) -> None:
-    """Print the reference page of a cause or of a fix."""
+    """Print the reference pages of causes and fixes."""
     known = {**pages("fixes"), **pages("causes")}
-    if options.name not in known:
-        similar = difflib.get_close_matches(options.name, known, n=2)
-        raise NoSuchPageError(options.name, similar, sorted(known))
-    say(known[options.name].strip())
+    names = [name.lower() for name in options.names]
+    for name in names:
+        if name not in known:
+            raise NoSuchPageError(name, difflib.get_close_matches(name, known, n=2), sorted(known))
+    say("\n\n".join(known[name].strip() for name in names))

@@ -9,7 +9,9 @@ from typing import Any
 
 from jupyter_kerneldoctor.render import jsontext
 
-_WIDEST = 100
+from .errors import CannotPrintError
+
+_NARROWEST, _WIDEST = 40, 100
 _USUAL = 80
 
 
@@ -26,8 +28,9 @@ def color_wanted() -> bool:
 
 
 def width() -> int:
-    """Columns to fill: the terminal's, within what reads well; 80 in a pipe."""
-    return min(_WIDEST, max(40, shutil.get_terminal_size().columns)) if _is_terminal() else _USUAL
+    """Columns to fill: COLUMNS or the terminal's, within what reads well; 80 in a pipe."""
+    known = _is_terminal() or os.environ.get("COLUMNS", "").isdecimal()
+    return min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size().columns)) if known else _USUAL
 
 
 def draws_blocks() -> bool:
@@ -40,8 +43,15 @@ def draws_blocks() -> bool:
 
 
 def say(text: str) -> None:
-    """Print text that is safe to show, with one line break at its end."""
-    print(text.removesuffix("\n"))  # noqa: T201 - this is what the user asked for
+    """Print text that is safe to show, with one line break at its end. Raises BrokenPipeError, CannotPrintError."""
+    try:
+        print(text.removesuffix("\n"), flush=True)  # noqa: T201 - this is what the user asked for
+    except OSError as error:
+        # What is still buffered must not raise again when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise CannotPrintError(error) from None
 
 
 def say_json(value: Any) -> None:

@@ -9,7 +9,8 @@ from jupyter_kerneldoctor.archive import Archive, Document
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError
 
 from . import output
-from .errors import NoSuchRecordingError, NothingToReportError
+from .datadir import usable_store
+from .errors import NoSuchRecordingError, NothingOfThatError, NothingOfThatNotebookError, NothingToReportError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def list_(options: Namespace) -> None:
     """Print the recordings, newest first."""
-    rows = Archive().rows()
+    rows = Archive(usable_store()).rows()
     if options.json:
         output.say_json(rows)
     elif not rows:
@@ -31,7 +32,7 @@ def list_(options: Namespace) -> None:
 
 def report(options: Namespace) -> None:
     """Print one post-mortem."""
-    doc = choose(Archive(), options)
+    doc = choose(Archive(usable_store()), options)
     if options.json:
         output.say_json(doc)
     else:
@@ -44,7 +45,7 @@ def choose(archive: Archive, options: Namespace) -> Document:
     A kernel's last death comes before its notebook's, and both before a report that tells of no death: so
     `%postmortem` can ask for "this kernel, or else this notebook". Raises NothingToReportError, NoSuchRecordingError.
     """
-    if options.recording:
+    if options.recording is not None:
         try:
             return archive.document(options.recording)
         except UnknownRecordingError:
@@ -60,28 +61,33 @@ def choose(archive: Archive, options: Namespace) -> Document:
                 return doc
             quiet = quiet or doc
     if quiet is None:
-        raise NothingToReportError(_nothing(options))
+        raise _nothing(archive, options)
     return quiet
 
 
 def _candidates(archive: Archive, options: Namespace) -> Iterable[list[str]]:
-    ids = archive.store.ids()
-    if not (options.kernel or options.notebook):
+    ids = archive.ids()
+    if options.kernel is None and options.notebook is None:
         return [ids]
     heads = [(recording_id, archive.head(recording_id)) for recording_id in ids]
     chosen = []
-    if options.kernel:
+    if options.kernel is not None:
         chosen.append([recording_id for recording_id, head in heads if head.kernel_id == options.kernel])
-    if options.notebook:
+    if options.notebook is not None:
         wanted = os.path.realpath(options.notebook)
         chosen.append([i for i, head in heads if head.notebook and os.path.realpath(head.notebook) == wanted])
     return chosen
 
 
-def _nothing(options: Namespace) -> str:
-    of = [f"kernel {options.kernel}"] if options.kernel else []
-    of += [f"notebook {options.notebook}"] if options.notebook else []
-    return f"There is no recording of {' or of '.join(of)}." if of else "There is no recording to report on yet."
+def _nothing(archive: Archive, options: Namespace) -> NothingToReportError:
+    of = [] if options.kernel is None else [f"kernel {options.kernel!r}"]
+    of += [] if options.notebook is None else [f"notebook {options.notebook!r}"]
+    if not of:
+        return NothingToReportError("There is no recording to report on yet.")
+    kind = NothingToReportError
+    if archive.store.ids():
+        kind = NothingOfThatError if options.notebook is None else NothingOfThatNotebookError
+    return kind(f"There is no recording of {' or of '.join(of)}.")
 
 
 def _rendered(doc: Document, form: str) -> str:

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 from .cause import all_causes
 from .context import FixContext
 from .culprit import culprit
-from .ending import is_death
+from .ending import is_death, stopped_early
 from .facts import Facts
 from .postmortem import CauseFinding, PostMortem, iso
 from .story import story
 from .timeline import timeline
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jupyter_kerneldoctor.recording.model import Recording
 
     from .postmortem import Culprit, Ending, FixProposal
@@ -66,7 +68,17 @@ def rank(facts: Facts) -> tuple[CauseFinding, ...]:
             findings.append(finding)
     findings.sort(key=lambda finding: (-finding.confidence, finding.id))
     first, others = (findings[0], findings[1:]) if findings else (_NOT_KNOWN, [])
-    return (first, *(other for other in others if other.confidence >= _NOTICEABLE and other.id != "unknown"))
+    return (first, *_runners_up(first, others))
+
+
+def _runners_up(first: CauseFinding, others: list[CauseFinding]) -> Iterator[CauseFinding]:
+    """The other causes, no surer than what the ones before them leave: only one of all can be true."""
+    left = 1 - first.confidence
+    for other in others:
+        confidence = round(min(other.confidence, left), 2)
+        if confidence >= _NOTICEABLE and other.id != "unknown":
+            left -= confidence
+            yield replace(other, confidence=confidence)
 
 
 def _is_about_memory(cause: CauseFinding) -> bool:
@@ -80,7 +92,7 @@ def _end(facts: Facts, cause: CauseFinding) -> Ending:
 
 def _ended(facts: Facts) -> str | None:
     """When it ended; without an end that was recorded, the last that is known of it."""
-    if not facts.ended:
+    if not facts.ended or stopped_early(facts.recording):
         return None
     end = facts.recording.end
     return iso(end.wall_s if end is not None else facts.recording.last_wall_s)

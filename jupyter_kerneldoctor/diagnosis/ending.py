@@ -64,6 +64,16 @@ def has_ended(recording: Recording) -> bool | None:
     return None if recording.alive is None else not recording.alive
 
 
+def stopped_early(recording: Recording) -> bool:
+    """Whether the recording stopped while the kernel ran on: the last cell it knows need not be the last that ran."""
+    return recording.switched_off or (recording.lost_wall_s is not None and recording.end is None)
+
+
+def missed_the_end(recording: Recording) -> bool:
+    """Whether nothing is known of the end: switched off before, or the recorder was gone and nobody else saw it."""
+    return recording.switched_off or (stopped_early(recording) and not exit_status(recording).known)
+
+
 def request(recording: Recording) -> Request | None:
     """Return what the kernel was asked for from outside before it ended; None if nobody asked."""
     if _left_by_itself(recording):
@@ -103,6 +113,9 @@ def ending(recording: Recording) -> Ending:
     if asked is not None and ended:
         summary = "Restarted, as asked" if asked == "restart" else "Shut down, as asked"
         return Ending(asked, status.signal, status.exit_code, summary)
+    if missed_the_end(recording):
+        why = "Recording switched off" if recording.switched_off else "Recording stopped: its recorder was gone"
+        return Ending("unknown", summary=why)
     if status.signal is not None:
         return Ending("signal", status.signal, None, f"{_SUMMARIES.get(status.signal, 'Ended')} ({status.signal})")
     if status.exit_code is not None:
@@ -114,7 +127,7 @@ def ending(recording: Recording) -> Ending:
 
 def is_death(recording: Recording, ending: Ending) -> bool:
     """Whether this is an end the user should hear of."""
-    if ending.kind in ("running", "restart", "shutdown") or recording.switched_off:
+    if ending.kind in ("running", "restart", "shutdown") or missed_the_end(recording):
         return False
     return has_ended(recording) is True
 

@@ -58,6 +58,7 @@ def recording(
     request: Literal["message", "cell", "terminal"] | None = None,
     crash: str = "",
     switched_off: bool = False,
+    lost: bool = False,
 ) -> Recording:
     """Make a recording of a kernel that ran these cells.
 
@@ -87,6 +88,7 @@ def recording(
         ),
         crash_text=crash,
         switched_off=switched_off,
+        lost_wall_s=STARTED_WALL_S + death_s if lost else None,
         last_wall_s=STARTED_WALL_S + death_s,
         alive=alive,
     )

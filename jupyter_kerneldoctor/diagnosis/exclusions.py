@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .units import plural
-
 if TYPE_CHECKING:
     from .facts import Facts
 
@@ -22,18 +20,11 @@ def not_memory(facts: Facts) -> str | None:
     kills = facts.memory.kills
     if kills is None or kills.oom_kills:
         return None
+    another = "; another process, such as a child of the kernel, may have been killed for memory earlier"
     return (
         f"Not out of memory: Linux keeps a count of the processes it killed for memory here, "
-        f"and it stood at {kills.oom_kills_after} before and after."
+        f"and it stood at {kills.oom_kills_after} before and after{another if kills.oom_kills_before else ''}."
     )
-
-
-def not_memory_of_an_earlier_process(facts: Facts) -> str | None:
-    """Linux killed another process for memory, but before; None when there was none."""
-    kills = facts.memory.kills
-    if kills is None or kills.oom_kills or not kills.oom_kills_before:
-        return None
-    return f"{plural(kills.oom_kills_before, 'process')} had been killed for memory earlier; the kernel lived on then."
 
 
 def not_a_crash(facts: Facts) -> str | None:

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING
 
 from . import traceback as tracebacks
 from .calls import EndingCall, ending_calls
-from .cellfiles import cell_of, user_line
+from .cellfiles import cell_of, is_cell_file, user_line
 from .cellsource import sole_statement
-from .ending import ExitStatus, Request, ending, exit_status, has_ended, left_on_request_of_a_cell, request
+from .ending import (
+    ExitStatus,
+    Request,
+    ending,
+    exit_status,
+    has_ended,
+    left_on_request_of_a_cell,
+    missed_the_end,
+    request,
+    stopped_early,
+)
 from .memory import Memory
 from .units import cell_name, quote
 
@@ -54,8 +64,18 @@ class Facts:
 
     @property
     def is_unasked_end(self) -> bool:
-        """It is gone, nobody asked for that, and the recording went on to the end: here the causes compete."""
-        return self.ended is True and self.request is None and not self.recording.switched_off
+        """It is gone, nobody asked for that, and somebody saw the end or recorded up to it: here the causes compete."""
+        return self.ended is True and self.request is None and not self.missed_the_end
+
+    @cached_property
+    def missed_the_end(self) -> bool:
+        """Whether the recording stopped before the end, and nobody else saw it."""
+        return missed_the_end(self.recording)
+
+    @cached_property
+    def stopped_early(self) -> bool:
+        """Whether the recording stopped while the kernel ran on."""
+        return stopped_early(self.recording)
 
     @property
     def server_watched(self) -> bool:
@@ -65,8 +85,8 @@ class Facts:
     @cached_property
     def cell(self) -> Cell | None:
         """The cell that was running at the end; after an `exit()` that was obeyed later, the one that asked."""
-        if self.ended is not True or self.recording.switched_off:
-            return None  # a cell that was switched off in the middle is no cell that died
+        if self.ended is not True or self.stopped_early:
+            return None  # a cell in the middle of which the recording stopped is no cell that died
         if self.told_to_exit:
             asked = [cell for cell in self.recording.cells if cell.asked_exit]
             if asked:
@@ -110,6 +130,8 @@ class Facts:
     def _came_from(self, call: EndingCall) -> bool:
         if call.signal == "SIGINT" or self.crash_line not in (None, call.line):
             return False
+        if self.background is not None and self.crash_line is None:
+            return False
         return None in (call.signal, self.signal) or call.signal == self.signal
 
     @cached_property
@@ -117,6 +139,8 @@ class Facts:
         """The line of the cell that the crash report shows: that of the innermost frame that is the cell's."""
         if self.cell is None or self.traceback is None:
             return None
+        if self.background is not None:  # the line that the cell itself was at is innocent
+            return user_line(self.cell, self.background)
         threads = sorted(self.traceback.threads, key=lambda thread: not thread.current)
         lines = (user_line(self.cell, frame) for thread in threads for frame in _of_cells(thread))
         return next((line for line in lines if line is not None), None)
@@ -134,7 +158,15 @@ class Facts:
     @cached_property
     def line(self) -> int | None:
         """The line that was being executed, where the recording tells."""
-        return self.crash_line if self.crash_line is not None else self.sole_line
+        return self.sole_line if self.crash_line is None and self.background is None else self.crash_line
+
+    @cached_property
+    def background(self) -> Frame | None:
+        """Where it crashed in a thread that runs no cells: in the innermost function of a cell, else of all."""
+        if self.traceback is None or not _is_background(self.traceback):
+            return None
+        frames = self.traceback.current.frames
+        return next((frame for frame in frames if self.cell_of(frame) is not None), frames[0])
 
     @cached_property
     def innermost(self) -> Frame | None:
@@ -146,8 +178,21 @@ class Facts:
         """Return the cell whose code a frame executes."""
         return cell_of(self.recording.cells, frame)
 
+    def place(self, frame: Frame) -> str:
+        """Return "cell [1], line 4" as the user sees it, or "numpy/core.py, line 7"."""
+        owner = self.cell_of(frame)
+        line = frame.line if owner is None else user_line(owner, frame)
+        name = frame.short_file if owner is None else cell_name(owner.execution_count)
+        return name if line is None else f"{name}, line {line}"
+
+    def name(self, frame: Frame) -> str:
+        """Return the function and its place: "`w` (cell [1], line 4)"."""
+        return f"{quote(frame.function)} ({self.place(frame)})"
+
     def where(self, line: int | None = None) -> str:
         """Return "in cell [2] on `code`", as much of it as is known."""
+        if self.background is not None:
+            return f"in a background thread, in {self.name(self.background)}, {self.when()}"
         if self.cell is None:
             return self.when()
         line = self.line if line is None else line
@@ -158,8 +203,30 @@ class Facts:
 
     def when(self) -> str:
         """Return "while cell [2] was running"."""
+        if self.stopped_early:
+            return "after its recording had stopped"
         running = "no cell" if self.cell is None else cell_name(self.cell.execution_count)
         return f"while {running} was running"
+
+
+def _is_background(report: Traceback) -> bool:
+    """Whether the crash was in a thread that Python code started, and not in the one that runs the cells.
+
+    A thread shows that by its outermost function, if so much of it is shown; else by the other threads.
+    """
+    frames = report.current.frames
+    if not frames or any(_runs_cells(frame) for frame in frames):
+        return False
+    if frames[-1].short_file == "threading.py":
+        return True
+    return any(_runs_cells(frame) for thread in report.threads if not thread.current for frame in thread.frames)
+
+
+def _runs_cells(frame: Frame) -> bool:
+    """Whether this is the top level of a cell, or the kernel's main loop."""
+    if frame.function == "<module>" and is_cell_file(frame.file):
+        return True
+    return frame.short_file == "ipykernel/kernelapp.py"
 
 
 def _of_cells(thread: Thread) -> tuple[Frame, ...]:

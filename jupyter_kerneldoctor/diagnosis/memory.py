@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 NEAR = 0.9
 """From this share of a limit on, memory is called close to it."""
 
+WHY_ABOVE_LIMIT = "library files shared with other programs count in a process's memory, but hardly towards the limit"
+
 _FULL = 0.05  # less than this share of the machine's memory available: it is full
 
 
@@ -133,6 +135,10 @@ class Memory:
             return None
         used = last.cgroup_bytes if self.has_group_limit and last.cgroup_bytes is not None else last.rss_bytes
         return None if used is None else used / self.limit_bytes
+
+    def above_limit(self, rss_bytes: int | None) -> bool:
+        """Whether resident memory exceeds the limit it lives under: not all of it counts there."""
+        return bool(rss_bytes and self.limit_bytes and self.has_group_limit and rss_bytes > self.limit_bytes)
 
     @property
     def has_group_limit(self) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .ending import signal_name
-from .postmortem import Evidence
+from .memory import WHY_ABOVE_LIMIT
+from .postmortem import Evidence, iso
 from .units import cell_name, duration, quote, sentence, size
 
 if TYPE_CHECKING:
@@ -71,8 +72,15 @@ def last_measurement(facts: Facts) -> Iterator[Evidence]:
     end = facts.recording.end
     age = f", {duration(end.mono_s - last.mono_s)} before the end" if end and end.mono_s >= last.mono_s else ""
     if last.rss_bytes is not None:
+        limit = facts.memory.limit_bytes
+        above = (
+            f". It can be more than the limit of {size(limit)}, as {WHY_ABOVE_LIMIT}"
+            if limit and facts.memory.above_limit(last.rss_bytes)
+            else ""
+        )
         yield Evidence(
-            f"The kernel process held {size(last.rss_bytes)} (resident memory, RSS) at the last measurement{age}.",
+            f"The kernel process held {size(last.rss_bytes)} (resident memory, RSS) at the last measurement{age}"
+            f"{above}.",
             last.rss_bytes,
             "bytes",
             "samples",
@@ -88,13 +96,26 @@ def last_measurement(facts: Facts) -> Iterator[Evidence]:
 
 
 def running_cell(facts: Facts) -> Iterator[Evidence]:
-    """Which cell ran, and for how long."""
+    """Which cell ran, and for how long, where that is known."""
     cell, end = facts.cell, facts.recording.end
-    if cell is None:
+    if facts.stopped_early:
+        yield from recorder_gone(facts)
+    elif cell is None:
         yield Evidence("No cell was running.", source="journal")
-    elif not cell.finished:
-        took = f" for {duration(end.mono_s - cell.started_mono_s)}" if end and end.mono_s >= cell.started_mono_s else ""
-        yield Evidence(f"{sentence(cell_name(cell.execution_count))} had been running{took}.", source="journal")
+    elif not cell.finished and end is not None and end.mono_s >= cell.started_mono_s:
+        took = duration(end.mono_s - cell.started_mono_s)
+        yield Evidence(f"{sentence(cell_name(cell.execution_count))} had been running for {took}.", source="journal")
+
+
+def recorder_gone(facts: Facts) -> Iterator[Evidence]:
+    """That nothing was recorded after some moment, and when the kernel saw that."""
+    if facts.recording.lost_wall_s is not None:
+        yield Evidence(
+            "The kernel noted that the process that records it was gone; nothing was recorded from then on.",
+            iso(facts.recording.lost_wall_s),
+            None,
+            "the kernel's own note",
+        )
 
 
 def crash_report(facts: Facts) -> Iterator[Evidence]:
@@ -103,14 +124,17 @@ def crash_report(facts: Facts) -> Iterator[Evidence]:
     if report is None:
         return
     if innermost is not None:
-        owner = facts.cell_of(innermost)
-        place = f"in {cell_name(owner.execution_count)}" if owner else f"in {innermost.short_file}"
-        line = f", line {innermost.line}" if innermost.line is not None and owner is None else ""
         yield Evidence(
-            f"The last Python function before the crash was {innermost.function} {place}{line}.",
+            f"The last Python function before the crash was {innermost.function} in {facts.place(innermost)}.",
             innermost.function,
             None,
             "crash report of Python's faulthandler",
+        )
+    if facts.background is not None:
+        within = "" if facts.background is innermost else f", within {facts.name(facts.background)}"
+        yield Evidence(
+            f"That was in a background thread{within}, not in the thread that runs the cells.",
+            source="crash report of Python's faulthandler",
         )
     if report.library is not None:
         yield Evidence(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .memory import WHY_ABOVE_LIMIT
 from .units import cell_name, duration, sentence, size
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def _limit(facts: Facts) -> Iterator[str]:
         return
     full = memory.before_bytes is not None and memory.before_bytes >= _FULL_HOUSE * memory.limit_bytes
     most = ", most of which was in use before the cell began" if full else ""
-    yield sentence(f"{memory.allowance}{most}.")
+    above = f"; {WHY_ABOVE_LIMIT}" if memory.above_limit(memory.peak_bytes) else ""
+    yield sentence(f"{memory.allowance}{most}{above}.")
 
 
 def _blind_spot(facts: Facts) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_kerneldoctor.recording.samples import Sample
 
+from .ending import stopped_early
 from .postmortem import Timeline, iso
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ def _limit(facts: Facts) -> dict[str, Any] | None:
 
 
 def _death_s(recording: Recording) -> float | None:
-    """When it ended; without an end that was recorded, the last that is known of it."""
+    """When it ended; without an end that was recorded, the last that is known of it, if it was recorded so far."""
+    if stopped_early(recording):
+        return None
     if recording.end is not None:
         return _since(recording.end.mono_s, recording.started_mono_s)
     if recording.last_wall_s is None or not recording.started_wall_s:

@@ -165,6 +165,11 @@ class Recording:
     """Whether the kernel process runs, as the caller observed it; None when that cannot be told from here."""
 
     @property
+    def stopped(self) -> bool:
+        """Whether it stopped before the kernel did: switched off, or without its sidecar."""
+        return self.switched_off or self.lost_wall_s is not None
+
+    @property
     def running_cell(self) -> Cell | None:
         """The cell whose end was not recorded."""
         return self.cells[-1] if self.cells and not self.cells[-1].finished else None

@@ -59,7 +59,7 @@ class Store:
         deadline = time.monotonic() + patience_s
         while True:
             recording = observe(read(path))
-            end_is_due = recording.alive is False and recording.end is None and not recording.switched_off
+            end_is_due = recording.alive is False and recording.end is None and not recording.stopped
             if not end_is_due or time.monotonic() > deadline:
                 return recording
             if not _is_being_written(path, recording):

@@ -66,7 +66,7 @@ def _blocks(doc: Document) -> Iterator[str]:
     if doc.get("story"):
         yield f"<p>{escaped(doc['story'])}</p>"
     if doc.get("cell"):
-        yield from _cell(doc["cell"])
+        yield from _cell(doc, doc["cell"])
     yield from _fixes(doc)
     yield from _evidence(doc)
     if doc.get("incidents"):
@@ -87,7 +87,7 @@ def _code(lines: list[tuple[str, str]]) -> str:
     return f'<pre class="kd-code">{spans}</pre>'
 
 
-def _cell(cell: Document) -> Iterator[str]:
+def _cell(doc: Document, cell: Document) -> Iterator[str]:
     yield f"<h4>Where: {escaped(wording.where(cell))}</h4>"
     shown = excerpt(cell)
     digits = len(str(shown.lines[-1].number)) if shown.lines else 1
@@ -100,6 +100,8 @@ def _cell(cell: Document) -> Iterator[str]:
     yield _code([*above, *lines, *below])
     if cell.get("truncated"):
         yield '<p class="kd-quiet">The cell is very long: its middle was not recorded.</p>'
+    if why := wording.line_unknown(doc):
+        yield f'<p class="kd-quiet">{why}</p>'
 
 
 def _evidence(doc: Document) -> Iterator[str]:

@@ -44,7 +44,7 @@ def _blocks(doc: Document) -> Iterator[str]:
     yield " · ".join(escaped(fact) for fact in facts if fact) + "  "
     yield f"Cause: `{doc['cause']}` · {escaped(wording.subject(doc))} · recording `{doc['recording']}`\n"
     if doc.get("cell"):
-        yield from _cell(doc["cell"])
+        yield from _cell(doc, doc["cell"])
     if lines := textchart.chart(doc, 78):
         yield "#### Memory\n"
         yield fenced("\n".join(lines), "text")
@@ -61,7 +61,7 @@ def _blocks(doc: Document) -> Iterator[str]:
         yield from (f"* {escaped(step)}" for step in steps)
 
 
-def _cell(cell: Document) -> Iterator[str]:
+def _cell(doc: Document, cell: Document) -> Iterator[str]:
     yield f"#### Where: {escaped(wording.where(cell))}\n"
     shown = excerpt(cell)
     above = [f"# … {shown.left_out_above} lines above"] if shown.left_out_above else []
@@ -70,6 +70,8 @@ def _cell(cell: Document) -> Iterator[str]:
     yield fenced("\n".join([*above, *lines, *below]), "python")
     if cell.get("truncated"):
         yield "The cell is very long: its middle was not recorded.\n"
+    if why := wording.line_unknown(doc):
+        yield f"{why}\n"
 
 
 def _evidence(doc: Document) -> Iterator[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -18,12 +19,35 @@ from .excerpt import excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import RenderableType
-
 Document = dict[str, Any]
 
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "dim"}
 _CELL_STYLE, _CULPRIT_STYLE, _QUIET = "default", "bold red", "dim"
+
+_NARROW = 60
+"""Below so many columns the list has no room for an id and a headline side by side."""
+
+_WORDS = re.compile(r"(?:`[^`]+`|\S)+")
+
+
+class _Paragraph(NamedTuple):
+    """Words to wrap. What stands in backticks is not broken: people copy commands from here."""
+
+    text: str
+    indent: int = 0
+    mark: str = ""
+    style: str = ""
+
+    def lines(self, width: int) -> Iterator[Text]:
+        lines = [""]
+        for word in _WORDS.findall(wording.one_line(self.text)):
+            if lines[-1] and self.indent + cell_len(f"{lines[-1]} {word}") > width:
+                lines.append(word)
+            else:
+                lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+        for number, line in enumerate(lines):
+            before = f"{self.mark if number == 0 else '':>{self.indent - 1}} " if self.indent else ""
+            yield Text(before + line, style=self.style)
 
 
 def render(doc: Document, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
@@ -31,7 +55,8 @@ def render(doc: Document, *, width: int = 80, color: bool = False, unicode: bool
     console = _console(width, color)
     glyphs = textchart.BLOCKS if unicode else textchart.ASCII
     for part in _parts(doc, width, glyphs):
-        console.print(part)
+        for line in part.lines(width) if isinstance(part, _Paragraph) else [part]:
+            console.print(line, soft_wrap=True)  # whole: the terminal wraps what is wider, and can be copied from
     text = _text_of(console)
     return text if unicode else text.translate({ord("·"): "-", ord("•"): "*", ord("…"): "...", ord("▶"): ">"})
 
@@ -41,14 +66,19 @@ def render_list(rows: list[Document], *, width: int = 80, color: bool = False) -
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if color else "", leading=1)
     table.add_column("Recording", no_wrap=True)
     table.add_column("What happened", ratio=1)
+    console = _console(width, color)
     for row in rows:
+        recording_id = Text(wording.one_line(row["recording"]))
         headline = Text(wording.one_line(row["headline"]), style="bold" if row.get("died") else "")
         started = wording.clock(row["started"], date=True) or "not known when"
         whose = Text(f"{wording.subject(row)} · started {started}", style=_QUIET)
-        table.add_row(Text(wording.one_line(row["recording"])), Text("\n").join([headline, whose]))
-    console = _console(width, color)
-    console.print(table)
-    return _text_of(console)
+        if width < _NARROW:
+            console.print(recording_id, headline, whose, "", sep="\n")
+        else:
+            table.add_row(recording_id, Text("\n").join([headline, whose]))
+    if width >= _NARROW:
+        console.print(table)
+    return _text_of(console).rstrip("\n")
 
 
 def _console(width: int, color: bool) -> Console:
@@ -56,6 +86,7 @@ def _console(width: int, color: bool) -> Console:
         file=io.StringIO(),
         width=width,
         force_terminal=color,
+        force_jupyter=False,  # in a kernel rich would display each line by itself
         no_color=not color,
         color_system="standard" if color else None,
         markup=False,
@@ -70,100 +101,86 @@ def _text_of(console: Console) -> str:
     return "\n".join(line.rstrip() for line in console.file.getvalue().split("\n"))
 
 
-def _parts(doc: Document, width: int, glyphs: textchart.Glyphs) -> Iterator[RenderableType]:
-    yield Text(wording.one_line(doc["headline"]), style="bold")
+def _parts(doc: Document, width: int, glyphs: textchart.Glyphs) -> Iterator[_Paragraph | Text]:
+    """Paragraphs, and lines to print as they are."""
+    yield _Paragraph(doc["headline"], style="bold")
     sure = wording.sureness(doc["confidence"])
-    yield Text(" · ".join(filter(None, (sure, wording.how_it_ended(doc), wording.when(doc)))))
-    yield Text(f"{wording.subject(doc)} · process {doc.get('pid')} · recording {doc['recording']}", style=_QUIET)
+    yield _Paragraph(" · ".join(filter(None, (sure, wording.how_it_ended(doc), wording.when(doc)))))
+    facts = f"{wording.subject(doc)} · process {doc.get('pid')} · recording {doc['recording']}"
+    yield _Paragraph(facts, style=_QUIET)
     if doc.get("cell"):
-        yield from _cell(doc["cell"])
+        yield from _cell(doc, doc["cell"])
     if lines := textchart.chart(doc, min(width, 100) - 2, glyphs):
-        yield _title("Memory")
-        yield from (_indented(Text(line, no_wrap=True)) for line in lines)
+        yield from _title("Memory")
+        yield from (Text(f"  {line}") for line in lines)
     if doc.get("story"):
         yield Text("")
-        yield _indented(Text(wording.one_line(doc["story"])))
+        yield _Paragraph(doc["story"], 2)
     yield from _evidence(doc)
     yield from _fixes(doc)
-    yield from _incidents(doc)
-    if steps := wording.next_steps(doc):
-        yield _title("How to go on")
-        yield from (_item(step) for step in steps)
+    yield from _titled_list("Survived before", [incident["title"] for incident in doc.get("incidents") or []])
+    yield from _titled_list("How to go on", wording.next_steps(doc))
 
 
-def _title(words: str) -> RenderableType:
-    return Padding(Text(words.upper(), style="bold cyan"), (1, 0, 0, 0))
+def _title(words: str) -> Iterator[Text]:
+    yield Text("")
+    yield Text(words.upper(), style="bold cyan")
 
 
-def _indented(part: RenderableType, by: int = 2) -> RenderableType:
-    return Padding(part, (0, 0, 0, by))
+def _titled_list(title: str, sentences: list[str]) -> Iterator[_Paragraph | Text]:
+    if sentences:
+        yield from _title(title)
+    yield from (_Paragraph(sentence, 4, "•") for sentence in sentences)
 
 
-def _item(text: str, note: str = "", mark: str = "•") -> RenderableType:
-    """A sentence with a mark before it, its continuation lines indented, and a quiet line below."""
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(no_wrap=True)
-    grid.add_column()
-    grid.add_row(f"  {mark}", Text(wording.one_line(text)))
-    if note:
-        grid.add_row("", Text(note, style=_QUIET))
-    return grid
-
-
-def _cell(cell: Document) -> Iterator[RenderableType]:
-    yield _title("Where")
-    yield _indented(Text(wording.where(cell)))
+def _cell(doc: Document, cell: Document) -> Iterator[_Paragraph | Text]:
+    yield from _title("Where")
+    yield _Paragraph(wording.where(cell), 2)
     shown = excerpt(cell)
     digits = len(str(shown.lines[-1].number)) if shown.lines else 1
     if shown.left_out_above:
-        yield _indented(Text(f"  … {shown.left_out_above} lines above", style=_QUIET))
+        yield Text(f"    … {shown.left_out_above} lines above", style=_QUIET)
     for line in shown.lines:
         mark, style = ("▶", _CULPRIT_STYLE) if line.culprit else (" ", _CELL_STYLE)
-        text = Text(f"{mark} {line.number:>{digits}}  {line.text}", style=style, no_wrap=True, overflow="ellipsis")
-        yield _indented(text)
+        yield Text(f"  {mark} {line.number:>{digits}}  {line.text}", style=style)
     if shown.left_out_below:
-        yield _indented(Text(f"  … {shown.left_out_below} lines below", style=_QUIET))
+        yield Text(f"    … {shown.left_out_below} lines below", style=_QUIET)
     if cell.get("truncated"):
-        yield _indented(Text("The cell is very long: its middle was not recorded.", style=_QUIET))
+        yield _Paragraph("The cell is very long: its middle was not recorded.", 2, style=_QUIET)
+    if why := wording.line_unknown(doc):
+        yield _Paragraph(why, 2, style=_QUIET)
 
 
-def _evidence(doc: Document) -> Iterator[RenderableType]:
+def _evidence(doc: Document) -> Iterator[_Paragraph | Text]:
     found = doc["causes"][0]["evidence"] if doc["causes"] else []
     if found:
-        yield _title("Why we think so")
+        yield from _title("Why we think so")
     for evidence in found:
-        yield _item(evidence["text"], wording.source_note(evidence))
-    if others := wording.alternatives(doc):
-        yield _title("Also considered")
-        yield from (_item(sentence) for sentence in others)
+        yield _Paragraph(evidence["text"], 4, "•")
+        if note := wording.source_note(evidence):
+            yield _Paragraph(note, 4, style=_QUIET)
+    yield from _titled_list("Also considered", wording.alternatives(doc))
 
 
-def _fixes(doc: Document) -> Iterator[RenderableType]:
+def _fixes(doc: Document) -> Iterator[_Paragraph | Text]:
     if doc["fixes"]:
-        yield _title("What to change")
+        yield from _title("What to change")
     for number, fix in enumerate(doc["fixes"], start=1):
         if number > 1:
             yield Text("")
-        yield _indented(Text(f"{number}. {wording.one_line(fix['title'])}", style="bold"))
+        yield _Paragraph(fix["title"], 5, f"{number}.", style="bold")
         details = (fix["why"], wording.sizing(fix), f"({wording.APPLICABILITY[fix['applicability']]})")
-        yield _indented(Text(" ".join(wording.one_line(detail) for detail in details if detail)), 5)
+        yield _Paragraph(" ".join(detail for detail in details if detail), 5)
         for edit in fix["edits"]:
-            yield _indented(Text(f"In {cell_name(edit.get('execution_count'))}:", style=_QUIET), 5)
+            yield _Paragraph(f"In {cell_name(edit.get('execution_count'))}:", 5, style=_QUIET)
             yield from _code(edit["diff"].splitlines(), diff=True)
         if fix.get("snippet"):
             yield from _code(fix["snippet"].splitlines())
 
 
-def _code(lines: list[str], *, diff: bool = False) -> Iterator[RenderableType]:
+def _code(lines: list[str], *, diff: bool = False) -> Iterator[Text]:
     for line in lines:
         if diff and line.startswith(("---", "+++")):
             continue
         style = _DIFF_STYLES.get(line[:1], "") if diff else ""
-        yield _indented(Text(wording.visible(line.expandtabs(4)), style=style), 7)
-
-
-def _incidents(doc: Document) -> Iterator[RenderableType]:
-    if doc.get("incidents"):
-        yield _title("Survived before")
-    for incident in doc.get("incidents") or []:
-        yield _item(incident["title"])
+        yield Text(f"       {wording.visible(line.expandtabs(4))}", style=style)

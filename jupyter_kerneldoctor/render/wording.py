@@ -22,6 +22,15 @@ APPLICABILITY = {
     "advice": "advice: to be done by hand",
 }
 
+_SOURCES = {
+    "journal": "recorded by KernelDoctor",
+    "samples": "measured by KernelDoctor",
+    "pidfd": "exit status, read by KernelDoctor",
+    "PIDFD_GET_INFO": "exit status, read by KernelDoctor",
+    "/proc/N/stat": "exit status, read by KernelDoctor",
+}
+"""Origins of evidence that have a name only among ourselves; all others are shown as they are."""
+
 _BASIS = {"fitted": "fitted to your runs", "estimated": "estimated"}
 
 
@@ -55,6 +64,13 @@ def where(cell: Document) -> str:
     """Cell and line: "cell [8], line 3"."""
     name = cell_name(cell.get("execution_count"))
     return f"{name}, line {cell['line']}" if cell.get("line") else name
+
+
+def line_unknown(doc: Document) -> str | None:
+    """Why no line of the cell is named; None where one is, or where nothing can be said."""
+    if doc["cell"].get("line") is None and doc["end"].get("signal") == "SIGKILL":
+        return "The line is not known: a program that is killed cannot report it."
+    return None
 
 
 def how_it_ended(doc: Document) -> str:
@@ -94,16 +110,17 @@ def measure(evidence: Document) -> str | None:
 
 
 def source_note(evidence: Document) -> str:
-    """Number and origin of an evidence: "1 · cgroup memory.events". A number that the sentence says is not repeated."""
+    """Number and origin of an evidence: "1 · memory.events". A number that the sentence says is not repeated."""
     number, text = measure(evidence), evidence["text"].lower()
     said = number is None or number.lower() in text or str(evidence["value"]) in text
     known = None if said else number
-    return " · ".join(filter(None, (known, one_line(evidence.get("source") or ""))))
+    source = one_line(evidence.get("source") or "")
+    return " · ".join(filter(None, (known, _SOURCES.get(re.sub(r"^/proc/\d+/", "/proc/N/", source), source))))
 
 
 def alternatives(doc: Document) -> list[str]:
     """What was considered as well: other causes, and what it is not, which the rules say in whole sentences."""
-    others = [f"{other['title']} ({sureness(other['confidence'])})." for other in doc["causes"][1:]]
+    others = [f"Less likely: {other['title']}." for other in doc["causes"][1:]]
     return [*others, *(doc.get("ruled_out") or [])]
 
 

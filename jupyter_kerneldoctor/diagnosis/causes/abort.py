@@ -106,7 +106,7 @@ def _headline(facts: Facts, call: EndingCall | None) -> str:
     frame = facts.innermost
     if call is not None and facts.cell is not None:
         return f"The code in {cell_name(facts.cell.execution_count)} ended the kernel with {quote(call.text)}."
-    if frame is not None and frame.module is not None:
+    if frame is not None and frame.module is not None and frame is not facts.background:
         who = f"Native code called by {frame.module} (function {frame.function})"
     else:
         who = "Native code"

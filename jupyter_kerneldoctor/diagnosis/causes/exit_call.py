@@ -144,6 +144,6 @@ def _told_by(calls: list[EndingCall], code: int | None) -> Iterable[Evidence]:
             f"Line {call.line} of the cell ends the process: {quote(call.text, 100)}.", call.line, "line", "cell source"
         )
     if not calls:
-        yield Evidence("The cell's own code holds no call that ends the process; a library it uses may.")
+        yield Evidence("The cell's own code holds no call that ends the process; a module or library it calls may.")
         if code == 1:
             yield Evidence("A kernel also leaves with exit code 1 when the program that started it is gone.")

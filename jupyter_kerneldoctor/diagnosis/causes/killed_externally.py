@@ -51,11 +51,12 @@ class KilledExternally(Cause):
         """See the class's page."""
         if not facts.is_unasked_end or facts.status.signal not in _FROM_OUTSIDE:
             return None
+        confidence = _confidence(facts)
         return CauseFinding(
             self.id,
             self.title,
-            _confidence(facts),
-            f"Something outside ended the kernel {facts.when()}{_memory_remark(facts)}.",
+            confidence,
+            f"{_something_ended(confidence)} the kernel {facts.when()}{_memory_remark(facts)}.",
             evidence=(
                 *proofs.exit_status(facts),
                 *proofs.counts_of_kills(facts),
@@ -65,7 +66,6 @@ class KilledExternally(Cause):
             ),
             ruled_out=exclusions.known(
                 exclusions.not_memory(facts),
-                exclusions.not_memory_of_an_earlier_process(facts),
                 exclusions.not_asked_for(facts),
                 exclusions.not_a_crash(facts),
                 exclusions.not_by_itself(facts),
@@ -111,6 +111,12 @@ def _confidence(facts: Facts) -> float:
     return round(confidence, 2)
 
 
+def _something_ended(confidence: float) -> str:
+    if confidence >= 0.8:
+        return "Something outside ended"
+    return "Probably something outside ended" if confidence >= 0.5 else "Something outside may have ended"
+
+
 def _near_limit(facts: Facts) -> bool:
     share = facts.memory.share_of_limit
     return (share is not None and share >= NEAR) or facts.memory.machine_is_full is True
@@ -127,6 +133,6 @@ def _memory_remark(facts: Facts) -> str:
 def _nobody_watched(facts: Facts) -> Iterator[Evidence]:
     if not facts.server_watched:
         yield Evidence(
-            "No Jupyter server with KernelDoctor watched this kernel, so a restart of a busy kernel, which ends in the "
-            "same signal, cannot be told from a kill."
+            "No Jupyter server has said so far that it restarted this kernel. If you restarted the kernel yourself, "
+            "this is that restart: without a word from a Jupyter server the two cannot be told apart."
         )

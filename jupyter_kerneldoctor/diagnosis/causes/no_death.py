@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import proofs
 from ..cause import Cause
 from ..examples import GIB, Group, recording
 from ..postmortem import CauseFinding, Evidence
@@ -43,14 +44,13 @@ class NoDeath(Cause):
         """See the class's page."""
         if facts.ended is not False:
             return None
-        off = "; recording was switched off" if facts.recording.switched_off else ""
         pid = facts.recording.kernel.process.pid
         return CauseFinding(
             self.id,
             self.title,
             0.99,
-            f"The kernel is running{off or ', and there is nothing to report'}.",
-            evidence=(Evidence(f"Process {pid} is alive.", pid, None, "process list"),),
+            f"The kernel is running{_and(facts)}.",
+            evidence=(Evidence(f"Process {pid} is alive.", pid, None, "process list"), *proofs.recorder_gone(facts)),
         )
 
     @staticmethod
@@ -61,6 +61,7 @@ class NoDeath(Cause):
         near = Group(1 * GIB, limit_hits=(0, 700), usage_bytes=1 * GIB)
         yield recording("f()", alive=True, memory=(1 * GIB,), groups=[near])
         yield recording("f()", alive=True, switched_off=True)
+        yield recording("f()", alive=True, lost=True)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -68,3 +69,11 @@ class NoDeath(Cause):
         yield recording("f()", signal="SIGKILL")
         yield recording("f()", end="not-seen")
         yield recording("f()", end="not-seen", alive=None)
+
+
+def _and(facts: Facts) -> str:
+    if facts.recording.switched_off:
+        return "; recording was switched off"
+    if facts.stopped_early:
+        return ", but recording has stopped, because the recorder is gone; `%kerneldoctor on` starts a new recording"
+    return ", and there is nothing to report"

@@ -29,8 +29,9 @@ class Segfault(Cause):
     How it is recognised
     --------------------
     The process was ended by SIGSEGV. Python's faulthandler writes which Python function was running in that moment;
-    the function nearest to the crash and its library are named, and the line of the cell that led there. A report in
-    which one function calls itself again and again is a stack overflow instead.
+    the function nearest to the crash and its library are named, and the line of the cell that led there. Where that was
+    in a background thread, the cell that ran meanwhile is named, but no line of it blamed. A report in which one
+    function calls itself again and again is a stack overflow instead.
 
     What to do
     ----------
@@ -100,7 +101,7 @@ class Segfault(Cause):
 def _culprit(facts: Facts) -> str:
     frame, report = facts.innermost, facts.traceback
     library = report.library if report is not None else None
-    if frame is None:
+    if frame is None or frame is facts.background:
         return "Native code" if library is None else f"Native code in {library}"
     if library is not None:
         return f"Native code in {library}, called by the function {frame.function},"

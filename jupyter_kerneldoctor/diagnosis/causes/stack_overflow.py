@@ -59,15 +59,11 @@ class StackOverflow(Cause):
         if not gave_up and (recursion is None or facts.signal == "SIGABRT"):
             return None
         confidence = 0.95 if gave_up or any(_raised(facts)) else 0.8
-        if recursion is None:
-            what = "a recursion went on"
-        else:
-            what = f"the function {recursion.function} called itself, more than {recursion.shown} calls deep,"
         return CauseFinding(
             self.id,
             self.title,
             confidence if facts.status.known else min(confidence, 0.6),
-            f"{sentence(facts.where())}, {what} until the space for nested calls was used up.",
+            f"{sentence(_while(facts))}, {_what(facts, recursion)} until the space for nested calls was used up.",
             evidence=(
                 *proofs.exit_status(facts),
                 *_repetition(facts, recursion),
@@ -106,16 +102,23 @@ class StackOverflow(Cause):
         yield recording("go(x)", signal="SIGKILL", crash=crash_report("Segmentation fault", *deep, cut=True))
 
 
+def _while(facts: Facts) -> str:
+    ran = facts.when() if facts.cell is None else f"while {cell_name(facts.cell.execution_count)} ran"
+    return ran if facts.background is None else f"in a background thread, {ran}"
+
+
+def _what(facts: Facts, recursion: Recursion | None) -> str:
+    if recursion is None:
+        return "a recursion went on"
+    return f"{facts.name(recursion.frame)} called itself, more than {recursion.shown} calls deep,"
+
+
 def _repetition(facts: Facts, recursion: Recursion | None) -> Iterator[Evidence]:
     if recursion is None:
         return
-    owner = facts.cell_of(recursion.frame)
-    place = (
-        f"line {recursion.frame.line} of {cell_name(owner.execution_count)}" if owner else recursion.frame.short_file
-    )
     yield Evidence(
         f"{recursion.times} of the {recursion.shown} calls that the crash report shows are {recursion.function} "
-        f"({place}), and there were more below.",
+        f"({facts.place(recursion.frame)}), and there were more below.",
         recursion.times,
         "calls",
         "crash report of Python's faulthandler",

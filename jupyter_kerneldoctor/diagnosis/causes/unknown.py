@@ -9,6 +9,7 @@ from ..cause import Cause
 from ..examples import MIB, Group, recording
 from ..memory import NEAR
 from ..postmortem import CauseFinding, Evidence
+from ..units import cell_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +26,7 @@ class Unknown(Cause):
     -------------
     None of the known causes fits well enough. The end may be of a kind that KernelDoctor does not know, or the facts
     that would tell are missing: the recording was switched off, the machine was restarted, or the process that records
-    was ended together with the kernel.
+    was ended before the kernel or together with it.
 
     How it is recognised
     --------------------
@@ -54,7 +55,9 @@ class Unknown(Cause):
             0.3,
             _headline(facts),
             evidence=(*_evidence(facts),),
-            ruled_out=exclusions.known(
+            ruled_out=()
+            if facts.missed_the_end
+            else exclusions.known(
                 exclusions.not_asked_for(facts),
                 exclusions.not_memory(facts),
                 exclusions.not_a_crash(facts) if facts.status.known else None,
@@ -71,6 +74,7 @@ class Unknown(Cause):
         yield recording("f()", end="not-seen", alive=None)
         yield recording("f()", end="status-unknown", groups=[Group(500 * MIB)])
         yield recording("f()", end="not-seen", switched_off=True)
+        yield recording("f()", end="not-seen", lost=True)
         yield recording("f()", signal="SIGBUS")
         yield recording("x = 1", exit_code=1, idle=True)
 
@@ -83,6 +87,11 @@ class Unknown(Cause):
 
 
 def _headline(facts: Facts) -> str:
+    if facts.missed_the_end and not facts.recording.switched_off:
+        return (
+            f"Recording stopped{_during(facts)}, because the recorder was gone. "
+            "What happened to the kernel after that is not known."
+        )
     if facts.ended is None:
         return "Whether this kernel still runs cannot be told from here, and its end was not recorded."
     if facts.recording.switched_off:
@@ -95,6 +104,14 @@ def _headline(facts: Facts) -> str:
     return f"The kernel ended {when}, and nothing that was recorded tells why{_near_limit(facts)}."
 
 
+def _during(facts: Facts) -> str:
+    """The last cell that was recorded; it need not be the last that ran."""
+    cells = facts.recording.cells
+    if not cells:
+        return ""
+    return f" {'after' if cells[-1].finished else 'during'} {cell_name(cells[-1].execution_count)}"
+
+
 def _near_limit(facts: Facts) -> str:
     share = facts.memory.share_of_limit
     if share is None or share < NEAR:
@@ -105,12 +122,18 @@ def _near_limit(facts: Facts) -> str:
 def _evidence(facts: Facts) -> Iterator[Evidence]:
     if facts.ended is None:
         yield Evidence("The recording was made on another machine, or does not name the process.", source="journal")
+        yield from proofs.recorder_gone(facts)
         return
     if facts.recording.switched_off:
         yield Evidence("Recording was switched off by the user.", source="journal")
         return
+    if facts.missed_the_end:
+        yield from proofs.recorder_gone(facts)
+        pid = facts.recording.kernel.process.pid
+        yield Evidence(f"Process {pid} is gone by now.", pid, None, "process list")
+        return
     yield from proofs.exit_status(facts)
-    if facts.recording.end is None:
+    if facts.recording.end is None and not facts.stopped_early:
         yield Evidence(
             "The process that records did not write the end: it was ended, too, or the machine was restarted.",
             source="journal",

@@ -126,10 +126,10 @@ class CgroupMeter:
             {
                 "path": level.path,
                 "source": level.source,
-                "oom_kills": level.oom_kills(),
                 "limit_hits": level.limit_hits(),
                 "usage_bytes": level.usage_bytes(),
                 "limit_bytes": level.limit_bytes(),
+                "oom_kills": level.oom_kills(),  # last, so that no kill falls between it and what stands above
             }
             for level in self.levels
         ]

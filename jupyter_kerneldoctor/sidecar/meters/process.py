@@ -7,13 +7,17 @@ import signal
 import sys
 from typing import Any
 
+from ...recording.processes import stat_fields
 from .files import ProcFile
+
+_PF_EXITING = 0x4  # of the flags in proc_pid_stat(5), include/linux/sched.h
 
 
 class ProcessMeter:
     """Reads /proc/PID/statm (proc_pid_statm(5)); psutil where there is no /proc."""
 
     def __init__(self, pid: int) -> None:
+        self._pid = pid
         self._statm = ProcFile(f"/proc/{pid}/statm")
         self._status = ProcFile(f"/proc/{pid}/status")
         self._page_bytes = os.sysconf("SC_PAGE_SIZE")
@@ -29,7 +33,10 @@ class ProcessMeter:
         return int(words[1]) * self._page_bytes or None if len(words) > 1 else None
 
     def is_being_killed(self) -> bool:
-        """Whether a SIGKILL waits to be taken (ShdPnd and SigPnd in proc_pid_status(5), hexadecimal masks)."""
+        """Whether a SIGKILL waits to be taken (ShdPnd and SigPnd in proc_pid_status(5), hexadecimal), or was taken."""
+        fields = stat_fields(self._pid)
+        if fields is None or int(fields[6]) & _PF_EXITING:
+            return True
         status = self._status.read()
         pending = [line.split()[1] for line in status.splitlines() if line.startswith((b"ShdPnd:", b"SigPnd:"))]
         return any(int(mask, 16) & (1 << (signal.SIGKILL - 1)) for mask in pending)

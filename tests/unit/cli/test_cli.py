@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from jupyter_kerneldoctor.cli import main
+from jupyter_kerneldoctor.commands import output
 
 
 @pytest.mark.parametrize(
@@ -45,12 +47,47 @@ def test_a_bug_of_ours_shows_no_traceback_but_says_how_to_get_one(record, monkey
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_an_unreadable_data_directory_is_like_an_empty_one(monkeypatch, tmp_path, capsys):
+@pytest.mark.parametrize("arguments", [["list"], ["report"], ["delete", "--all"], ["delete", "x"]])
+def test_a_data_directory_that_is_none_is_not_called_empty(monkeypatch, tmp_path, capsys, arguments):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("KERNELDOCTOR_DATA_DIR", str(tmp_path / "file"))
 
-    assert main(["list", "--json"]) == 0
-    assert capsys.readouterr().out == "[]\n"
+    assert main(arguments) == 1
+
+    error = capsys.readouterr().err
+    assert f"{tmp_path / 'file' / 'recordings'} cannot be read: Not a directory." in error
+    assert "KERNELDOCTOR_DATA_DIR is set" in error
+
+
+@pytest.mark.parametrize(("command", "nothing"), [("list", "[]\n"), ("report", "null\n")])
+def test_a_program_gets_json_of_the_usual_shape_in_any_case(monkeypatch, tmp_path, capsys, command, nothing):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("KERNELDOCTOR_DATA_DIR", str(tmp_path / "file"))
+
+    assert main([command, "--json"]) == 1
+    assert capsys.readouterr().out == nothing
+
+
+@pytest.mark.parametrize("arguments", [["explain", "oom-cgroup"], ["list", "--json"]])
+def test_a_full_disk_below_the_output_is_said_plainly(arguments):
+    with Path("/dev/full").open("wb") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "jupyter_kerneldoctor", *arguments], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+
+    assert result.returncode == 1
+    assert result.stderr == b"The output could not be written: No space left on device.\n"
+
+
+@pytest.mark.parametrize("command", ["report", "list", "explain", "delete", "enable", "disable"])
+def test_each_help_is_a_sentence_that_names_the_product_right(capsys, command):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+
+    described = capsys.readouterr().out.split("\n\n")[1]
+    assert described[0].isupper()
+    assert described.endswith(".")
+    assert "Kerneldoctor" not in described.replace("kerneldoctor", "Kerneldoctor").replace("KernelDoctor", "")
 
 
 def test_a_report_for_a_program_imports_nothing_it_does_not_need(record):
@@ -90,3 +127,23 @@ def test_explain_knows_fixes_too(capsys):
 def test_explain_offers_what_is_spelled_alike(capsys):
     assert main(["explain", "oom-cgruop"]) == 2
     assert "Did you mean oom-cgroup" in capsys.readouterr().err
+
+
+def test_explain_takes_several_in_any_case(capsys):
+    assert main(["explain", "OOM-cgroup", "Segfault"]) == 0
+
+    text = capsys.readouterr().out
+    assert "`oom-cgroup`" in text
+    assert "`segfault`" in text
+
+
+def test_explain_prints_nothing_when_one_name_is_wrong(capsys):
+    assert main(["explain", "oom-cgroup", "nonsense"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(("columns", "width"), [("60", 60), ("1", 40), ("1000", 100), ("", 80), ("wide", 80)])
+def test_columns_is_honoured_in_a_pipe(monkeypatch, columns, width):
+    monkeypatch.setenv("COLUMNS", columns)
+
+    assert output.width() == width

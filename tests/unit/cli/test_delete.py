@@ -62,3 +62,42 @@ def test_yes_is_not_asked(record, remaining, monkeypatch):
 
     assert main(["delete", "--all", "--yes"]) == 0
     assert remaining() == set()
+
+
+@pytest.mark.parametrize("arguments", [[""], ["", "--yes"], [" "]])
+def test_an_empty_id_deletes_nothing(record, remaining, capsys, arguments):
+    kept = {record(1), record(2)}
+
+    assert main(["delete", *arguments]) == 1
+    assert remaining() == kept
+    assert "There is no recording" in capsys.readouterr().err
+
+
+def test_several_and_one_twice(record, remaining, capsys):
+    first, second, kept = record(1), record(2), record(3)
+
+    assert main(["delete", first, second, first]) == 0
+    assert remaining() == {kept}
+    assert capsys.readouterr().out == f"Deleted {first}.\nDeleted {second}.\n"
+
+
+def test_one_that_cannot_be_deleted_and_nothing_is(record, record_living, remaining):
+    ended, living = record(1), record_living(2)
+
+    assert main(["delete", ended, living]) == 2
+    assert main(["delete", ended, ""]) == 1
+    assert remaining() == {ended, living}
+
+
+def test_the_end_of_the_input_means_no(record, remaining, monkeypatch, capsys):
+    record(1)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+
+    def control_d(_):
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", control_d)
+
+    assert main(["delete", "--all"]) == 0
+    assert len(remaining()) == 1
+    assert "Nothing was deleted." in capsys.readouterr().out

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from jupyter_kerneldoctor.archive import Archive
 from jupyter_kerneldoctor.cli import main
 
 EVIL = "print('\x1b]0;owned\x07')  # \ud800 \x00 <b>"
@@ -81,6 +82,57 @@ def test_without_a_death_the_newest_is_shown(record, capsys):
     newest = record(2, signal=None)
 
     assert report(capsys, "--last")[1]["recording"] == newest
+
+
+def in_the_same_second(data_root, recording_id, suffix, later_s):
+    """Give a recording another suffix and a start a little later; return its id."""
+    changed = f"{recording_id[:-6]}{suffix}"
+    directory = (data_root / "recordings" / recording_id).rename(data_root / "recordings" / changed)
+    events = [json.loads(line) for line in (directory / "journal.jsonl").read_text().splitlines()]
+    lines = [json.dumps({**event, "wall_s": event["wall_s"] + later_s}) + "\n" for event in events]
+    (directory / "journal.jsonl").write_text("".join(lines))
+    return changed
+
+
+@pytest.mark.parametrize(("older_suffix", "newer_suffix"), [("ffffff", "000000"), ("000000", "ffffff")])
+def test_of_two_in_the_same_second_the_one_that_began_later_is_newer(
+    record, data_root, capsys, older_suffix, newer_suffix
+):
+    older = in_the_same_second(data_root, record(1), older_suffix, 0.1)
+    newer = in_the_same_second(data_root, record(1), newer_suffix, 0.2)
+
+    assert report(capsys, "--last")[1]["recording"] == newer
+    assert report(capsys, "--kernel", "kernel-1")[1]["recording"] == newer
+    main(["list", "--json"])
+    assert [row["recording"] for row in json.loads(capsys.readouterr().out)] == [newer, older]
+
+
+def test_no_recording_is_read_to_put_different_seconds_in_order(record, monkeypatch):
+    new, old = record(2), record(1)
+    monkeypatch.setattr(Archive, "head", lambda *_: pytest.fail("it read"))
+
+    assert Archive().ids() == [new, old]
+
+
+@pytest.mark.parametrize("arguments", [[""], ["--kernel", ""], ["--notebook", ""]])
+def test_what_is_empty_selects_no_other_death(record, capsys, arguments):
+    record(1)
+
+    assert report(capsys, *arguments) == (1, None)
+
+
+def test_where_to_look_when_no_recording_is_of_that_notebook(record, capsys):
+    assert main(["report", "--notebook", "eda.ipynb"]) == 1
+    assert "%load_ext kerneldoctor" in capsys.readouterr().err
+
+    record(1)
+    assert main(["report", "--notebook", "eda.ipynb"]) == 1
+
+    error = capsys.readouterr().err
+    assert "There is no recording of notebook 'eda.ipynb'." in error
+    assert "`jupyter kerneldoctor list` shows which there are" in error
+    assert "papermill or nbconvert" in error
+    assert "%load_ext" not in error
 
 
 def test_a_kernel_has_reports_of_its_own(record, record_living, capsys):

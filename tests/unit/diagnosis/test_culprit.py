@@ -28,14 +28,82 @@ def test_a_function_of_the_same_cell_is_nearer_than_its_call():
     assert culprit(cell, signal="SIGABRT", crash=crash_report("Aborted", *frames)).line == 2
 
 
-def test_a_crash_in_another_thread_is_looked_for_first_there():
-    cell = "start()\ndef work():\n    crash()\njoin()"
-    main = crash_report("Segmentation fault", (cell_file(cell), 4, "<module>")).replace("Current thread", "Thread")
-    current = "\nCurrent thread 0x00007f0000000000 (most recent call first):\n"
-    worker = f'{current}  File "{cell_file(cell)}", line 3 in work\n'
-    assert culprit(cell, signal="SIGSEGV", crash=main + worker).line == 3
-    elsewhere = worker.replace(cell_file(cell), "/usr/lib/python3.11/pool.py")
-    assert culprit(cell, signal="SIGSEGV", crash=main + elsewhere).line == 4
+THREADING = "/usr/lib/python3.11/threading.py"
+BOOTSTRAP = ((THREADING, 1045, "_bootstrap_inner"), (THREADING, 1002, "_bootstrap"))
+MAIN = ("/venv/lib/python3.11/site-packages/ipykernel/kernelapp.py", 768, "start")
+SPAWN = "import ctypes\ndef w():\n    time.sleep(1.2)\n    ctypes.string_at(0)\nthreading.Thread(target=w).start()"
+W = (cell_file(SPAWN), 4, "w")
+
+
+def crash_beside(*main, message="Segmentation fault", thread=(STRING_AT, W, *BOOTSTRAP), cut=False):
+    """What faulthandler writes when `thread` crashes: that one first, then the others."""
+    _, _, other = crash_report(message, *main).split("\n", 2)
+    return crash_report(message, *thread, cut=cut) + "\n" + other.replace("Current thread", "Thread")
+
+
+def test_a_crash_in_a_background_thread_is_not_pinned_on_the_line_that_ran_meanwhile():
+    sleep = "time.sleep(5)"
+    crash = crash_beside((cell_file(sleep), 1, "<module>"), MAIN)
+    answer = diagnose(recording(SPAWN, "x = 1", sleep, signal="SIGSEGV", crash=crash))
+    assert (answer.cell.execution_count, answer.cell.line) == (3, None)
+    assert answer.cause.headline.startswith(
+        "Native code called by ctypes (function string_at) crashed in a background thread, "
+        "in `w` (cell [1], line 4), while cell [3] was running"
+    )
+    assert not any("being executed" in evidence.text for evidence in answer.cause.evidence)
+
+
+def test_a_crash_in_a_background_thread_while_idle():
+    answer = diagnose(recording(SPAWN, signal="SIGSEGV", crash=crash_beside(MAIN), idle=True))
+    assert answer.cell is None
+    assert "in `w` (cell [1], line 4), while no cell was running" in answer.cause.headline
+
+
+def test_an_abort_in_a_background_thread():
+    crash = crash_beside((cell_file("os.abort()"), 1, "<module>"), MAIN, message="Aborted", thread=(W, *BOOTSTRAP))
+    answer = diagnose(recording(SPAWN, "os.abort()", signal="SIGABRT", crash=crash))
+    assert (answer.cell.execution_count, answer.cell.line) == (2, None)
+    assert answer.cause.headline == (
+        "Native code gave up and ended the kernel in a background thread, in `w` (cell [1], line 4), "
+        "while cell [2] was running."
+    )
+
+
+def test_a_signal_that_a_cell_sends_is_not_the_crash_of_a_background_thread():
+    cell = "import os\nf()\nos.kill(os.getpid(), 11)"
+    crash = crash_beside((cell_file(cell), 2, "<module>"), MAIN)
+    assert diagnose(recording(SPAWN, cell, signal="SIGSEGV", crash=crash)).cause.id == "segfault"
+
+
+def test_a_background_thread_whose_first_function_is_not_shown():
+    sleep = "time.sleep(5)"
+    crash = crash_beside((cell_file(sleep), 1, "<module>"), MAIN, thread=(STRING_AT, W))
+    assert culprit(SPAWN, sleep, signal="SIGSEGV", crash=crash).line is None
+    crash = crash_beside((cell_file(sleep), 1, "<module>"), MAIN, thread=[W] * 100, cut=True)
+    answer = diagnose(recording(SPAWN, sleep, signal="SIGSEGV", crash=crash))
+    assert answer.cause.headline.startswith(
+        "In a background thread, while cell [2] ran, `w` (cell [1], line 4) called itself"
+    )
+
+
+def test_a_background_thread_in_a_function_of_the_running_cell_has_a_line():
+    cell = "def work():\n    crash()\nstart(work)\njoin()"
+    crash = crash_beside((cell_file(cell), 4, "<module>"), MAIN, thread=((cell_file(cell), 2, "work"), *BOOTSTRAP))
+    assert culprit(cell, signal="SIGSEGV", crash=crash).line == 2
+
+
+def test_a_recursion_in_the_main_thread_is_no_background_thread_though_its_start_is_not_shown():
+    crash = crash_beside(*BOOTSTRAP, thread=[STRING_AT] * 100, cut=True)
+    assert culprit("f(x)", signal="SIGSEGV", crash=crash).line == 1
+
+
+def test_the_function_that_called_itself_has_its_place_as_the_user_sees_it():
+    define = "%%time\nclass A:\n    def __repr__(self): return repr(self)"
+    frames = [("<timed exec>", 2, "__repr__")] * 100
+    answer = diagnose(
+        recording(define, "a", signal="SIGSEGV", crash=crash_report("Segmentation fault", *frames, cut=True))
+    )
+    assert answer.cause.headline.startswith("While cell [2] ran, `__repr__` (cell [1], line 3) called itself")
 
 
 def test_frames_that_were_cut_off_leave_the_only_statement():

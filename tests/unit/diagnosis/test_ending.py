@@ -81,6 +81,41 @@ def test_what_cannot_be_seen_from_here_is_said_so():
     assert "cannot be told from here" in answer.cause.headline
 
 
+@pytest.mark.parametrize("end", ["seen", "not-seen"])
+def test_switched_off_claims_no_crash_and_no_time_of_death(end):
+    off = recording("%kerneldoctor off", signal="SIGSEGV", end=end, server="watched", switched_off=True)
+    answer = diagnose(off)
+    assert (answer.end.kind, answer.end.signal, answer.end.summary) == ("unknown", None, "Recording switched off")
+    assert (answer.cause.id, answer.died, answer.ended, answer.timeline.death_s) == ("unknown", False, None, None)
+    assert (answer.cell, answer.cause.ruled_out) == (None, ())
+
+
+def test_the_recorder_was_gone_before_the_end():
+    answer = diagnose(recording("fit()", end="not-seen", lost=True))
+    assert (answer.end.kind, answer.cause.id, answer.died, answer.cell) == ("unknown", "unknown", False, None)
+    assert (answer.ended, answer.timeline.death_s, answer.cause.confidence) == (None, None, 0.3)
+    assert answer.cause.headline == (
+        "Recording stopped during cell [1], because the recorder was gone. "
+        "What happened to the kernel after that is not known."
+    )
+    assert diagnose(recording("x", end="not-seen", lost=True, idle=True)).cause.headline.startswith(
+        "Recording stopped after cell [1]"
+    )
+
+
+def test_the_recorder_is_gone_and_the_kernel_lives():
+    answer = diagnose(recording("fit()", alive=True, lost=True))
+    assert (answer.end.kind, answer.cause.id, answer.died) == ("running", "no-death", False)
+    assert "recording has stopped" in answer.cause.headline
+
+
+def test_the_recorder_was_gone_but_the_server_saw_the_death():
+    answer = diagnose(recording("fit()", signal="SIGKILL", end="not-seen", lost=True, server="watched"))
+    assert (answer.end.signal, answer.died, answer.cell) == ("SIGKILL", True, None)
+    assert "after its recording had stopped" in answer.cause.headline
+    assert (answer.ended, answer.timeline.death_s) == (None, None)
+
+
 def test_switched_off_and_gone_is_no_death_to_report():
     answer = diagnose(recording("f()", end="not-seen", switched_off=True))
     assert (answer.end.kind, answer.cause.id, answer.died, answer.cell) == ("unknown", "unknown", False, None)

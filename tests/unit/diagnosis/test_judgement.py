@@ -33,7 +33,30 @@ def test_a_child_killed_for_memory_earlier_does_not_count():
 def test_a_kill_without_a_server_may_have_been_a_restart():
     answer = diagnose(recording(SLEEP, signal="SIGKILL", groups=[Group(2 * GIB)]))
     assert answer.cause.confidence <= 0.6
-    assert any("cannot be told from a kill" in evidence.text for evidence in answer.cause.evidence)
+    assert any("the two cannot be told apart" in evidence.text for evidence in answer.cause.evidence)
+
+
+def test_how_sure_a_kill_from_outside_is_stands_in_the_headline():
+    ease = [Group(2 * GIB)]
+    watched = diagnose(recording(SLEEP, signal="SIGKILL", groups=ease, server="watched"))
+    assert watched.cause.headline.startswith("Something outside ended")
+    alone = diagnose(recording(SLEEP, signal="SIGKILL", groups=ease))
+    assert alone.cause.headline.startswith("Probably something outside ended")
+    blind = diagnose(recording(SLEEP, signal="SIGKILL"))
+    assert blind.cause.headline.startswith("Something outside may have ended")
+
+
+def test_no_more_than_one_cause_can_be_true():
+    deep = crash_report("Segmentation fault", *[("m.py", 1, "f")] * 100, cut=True)
+    assert causes(recording("import sys\nsys.setrecursionlimit(9**9)\nf()", signal="SIGSEGV", crash=deep)) == [
+        ("stack-overflow", 0.95)
+    ]
+    assert causes(recording("f()", signal="SIGSEGV", crash=deep)) == [("stack-overflow", 0.8), ("segfault", 0.2)]
+
+
+def test_how_long_a_cell_ran_is_not_mentioned_when_nobody_knows():
+    texts = [evidence.text for evidence in diagnose(recording("f()", end="not-seen")).cause.evidence]
+    assert not any("had been running" in text for text in texts)
 
 
 def test_a_server_that_was_not_asked_makes_a_kill_surer():

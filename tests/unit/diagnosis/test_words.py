@@ -84,6 +84,16 @@ def test_the_story_of_children():
     assert "belongs to other processes" in story("Parallel(8)(jobs)", memory=[80 * MIB, 90 * MIB])
 
 
+def test_more_than_the_limit_is_explained():
+    above = {"memory": [100 * MIB, 313 * MIB], "limit": 250 * MIB}
+    assert "grew to 313 MiB" in story("f()", **above)
+    assert "The container allows 250 MiB; library files shared with other programs" in story("f()", **above)
+    full = Group(250 * MIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=249 * MIB)
+    answer = diagnose(recording("f()", signal="SIGKILL", memory=above["memory"], groups=[full]))
+    assert any("more than the limit of 250 MiB" in evidence.text for evidence in answer.cause.evidence)
+    assert "library files" not in story("f()", memory=[100 * MIB, 240 * MIB], limit=250 * MIB)
+
+
 def test_no_samples_no_story_of_growth():
     assert "grew" not in (story("f()", memory=()) or "")
 

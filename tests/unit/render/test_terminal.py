@@ -1,3 +1,5 @@
+from rich.cells import cell_len
+
 from jupyter_kerneldoctor.render import terminal
 
 
@@ -88,3 +90,47 @@ def test_the_list_has_a_line_for_each_recording(doc):
     assert "train_cnn.ipynb" in text
     assert "IPython in a terminal" in text
     assert "not known when" in text
+
+
+LONG = "rows = rows[rows.column > 3]  # keep only the rows, columns or sums that you need, and nothing else at all"
+
+
+def test_no_line_of_code_is_broken_or_cut(doc):
+    doc["cell"]["source"] = f"{LONG} in the cell"
+    doc["fixes"][0]["edits"][0]["diff"] = f"+{LONG}"
+    doc["fixes"][1]["snippet"] = f"{LONG}\n{LONG}"
+
+    lines = terminal.render(doc, width=50).split("\n")
+
+    assert f"    1  {LONG} in the cell" in lines
+    assert f"       +{LONG}" in lines
+    assert lines.count(f"       {LONG}") == 2
+
+
+def test_a_command_in_backticks_is_not_broken(doc):
+    command = '`journalctl --since "2026-11-21 03:21:06 UTC" --until "2026-11-21 03:22:06 UTC"`'
+    doc["fixes"][0]["why"] = f"Words before it. {command}, and after."
+
+    for width in range(40, 101):
+        lines = [line.strip() for line in terminal.render(doc, width=width).split("\n")]
+        assert any(f"{command}," in line for line in lines)
+        assert any("`losses.append(loss)`" in line or command in line for line in lines)
+        assert all("`jupyter kerneldoctor enable`" in line for line in lines if "kerneldoctor enable" in line)
+
+
+def test_continuation_lines_are_indented_and_no_word_is_lost(doc):
+    doc["story"] = "Wörter 漢字漢字 and words. " * 20
+
+    text = terminal.render(doc, width=40)
+
+    assert " ".join(doc["story"].split()) in " ".join(text.split())
+    story = [line for line in text.split("\n") if "words." in line]
+    assert all(line.startswith("  ") and cell_len(line) <= 40 for line in story)
+
+
+def test_a_narrow_list_has_the_headline_below_the_id(doc):
+    text = terminal.render_list([doc, doc], width=45)
+
+    assert text.startswith("20261121T140211Z-4711-ab12cd\nThe kernel ran out of memory in cell [8]: it\n")
+    assert "\n\n2026" in text
+    assert max(len(line) for line in text.split("\n")) <= 45

@@ -1,6 +1,6 @@
 import pytest
 
-from jupyter_kerneldoctor.render import jsontext, wording
+from jupyter_kerneldoctor.render import html, jsontext, markdown, terminal, wording
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,43 @@ def test_json_is_ascii_and_valid_whatever_is_inside():
     text = jsontext.render({"nan": float("nan"), "inf": [float("inf")], "lone": "\ud800", "esc": "\x1b", "é": 1.5})
 
     assert text == r'{"nan": null, "inf": [null], "lone": "\ud800", "esc": "\u001b", "\u00e9": 1.5}'
+
+
+RENDERERS = [terminal.render, html.render, markdown.render]
+
+
+@pytest.mark.parametrize("render", RENDERERS)
+def test_a_killed_kernel_says_why_its_line_is_not_known(doc, render):
+    sentence = "The line is not known: a program that is killed cannot report it."
+    doc["end"]["signal"] = "SIGKILL"
+    assert sentence not in render(doc)
+
+    doc["cell"]["line"] = None
+    assert sentence in render(doc)
+
+    doc["end"]["signal"] = "SIGSEGV"
+    assert sentence not in render(doc)
+
+
+@pytest.mark.parametrize("render", RENDERERS)
+def test_other_causes_are_less_likely_without_a_number(doc, render):
+    doc["causes"][1]["confidence"] = 0.3
+
+    text = render(doc)
+
+    assert "Less likely: Killed by someone else." in text
+    assert text.count("% sure") == 1
+
+
+@pytest.mark.parametrize("render", RENDERERS)
+def test_no_name_of_our_own_files_is_an_origin(doc, render):
+    sources = ("journal", "samples", "PIDFD_GET_INFO", "/proc/4711/stat", "Jupyter server")
+    doc["causes"][0]["evidence"] = [{"text": "So.", "value": None, "unit": None, "source": name} for name in sources]
+
+    text = render(doc)
+
+    assert not [name for name in ("journal", "samples", "PIDFD", "PIDFD_GET", "4711/stat") if name in text]
+    assert text.count("exit status, read by KernelDoctor") == 2
+    assert "recorded by KernelDoctor" in text
+    assert "measured by KernelDoctor" in text
+    assert "Jupyter server" in text
