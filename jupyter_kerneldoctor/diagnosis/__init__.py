@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .cause import all_causes
 from .context import FixContext
 from .culprit import culprit
-from .ending import is_death, stopped_early
+from .ending import is_death
 from .facts import Facts
 from .postmortem import CauseFinding, PostMortem, iso
 from .story import story
@@ -92,7 +92,7 @@ def _end(facts: Facts, cause: CauseFinding) -> Ending:
 
 def _ended(facts: Facts) -> str | None:
     """When it ended; without an end that was recorded, the last that is known of it."""
-    if not facts.ended or stopped_early(facts.recording):
+    if not facts.ended or facts.stopped_early:
         return None
     end = facts.recording.end
     return iso(end.wall_s if end is not None else facts.recording.last_wall_s)

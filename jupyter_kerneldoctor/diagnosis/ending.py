@@ -64,14 +64,9 @@ def has_ended(recording: Recording) -> bool | None:
     return None if recording.alive is None else not recording.alive
 
 
-def stopped_early(recording: Recording) -> bool:
-    """Whether the recording stopped while the kernel ran on: the last cell it knows need not be the last that ran."""
-    return recording.switched_off or (recording.lost_wall_s is not None and recording.end is None)
-
-
 def missed_the_end(recording: Recording) -> bool:
     """Whether nothing is known of the end: switched off before, or the recorder was gone and nobody else saw it."""
-    return recording.switched_off or (stopped_early(recording) and not exit_status(recording).known)
+    return recording.switched_off or (recording.stopped_early and not exit_status(recording).known)
 
 
 def request(recording: Recording) -> Request | None:

@@ -19,7 +19,6 @@ from .ending import (
     left_on_request_of_a_cell,
     missed_the_end,
     request,
-    stopped_early,
 )
 from .memory import Memory
 from .units import cell_name, quote
@@ -75,7 +74,7 @@ class Facts:
     @cached_property
     def stopped_early(self) -> bool:
         """Whether the recording stopped while the kernel ran on."""
-        return stopped_early(self.recording)
+        return self.recording.stopped_early
 
     @property
     def server_watched(self) -> bool:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_kerneldoctor.recording.samples import Sample
 
-from .ending import stopped_early
 from .postmortem import Timeline, iso
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def _limit(facts: Facts) -> dict[str, Any] | None:
 
 def _death_s(recording: Recording) -> float | None:
     """When it ended; without an end that was recorded, the last that is known of it, if it was recorded so far."""
-    if stopped_early(recording):
+    if recording.stopped_early:
         return None
     if recording.end is not None:
         return _since(recording.end.mono_s, recording.started_mono_s)

@@ -116,8 +116,8 @@ class CellHooks:
         self._link.send(messages.cell_end(self._seq, stretch, error, asked_exit=running.asked_exit))
 
     def _adopt_running_cell(self) -> None:
-        message = _message(self._shell)
-        if message.get("header", {}).get("msg_type") != "execute_request":
+        message = execute_request(self._shell)
+        if message is None:
             return
         content = message.get("content", {})
         with_history = content.get("store_history") and not content.get("silent")
@@ -148,6 +148,12 @@ class CellHooks:
     def _left(self) -> None:
         """IPython in a terminal ends when its user leaves; `os._exit` and signals do not come by here."""
         self._link.send(messages.message("exit_request", time.monotonic(), by="terminal"))
+
+
+def execute_request(shell: InteractiveShell) -> dict[str, Any] | None:
+    """The request of the cell that runs now; None between cells, at the kernel's start, and outside Jupyter."""
+    message = _message(shell)
+    return message if message.get("header", {}).get("msg_type") == "execute_request" else None
 
 
 def _message(shell: InteractiveShell, channel: str = "shell") -> dict[str, Any]:

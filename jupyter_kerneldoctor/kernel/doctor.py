@@ -14,7 +14,7 @@ from traitlets.config import Configurable
 from ..recording import layout
 from ..recording.journal import JsonLines
 from . import crash
-from .cells import CellHooks
+from .cells import CellHooks, execute_request
 from .facts import start_facts
 from .link import Link
 from .messages import message
@@ -40,7 +40,7 @@ class Doctor:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
-        self._loaded_by = "magic" if self._inside_cell() or not hasattr(shell, "kernel") else "startup"
+        self._loaded_by = "magic" if self._user_sees_output() else "startup"
         self._link: Link | None = None
         self.hooks: CellHooks | None = None
         self.directory: Path | None = None
@@ -113,7 +113,7 @@ class Doctor:
     def _give_up(self, problem: str) -> None:
         """Say it in the cell that runs; at a kernel's start nobody would see it, so then in the first cell."""
         self.problem = problem
-        if self._inside_cell() or not hasattr(self._shell, "kernel"):
+        if self._user_sees_output():
             print(problem, file=sys.stderr)  # noqa: T201 - the one line that the user gets
             return
 
@@ -123,7 +123,6 @@ class Doctor:
 
         self._shell.events.register("pre_run_cell", say_once)
 
-    def _inside_cell(self) -> bool:
-        kernel = getattr(self._shell, "kernel", None)
-        message = {} if kernel is None else kernel.get_parent("shell") or {}
-        return bool(message.get("header", {}).get("msg_type") == "execute_request")
+    def _user_sees_output(self) -> bool:
+        """Whether a cell runs, or this is a terminal: at a kernel's start what is printed reaches nobody."""
+        return execute_request(self._shell) is not None or not hasattr(self._shell, "kernel")

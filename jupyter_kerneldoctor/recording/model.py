@@ -165,9 +165,9 @@ class Recording:
     """Whether the kernel process runs, as the caller observed it; None when that cannot be told from here."""
 
     @property
-    def stopped(self) -> bool:
-        """Whether it stopped before the kernel did: switched off, or without its sidecar."""
-        return self.switched_off or self.lost_wall_s is not None
+    def stopped_early(self) -> bool:
+        """Whether it stopped while the kernel ran on: the last cell it knows need not be the last that ran."""
+        return self.switched_off or (self.lost_wall_s is not None and self.end is None)
 
     @property
     def running_cell(self) -> Cell | None:

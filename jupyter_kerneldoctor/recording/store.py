@@ -59,7 +59,7 @@ class Store:
         deadline = time.monotonic() + patience_s
         while True:
             recording = observe(read(path))
-            end_is_due = recording.alive is False and recording.end is None and not recording.stopped
+            end_is_due = recording.alive is False and recording.end is None and not recording.stopped_early
             if not end_is_due or time.monotonic() > deadline:
                 return recording
             if not _is_being_written(path, recording):
