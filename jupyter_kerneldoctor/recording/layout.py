@@ -23,6 +23,12 @@ SAMPLES = "samples.jsonl"
 RECENT = ("recent-0.jsonl", "recent-1.jsonl")
 """Samples at full rate, in two files that take turns, so that the last minute outlives the sidecar."""
 
+OUTPUT = ("output-0.jsonl", "output-1.jsonl")
+"""The last of what the process wrote to its file descriptors 1 and 2, in two files that take turns."""
+
+GPU = ("gpu-0.jsonl", "gpu-1.jsonl")
+"""Samples of the graphics cards, in two files that take turns."""
+
 CRASH = "crash.txt"
 """What faulthandler writes when the kernel gets a fatal signal."""
 

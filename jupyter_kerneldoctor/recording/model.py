@@ -9,12 +9,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from .processes import ProcessIdentity  # noqa: TC001 - `decode` reads the annotations
+
 if TYPE_CHECKING:
-    from .processes import ProcessIdentity
+    from .evidence import (
+        Child,
+        Framework,
+        Gpu,
+        GpuDriver,
+        GpuSample,
+        Incident,
+        Namespace,
+        Output,
+        Stack,
+        Stuck,
+        Surroundings,
+        Xid,
+    )
     from .samples import Sample
 
 PeakBasis = Literal["exact", "sampled"]
-LoadedBy = Literal["startup", "magic"]
+LoadedBy = Literal["startup", "magic", "server"]
+"""Who began the recording; "server": the Jupyter server, for a kernel that has not loaded the extension."""
+
 EndKind = Literal["signal", "exit", "unknown"]
 
 
@@ -31,6 +48,9 @@ class Kernel:
     python: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     ram_bytes: int | None = None
+    kernel_name: str | None = None
+    """Of the kernelspec: `python3`, `ir`."""
+    language: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +75,8 @@ class Cell:
     """The number in `[n]`; None for a cell that is run without history."""
     cell_id: str | None = None
     truncated: bool = False
+    seq: int | None = None
+    """Counts the executions of this kernel; other events name a cell by it."""
     started_mono_s: float = 0.0
     ended_mono_s: float | None = None
     """None: it was running when the recording ended."""
@@ -87,6 +109,11 @@ class CgroupDelta:
     limit_hits_after: int | None = None
     usage_before_bytes: int | None = None
     limit_bytes: int | None = None
+    peak_bytes: int | None = None
+    """The highest use since the group was made (or since it was reset)."""
+    group_kills_before: int | None = None
+    group_kills_after: int | None = None
+    """How often Linux killed the whole group at once (memory.oom.group of version 2)."""
 
     @property
     def oom_kills(self) -> int:
@@ -116,6 +143,8 @@ class End:
     """Where the exit status was read."""
     cgroups: tuple[CgroupDelta, ...] = ()
     """The kernel's own control group first, then its ancestors."""
+    kernel_log: tuple[str, ...] = ()
+    """Lines of the operating system's log that name this process, where it may be read."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +162,23 @@ class ServerView:
 
     requested: Literal["restart", "shutdown"] | None = None
     """What a user (or the culler) asked the server for, written before it was done."""
+    requested_by: Literal["user", "culler", "server"] | None = None
+    """Who asked: a user, the culling of idle kernels, or the server because it ended itself."""
     requested_wall_s: float | None = None
     returncode: int | None = None
     """As `subprocess.Popen.returncode`: negative for a signal."""
+    restarted: bool = False
+    """The server started the kernel anew by itself afterwards."""
+    never_ready: bool = False
+    """The kernel ended, or could not be started at all, before it answered."""
+    start_error: str | None = None
+    """What the server was told when it tried to start it: "No such file or directory: '/gone/bin/python'"."""
+    start_command: tuple[str, ...] = ()
+    """The command line of a kernel that never became ready."""
+    stderr: str = ""
+    """What a kernel that never became ready wrote."""
+    ended_wall_s: float | None = None
+    """When the server itself ended, if it could note that."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +198,22 @@ class Recording:
     server: ServerView = field(default_factory=ServerView)
     crash_text: str = ""
     """What faulthandler wrote, if anything."""
+    output: tuple[Output, ...] = ()
+    """The last of what the process wrote to its file descriptors 1 and 2, oldest first."""
+    stacks: tuple[Stack, ...] = ()
+    surroundings: tuple[Surroundings, ...] = ()
+    children: tuple[Child, ...] = ()
+    """Processes below the kernel that ended badly, oldest first."""
+    stuck: tuple[Stuck, ...] = ()
+    incidents: tuple[Incident, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
+    frameworks: tuple[Framework, ...] = ()
+    gpu_driver: GpuDriver | None = None
+    gpus: tuple[Gpu, ...] = ()
+    gpu_samples: tuple[GpuSample, ...] = ()
+    xids: tuple[Xid, ...] = ()
+    rebooted: bool | None = None
+    """Whether the machine was started anew since, as the caller observed it; None when that cannot be told."""
     switched_off: bool = False
     """The user stopped the recording before the kernel ended."""
     lost_wall_s: float | None = None

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .journal import read_events
-from .layout import CRASH, JOURNAL, KERNEL, SERVER
-from .model import Cell, CgroupDelta, End, ExitRequest, Kernel, Limit, Recording, ServerView
-from .processes import ProcessIdentity, is_alive
+from .decode import build, build_all, fitting, is_size, number
+from .evidence import (
+    Child,
+    Framework,
+    Gpu,
+    GpuDriver,
+    GpuSample,
+    Incident,
+    Namespace,
+    Output,
+    Stack,
+    Stuck,
+    Surroundings,
+    Xid,
+)
+from .journal import read_events, read_lines
+from .layout import CRASH, GPU, JOURNAL, KERNEL, OUTPUT, SERVER
+from .model import Cell, End, ExitRequest, Kernel, Limit, Recording, ServerView
+from .processes import ProcessIdentity, boot_id, is_alive
 from .samples import Sample, read_samples
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 T = TypeVar("T")
 Event = dict[str, Any]
-Check = Callable[[Any], bool]
 
 CRASH_TEXT_BYTES = 256 * 1024
 """How much of the crash file is read: faulthandler writes at most 100 frames for each thread."""
@@ -34,14 +46,19 @@ def read(directory: Path) -> Recording:
         server_events=list(read_events(directory / SERVER)),
         samples=read_samples(directory),
         crash_text=_read_text(directory / CRASH),
+        output=(line for name in OUTPUT for line in read_lines(directory / name)),
+        gpu_samples=(line for name in GPU for line in read_lines(directory / name)),
     )
 
 
 def observe(recording: Recording) -> Recording:
-    """Add whether the kernel process lives: the one fact that is not on disk."""
-    if recording.kernel.process.pid <= 0 or recording.kernel.hostname not in (None, platform.node()):
+    """Add what is not on disk: whether the kernel process lives, and whether the machine was started anew since."""
+    process = recording.kernel.process
+    if process.pid <= 0 or recording.kernel.hostname not in (None, platform.node()):
         return replace(recording, alive=None)
-    return replace(recording, alive=is_alive(recording.kernel.process))
+    now = boot_id()
+    rebooted = None if None in (now, process.boot_id) else now != process.boot_id
+    return replace(recording, alive=is_alive(process), rebooted=rebooted)
 
 
 def assemble(
@@ -51,31 +68,64 @@ def assemble(
     server_events: list[Event] | None = None,
     samples: tuple[Any, ...] = (),
     crash_text: str = "",
+    output: Iterable[Any] = (),
+    gpu_samples: Iterable[Any] = (),
 ) -> Recording:
-    """Build a recording from the events of its journal, and what the kernel itself noted."""
-    start = next((event for event in events if event["event"] == "start"), {})
-    end = next((event for event in reversed(events) if event["event"] == "end"), None)
-    limits = next((event for event in reversed(events) if event["event"] == "limits"), {})
-    request = next((event for event in events if event["event"] == "exit_request"), None)
-    lost = next((event for event in events if event["event"] == "lost"), {})
-    walls = _some(_number(event.get("wall_s")) for event in events)
+    """Build a recording from the events of its journal, and what the kernel itself and the server noted."""
+    by_kind: dict[str, list[Event]] = {}
+    for event in events:
+        by_kind.setdefault(event["event"], []).append(event)
+
+    def newest(kind: str) -> Event:
+        return by_kind.get(kind, [{}])[-1]
+
+    def all_of(kind: str, into: Callable[..., T]) -> tuple[T, ...]:
+        return build_all(into, by_kind.get(kind))
+
+    start = _start(by_kind.get("start", []))
+    request = by_kind.get("exit_request", [None])[0]
+    gpus = newest("gpus")
+    walls = _some(number(event.get("wall_s")) for event in events)
     return Recording(
         id=recording_id,
         kernel=_kernel(recording_id, start),
         sidecar=_identity(start.get("sidecar")),
-        started_mono_s=_number(start.get("mono_s")) or 0.0,
-        started_wall_s=_number(start.get("wall_s")) or 0.0,
-        limits=tuple(_some(_build(Limit, entry) for entry in _list(limits.get("limits")))),
+        started_mono_s=number(start.get("mono_s")) or 0.0,
+        started_wall_s=number(start.get("wall_s")) or 0.0,
+        limits=build_all(Limit, newest("limits").get("limits")),
         cells=_cells(events),
         samples=tuple(_some(_sample(sample) for sample in samples)),
-        exit_request=None if request is None else _build(ExitRequest, request),
-        end=None if end is None else _end(end),
+        exit_request=build(ExitRequest, request),
+        end=build(End, newest("end") or None),
         server=_server(server_events or []),
         crash_text=crash_text,
-        switched_off=any(event["event"] == "off" for event in events),
-        lost_wall_s=_number(lost.get("wall_s")),
+        output=tuple(sorted(build_all(Output, list(output)), key=lambda piece: piece.mono_s)),
+        stacks=all_of("stack", Stack),
+        surroundings=all_of("surroundings", Surroundings),
+        children=all_of("child_end", Child),
+        stuck=all_of("stuck", Stuck),
+        incidents=all_of("incident", Incident),
+        namespaces=all_of("namespace", Namespace),
+        frameworks=all_of("framework", Framework),
+        gpu_driver=build(GpuDriver, gpus.get("driver")),
+        gpus=build_all(Gpu, gpus.get("devices")),
+        gpu_samples=tuple(sorted(build_all(GpuSample, list(gpu_samples)), key=lambda sample: sample.mono_s)),
+        xids=all_of("xid", Xid),
+        switched_off="off" in by_kind,
+        lost_wall_s=number(by_kind.get("lost", [{}])[0].get("wall_s")),
         last_wall_s=max(walls, default=None),
     )
+
+
+def _start(events: list[Event]) -> Event:
+    """What is known of the start. A kernel may join a recording that the server began: what it says is added.
+
+    The recording began with the first event, and it was begun by whoever wrote that one.
+    """
+    merged: Event = {}
+    for event in events:
+        merged.update({name: value for name, value in event.items() if value is not None and name not in merged})
+    return merged
 
 
 def _kernel(recording_id: str, start: Event) -> Kernel:
@@ -83,7 +133,7 @@ def _kernel(recording_id: str, start: Event) -> Kernel:
     if identity is None:  # the first line is lost: the id still tells the pid, and nothing can be proved alive
         pid = recording_id.split("-")[1] if recording_id.count("-") == 2 else ""
         identity = ProcessIdentity(int(pid) if pid.isascii() and pid.isdigit() and len(pid) <= 10 else 0, -1, None)
-    return _build(Kernel, {**start, "process": identity}) or Kernel(identity)
+    return build(Kernel, {**start, "process": identity}) or Kernel(identity)
 
 
 def _identity(value: Any) -> ProcessIdentity | None:
@@ -98,89 +148,51 @@ def _cells(events: list[Event]) -> tuple[Cell, ...]:
     """Pair starts and ends. An execution has a sequence number, as a cell may run many times and ends may be lost."""
     cells: dict[Any, Cell] = {}
     for event in events:
-        number = _number(event.get("seq"))
+        seq = number(event.get("seq"))
         if event["event"] == "cell_start":
-            cell = _build(Cell, {**event, "started_mono_s": event.get("mono_s")})
+            cell = build(Cell, {**event, "started_mono_s": event.get("mono_s")})
             if cell is not None:
-                cells[number] = cell
-        elif number in cells and event["event"] == "cell_end":
+                cells[seq] = cell
+        elif seq in cells and event["event"] == "cell_end":
             names = ("rss_after_bytes", "peak_bytes", "peak_basis", "error", "asked_exit")
-            known = {name: value for name, value in _fitting(Cell, event).items() if name in names}
-            ended = _number(event.get("mono_s"))
-            started = cells[number].started_mono_s
-            cells[number] = replace(cells[number], ended_mono_s=started if ended is None else ended, **known)
+            known = {name: value for name, value in fitting(Cell, event).items() if name in names}
+            ended = number(event.get("mono_s"))
+            started = cells[seq].started_mono_s
+            cells[seq] = replace(cells[seq], ended_mono_s=started if ended is None else ended, **known)
     return tuple(cells.values())
-
-
-def _end(event: Event) -> End | None:
-    groups = tuple(_some(_build(CgroupDelta, entry) for entry in _list(event.get("cgroups"))))
-    return _build(End, {**event, "cgroups": groups})
 
 
 def _server(events: list[Event]) -> ServerView:
     """Take the first event of each kind: what comes later may be about the kernel that took the place."""
-    view = ServerView()
+    view: Event = {}
     for event in events:
-        known = _fitting(ServerView, {"requested": event.get("action"), "returncode": event.get("returncode")})
-        if event["event"] == "request" and view.requested is None and "requested" in known:
-            view = replace(view, requested=known["requested"], requested_wall_s=_number(event.get("wall_s")))
-        elif event["event"] == "exit" and view.returncode is None and "returncode" in known:
-            view = replace(view, returncode=known["returncode"])
-    return view
+        names = _SERVER_FIELDS.get(event["event"], {})
+        known = {name: event.get(key) for name, key in names.items() if event.get(key) is not None}
+        if not any(name in view for name in known):
+            view.update(known)
+    return build(ServerView, view) or ServerView()
 
 
-def _build(kind: Callable[..., T], values: Any) -> T | None:
-    """Make a dataclass from what its fields name; None when something it needs is missing or no object was given."""
-    if not isinstance(values, dict):
-        return None
-    try:
-        return kind(**_fitting(kind, values))
-    except TypeError:
-        return None
-
-
-def _fitting(kind: Callable[..., Any], values: Event) -> Event:
-    """Keep the values that are fields of a dataclass and of the type it declares; the rest counts as not known."""
-    return {name: values[name] for name, fits in _checks(kind).items() if name in values and fits(values[name])}
-
-
-@cache
-def _checks(kind: Callable[..., Any]) -> dict[str, Check]:
-    hints = get_type_hints(kind, localns={"ProcessIdentity": ProcessIdentity})
-    return {name: _check(hint, name) for name, hint in hints.items()}
-
-
-def _check(hint: Any, name: str) -> Check:
-    """Return what tells whether a value is of the type; None never is, as it says nothing."""
-    origin = get_origin(hint)
-    if origin in (Union, UnionType):
-        checks = [_check(option, name) for option in get_args(hint)]
-        return lambda value: value is not None and any(check(value) for check in checks)
-    if origin is Literal:
-        words = frozenset(get_args(hint))
-        return lambda value: isinstance(value, str) and value in words
-    if origin is dict:  # the only one is names to versions
-        return lambda value: isinstance(value, dict) and all(isinstance(t, str) for pair in value.items() for t in pair)
-    if hint is float:
-        return lambda value: _number(value) is not None
-    if hint is int:
-        return _is_size if name.endswith("bytes") else _is_whole
-    return lambda value: isinstance(value, origin or hint)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and _number(value) is not None
-
-
-def _is_size(value: Any) -> bool:
-    return _is_whole(value) and value >= 0
+_SERVER_FIELDS = {
+    "request": {"requested": "action", "requested_by": "by", "requested_wall_s": "wall_s"},
+    "exit": {"returncode": "returncode"},
+    "restarted": {"restarted": "automatic"},
+    "start_failed": {
+        "never_ready": "never_ready",
+        "start_error": "error",
+        "start_command": "command",
+        "stderr": "stderr",
+    },
+    "server_end": {"ended_wall_s": "wall_s"},
+}
+"""Which fields of `ServerView` an event tells, and under which name."""
 
 
 def _sample(sample: Any) -> Sample | None:
     """Keep of a sample what can be a measurement; None without a time."""
-    if not isinstance(sample, Sample) or _number(sample.mono_s) is None:
+    if not isinstance(sample, Sample) or number(sample.mono_s) is None:
         return None
-    return Sample(sample.mono_s, *(value if _is_size(value) else None for value in sample[1:]))
+    return Sample(sample.mono_s, *(value if is_size(value) else None for value in sample[1:]))
 
 
 def _some(values: Any) -> list[Any]:
@@ -189,13 +201,6 @@ def _some(values: Any) -> list[Any]:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _number(value: Any) -> float | None:
-    """Return the value if it is a number that can have been counted: no NaN, no infinity, at most 63 bits."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < 1 << 63:
-        return None
-    return value
 
 
 def _read_text(path: Path) -> str:

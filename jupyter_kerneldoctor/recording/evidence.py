@@ -1,0 +1,300 @@
+"""What a recording holds beside cells, samples and the end: each class is one kind of event, or a part of one.
+
+As in `model`: bytes are `int` and named `*_bytes`, `*_s` are seconds, None means "not known", never zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Output:
+    """Some text that the process wrote to its file descriptor 1 or 2, native code included (`output-*.jsonl`)."""
+
+    mono_s: float
+    fd: Literal[1, 2]
+    text: str
+    """Not what Python code prints: in a kernel that goes to the notebook without a file descriptor."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One Python function of a stack."""
+
+    file: str
+    line: int | None
+    function: str
+
+
+@dataclass(frozen=True)
+class ThreadStack:
+    """What one thread was doing: its frames, innermost first."""
+
+    frames: tuple[Frame, ...]
+    thread_id: int | None = None
+    """As `threading.get_native_id()` tells it."""
+    main: bool = False
+    """The thread that runs the cells."""
+    name: str | None = None
+    state: str | None = None
+    """`R` running, `S` waiting, `D` waiting for a disk (proc_pid_stat(5))."""
+    waits_in: str | None = None
+    """The kernel function it waits in (/proc/PID/task/TID/wchan), such as `futex_wait_queue`."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The stacks of the kernel, read from outside (event `stack`)."""
+
+    mono_s: float
+    reason: Literal["near_limit", "climbing", "stuck", "asked", "end"]
+    threads: tuple[ThreadStack, ...] = ()
+    """The thread that runs the cells first; only that one unless the kernel is stuck or somebody asked."""
+
+
+@dataclass(frozen=True)
+class Rlimit:
+    """A resource limit of the process (getrlimit(2)); None: unlimited."""
+
+    soft: int | None = None
+    hard: int | None = None
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    """A file system that the kernel uses."""
+
+    path: str
+    """The mount point."""
+    kind: str | None = None
+    """`tmpfs`, `ext4`, ..."""
+    total_bytes: int | None = None
+    free_bytes: int | None = None
+    """Available to this user."""
+    roles: tuple[str, ...] = ()
+    """Why it is listed: `shm` (/dev/shm), `tmp`, `cwd`, `mapped` (a file on it is mapped), `open` (one is open)."""
+    shrunk_files: tuple[str, ...] = ()
+    """Mapped files on it that are shorter than their mapping: touching the rest is a bus error."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The machine and the process at one moment (event `surroundings`)."""
+
+    mono_s: float
+    when: Literal["start", "changed", "stuck", "incident", "end"]
+    rlimits: dict[str, Rlimit] = field(default_factory=dict)
+    """By their names without `RLIMIT_`: `AS`, `DATA`, `CPU`, `NOFILE`, `NPROC`, `STACK`, `FSIZE`."""
+    threads: int | None = None
+    open_files: int | None = None
+    address_space_bytes: int | None = None
+    """VmSize, what RLIMIT_AS counts."""
+    data_bytes: int | None = None
+    """VmData, what RLIMIT_DATA counts."""
+    cpu_s: float | None = None
+    """CPU time of the process so far, what RLIMIT_CPU counts."""
+    swap_total_bytes: int | None = None
+    swap_free_bytes: int | None = None
+    commit_limit_bytes: int | None = None
+    committed_bytes: int | None = None
+    overcommit_mode: int | None = None
+    """/proc/sys/vm/overcommit_memory: 0 heuristic, 1 always, 2 never."""
+    pressure_some: float | None = None
+    pressure_full: float | None = None
+    """Percent of the last 10 s in which some or all processes waited for memory (PSI: /proc/pressure/memory)."""
+    pids_current: int | None = None
+    pids_limit: int | None = None
+    """Of the nearest control group with a limit of processes."""
+    under_oom: bool | None = None
+    """The memory limit is reached and nobody is killed (memory.oom_control of version 1, killer disabled)."""
+    oom_killer_disabled: bool | None = None
+    display: str | None = None
+    """DISPLAY or WAYLAND_DISPLAY of the process; empty when neither is set."""
+    filesystems: tuple[FileSystem, ...] = ()
+    libraries: tuple[str, ...] = ()
+    """Native libraries of interest that are mapped: OpenMP runtimes, BLAS, CUDA, GUI toolkits."""
+    cpu_flags: tuple[str, ...] = ()
+    """Which of the newer instruction sets the processor has: `avx`, `avx2`, `avx512f`."""
+
+
+@dataclass(frozen=True)
+class Child:
+    """A process below the kernel that ended (event `child_end`)."""
+
+    pid: int
+    mono_s: float
+    name: str | None = None
+    """What it was running, in a word: the process's name, no arguments."""
+    parent_pid: int | None = None
+    started_mono_s: float | None = None
+    kind: Literal["signal", "exit", "unknown"] = "unknown"
+    signal: str | None = None
+    exit_code: int | None = None
+    peak_bytes: int | None = None
+    """Highest resident memory that was seen of it."""
+    oom_kills: int | None = None
+    """How much the control group's count of memory kills rose about then."""
+
+
+@dataclass(frozen=True)
+class ChildState:
+    """A process below the kernel that lives, in a `stuck` event."""
+
+    pid: int
+    name: str | None = None
+    state: str | None = None
+    waits_in: str | None = None
+    rss_bytes: int | None = None
+    cpu_s: float | None = None
+    forked: bool | None = None
+    """It runs the kernel's own program and never called exec: a fork of the kernel."""
+    stack: tuple[Frame, ...] = ()
+    """Of its main thread, innermost first, where it could be read."""
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """The running cell did nothing for a while: no CPU time in its processes, no output (event `stuck`)."""
+
+    mono_s: float
+    since_mono_s: float
+    children: tuple[ChildState, ...] = ()
+    threads: tuple[ThreadStack, ...] = ()
+    """All threads of the kernel, the one that runs the cells first."""
+    over: bool = False
+    """It went on afterwards."""
+    faults_per_s: float | None = None
+    """Major page faults, which swap thrash shows by."""
+
+
+@dataclass(frozen=True)
+class Incident:
+    """An exception that tells of a near-death, which the kernel survived (event `incident`)."""
+
+    kind: str
+    """`memory-error`, `torch-out-of-memory`, `tf-resource-exhausted`, `cuda-error`, `worker-killed`, `no-space`,
+    `too-many-files`, `no-threads`, `no-memory-for-process`, `recursion`, `interrupted-by-openblas`,
+    `binary-mismatch`, `broken-pool`."""
+    mono_s: float
+    error: str
+    """Name of the exception's type, with its module."""
+    cell_seq: int | None = None
+    frames: tuple[Frame, ...] = ()
+    """Where it was raised, innermost first."""
+    asked_bytes: int | None = None
+    """How much was asked for, where the exception tells."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    """Further figures out of its text: `total_bytes`, `free_bytes`, `allocated_bytes`, `reserved_bytes`, `pid`,
+    `errno`."""
+    signature: str | None = None
+    """The library's own words, with every value of the user's left out: "CUDA error: device-side assert triggered"."""
+    rss_bytes: int | None = None
+    surroundings: Surroundings | None = None
+
+
+@dataclass(frozen=True)
+class NamedObject:
+    """One of the biggest things the user's variables hold. Never a value."""
+
+    name: str
+    """`df`, `losses`, `Out[3]`, `_`, `open figures`, `the last traceback`."""
+    type: str
+    bytes: int
+    shape: tuple[int, ...] = ()
+    dtype: str | None = None
+    items: int | None = None
+    """Of a list or dict: how many."""
+    item_type: str | None = None
+    hidden: bool = False
+    """No variable of the user's, but what IPython or a library keeps: the Out cache, open figures, a traceback."""
+    device: str | None = None
+    """`cuda:0` for what lies on a card."""
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """The biggest objects at the end of a cell (event `namespace`), biggest first."""
+
+    mono_s: float
+    cell_seq: int | None = None
+    objects: tuple[NamedObject, ...] = ()
+    complete: bool = True
+    """False when the time for looking ran out."""
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A deep-learning library that the user imported, and its allocator (event `framework`)."""
+
+    name: str
+    """`torch`, `tensorflow`, `jax`."""
+    mono_s: float
+    version: str | None = None
+    built_for: dict[str, str] = field(default_factory=dict)
+    """`cuda`, `cudnn`, `rocm`: the versions it was built for."""
+    cell_seq: int | None = None
+    device: str | None = None
+    allocated_bytes: int | None = None
+    reserved_bytes: int | None = None
+    peak_bytes: int | None = None
+    total_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A card (event `gpus`, once and when it changes)."""
+
+    index: int
+    name: str | None = None
+    uuid: str | None = None
+    total_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class GpuDriver:
+    """The driver, or why it cannot be asked (event `gpus`)."""
+
+    version: str | None = None
+    cuda: str | None = None
+    """The newest CUDA version the driver can run, as "12.4"."""
+    error: str | None = None
+    """What NVML answered instead: "Driver/library version mismatch"."""
+
+
+@dataclass(frozen=True)
+class GpuProcess:
+    """Another process on a card, or the kernel's own."""
+
+    pid: int
+    bytes: int | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class GpuSample:
+    """One card at one moment (`gpu.jsonl`)."""
+
+    mono_s: float
+    index: int
+    used_bytes: int | None = None
+    own_bytes: int | None = None
+    """Of the kernel and its children."""
+    utilisation: int | None = None
+    """Percent."""
+    temperature_c: int | None = None
+    power_w: float | None = None
+    throttle: tuple[str, ...] = ()
+    """Why the clocks are held down: `thermal`, `power-brake`, `hw-slowdown`, `power-cap`."""
+    ecc_uncorrected: int | None = None
+    others: tuple[GpuProcess, ...] = ()
+
+
+@dataclass(frozen=True)
+class Xid:
+    """An error event of a card (event `xid`)."""
+
+    mono_s: float
+    code: int
+    index: int | None = None
