@@ -1,4 +1,4 @@
-"""The sidecar's loop: it waits for messages, for the next sample, and for the death.
+"""The sidecar's loop: it waits for messages, for the next turn of an observer, and for the death.
 
 It wakes within a millisecond of the kernel's end through a pidfd; where there is none, it looks twice a second.
 """
@@ -13,22 +13,23 @@ import socket
 import time
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..recording.journal import JsonLines
 from ..recording.layout import JOURNAL
 from ..recording.processes import ProcessIdentity, identify, is_alive
 from ..recording.retention import Policy, tidy
-from ..recording.samples import SampleWriter
 from .exit_status import exit_status
 from .inbox import Inbox
-from .meters.cgroup import deltas
-from .sampler import Sampler
+from .observer import Watched
+from .observers.clock import ClockObserver
+from .observers.memory import MemoryObserver
+
+if TYPE_CHECKING:
+    from .observer import Observer
 
 _LOOK_S = 0.5
 _DEAF_S = 0.05
-_REFRESH_S = 5.0
-_CLOCK_JUMP_S = 1.0
 
 
 def main(arguments: list[str]) -> None:
@@ -45,7 +46,8 @@ def main(arguments: list[str]) -> None:
     try:
         Watcher(directory, journal, inbox, pidfd, start).run()
     except Exception:
-        journal.write(_stamped({"event": "fault", "traceback": traceback.format_exc()}))
+        stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
+        journal.write({"event": "fault", **stamps, "traceback": traceback.format_exc()})
         raise
 
 
@@ -56,24 +58,21 @@ class Watcher:
         self, directory: Path, journal: JsonLines, inbox: Inbox, pidfd: int | None, start: dict[str, Any]
     ) -> None:
         pid, started, boot = start["process"]
-        self._kernel = ProcessIdentity(pid, started, boot)
-        self._journal = journal
+        self._watched = Watched(directory, journal, ProcessIdentity(pid, started, boot))
         self._inbox = inbox
         self._pidfd = pidfd
         self._poll = select.poll()
         self._listens = False
         if pidfd is not None:
             self._poll.register(pidfd, select.POLLIN)
-        self._samples = SampleWriter(directory)
-        self._sampler = Sampler(pid)
         self._off = False
-        self._cell_runs = False
-        self._due = 0.0
-        self._refresh_at = 0.0
         self._deaf_until = 0.0
-        self._limits: list[dict[str, Any]] = []
-        self._clock_offset_s: float = start["wall_s"] - start["mono_s"]
-        journal.write({**start, "sidecar": identify(os.getpid()), "ram_bytes": self._sampler.ram_bytes()})
+        self._clock = ClockObserver(self._watched, start["wall_s"] - start["mono_s"])
+        self._memory = MemoryObserver(self._watched)
+        self._observers: tuple[Observer, ...] = (self._clock, self._memory)
+        journal.write({**start, "sidecar": identify(os.getpid()), "ram_bytes": self._memory.ram_bytes})
+        for observer in self._observers:
+            observer.heard(start, time.monotonic())
         tidy(directory.parent, Policy())
         gc.collect()
         gc.freeze()
@@ -82,14 +81,15 @@ class Watcher:
         """Record until the kernel ends or the user switches the recording off."""
         while not self._off:
             now = time.monotonic()
-            if now >= self._refresh_at:
-                self._refresh(now)
-            if now >= self._due:
-                self._sample(now)
+            for observer in self._observers:
+                if now >= observer.due_mono_s:
+                    observer.turn(now)
             self._drain(now)
             if self._wait(now):
                 self._end()
-                return
+                break
+        for observer in self._observers:
+            observer.stop()
 
     def _wait(self, now: float) -> bool:
         """Wait for something to do or for the kernel's end; return whether it has ended.
@@ -97,7 +97,7 @@ class Watcher:
         Waking us costs the kernel more than the message itself (some 15 us). So after a message we do not listen for
         a while but look again ourselves; the messages wait in the socket, and a death wakes us in any case.
         """
-        until = min(self._due, self._refresh_at)
+        until = min(observer.due_mono_s for observer in self._observers)
         deaf = now < self._deaf_until
         if deaf:
             until = min(until, self._deaf_until)
@@ -106,7 +106,7 @@ class Watcher:
         if self._pidfd is None:
             seconds = min(seconds, _LOOK_S)
         ready = dict(self._poll.poll(math.ceil(seconds * 1000)))
-        return self._pidfd in ready if self._pidfd is not None else not is_alive(self._kernel)
+        return self._pidfd in ready if self._pidfd is not None else not is_alive(self._watched.kernel)
 
     def _listen(self, listens: bool) -> None:
         if listens and not self._listens:
@@ -118,41 +118,21 @@ class Watcher:
     def _drain(self, now: float) -> None:
         for event in self._inbox.messages():
             self._deaf_until = now + _DEAF_S
-            self._journal.write({**event, "wall_s": event.get("mono_s", now) + self._clock_offset_s})
+            self._watched.journal.write({**event, "wall_s": event.get("mono_s", now) + self._clock.offset_s})
             kind = event["event"]
             if kind == "off":
                 self._off = True
-            elif kind in ("cell_start", "cell_end"):
-                self._cell_runs = kind == "cell_start"
-                if self._cell_runs:
-                    self._due = min(self._due, now + self._sampler.hurry())
-
-    def _sample(self, now: float) -> None:
-        sample = self._sampler.sample(now)
-        if sample is not None:
-            self._samples.write(sample)
-        self._due = now + self._sampler.wait_s(sample, busy=self._cell_runs)
-
-    def _refresh(self, now: float) -> None:
-        """What changes seldom: the limits, and the wall clock's distance from the monotonic one."""
-        self._refresh_at = now + _REFRESH_S
-        limits = self._sampler.limits()
-        if limits != self._limits:
-            self._limits = limits
-            self._journal.write(_stamped({"event": "limits", "limits": limits}))
-        offset = time.time() - now
-        if abs(offset - self._clock_offset_s) > _CLOCK_JUMP_S:  # the clock was set, or the machine slept
-            self._clock_offset_s = offset
-            self._journal.write(_stamped({"event": "clock"}))
+            elif kind == "cell_start":
+                self._watched.cell_seq, self._watched.cell_started_mono_s = event["seq"], event["mono_s"]
+            elif kind == "cell_end":
+                self._watched.cell_seq = None
+            for observer in self._observers:
+                observer.heard(event, now)
 
     def _end(self) -> None:
-        status = exit_status(self._kernel.pid, self._pidfd)
-        groups = deltas(self._sampler.groups, self._sampler.cgroup.snapshot())
+        status = exit_status(self._watched.kernel.pid, self._pidfd)
+        fields = {name: value for observer in self._observers for name, value in observer.at_end().items()}
         self._drain(time.monotonic())  # what the kernel said last is older than its end
-        lost = self._journal.lost + self._samples.lost
-        self._journal.write(_stamped({"event": "end", **status._asdict(), "cgroups": groups, "lost": lost}))
-        self._journal.sync()
-
-
-def _stamped(event: dict[str, Any]) -> dict[str, Any]:
-    return {**event, "mono_s": time.monotonic(), "wall_s": time.time()}
+        lost = self._watched.journal.lost + self._memory.lost
+        self._watched.note("end", **status._asdict(), **fields, lost=lost)
+        self._watched.journal.sync()

@@ -1,0 +1,58 @@
+"""What the sidecar's loop consists of: observers, each with one subject, and what they share."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..recording.journal import JsonLines
+    from ..recording.processes import ProcessIdentity
+    from ..recording.samples import Sample
+
+
+class Watched:
+    """The kernel under watch, as far as more than one observer needs to know it."""
+
+    def __init__(self, directory: Path, journal: JsonLines, kernel: ProcessIdentity) -> None:
+        self.directory = directory
+        self.journal = journal
+        self.kernel = kernel
+        self.cell_seq: int | None = None
+        """The cell that runs; None between cells."""
+        self.cell_started_mono_s = 0.0
+        self.sample: Sample | None = None
+        """The newest sample; None before the first, and once the process is being killed."""
+        self.limits: list[dict[str, Any]] = []
+        """The ceilings for memory in force, as `recording.model.Limit`."""
+
+    def note(self, event: str, **fields: Any) -> None:
+        """Write an event of the sidecar's own into the journal, with the time."""
+        stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
+        self.journal.write({"event": event, **stamps, **fields})
+
+
+class Observer:
+    """One subject. It is given a turn when it is due, hears what the kernel says, and has a last word at the end.
+
+    All of it on the loop's time: a turn that takes long delays the next sample. Nothing here may block.
+    """
+
+    due_mono_s: float = math.inf
+    """When it wants its next turn."""
+
+    def turn(self, now_mono_s: float) -> None:
+        """Look, and say when to look again by `due_mono_s`."""
+
+    def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
+        """The kernel said something (`recording` names the events)."""
+
+    def at_end(self) -> dict[str, Any]:
+        """The kernel has ended. Return fields for the `end` event; write own events before."""
+        return {}
+
+    def stop(self) -> None:
+        """The recording is switched off, or over."""

@@ -1,0 +1,1 @@
+"""The subjects of the watch, one a file. `watcher` puts them together."""

@@ -1,0 +1,62 @@
+"""Samples the memory, and tells which limits are in force."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...recording.samples import SampleWriter
+from ..meters.cgroup import deltas
+from ..observer import Observer
+from ..sampler import Sampler
+
+if TYPE_CHECKING:
+    from ..observer import Watched
+
+_REFRESH_S = 5.0
+
+
+class MemoryObserver(Observer):
+    """Soon again while memory moves, later while it does not."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._writer = SampleWriter(watched.directory)
+        self._sampler = Sampler(watched.kernel.pid)
+        self._refresh_at = 0.0
+        self.due_mono_s = 0.0
+
+    @property
+    def ram_bytes(self) -> int | None:
+        """RAM of the machine."""
+        return self._sampler.ram_bytes()
+
+    @property
+    def lost(self) -> int:
+        """How many samples could not be written."""
+        return self._writer.lost
+
+    def turn(self, now_mono_s: float) -> None:
+        """Take a sample."""
+        if now_mono_s >= self._refresh_at:
+            self._refresh(now_mono_s)
+        sample = self._sampler.sample(now_mono_s)
+        if sample is not None:
+            self._writer.write(sample)
+        self._watched.sample = sample
+        self.due_mono_s = now_mono_s + self._sampler.wait_s(sample, busy=self._watched.cell_seq is not None)
+
+    def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
+        """A cell that starts may move memory at any moment."""
+        if event["event"] == "cell_start":
+            self.due_mono_s = min(self.due_mono_s, now_mono_s + self._sampler.hurry())
+
+    def at_end(self) -> dict[str, Any]:
+        """The control groups at the last sample and now."""
+        return {"cgroups": deltas(self._sampler.groups, self._sampler.cgroup.snapshot())}
+
+    def _refresh(self, now_mono_s: float) -> None:
+        self._refresh_at = now_mono_s + _REFRESH_S
+        limits = self._sampler.limits()
+        if limits != self._watched.limits:
+            self._watched.limits = limits
+            self._watched.note("limits", limits=limits)
