@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="jupyter kerneldoctor", description="Why did the kernel die?")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add in (_add_report, _add_list, _add_explain, _add_delete, _add_enable, _add_disable):
+    for add in (_add_report, _add_list, _add_explain, _add_show, _add_export, _add_delete, _add_enable, _add_disable):
         add(commands)
     return parser
 
@@ -107,6 +107,23 @@ def _add_explain(commands: Commands) -> None:
     parser = commands.add_parser("explain", help=words, description=_sentence(words))
     parser.add_argument("names", nargs="+", metavar="ID", help="for example oom-cgroup or read-in-chunks")
     parser.set_defaults(run="explain:explain")
+
+
+def _add_show(commands: Commands) -> None:
+    words = "show what was recorded, in order of time; without an id the newest recording"
+    parser = commands.add_parser("show", help=words, description=_sentence(words))
+    parser.add_argument("recording", nargs="?", help="id of a recording, from `list`")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.set_defaults(run="share:show", nothing=None)
+
+
+def _add_export(commands: Commands) -> None:
+    words = "pack a recording into one file for a bug report, without your code"
+    parser = commands.add_parser("export", help=words, description=_sentence(words))
+    parser.add_argument("recording", nargs="?", help="id of a recording, from `list`; without it the newest")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file; kerneldoctor-ID.zip by default")
+    parser.add_argument("--with-code", action="store_true", help="with the cells' code and what was printed")
+    parser.set_defaults(run="share:export")
 
 
 def _add_delete(commands: Commands) -> None:

@@ -82,6 +82,26 @@ class CannotDeleteError(CommandError):
         super().__init__(f"The recording {recording_id} cannot be deleted: {error.strerror or error}.")
 
 
+class FileExistsAlreadyError(CommandError):
+    """Nothing is written over."""
+
+    exit_status = 1
+    help = "Name another file with `--output FILE`."
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} exists already.")
+
+
+class CannotExportError(CommandError):
+    """The file system refuses."""
+
+    exit_status = 1
+    help = "Name another place with `--output FILE`."
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(f"{path} cannot be written: {error.strerror or error}.")
+
+
 class NoSuchPageError(CommandError):
     """Nothing of that name is in the reference."""
 

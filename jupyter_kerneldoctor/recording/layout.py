@@ -38,6 +38,8 @@ KERNEL = "kernel.jsonl"
 SERVER = "server.jsonl"
 """What the Jupyter server saw: requests to restart or shut down, exit codes."""
 
+FILES = (JOURNAL, SAMPLES, *RECENT, *OUTPUT, *GPU, CRASH, KERNEL, SERVER)
+
 O_CLOEXEC = getattr(os, "O_CLOEXEC", 0)  # Windows has none, and inherits nothing unasked
 
 ROOT_VARIABLE = "KERNELDOCTOR_DATA_DIR"

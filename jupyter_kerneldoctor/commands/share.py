@@ -1,0 +1,81 @@
+"""`show` and `export`: a recording as it is, for people and for a bug report."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.layout import FILES
+from jupyter_kerneldoctor.recording.redact import redacted
+from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
+
+from . import output
+from .datadir import usable_store
+from .errors import CannotExportError, FileExistsAlreadyError, NoSuchRecordingError, NothingToReportError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def show(options: Namespace) -> None:
+    """Print what was recorded, in order of time."""
+    store = usable_store()
+    recording = store.open(_chosen(store, options.recording))
+    if options.json:
+        output.say_json(asdict(recording))
+        return
+    from jupyter_kerneldoctor.render.recorded import render  # noqa: PLC0415 - JSON needs no words
+
+    output.say(render(recording))
+
+
+def export(options: Namespace) -> None:
+    """Pack a recording into one file, without the user's code unless that is asked for."""
+    store = usable_store()
+    recording_id = _chosen(store, options.recording)
+    target = Path(options.output or f"kerneldoctor-{recording_id}.zip")
+    packed = _packed(store, recording_id, with_code=options.with_code)
+    try:
+        with target.open("xb") as file:
+            file.write(packed)
+    except FileExistsError:
+        raise FileExistsAlreadyError(target) from None
+    except OSError as error:
+        raise CannotExportError(target, error) from None
+    output.say(f"{target} holds the recording {recording_id}. {_CONTENT[options.with_code]}")
+
+
+_CONTENT = {
+    False: "Left out: your code, what the program printed, names of variables, of the notebook and of the machine. "
+    "File and function names of stacks are in it; `--with-code` packs everything.",
+    True: "It holds your code and what the program printed: look through it before you pass it on.",
+}
+
+
+def _chosen(store: Store, recording_id: str | None) -> str:
+    """The recording that was named, or the newest."""
+    if recording_id is None:
+        ids = store.ids()
+        if not ids:
+            raise NothingToReportError("There is no recording yet.")
+        return ids[0]
+    try:
+        store.path(recording_id)
+    except UnknownRecordingError:
+        raise NoSuchRecordingError(recording_id) from None
+    return recording_id
+
+
+def _packed(store: Store, recording_id: str, *, with_code: bool) -> bytes:
+    """A ZIP archive; unpacked below `recordings/` it is a recording again."""
+    directory, home, buffer = store.path(recording_id), os.path.expanduser("~"), io.BytesIO()  # noqa: PTH111 - as text
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in FILES:
+            path = directory / name
+            if path.is_file():
+                archive.writestr(f"{recording_id}/{name}", path.read_bytes() if with_code else redacted(path, home))
+    return buffer.getvalue()

@@ -1,0 +1,64 @@
+"""A recording without the user's code, for somebody else to look at.
+
+Left out are the sources of the cells, what the program printed, the names of variables, of the notebook and of the
+machine; the home directory becomes `~`. Kept are numbers, times, types, the files and functions of stacks.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from .journal import read_lines
+from .layout import CRASH
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LEFT_OUT = "left out"
+
+_PRIVATE: dict[str, Any] = {
+    "notebook": None,
+    "hostname": None,
+    "stderr": _LEFT_OUT,
+    "text": _LEFT_OUT,
+    "shrunk_files": [],
+}
+"""What stands in place of a value, wherever it is in an event."""
+
+
+def redacted(path: Path, home: str) -> bytes:
+    """The content of one file of a recording, without what is the user's own; empty when it cannot be read."""
+    if path.name == CRASH:
+        try:
+            return _without_home(path.read_text("utf-8", "replace"), home).encode()
+        except OSError:
+            return b""
+    lines = (json.dumps(_redact(line), separators=(",", ":")) for line in read_lines(path))
+    return _without_home("".join(f"{line}\n" for line in lines), home).encode("utf-8", "replace")
+
+
+def _redact(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_redact(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    hidden = {name: _PRIVATE[name] for name in value if name in _PRIVATE}
+    if isinstance(value.get("source"), str) and value.get("event") == "cell_start":
+        hidden["source"] = _blank(value["source"])
+        hidden |= {"cell_id": None} if "source_sha256" not in value else {"cell_id": None, "source_sha256": None}
+    if value.get("event") == "namespace":
+        hidden["objects"] = [
+            {**_redact(entry), "name": f"object {number}"} if isinstance(entry, dict) else None
+            for number, entry in enumerate(value.get("objects") or [], 1)
+        ]
+    return {name: hidden[name] if name in hidden else _redact(entry) for name, entry in value.items()}
+
+
+def _blank(source: str) -> str:
+    """As many lines as there were, so that line numbers still say something."""
+    return "# code left out" + "\n#" * source.count("\n")
+
+
+def _without_home(text: str, home: str) -> str:
+    return text.replace(home, "~") if len(home) > 1 else text

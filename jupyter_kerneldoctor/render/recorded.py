@@ -1,0 +1,200 @@
+"""A recording as a readable timeline: what was recorded, in order of time, without any judgement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from jupyter_kerneldoctor.diagnosis.postmortem import iso
+from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, quote, size
+
+from .wording import clock, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_kerneldoctor.recording.evidence import Child, Frame, Incident, NamedObject, Stuck
+    from jupyter_kerneldoctor.recording.model import Cell, End, Recording
+
+_FRAMES = 3
+_OBJECTS = 5
+_LONGEST_TEXT = 120
+
+
+class _Entry(NamedTuple):
+    mono_s: float
+    text: str
+
+
+def render(recording: Recording) -> str:
+    """Say what is known of the kernel, then each event with the seconds since the beginning."""
+    entries = sorted(_entries(recording), key=lambda entry: entry.mono_s)
+    start = recording.started_mono_s
+    lines = [f"{entry.mono_s - start:10.2f} s  {one_line(entry.text)}" for entry in entries]
+    return "\n".join([*(one_line(line) for line in _facts(recording)), "", *lines, *_last(recording)])
+
+
+def _facts(recording: Recording) -> Iterator[str]:
+    kernel = recording.kernel
+    yield f"Recording {recording.id}"
+    yield f"Kernel {kernel.kernel_id or 'of IPython in a terminal'}, process {kernel.process.pid or 'none'}"
+    if kernel.notebook:
+        yield f"Notebook {kernel.notebook}"
+    versions = [f"Python {kernel.python}" if kernel.python else "", *(f"{k} {v}" for k, v in kernel.versions.items())]
+    yield ", ".join(filter(None, [*versions, f"on {kernel.hostname}" if kernel.hostname else ""]))
+    began = clock(iso(recording.started_wall_s), date=True) or "at a time that is not known"
+    yield f"Began {began}, {_BEGUN_BY[kernel.loaded_by]}"
+    for limit in recording.limits:
+        yield f"Limit: {limit.name}, {size(limit.bytes)} ({limit.source})"
+    driver = recording.gpu_driver
+    if driver is not None:
+        said = f", {driver.error}" if driver.error else ""
+        yield f"GPU driver {driver.version or '?'}, CUDA {driver.cuda or '?'}{said}"
+    for card in recording.gpus:
+        yield f"GPU {card.index}: {card.name or 'unnamed'}{f', {size(card.total_bytes)}' if card.total_bytes else ''}"
+
+
+_BEGUN_BY = {
+    "startup": "loaded when the kernel started",
+    "magic": "loaded by `%load_ext kerneldoctor`",
+    "server": "by the Jupyter server",
+}
+
+
+def _entries(recording: Recording) -> Iterator[_Entry]:
+    yield from _cells(recording)
+    yield from _from_processes(recording)
+    yield from _from_memory(recording)
+    yield from _surroundings(recording)
+    for piece in recording.output:
+        yield _Entry(piece.mono_s, f"written to {_STREAMS[piece.fd]}: {quote(piece.text.strip(), _LONGEST_TEXT)}")
+    if recording.exit_request is not None:
+        yield _Entry(recording.exit_request.mono_s, f"asked to end by {_ASKED_BY[recording.exit_request.by]}")
+    if recording.end is not None:
+        yield _Entry(recording.end.mono_s, _end(recording, recording.end))
+
+
+def _from_processes(recording: Recording) -> Iterator[_Entry]:
+    for stack in recording.stacks:
+        for thread in stack.threads[:1]:
+            yield _Entry(stack.mono_s, f"stack ({stack.reason.replace('_', ' ')}): {_frames(thread.frames)}")
+    for child in recording.children:
+        yield _Entry(child.mono_s, _child(child))
+    for stuck in recording.stuck:
+        yield _Entry(stuck.mono_s, _stuck(stuck))
+
+
+def _from_memory(recording: Recording) -> Iterator[_Entry]:
+    for incident in recording.incidents:
+        yield _Entry(incident.mono_s, _incident(incident))
+    for namespace in recording.namespaces:
+        if namespace.objects:
+            biggest = ", ".join(_object(found) for found in namespace.objects[:_OBJECTS])
+            yield _Entry(namespace.mono_s, f"biggest objects: {biggest}")
+    for framework in recording.frameworks:
+        figures = {"allocated": framework.allocated_bytes, "reserved": framework.reserved_bytes}
+        known = [f"{size(value)} {name}" for name, value in figures.items() if value is not None]
+        yield _Entry(framework.mono_s, f"{framework.name} {framework.version or ''}: {', '.join(known) or 'imported'}")
+    for xid in recording.xids:
+        yield _Entry(xid.mono_s, f"Xid {xid.code} of GPU {'?' if xid.index is None else xid.index}")
+
+
+_STREAMS = {1: "standard output", 2: "standard error"}
+_ASKED_BY = {"message": "a message", "cell": "the cell", "terminal": "its user, who left"}
+
+
+def _cells(recording: Recording) -> Iterator[_Entry]:
+    for cell in recording.cells:
+        name, first = cell_name(cell.execution_count), cell.source.strip().partition("\n")[0]
+        held = "" if cell.rss_before_bytes is None else f", {size(cell.rss_before_bytes)} in use"
+        yield _Entry(cell.started_mono_s, f"{name} began{held}: {quote(first, _LONGEST_TEXT)}")
+        if cell.ended_mono_s is not None:
+            yield _Entry(cell.ended_mono_s, f"{name} ended{_outcome(cell)}")
+
+
+def _outcome(cell: Cell) -> str:
+    parts = [f" after {duration((cell.ended_mono_s or 0.0) - cell.started_mono_s)}"]
+    if cell.peak_bytes is not None:
+        parts.append(f"peak {size(cell.peak_bytes)}")
+    if cell.rss_after_bytes is not None:
+        parts.append(f"{size(cell.rss_after_bytes)} in use")
+    if cell.error is not None:
+        parts.append(f"with {cell.error}")
+    return ", ".join(parts)
+
+
+def _frames(frames: tuple[Frame, ...]) -> str:
+    shown = [f"{frame.function} ({'/'.join(frame.file.split('/')[-2:])}:{frame.line or '?'})" for frame in frames]
+    left_out = len(shown) - _FRAMES
+    return " < ".join(shown[:_FRAMES]) + (f" < {left_out} more" if left_out > 0 else "")
+
+
+def _child(child: Child) -> str:
+    how = {"signal": f"was ended by {child.signal}", "exit": f"left with exit code {child.exit_code}"}
+    peak = "" if child.peak_bytes is None else f", seen with {size(child.peak_bytes)} at most"
+    kills = f"; memory kills counted meanwhile: {child.oom_kills}" if child.oom_kills else ""
+    return f"child {child.pid} ({child.name or '?'}) {how.get(child.kind, 'ended, nobody knows how')}{peak}{kills}"
+
+
+def _stuck(stuck: Stuck) -> str:
+    if stuck.over:
+        return "the cell went on"
+    where = f": {_frames(stuck.threads[0].frames)}" if stuck.threads else ""
+    return f"the cell has done nothing for {duration(stuck.mono_s - stuck.since_mono_s)}{where}"
+
+
+def _incident(incident: Incident) -> str:
+    asked = "" if incident.asked_bytes is None else f", {size(incident.asked_bytes)} asked for"
+    return f"survived: {incident.error}{asked}{f': {incident.signature}' if incident.signature else ''}"
+
+
+def _object(found: NamedObject) -> str:
+    shape = f" {'x'.join(map(str, found.shape))}" if found.shape else ""
+    return f"{found.name} ({found.type}{shape}, {size(found.bytes)})"
+
+
+def _surroundings(recording: Recording) -> Iterator[_Entry]:
+    for seen in recording.surroundings:
+        parts = [f"{name.lower()} limit {limit.soft}" for name, limit in seen.rlimits.items() if limit.soft is not None]
+        parts += [] if seen.threads is None else [f"{seen.threads} threads"]
+        parts += [] if seen.open_files is None else [f"{seen.open_files} open files"]
+        parts += [
+            f"{system.path} {size(system.free_bytes)} free of {size(system.total_bytes)}"
+            for system in seen.filesystems
+            if system.free_bytes is not None and system.total_bytes is not None
+        ]
+        parts += ["memory limit reached and nobody killed"] if seen.under_oom else []
+        if parts:
+            yield _Entry(seen.mono_s, f"surroundings ({seen.when}): {', '.join(parts)}")
+
+
+def _end(recording: Recording, end: End) -> str:
+    how = {"signal": f"ended by {end.signal}", "exit": f"left with exit code {end.exit_code}"}
+    parts = [how.get(end.kind, "ended, exit status not known")]
+    peak = max((sample.rss_bytes or 0 for sample in recording.samples), default=0)
+    parts += [f"highest sample {size(peak)}"] if peak else []
+    parts += [
+        f"{group.path}: memory kills {group.oom_kills_before} -> {group.oom_kills_after}, "
+        f"limit hits {group.limit_hits_before} -> {group.limit_hits_after}"
+        for group in end.cgroups[:1]
+    ]
+    return "; ".join([*parts, *end.kernel_log])
+
+
+def _last(recording: Recording) -> Iterator[str]:
+    """What has no place in time, or no monotonic one."""
+    server = recording.server
+    if server.requested is not None:
+        by = f" by {server.requested_by}" if server.requested_by else ""
+        yield f"The Jupyter server was asked for a {server.requested}{by}."
+    if server.returncode is not None:
+        yield f"The Jupyter server saw exit status {server.returncode}."
+    if server.never_ready:
+        yield f"The kernel never became ready. {server.start_error or ''}".rstrip()
+    if recording.switched_off:
+        yield "The recording was switched off."
+    elif recording.lost_wall_s is not None:
+        yield f"The kernel found its recorder gone at {clock(iso(recording.lost_wall_s))}."
+    elif recording.end is None:
+        yield {True: "The kernel is running.", False: "The end was not recorded.", None: "Nobody knows of the end."}[
+            recording.alive
+        ]

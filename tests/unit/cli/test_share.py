@@ -1,0 +1,114 @@
+"""`show` tells what was recorded; `export` packs it for somebody else."""
+
+import json
+import zipfile
+
+import pytest
+from support.handwritten import write_recording
+
+from jupyter_kerneldoctor.cli import main
+from jupyter_kerneldoctor.recording import layout
+from jupyter_kerneldoctor.recording.journal import JsonLines
+from jupyter_kerneldoctor.recording.reader import read
+
+SECRET = "s3cret"
+
+
+@pytest.fixture
+def private(data_root):
+    """A recording with the user's own things wherever they can be."""
+    recording_id = write_recording(1, notebook=f"/home/me/{SECRET}.ipynb", source=f"password = '{SECRET}'\nf(password)")
+    directory = data_root / "recordings" / recording_id
+    journal = JsonLines(directory / layout.JOURNAL)
+    biggest = {"name": SECRET, "type": "numpy.ndarray", "bytes": 5 << 20, "shape": [5, 1 << 20]}
+    journal.write(
+        {"event": "namespace", "mono_s": 101.5, "objects": [biggest]},
+        {"event": "child_end", "mono_s": 101.6, "pid": 77, "name": "python3", "kind": "signal", "signal": "SIGKILL"},
+    )
+    JsonLines(directory / layout.OUTPUT[0]).write({"mono_s": 101.7, "fd": 2, "text": f"user {SECRET} logged in\n"})
+    JsonLines(directory / layout.SERVER).write({"event": "start_failed", "never_ready": True, "stderr": SECRET})
+    (directory / layout.CRASH).write_text("Fatal Python error: Segmentation fault\n")
+    return recording_id
+
+
+def test_show_is_a_timeline(private, capsys):
+    assert main(["show", private]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"Recording {private}"
+    events = [line.split(" s  ")[1] for line in lines if " s  " in line]
+    assert events[0].startswith("cell [1] began")
+    assert "biggest objects: s3cret (numpy.ndarray 5x1048576, 5.0 MiB)" in events
+    assert "child 77 (python3) was ended by SIGKILL" in events
+    assert events[-1] == "ended by SIGSEGV"
+
+
+def test_show_without_an_id_shows_the_newest(record, capsys):
+    record(1)
+    newest = record(2)
+
+    main(["show"])
+
+    assert capsys.readouterr().out.startswith(f"Recording {newest}")
+
+
+def test_show_for_programs(private, capsys):
+    main(["show", "--json", private])
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["cells"][0]["source"].startswith("password")
+    assert document["end"]["signal"] == "SIGSEGV"
+
+
+def test_what_a_program_printed_cannot_command_the_terminal(private, data_root, capsys):
+    JsonLines(data_root / "recordings" / private / layout.OUTPUT[1]).write({"mono_s": 1, "fd": 1, "text": "\x1b[2Jhi"})
+
+    main(["show", private])
+
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_an_export_holds_nothing_of_the_users(private, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", "/home/me")
+    target = tmp_path / "report.zip"
+
+    assert main(["export", private, "--output", str(target)]) == 0
+
+    with zipfile.ZipFile(target) as archive:
+        everything = b"".join(archive.read(name) for name in archive.namelist())
+        archive.extractall(tmp_path)
+    assert SECRET.encode() not in everything
+    assert b"/home/me" not in everything
+    recording = read(tmp_path / private)
+    assert recording.end.signal == "SIGSEGV"
+    assert recording.cells[0].source.count("\n") == 1, "line numbers still mean something"
+    assert recording.namespaces[0].objects[0].bytes == 5 << 20
+    assert "Left out: your code" in capsys.readouterr().out
+
+
+def test_an_export_with_code_is_the_whole_recording(private, data_root, tmp_path):
+    target = tmp_path / "report.zip"
+
+    main(["export", private, "--with-code", "-o", str(target)])
+
+    with zipfile.ZipFile(target) as archive:
+        journal = archive.read(f"{private}/{layout.JOURNAL}")
+    assert journal == (data_root / "recordings" / private / layout.JOURNAL).read_bytes()
+
+
+def test_an_export_never_writes_over_a_file(private, tmp_path, capsys):
+    target = tmp_path / "thesis.zip"
+    target.write_text("years of work")
+
+    assert main(["export", private, "-o", str(target)]) == 1
+
+    assert target.read_text() == "years of work"
+    assert "--output" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["show", "export"])
+def test_what_is_not_there(command, capsys):
+    assert main([command]) == 1
+    assert "There is no recording yet." in capsys.readouterr().err
+    assert main([command, "nonsense"]) == 1
+    assert "`jupyter kerneldoctor list`" in capsys.readouterr().err
