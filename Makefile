@@ -1,6 +1,7 @@
 # Two commands do everything on a fresh machine (Python 3.11+, Node 20+, git, make):
 #   make demo   a real kernel dies, its post-mortem is shown
 #   make test   all tests
+# make deaths plays every real death there is and keeps the score; it needs 7 GB for the libraries that die.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,7 +13,7 @@ PANEL := jupyter_kerneldoctor/labextension/package.json
 PANEL_SOURCES := package.json yarn.lock tsconfig.json $(shell find src style schema -type f -not -path '*/__tests__/*' 2>/dev/null)
 PACKAGE_SOURCES := pyproject.toml kerneldoctor.py $(shell find jupyter_kerneldoctor jupyter-config -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null)
 
-.PHONY: demo lab test lint test-python test-panel test-ui bench docs screenshots clean
+.PHONY: demo lab test lint test-python test-panel test-ui bench deaths docs screenshots clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python demo/demo.py
@@ -40,6 +41,9 @@ test-ui: $(VENV)/.test ui-tests/node_modules/.installed
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
 
+deaths: $(VENV)/.test
+	PYTHONPATH=tests:demo $(BIN)/python -m deaths.accuracy --write docs/accuracy.md
+
 docs: $(VENV)/.test
 	$(BIN)/python -m jupyter_kerneldoctor.diagnosis.docs
 
@@ -47,7 +51,7 @@ screenshots: $(VENV)/.test ui-tests/node_modules/.installed
 	cd ui-tests && $(BIN)/jlpm screenshots
 
 clean:
-	rm -rf $(VENV) node_modules ui-tests/node_modules jupyter_kerneldoctor/labextension lib dist
+	rm -rf $(VENV) .venv-deaths node_modules ui-tests/node_modules jupyter_kerneldoctor/labextension lib dist
 
 # -- what the targets above stand on ---------------------------------------------------------------------------------
 

@@ -1,0 +1,143 @@
+"""Plays one case with a real kernel and asks for its post-mortem."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .conditions import conditions
+from .hosts import Alone, UnderServer
+
+if TYPE_CHECKING:
+    from .case import Case
+    from .hosts import Host
+
+_ACTION_AFTER_S = 2.0
+_READY_S = 60.0
+
+
+@dataclass
+class Played:
+    """How it went."""
+
+    ended: str
+    """As in `Case.ends`."""
+    reports: list[dict[str, Any]] = field(default_factory=list)
+    """A death has one; of a kernel that lives or hangs: while it runs, and after an orderly shutdown."""
+    took_s: float = 0.0
+
+    def best(self, case: Case) -> dict[str, Any]:
+        """The report that counts: the better one, and of a benign case the worse one."""
+        right = [report for report in self.reports if report.get("cause") in case.cause]
+        wrong = [report for report in self.reports if report not in right]
+        order = [*wrong, *right] if case.benign else [*right, *wrong]
+        return order[0] if order else {}
+
+
+def play(case: Case, python: str = sys.executable) -> Played:
+    """Run a case in the environment of `python`. Raises CannotRunHereError."""
+    began = time.monotonic()
+    work = Path(tempfile.mkdtemp(prefix="kerneldoctor-case-"))
+    try:
+        if case.prepare:
+            subprocess.run([python, "-c", case.prepare], cwd=work, check=True, capture_output=True)
+        with conditions(case, work) as prefix:
+            interpreter = python if case.interpreter is None else case.interpreter.replace("{work}", str(work))
+            launch = [interpreter, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+            argv = launch if case.interpreter else [*prefix, *launch]
+            host: Host = UnderServer(argv, work) if case.via == "server" else Alone(argv, work)
+            try:
+                played = _play(case, host)
+            finally:
+                host.close()
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    played.took_s = time.monotonic() - began
+    return played
+
+
+def _play(case: Case, host: Host) -> Played:
+    if not host.start(_READY_S):
+        return Played("never starts", [_report(host)])
+    ended = _run_cells(case, host)
+    if ended == "lives" and case.then == "restart":
+        host.restart()
+        ended = "restarted"
+    if ended not in ("lives", "hangs"):
+        return Played(ended, [_report(host)])
+    running = _report(host)
+    host.shutdown()
+    return Played(ended, [running, _report(host)])
+
+
+def _run_cells(case: Case, host: Host) -> str:
+    for number, source in enumerate(("%load_ext kerneldoctor", *case.cells)):
+        last = number == len(case.cells)
+        message_id = host.client.execute(source)
+        if last:
+            _act(case, host)
+        ended = _wait(host, message_id, case.patience_s if number else _READY_S)
+        if ended != "lives":
+            return "restarted" if case.then == "restart while busy" and ended != "hangs" else ended
+    return "lives"
+
+
+def _act(case: Case, host: Host) -> None:
+    """What somebody does from outside while the last cell runs."""
+    actions = {"interrupt while busy": host.interrupt, "restart while busy": host.restart}
+    action = actions.get(case.then or "")
+    if case.send is not None:
+        number = signal.Signals[case.send]
+
+        def action() -> None:
+            with suppress(ProcessLookupError):  # it has ended otherwise
+                os.kill(host.pid, number)
+
+    if action is not None:
+        timer = threading.Timer(_ACTION_AFTER_S, action)
+        timer.daemon = True
+        timer.start()
+
+
+def _wait(host: Host, message_id: str, patience_s: float) -> str:
+    """Wait for the end of a cell, or of the kernel."""
+    deadline = time.monotonic() + patience_s
+    idle_since: float | None = None
+    while time.monotonic() < deadline:
+        if (ended := host.ended()) is not None:
+            return ended
+        if idle_since is not None and time.monotonic() - idle_since > 1.0:  # an exit() is obeyed after the cell
+            return "lives"
+        try:
+            message = host.client.get_iopub_msg(timeout=0.2)
+        except queue.Empty:
+            continue
+        mine = message["parent_header"].get("msg_id") == message_id
+        if mine and message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+            idle_since = time.monotonic()
+    return "lives" if idle_since is not None else "hangs"
+
+
+def _report(host: Host) -> dict[str, Any]:
+    """What `jupyter kerneldoctor report` says about the kernel."""
+    which = ["--kernel", host.kernel_id] if host.kernel_id else ["--last"]
+    command = [sys.executable, "-m", "jupyter_kerneldoctor", "report", "--json", *which]
+    for _ in range(10):
+        result = subprocess.run(command, capture_output=True, text=True, check=False, env=host.env)
+        document = json.loads(result.stdout or "null")
+        if document is not None:
+            return dict(document)
+        time.sleep(0.5)
+    return {"cause": None, "confidence": 0.0, "headline": result.stderr.strip(), "fixes": [], "cell": None}
