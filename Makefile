@@ -46,6 +46,7 @@ deaths: $(VENV)/.test
 
 docs: $(VENV)/.test
 	$(BIN)/python -m jupyter_kerneldoctor.diagnosis.docs
+	$(BIN)/python docs/recorded_fields.py
 
 screenshots: $(VENV)/.test ui-tests/node_modules/.installed
 	cd ui-tests && $(BIN)/jlpm screenshots
