@@ -25,6 +25,7 @@ from support.kernels import LiveKernel  # noqa: E402
 
 from jupyter_kerneldoctor.diagnosis import diagnose  # noqa: E402
 from jupyter_kerneldoctor.recording.journal import read_events  # noqa: E402
+from jupyter_kerneldoctor.recording.samples import Sample, SampleWriter  # noqa: E402
 from jupyter_kerneldoctor.recording.store import Store  # noqa: E402
 
 if TYPE_CHECKING:
@@ -105,6 +106,76 @@ def sidecar_cost(work: Path, seconds: float) -> Iterator[Figure]:
         kernel.close()
 
 
+def many_idle(work: Path, kernels: int, seconds: float) -> Iterator[Figure]:
+    """Processor time of the sidecars of 20 idle kernels together, taken from as many real ones as are asked for."""
+    running = [LiveKernel(work / f"idle-{number}", work) for number in range(kernels)]
+    try:
+        for kernel in running:
+            kernel.load()
+        sidecars = [kernel.sidecar_pid() for kernel in running]
+        time.sleep(5)
+        begin, used = time.perf_counter(), sum(map(_cpu_s, sidecars))
+        time.sleep(seconds)
+        share = (sum(map(_cpu_s, sidecars)) - used) / (time.perf_counter() - begin) * 100
+        name = f"20 idle kernels: processor, all sidecars (measured with {kernels})"
+        yield Figure(name, share * 20 / kernels, "%", 1)
+    finally:
+        for kernel in running:
+            kernel.close()
+
+
+# What a day of steady work is taken to be: eight hours with a cell every 20 s, while memory moves without a pause for
+# the whole 24 h. Cells are as long as those of shared notebooks are on average, most of them are run again and again.
+CELLS_A_DAY = 8 * 3600 // 20
+CELL = """\
+# a step of the analysis: read a part, clean it, look at it
+import random, statistics
+rows = [{{"id": n, "group": n % 17, "value": random.gauss(0, 1)}} for n in range({rows})]
+groups = {{}}
+for row in rows:
+    groups.setdefault(row["group"], []).append(row["value"])
+summary = {{group: (statistics.fmean(values), statistics.pstdev(values)) for group, values in groups.items()}}
+for group, (mean, spread) in sorted(summary.items()):
+    if abs(mean) > 3 * spread / len(groups[group]) ** 0.5:
+        print(f"group {{group}} is off: mean {{mean:.3f}}, spread {{spread:.3f}}")
+block_{name} = bytearray({size})
+"""
+
+
+def day_on_disk(work: Path, cells: int) -> Iterator[Figure]:
+    """Bytes of one day: those of a real kernel's cells times the cells of a day, and the samples of a simulated one."""
+    kernel = LiveKernel(work / "day", work)
+    try:
+        kernel.load()
+        kernel.sidecar_pid()
+        (recording_id,) = Store(kernel.data_root).ids()
+        journal = Store(kernel.data_root).path(recording_id) / "journal.jsonl"
+        before = journal.stat().st_size
+        for number in range(cells):
+            kernel.run(CELL.format(rows=2000 + number, name="abc"[number % 3], size=(number % 7 + 1) * 10_000_000))
+        kernel.wait_recorded(lambda found: len(found.cells) > cells and found.cells[-1].finished)
+        time.sleep(1)
+        per_cell = (journal.stat().st_size - before) / cells
+    finally:
+        kernel.close()
+    source = len(CELL.format(rows=2000, name="a", size=10_000_000))
+    yield Figure(f"journal: for each cell, of which its source {source} B", per_cell, "B")
+    samples = _samples_of_a_day(work / "simulated")
+    yield Figure("samples of 24 h in which memory never rests (simulated clock)", samples / 1e6, "MB")
+    whole = per_cell * CELLS_A_DAY + samples
+    yield Figure(f"a day on disk: {CELLS_A_DAY} such cells and these samples", whole / 1e6, "MB", 5)
+
+
+def _samples_of_a_day(directory: Path) -> int:
+    directory.mkdir()
+    writer = SampleWriter(directory)
+    for tick in range(24 * 3600 * 4):
+        rss = 2_000_000_000 + 150_000_000 * (tick % 13) + 70_000_000 * (tick % 7)
+        writer.write(Sample(100_000 + tick / 4, rss, rss + 50_000_000, 9_000_000_000 - rss, 0, rss + 80_000_000, 4))
+    writer.close()
+    return sum(file.stat().st_size for file in directory.iterdir())
+
+
 def peak_error(work: Path) -> Iterator[Figure]:
     """How far the recorded peak is from 1 GiB that one call allocates, fills and frees."""
     kernel = LiveKernel(work / "data", work)
@@ -177,8 +248,9 @@ def _cpu_share(pid: int, work: object) -> float:
 
 
 def _cpu_s(pid: int) -> float:
-    """Processor time in nanosecond resolution (/proc/PID/schedstat)."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+    """Processor time of all threads in nanosecond resolution (/proc/PID/task/TID/schedstat)."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
 
 def _p99(values: list[float]) -> float:
@@ -197,6 +269,8 @@ def main() -> int:
         for figures in (
             cell_overhead(work, 10 if quick else 60),
             sidecar_cost(work, 8 if quick else 30),
+            many_idle(work, 5 if quick else 20, 10 if quick else 30),
+            day_on_disk(work, 40 if quick else 200),
             peak_error(work),
             death_to_answer(work, 6 if quick else 51),
         ):

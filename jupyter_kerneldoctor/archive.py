@@ -5,19 +5,27 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .recording.layout import JOURNAL
 from .recording.store import Store, UnknownRecordingError
+from .recording.tail import last_cell_source
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from .diagnosis.postmortem import PostMortem
 
 Document = dict[str, Any]
 Row = dict[str, Any]
 Fingerprint = tuple[tuple[str, int, int], ...]
 
 _LONGEST_HEAD = 1 << 20
+
+_MOST_EARLIER = 10
+"""How many earlier deaths of the same cell are looked for."""
 
 
 class Head(NamedTuple):
@@ -65,7 +73,28 @@ class Archive:
         """Diagnose a recording. Raises UnknownRecordingError."""
         from .diagnosis import diagnose  # noqa: PLC0415 - `list` in an empty directory needs no rules
 
-        return diagnose(self.store.open(recording_id)).to_json()
+        post_mortem = diagnose(self.store.open(recording_id))
+        if post_mortem.died and post_mortem.cell is not None:
+            post_mortem = self._with_recurrence(post_mortem, post_mortem.cell.source)
+        return post_mortem.to_json()
+
+    def _with_recurrence(self, post_mortem: PostMortem, source: str) -> PostMortem:
+        """Add what the same cell did before. Only recordings that end with that cell are read as a whole."""
+        from .diagnosis import diagnose  # noqa: PLC0415 - see above
+        from .diagnosis.recurrence import fingerprint, recurrence  # noqa: PLC0415 - see above
+
+        own = fingerprint(source)
+        earlier: list[PostMortem] = []
+        for recording_id in self.store.ids():
+            if len(earlier) == _MOST_EARLIER:
+                break
+            if recording_id >= post_mortem.recording:
+                continue
+            with suppress(UnknownRecordingError, OSError):  # deleted meanwhile
+                last = last_cell_source(self.store.path(recording_id))
+                if last is not None and fingerprint(last) == own:
+                    earlier.append(diagnose(self.store.open(recording_id)))
+        return replace(post_mortem, recurrence=recurrence(post_mortem, earlier))
 
     def rows(self) -> list[Row]:
         """The list of all recordings, newest first."""

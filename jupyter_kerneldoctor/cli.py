@@ -61,7 +61,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="jupyter kerneldoctor", description="Why did the kernel die?")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add in (_add_report, _add_list, _add_explain, _add_show, _add_export, _add_delete, _add_enable, _add_disable):
+    adders = (_add_report, _add_list, _add_inspect, _add_explain, _add_show, _add_export)
+    for add in (*adders, _add_delete, _add_enable, _add_disable):
         add(commands)
     return parser
 
@@ -100,6 +101,16 @@ def _add_list(commands: Commands) -> None:
     parser = commands.add_parser("list", help=words, description=_sentence(words))
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.set_defaults(run="reports:list_", nothing=[])
+
+
+def _add_inspect(commands: Commands) -> None:
+    words = "ask a running kernel what each of its threads is doing"
+    parser = commands.add_parser("inspect", help=words, description=_sentence(words))
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("recording", nargs="?", help="id of a recording, from `list`; by default the newest that runs")
+    which.add_argument("--kernel", metavar="KERNEL_ID", help="the newest of that kernel")
+    parser.add_argument("--json", action="store_true", help="for programs; `null` when the kernel cannot be asked")
+    parser.set_defaults(run="inspect:inspect", nothing=None)
 
 
 def _add_explain(commands: Commands) -> None:

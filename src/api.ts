@@ -12,6 +12,8 @@ export interface IRecordingRow {
   cause: string;
   headline: string;
   died: boolean;
+  /** The latest thing that went wrong and that the kernel survived. */
+  survived?: string | null;
 }
 
 export interface IEvidence {
@@ -36,6 +38,14 @@ export interface ICulprit {
   truncated?: boolean;
   line: number | null;
   line_source: string | null;
+}
+
+/** Something that went wrong and that the kernel survived: a cause, with the place and the time. */
+export interface IIncident extends ICause {
+  headline: string;
+  error: string;
+  time: string | null;
+  cell: ICulprit | null;
 }
 
 export interface IEdit {
@@ -84,7 +94,7 @@ export interface IReport {
   started: string;
   ended: string | null;
   died: boolean;
-  loaded_by?: 'startup' | 'magic' | null;
+  loaded_by?: 'startup' | 'magic' | 'server' | null;
   end: {
     kind: string;
     signal: string | null;
@@ -95,10 +105,14 @@ export interface IReport {
   confidence: number | null;
   headline: string;
   story?: string | null;
+  /** That the same cell ended kernels before, with dates and figures. */
+  recurrence?: { text: string } | null;
   causes: ICause[];
   ruled_out?: string[];
   cell: ICulprit | null;
   fixes: IFix[];
+  /** Oldest first. */
+  incidents?: IIncident[];
   timeline?: ITimeline | null;
 }
 

@@ -8,9 +8,9 @@ export type View =
   | { kind: 'report'; report: IReport };
 
 /**
- * What the panel shows: one post-mortem, and the list of deaths.
+ * What the panel shows: one post-mortem, and the list of deaths and of what was survived.
  *
- * It follows the newest death until someone picks another one.
+ * It follows the newest of these until someone picks another one.
  */
 export class PostMortems {
   constructor(
@@ -25,9 +25,9 @@ export class PostMortems {
     return this._view;
   }
 
-  /** Newest first; kernels that live or ended in the ordinary way are not among them. */
-  get deaths(): readonly IRecordingRow[] {
-    return this._rows.filter(row => row.died);
+  /** Newest first: deaths, and kernels that survived something. Those that were well are not among them. */
+  get cases(): readonly IRecordingRow[] {
+    return this._rows.filter(row => row.died || !!row.survived);
   }
 
   /** Whether the same kernel, restarted, was watched again later. */
@@ -37,7 +37,7 @@ export class PostMortems {
     );
   }
 
-  /** Show this recording, or the newest death. */
+  /** Show this recording, or the newest case. */
   async open(recording: string | null): Promise<void> {
     this._chosen = recording;
     this._shown = null;
@@ -55,13 +55,14 @@ export class PostMortems {
       }
       this._rows = rows;
       this._changed.emit();
-      const wanted = this._chosen ?? this.deaths[0]?.recording ?? null;
+      const wanted = this._chosen ?? this.cases[0]?.recording ?? null;
+      const state = this._stateOf(wanted);
       if (wanted === null) {
         this._show({ kind: 'empty' });
-      } else if (wanted !== this._shown) {
+      } else if (state !== this._shown) {
         const report = await this._client.report(wanted);
         if (request === this._request) {
-          this._shown = wanted;
+          this._shown = state;
           this._show({ kind: 'report', report });
         }
       }
@@ -71,6 +72,12 @@ export class PostMortems {
         this._show({ kind: 'error', error: asApiError(error) });
       }
     }
+  }
+
+  /** What changes when there is more to tell of a recording: a kernel that survived something may die later. */
+  private _stateOf(recording: string | null): string {
+    const row = this._rows.find(row => row.recording === recording);
+    return JSON.stringify([recording, row?.ended, row?.headline]);
   }
 
   private _show(view: View): void {

@@ -64,6 +64,23 @@ class NoSuchRecordingError(CommandError):
         super().__init__(f"There is no recording {recording_id!r}.")
 
 
+class NothingRunningError(CommandError):
+    """No kernel runs that could be asked."""
+
+    exit_status = 1
+    help = "`jupyter kerneldoctor list` shows the recordings there are; `report` says how a kernel ended."
+
+
+class CannotAskError(CommandError):
+    """The kernel cannot be asked what it is doing."""
+
+    exit_status = 1
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(problem)
+        self.help = advice
+
+
 class BeingRecordedError(CommandError):
     """The recording is still being written."""
 

@@ -13,7 +13,10 @@ from .context import FixContext
 from .culprit import culprit
 from .ending import is_death
 from .facts import Facts
+from .incidents import survived
+from .memory import Memory
 from .postmortem import CauseFinding, PostMortem, iso
+from .shapes import shape
 from .story import story
 from .timeline import timeline
 
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from .postmortem import Culprit, Ending, FixProposal
+    from .postmortem import Culprit, Ending, FixProposal, Survived
+    from .shapes import Shape
 
 __all__ = ["diagnose"]
 
@@ -31,13 +35,20 @@ _NOT_KNOWN = CauseFinding("unknown", "Not known", 0.1, "The recording does not t
 _NOTICEABLE = 0.2
 """A cause below this confidence is named only if it is the first."""
 
+_LIKELY = 0.5
+"""From here on a cause that says why something crashed counts against those that only say that it crashed."""
+
 
 def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
     facts = Facts(recording)
-    ranked = rank(facts)
-    cell = culprit(facts, ranked[0])
-    died = is_death(recording, facts.ending)
+    ranked, incidents = rank(facts), survived(facts)
+    latest = incidents[-1] if incidents and ranked[0].id == "no-death" else None
+    if latest is not None:
+        ranked = (latest.finding,)
+    cell = culprit(facts, ranked[0]) if latest is None else latest.cell
+    died, stuck = is_death(recording, facts.ending), latest is None and _is_stuck(facts, ranked[0])
+    memory = _memory(facts) if (died or stuck) and _is_about_memory(ranked[0]) else None
     return PostMortem(
         recording=recording.id,
         kernel_id=recording.kernel.kernel_id,
@@ -47,12 +58,14 @@ def diagnose(recording: Recording) -> PostMortem:
         started=iso(recording.started_wall_s),
         ended=_ended(facts),
         died=died,
-        end=_end(facts, ranked[0]),
+        end=_end(facts, ranked[0], latest),
         causes=ranked,
         timeline=timeline(facts),
-        story=story(facts) if died and _is_about_memory(ranked[0]) else None,
+        story=None if memory is None else story(facts, memory),
+        memory_shape=None if memory is None else memory.name,
         cell=cell,
-        fixes=_fixes(facts, ranked, cell) if died else (),
+        fixes=_fixes(facts, ranked, cell, latest) if died or stuck or latest is not None else (),
+        incidents=incidents,
     )
 
 
@@ -66,9 +79,20 @@ def rank(facts: Facts) -> tuple[CauseFinding, ...]:
             continue
         if finding is not None:
             findings.append(finding)
+    findings = list(_specific_first(findings))
     findings.sort(key=lambda finding: (-finding.confidence, finding.id))
     first, others = (findings[0], findings[1:]) if findings else (_NOT_KNOWN, [])
     return (first, *_runners_up(first, others))
+
+
+def _specific_first(findings: list[CauseFinding]) -> Iterator[CauseFinding]:
+    """Let a general cause, as a crash is, be no surer than what a likely cause that says why leaves to it."""
+    best = max((one.confidence for one in findings if not one.general and one.id != "unknown"), default=0.0)
+    for finding in findings:
+        if finding.general and best >= _LIKELY:
+            yield replace(finding, confidence=round(min(finding.confidence, 1 - best), 2))
+        else:
+            yield finding
 
 
 def _runners_up(first: CauseFinding, others: list[CauseFinding]) -> Iterator[CauseFinding]:
@@ -81,12 +105,27 @@ def _runners_up(first: CauseFinding, others: list[CauseFinding]) -> Iterator[Cau
             yield replace(other, confidence=confidence)
 
 
+def _memory(facts: Facts) -> Shape | None:
+    """The shape the memory had; None when too little was measured, or what was measured cannot be."""
+    try:
+        return shape(facts)
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+
+
 def _is_about_memory(cause: CauseFinding) -> bool:
     """Whether the story of the memory belongs to the answer: memory was it, or it has to be seen that it was not."""
-    return cause.id.startswith("oom-") or cause.id in ("killed-externally", "unknown")
+    return cause.id.startswith("oom-") or cause.id in ("killed-externally", "memory-stall", "unknown")
 
 
-def _end(facts: Facts, cause: CauseFinding) -> Ending:
+def _is_stuck(facts: Facts, cause: CauseFinding) -> bool:
+    """Whether the kernel lives, but something is wrong with it right now."""
+    return facts.ended is False and cause.id not in ("no-death", "unknown")
+
+
+def _end(facts: Facts, cause: CauseFinding, incident: Survived | None) -> Ending:
+    if incident is not None:
+        return replace(facts.ending, summary="Survived, still running")
     return replace(facts.ending, summary=cause.summary) if cause.summary else facts.ending
 
 
@@ -98,17 +137,21 @@ def _ended(facts: Facts) -> str | None:
     return iso(end.wall_s if end is not None else facts.recording.last_wall_s)
 
 
-def _fixes(facts: Facts, ranked: tuple[CauseFinding, ...], cell: Culprit | None) -> tuple[FixProposal, ...]:
-    from .fixes import propose  # noqa: PLC0415 - only a death needs fixes
+def _fixes(
+    facts: Facts, ranked: tuple[CauseFinding, ...], cell: Culprit | None, incident: Survived | None
+) -> tuple[FixProposal, ...]:
+    from .fixes import propose  # noqa: PLC0415 - what went well needs no fixes
 
+    recorded = facts.cell if incident is None else facts.recording.execution(incident.cell_seq)
+    memory = Memory(facts.recording, recorded)
     context = FixContext(
         recording=facts.recording,
         causes=ranked,
         culprit=cell,
-        cell=facts.cell,
-        limit_bytes=facts.memory.limit_bytes,
-        peak_bytes=facts.memory.peak_bytes,
-        rss_before_bytes=facts.memory.before_bytes,
+        cell=recorded,
+        limit_bytes=memory.limit_bytes,
+        peak_bytes=memory.peak_bytes,
+        rss_before_bytes=memory.before_bytes,
     )
     try:
         return propose(context)

@@ -10,6 +10,7 @@ from .registry import Rule, rules
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from .facts import Facts
@@ -25,6 +26,10 @@ class Cause(Rule):
     def judge(self, facts: Facts) -> CauseFinding | None:
         """Say whether this cause fits, how sure that is, and why; None when it does not."""
         raise NotImplementedError
+
+    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:  # noqa: ARG002 - for those that can
+        """Say in the same way why something went wrong that the kernel survived; None where this cause cannot."""
+        return None
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def culprit(facts: Facts, cause: CauseFinding) -> Culprit | None:
-    """Name the cell, and the line the most likely cause points at; None when no cell was running."""
+    """Name the cell, and the line the most likely cause points at; None when there is none, or none is to blame."""
     cell = facts.cell
-    if cell is None:
+    if cell is None or cause.id == "no-death":
         return None
     return Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, cause.line)

@@ -59,7 +59,7 @@ def exit_status(recording: Recording) -> ExitStatus:
 
 def has_ended(recording: Recording) -> bool | None:
     """Whether the process is gone; None when that cannot be told from here."""
-    if recording.end is not None or recording.server.returncode is not None:
+    if recording.end is not None or recording.server.returncode is not None or recording.server.never_ready:
         return True
     return None if recording.alive is None else not recording.alive
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from jupyter_kerneldoctor.recording.evidence import Output
 from jupyter_kerneldoctor.recording.model import (
     Cell,
     CgroupDelta,
@@ -23,6 +24,22 @@ from .ending import signal_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from jupyter_kerneldoctor.recording.evidence import (
+        Child,
+        Framework,
+        Gpu,
+        GpuDriver,
+        GpuSample,
+        Incident,
+        Namespace,
+        Stack,
+        Stuck,
+        Surroundings,
+        Xid,
+    )
+
+T = TypeVar("T")
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -54,16 +71,33 @@ def recording(
     available_bytes: int | None = None,
     ram_bytes: int = 16 * GIB,
     groups: Sequence[Group] = (),
-    server: Literal["watched", "restart", "shutdown"] | None = None,
+    server: Literal["watched", "restart", "shutdown"] | ServerView | None = None,
     request: Literal["message", "cell", "terminal"] | None = None,
     crash: str = "",
     switched_off: bool = False,
     lost: bool = False,
+    output: str | Sequence[Output] = (),
+    kernel_log: Sequence[str] = (),
+    surroundings: Sequence[Surroundings] = (),
+    incidents: Sequence[Incident] = (),
+    children: Sequence[Child] = (),
+    stacks: Sequence[Stack] = (),
+    stuck: Sequence[Stuck] = (),
+    namespaces: Sequence[Namespace] = (),
+    frameworks: Sequence[Framework] = (),
+    gpu_driver: GpuDriver | None = None,
+    gpus: Sequence[Gpu] = (),
+    gpu_samples: Sequence[GpuSample] = (),
+    xids: Sequence[Xid] = (),
+    rebooted: bool | None = None,
+    parent_gone: bool | None = None,
+    versions: dict[str, str] | None = None,
 ) -> Recording:
     """Make a recording of a kernel that ran these cells.
 
     The last cell is running when the kernel ends, unless `idle`; `memory` is the kernel's resident memory, spread
-    evenly over that cell; `groups` are its control groups, the own one first.
+    evenly over that cell; `groups` are its control groups, the own one first. The times of all other evidence are
+    counted from the end: `mono_s` -0.5 is half a second before it. `output` as text is what the process wrote last.
     """
     cells = tuple(_cell(number, source) for number, source in enumerate(sources, 1))
     if cells and not idle and request != "cell":
@@ -74,19 +108,34 @@ def recording(
     returncode = None if server is None else _returncode(signal, exit_code)
     return Recording(
         id=f"20270115T080000Z-{PID}-a1b2c3",
-        kernel=Kernel(ProcessIdentity(PID, 100.0, "boot"), kernel_id="kernel", ram_bytes=ram_bytes),
+        kernel=Kernel(
+            ProcessIdentity(PID, 100.0, "boot"), kernel_id="kernel", ram_bytes=ram_bytes, versions=versions or {}
+        ),
         started_wall_s=STARTED_WALL_S,
         limits=_limits(groups, ram_bytes),
         cells=cells,
         samples=_samples(memory, death_s, available_bytes, groups),
         exit_request=None if request is None else ExitRequest(request, death_s - 0.1),
-        end=None if alive or end == "not-seen" else _end(signal, exit_code, death_s, groups, known=end == "seen"),
-        server=ServerView(
-            requested=None if server in (None, "watched") else server,  # type: ignore[arg-type]
-            requested_wall_s=STARTED_WALL_S + death_s - 1,
-            returncode=returncode,
+        end=None
+        if alive or end == "not-seen"
+        else _end(
+            signal, exit_code, death_s, groups, kernel_log=kernel_log, parent_gone=parent_gone, known=end == "seen"
         ),
+        server=_server(server, returncode, death_s),
         crash_text=crash,
+        output=_at_the_end([Output(-0.1, 2, output)] if isinstance(output, str) else output, death_s),
+        stacks=_at_the_end(stacks, death_s),
+        surroundings=_at_the_end(surroundings, death_s),
+        children=_at_the_end(children, death_s),
+        stuck=_at_the_end(stuck, death_s),
+        incidents=_at_the_end(incidents, death_s),
+        namespaces=_at_the_end(namespaces, death_s),
+        frameworks=_at_the_end(frameworks, death_s),
+        gpu_driver=gpu_driver,
+        gpus=tuple(gpus),
+        gpu_samples=_at_the_end(gpu_samples, death_s),
+        xids=_at_the_end(xids, death_s),
+        rebooted=rebooted,
         switched_off=switched_off,
         lost_wall_s=STARTED_WALL_S + death_s if lost else None,
         last_wall_s=STARTED_WALL_S + death_s,
@@ -166,14 +215,47 @@ def _samples(
     )
 
 
-def _end(signal: str | None, exit_code: int | None, death_s: float, groups: Sequence[Group], *, known: bool) -> End:
+def _server(
+    seen: Literal["watched", "restart", "shutdown"] | ServerView | None, returncode: int | None, death_s: float
+) -> ServerView:
+    if isinstance(seen, ServerView):
+        return seen
+    requested = None if seen in (None, "watched") else seen
+    return ServerView(requested, requested_wall_s=STARTED_WALL_S + death_s - 1, returncode=returncode)  # type: ignore[arg-type]
+
+
+def _at_the_end(events: Sequence[T], death_s: float) -> tuple[T, ...]:
+    """Give the events their place on the recording's clock."""
+    return tuple(_shifted(event, death_s) for event in events)
+
+
+def _shifted(event: Any, death_s: float) -> Any:
+    times = [field.name for field in fields(event) if field.name.endswith("mono_s")]
+    moved: dict[str, Any] = {name: getattr(event, name) + death_s for name in times if getattr(event, name) is not None}
+    if getattr(event, "surroundings", None) is not None:
+        moved["surroundings"] = _shifted(event.surroundings, death_s)
+    return replace(event, **moved)
+
+
+def _end(
+    signal: str | None,
+    exit_code: int | None,
+    death_s: float,
+    groups: Sequence[Group],
+    *,
+    kernel_log: Sequence[str],
+    parent_gone: bool | None,
+    known: bool,
+) -> End:
     deltas = tuple(_delta(group, depth) for depth, group in enumerate(groups))
     wall_s = STARTED_WALL_S + death_s
     if not known:
-        return End("unknown", death_s, wall_s, cgroups=deltas)
+        return End("unknown", death_s, wall_s, cgroups=deltas, kernel_log=tuple(kernel_log), parent_gone=parent_gone)
     kind: Literal["signal", "exit"] = "exit" if signal is None else "signal"
     code = exit_code if signal is None else None
-    return End(kind, death_s, wall_s, signal, code, f"/proc/{PID}/stat exit_code", deltas)
+    return End(
+        kind, death_s, wall_s, signal, code, f"/proc/{PID}/stat exit_code", deltas, tuple(kernel_log), parent_gone
+    )
 
 
 def _delta(group: Group, depth: int) -> CgroupDelta:

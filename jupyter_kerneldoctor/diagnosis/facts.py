@@ -20,7 +20,11 @@ from .ending import (
     missed_the_end,
     request,
 )
+from .laststack import LastStack, last_stack
+from .lastwords import Words, farewell, naming_a_cause, newest_text
 from .memory import Memory
+from .standstill import Standstill, standstill
+from .state import State, at_the_end
 from .units import cell_name, quote
 
 if TYPE_CHECKING:
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
 
     from .postmortem import Ending
     from .traceback import Frame, Thread, Traceback
+
+_CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
+"""Signals of a program that fails by itself."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +90,22 @@ class Facts:
 
     @cached_property
     def cell(self) -> Cell | None:
-        """The cell that was running at the end; after an `exit()` that was obeyed later, the one that asked."""
-        if self.ended is not True or self.stopped_early:
+        """The cell that was running at the end; after an `exit()` that was obeyed later, the one that asked.
+
+        Of a kernel that lives, the one that runs.
+        """
+        if self.ended is None or self.stopped_early:
             return None  # a cell in the middle of which the recording stopped is no cell that died
-        if self.told_to_exit:
+        if self.ended and self.told_to_exit:
             asked = [cell for cell in self.recording.cells if cell.asked_exit]
             if asked:
                 return asked[-1]
         return self.recording.running_cell
+
+    @cached_property
+    def standstill(self) -> Standstill | None:
+        """Who waits for whom, where the kernel lives and its cell does nothing."""
+        return standstill(self)
 
     @cached_property
     def memory(self) -> Memory:
@@ -110,6 +125,29 @@ class Facts:
         if self.status.known or self.traceback is None:
             return self.status.signal
         return tracebacks.signal_of(self.traceback)
+
+    @cached_property
+    def state(self) -> State:
+        """The limits, file systems and the like when it ended."""
+        return at_the_end(self.recording)
+
+    @cached_property
+    def words(self) -> Words | None:
+        """The last line it wrote that names a cause, if it ended by itself and not at once with anything."""
+        by_itself = self.signal in _CRASHES or bool(self.status.exit_code) or not self.status.known
+        if not by_itself or self.told_to_exit:
+            return None
+        named = naming_a_cause(newest_text(self.recording))
+        return named[-1] if named else None
+
+    def said(self, cause: str) -> Words | None:
+        """Return the last words if they speak for this cause."""
+        return self.words if self.words is not None and self.words.cause == cause else None
+
+    @cached_property
+    def farewell(self) -> str | None:
+        """The last line that reads like giving up, in words that speak for no cause."""
+        return farewell(newest_text(self.recording))
 
     @cached_property
     def calls(self) -> tuple[EndingCall, ...]:
@@ -157,7 +195,16 @@ class Facts:
     @cached_property
     def line(self) -> int | None:
         """The line that was being executed, where the recording tells."""
-        return self.sole_line if self.crash_line is None and self.background is None else self.crash_line
+        if self.crash_line is not None or self.background is not None:
+            return self.crash_line
+        return self.last_stack.line if self.last_stack is not None else self.sole_line
+
+    @cached_property
+    def last_stack(self) -> LastStack | None:
+        """Where a cell that was killed from outside was, by the last stack that was read; None when that is too old."""
+        if self.cell is None or self.cell.finished or self.status.exit_code is not None or self.traceback is not None:
+            return None
+        return last_stack(self.recording, self.cell)
 
     @cached_property
     def background(self) -> Frame | None:

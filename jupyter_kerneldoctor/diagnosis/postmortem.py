@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from datetime import datetime, timezone
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from .recurrence import Recurrence
 
 Applicability = Literal["safe", "suggested", "advice"]
 Basis = Literal["fitted", "estimated", "at-most"]
@@ -53,6 +56,8 @@ class CauseFinding:
     """The line of the culprit cell that this cause points at."""
     summary: str | None = None
     """The end in a few words, for `Ending.summary`, when this cause says more than the exit status does."""
+    general: bool = False
+    """It only says which way it ended: less likely, the likelier a cause is that says why."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,31 @@ class Culprit:
         """The text of the line."""
         lines = self.source.split("\n")
         return lines[self.line - 1] if self.line is not None and 0 < self.line <= len(lines) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The public form."""
+        return {**asdict(self), "line_source": self.line_source}
+
+
+@dataclass(frozen=True)
+class Survived:
+    """An incident: something that went wrong and that the kernel survived."""
+
+    finding: CauseFinding
+    kind: str
+    """As `recording.evidence.Incident` names it."""
+    error: str
+    """Name of the exception's type."""
+    cell: Culprit | None = None
+    """The cell that raised it, and the line."""
+    cell_seq: int | None = None
+    """Which execution of it: `recording.model.Cell.seq`."""
+    time: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The public form: that of a cause, with the sentence that tells of it, the cell and the time."""
+        more = {"headline": self.finding.headline, "kind": self.kind, "error": self.error, "time": self.time}
+        return {**_finding(self.finding), **more, "cell": None if self.cell is None else self.cell.to_json()}
 
 
 @dataclass(frozen=True)
@@ -139,9 +169,14 @@ class PostMortem:
     causes: tuple[CauseFinding, ...]
     timeline: Timeline
     story: str | None = None
+    memory_shape: str | None = None
+    """Of `shapes.Name`: "jump", "ramp", "staircase", "full-house", "touched-later", "children"."""
+    recurrence: Recurrence | None = None
+    """That the same cell ended kernels before."""
     cell: Culprit | None = None
     fixes: tuple[FixProposal, ...] = ()
-    incidents: tuple[CauseFinding, ...] = field(default=())
+    incidents: tuple[Survived, ...] = ()
+    """What it survived, oldest first."""
 
     @property
     def cause(self) -> CauseFinding:
@@ -158,11 +193,10 @@ class PostMortem:
             headline=top.headline,
             ruled_out=list(top.ruled_out),
             causes=[_finding(finding) for finding in self.causes],
-            incidents=[_finding(finding) for finding in self.incidents],
+            incidents=[incident.to_json() for incident in self.incidents],
+            cell=None if self.cell is None else self.cell.to_json(),
             fixes=[{**asdict(fix), "docs": FIX_DOCS.format(fix.id)} for fix in self.fixes],
         )
-        if self.cell is not None:
-            document["cell"]["line_source"] = self.cell.line_source
         return document
 
     def to_row(self) -> dict[str, Any]:
@@ -177,6 +211,7 @@ class PostMortem:
             "cause": self.cause.id,
             "headline": self.cause.headline,
             "died": self.died,
+            "survived": self.incidents[-1].finding.headline if self.incidents else None,
         }
 
 
@@ -185,7 +220,7 @@ def iso(wall_s: float | None) -> str | None:
     if not wall_s:
         return None
     try:
-        return datetime.fromtimestamp(wall_s, timezone.utc).isoformat(timespec="milliseconds")
+        return datetime.fromtimestamp(wall_s, UTC).isoformat(timespec="milliseconds")
     except (OverflowError, OSError, ValueError):
         return None
 

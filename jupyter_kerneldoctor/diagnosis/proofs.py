@@ -25,6 +25,18 @@ _SIGNALS = {
     "SIGBUS": "the signal for memory that has nothing behind it, a bus error",
     "SIGFPE": "the signal for an impossible calculation in machine code",
     "SIGILL": "the signal for an instruction the processor does not know",
+    "SIGXCPU": "the signal for a program that has used up the processor time it may have",
+    "SIGXFSZ": "the signal for a file that grew beyond the size it may have",
+    "SIGALRM": "the signal of a timer that has run out",
+    "SIGVTALRM": "the signal of a timer that counts the program's own processor time",
+    "SIGPROF": "the signal of a profiler's timer",
+    "SIGUSR1": "a signal that programs give a meaning of their own",
+    "SIGUSR2": "a signal that programs give a meaning of their own",
+    "SIGPIPE": "the signal for writing to somebody who no longer reads",
+    "SIGTRAP": "the signal of a stop for a debugger",
+    "SIGSYS": "the signal for a system call that is not allowed",
+    "SIGIO": "the signal that input is waiting",
+    "SIGPWR": "the signal for a failing power supply",
 }
 
 
@@ -105,6 +117,22 @@ def running_cell(facts: Facts) -> Iterator[Evidence]:
     elif not cell.finished and end is not None and end.mono_s >= cell.started_mono_s:
         took = duration(end.mono_s - cell.started_mono_s)
         yield Evidence(f"{sentence(cell_name(cell.execution_count))} had been running for {took}.", source="journal")
+        yield from line_seen_from_outside(facts)
+
+
+def line_seen_from_outside(facts: Facts) -> Iterator[Evidence]:
+    """Which line the cell was in when its stack was last read."""
+    last, cell = facts.last_stack, facts.cell
+    if last is None or cell is None:
+        return
+    code = cell.source.split("\n")[last.line - 1]
+    inside = f", inside {last.called.short_file} (function {last.called.function})" if last.called is not None else ""
+    yield Evidence(
+        f"{duration(last.age_s)} before the end the cell was in line {last.line}: {quote(code, 100)}{inside}.",
+        last.line,
+        "line",
+        "stack read from outside the process",
+    )
 
 
 def recorder_gone(facts: Facts) -> Iterator[Evidence]:

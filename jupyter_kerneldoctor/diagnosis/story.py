@@ -1,88 +1,98 @@
-"""The story of the memory in words: where it began, how it grew, what was in its way. Only what was measured."""
+"""The story of the memory in words: what was held, by whom, what came on top of it. Only what was measured."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from .memory import WHY_ABOVE_LIMIT
-from .units import cell_name, duration, sentence, size
+from .shapes import FULL_HOUSE, WORTH_TELLING_BYTES
+from .units import cell_name, duration, enumeration, plural, quote, sentence, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from jupyter_kerneldoctor.recording.evidence import NamedObject
 
     from .facts import Facts
+    from .shapes import Left, Shape
 
-_WORTH_TELLING_BYTES = 10 << 20
-_JUMP = 0.15
-"""Memory that grew within less than this share of the cell's time is worth a sentence."""
-
-_FULL_HOUSE = 0.8
-_STAIRCASE_CELLS = 3
 _STALE_S = 1.0
+_NAMED = 3  # cells and objects: more than three nobody keeps
+_MENTION = 0.2  # of what was held: what the cells before left is mentioned from here on
+_STEADY_S = 2.0
 
 
-def story(facts: Facts) -> str | None:
-    """Tell how the memory went until the kernel died; None when too little was measured."""
-    beginning = [*_growth(facts)]
-    rest = (*_shape(facts), *_limit(facts), *_blind_spot(facts), *_others(facts))
-    return " ".join((*beginning, *rest)) if beginning else None
+def story(facts: Facts, found: Shape) -> str:
+    """Tell how the memory went until the kernel died."""
+    parts = (
+        *_beginning(facts, found),
+        *_touched(facts, found),
+        *_held(found),
+        *_pace(found),
+        *_limit(facts),
+        *_blind_spot(facts),
+        *_children(found),
+        *_others(facts, found),
+    )
+    return " ".join(parts)
 
 
-def _growth(facts: Facts) -> Iterator[str]:
-    cell, memory = facts.cell, facts.memory
-    before, peak = memory.before_bytes, memory.peak_bytes
-    if cell is None or before is None or peak is None:
+def _beginning(facts: Facts, found: Shape) -> Iterator[str]:
+    name = sentence(_cell(facts))
+    before, growth = size(found.before_bytes), found.growth_bytes
+    needed = _needed_bytes(facts, found)
+    if growth < WORTH_TELLING_BYTES and not needed:
+        yield f"{name} began with {before} in use and was not seen to grow."
         return
-    name = sentence(cell_name(cell.execution_count))
-    if peak - before < _WORTH_TELLING_BYTES:
-        yield f"{name} began with {size(before)} in use and was not seen to grow."
+    took = f" in {duration(found.took_s)}" if found.took_s is not None else ""
+    left = sum(one.bytes for one in found.left)
+    if left > max(WORTH_TELLING_BYTES, _MENTION * found.before_bytes) and (growth or needed):
+        by = f"{size(left)} of those were left by {_cells(found.left)}"
+        yield f"{name} needed at least {size(max(growth, needed))} on top of {before} already held; {by}."
+    elif growth < WORTH_TELLING_BYTES:
+        yield f"{name} began with {before} in use and needed at least {size(needed)} more."
+    else:
+        yield f"{name} began with {before} in use and grew to {size(found.peak_bytes)}{took}."
+
+
+def _needed_bytes(facts: Facts, found: Shape) -> int:
+    """What it needed at the very least, having been killed at a limit: all that was left below that."""
+    group = facts.memory.pressed
+    if group is None or not group.oom_kills or not group.limit_bytes:
+        return 0
+    began = facts.cell.started_mono_s if facts.cell is not None else 0.0
+    shared = [s.cgroup_bytes for s in facts.recording.samples if s.mono_s <= began and s.cgroup_bytes is not None]
+    return max(0, group.limit_bytes - (shared[-1] if shared else found.before_bytes))
+
+
+def _touched(facts: Facts, found: Shape) -> Iterator[str]:
+    for one in found.touched[:1]:
+        yield (
+            f"{quote(one.name)} ({size(one.bytes)}) had been made in {cell_name(one.execution_count)}, but such memory "
+            f"is taken only when it is first written to: in {_cell(facts)}."
+        )
+
+
+def _held(found: Shape) -> Iterator[str]:
+    """What held it, by name: that tells what to delete."""
+    if not found.held or found.name == "touched-later" or found.before_bytes < found.growth_bytes / 4:
         return
-    last = max((sample.mono_s for sample in memory.samples if sample.rss_bytes == peak), default=None)
-    took = f" in {duration(last - cell.started_mono_s)}" if last is not None and last > cell.started_mono_s else ""
-    yield f"{name} began with {size(before)} in use and grew to {size(peak)}{took}."
+    named = [f"{_name(one)} ({_described(one)}, {size(one.bytes)})" for one in found.held[:_NAMED]]
+    yield f"The largest things held when it began: {enumeration(named)}."
 
 
-def _shape(facts: Facts) -> Iterator[str]:
-    memory = facts.memory
-    before, peak = memory.before_bytes, memory.peak_bytes
-    if before is None or peak is None:
-        return
-    left = _left_behind_bytes(facts)
-    if left > max(_WORTH_TELLING_BYTES, peak - before):
-        yield f"The cells before it had left {size(left)} behind, step by step."
-    jump_s = _jump_s(facts, before, peak) if peak - before >= _WORTH_TELLING_BYTES else None
-    if jump_s is not None:
-        yield f"Most of that came within {duration(jump_s)}."
-
-
-def _left_behind_bytes(facts: Facts) -> int:
-    """What the cells before this one added, if several of them did and hardly any gave something back."""
-    steps = [
-        cell.rss_after_bytes - cell.rss_before_bytes
-        for cell in facts.recording.cells
-        if cell is not facts.cell and cell.rss_after_bytes is not None and cell.rss_before_bytes is not None
-    ]
-    rising = [step for step in steps if step > _WORTH_TELLING_BYTES]
-    return sum(rising) if len(rising) >= _STAIRCASE_CELLS and sum(steps) > 0.5 * sum(rising) else 0
-
-
-def _jump_s(facts: Facts, before_bytes: int, peak_bytes: int) -> float | None:
-    """The time between a tenth and nine tenths of the growth, if it is short compared with the cell's."""
-    cell, growth = facts.cell, peak_bytes - before_bytes
-    seen = [(sample.mono_s, sample.rss_bytes) for sample in facts.memory.samples if sample.rss_bytes is not None]
-    low = [time for time, rss in seen if rss <= before_bytes + growth / 10]
-    high = [time for time, rss in seen if rss >= before_bytes + growth * 9 / 10]
-    if cell is None or not low or not high or len(seen) < _STAIRCASE_CELLS:
-        return None
-    took, whole = high[0] - low[-1], seen[-1][0] - cell.started_mono_s
-    return took if 0 < took < _JUMP * whole else None
+def _pace(found: Shape) -> Iterator[str]:
+    if found.jump_s is not None:
+        yield f"Most of that came within {duration(found.jump_s)}."
+    elif found.steady and found.took_s is not None and found.took_s >= _STEADY_S:
+        yield f"It grew steadily, by {size(found.growth_bytes / found.took_s)} a second."
 
 
 def _limit(facts: Facts) -> Iterator[str]:
     memory = facts.memory
     if not memory.limit_bytes:
         return
-    full = memory.before_bytes is not None and memory.before_bytes >= _FULL_HOUSE * memory.limit_bytes
+    full = memory.before_bytes is not None and memory.before_bytes >= FULL_HOUSE * memory.limit_bytes
     most = ", most of which was in use before the cell began" if full else ""
     above = f"; {WHY_ABOVE_LIMIT}" if memory.above_limit(memory.peak_bytes) else ""
     yield sentence(f"{memory.allowance}{most}{above}.")
@@ -95,11 +105,58 @@ def _blind_spot(facts: Facts) -> Iterator[str]:
         yield f"What happened in the last {duration(end.mono_s - last.mono_s)} was not measured."
 
 
-def _others(facts: Facts) -> Iterator[str]:
+def _children(found: Shape) -> Iterator[str]:
+    below = found.children
+    if below is None:
+        return
+    who = f"{plural(below.count, 'child process')}" if below.count else "child processes"
+    yield (
+        f"The kernel itself was seen with {size(found.peak_bytes)} at most; its {who} held "
+        f"{size(below.bytes)} together."
+    )
+
+
+def _others(facts: Facts, found: Shape) -> Iterator[str]:
     """The limit counts more than the kernel: say so where that is the larger part."""
     group, peak = facts.memory.group_peak_bytes, facts.memory.peak_bytes
-    if group is not None and peak is not None and facts.memory.has_group_limit and peak < group / 2:
+    if found.children is not None or group is None or peak is None or not facts.memory.has_group_limit:
+        return
+    if peak < group / 2:
         yield (
             f"The kernel itself was seen with {size(peak)} at most; of the {size(group)} that count towards the limit, "
             "the rest belongs to other processes there, such as its children, or is cached files."
         )
+
+
+def _cell(facts: Facts) -> str:
+    return cell_name(facts.cell.execution_count if facts.cell is not None else None)
+
+
+def _cells(left: Sequence[Left]) -> str:
+    """Return "cells [2] and [5]", in the order in which they ran; "cells [2], [5], [6] and 12 more"."""
+    numbers = [one.execution_count for one in left if one.execution_count is not None]
+    shown = sorted(numbers[:_NAMED])
+    if not shown:
+        return plural(len(left), "cell") + " before it"
+    more = len(left) - len(shown)
+    names = [f"[{number}]" for number in shown] + ([f"{more} more"] if more else [])
+    return f"{'cell' if len(names) == 1 else 'cells'} {enumeration(names)}"
+
+
+_HIDDEN = {"_": "the last result (`_`)"}
+
+
+def _name(one: NamedObject) -> str:
+    if one.hidden and not one.name.startswith(("Out[", "_")):
+        return one.name
+    return _HIDDEN.get(one.name, quote(one.name))
+
+
+def _described(one: NamedObject) -> str:
+    """Return "list of 400 Tensor", "DataFrame of 1000 x 20"."""
+    kind = one.type.rpartition(".")[2]
+    if one.items is not None and one.item_type:
+        return f"{kind} of {one.items} {one.item_type.rpartition('.')[2]}"
+    if one.shape:
+        return f"{kind} of {' x '.join(map(str, one.shape))}"
+    return f"{kind} of {one.items}" if one.items is not None else kind

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 _HEADER = "Fatal Python error: "
-_THREAD = re.compile(r"(Current thread|Thread) 0x[0-9a-f]+.*\(most recent call first\):")
+_THREAD = re.compile(r"(Current thread|Thread|Stack)(?: 0x[0-9a-f]+.*)? \(most recent call first\):")
 _FRAME = re.compile(r'  File (?:"(.*)"|(\S+)), line (\d+|\?\?\?) in (.*)')
 _BINARY = re.compile(r'  Binary file "([^"]+)"')
 GAVE_UP_ON_STACK = "Cannot recover from stack overflow"
@@ -24,6 +24,7 @@ _MESSAGES = {
     "SIGFPE": "Floating-point exception",
     "SIGILL": "Illegal instruction",
 }
+_OLD_SPELLING = {"Floating point exception": "Floating-point exception"}
 _PLUMBING = re.compile(r"(?:lib(?:c|m|pthread|dl|python[\d.]*)|ld-linux[^/]*|linux-vdso|python[\d.]*)(?:[.-].*)?")
 
 _DEEP = 50  # frames; faulthandler shows a hundred of a thread
@@ -149,7 +150,7 @@ def _parse(part: str) -> Traceback:
         if header := _THREAD.match(line):
             if frames:
                 threads.append(Thread(tuple(frames), current, cut))
-            frames, current, cut = [], header[1] == "Current thread", False
+            frames, current, cut = [], header[1] != "Thread", False
         elif found := _FRAME.match(line):
             number = int(found[3]) if found[3].isdecimal() and len(found[3]) < 10 else None
             frames.append(Frame(found[1] or found[2] or "", number, found[4]))
@@ -157,7 +158,9 @@ def _parse(part: str) -> Traceback:
             cut = True
     if frames:
         threads.append(Thread(tuple(frames), current, cut))
-    return Traceback(lines[0].strip(), tuple(threads), tuple(_BINARY.findall(part)))
+    return Traceback(
+        _OLD_SPELLING.get(lines[0].strip(), lines[0].strip()), tuple(threads), tuple(_BINARY.findall(part))
+    )
 
 
 def _stem(name: str) -> str:

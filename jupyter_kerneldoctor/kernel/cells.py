@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import IPython
 
-from . import memory, messages
-from .sources import SHORT_CHARACTERS
+from ..recording.sources import SHORT_CHARACTERS
+from . import incidents, memory, messages
+from .frameworks import FrameworkWatch
+from .namespace import NamespaceWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,10 +55,12 @@ def _never_raises(hook: Callable[[Any], None]) -> Callable[[Any], None]:
 class CellHooks:
     """Sends the start and the end of each cell."""
 
-    def __init__(self, shell: InteractiveShell, link: Link, *, exact_peak: bool) -> None:
+    def __init__(self, shell: InteractiveShell, link: Link, *, exact_peak: bool, namespace: bool = True) -> None:
         self._shell = shell
         self._link = link
         self._exact_peak = exact_peak
+        self._frameworks = FrameworkWatch(link)
+        self._namespace = NamespaceWatch() if namespace else None
         self._pid = os.getpid()
         self._seq = 0
         self._running: _Running | None = None
@@ -114,6 +118,19 @@ class CellHooks:
         error = result.error_in_exec or result.error_before_exec
         stretch = running.stretch.end()
         self._link.send(messages.cell_end(self._seq, stretch, error, asked_exit=running.asked_exit))
+        if error is not None:
+            self._tell_incident(error, stretch)
+        self._frameworks.cell_ended(self._seq)
+        if self._namespace is not None:
+            self._namespace.look(self._shell, self._link, self._seq, stretch)
+
+    def _tell_incident(self, error: BaseException, stretch: memory.Stretch) -> None:
+        told = incidents.describe(error)
+        if told is not None:
+            now = time.monotonic()
+            self._link.send(
+                messages.message("incident", now, cell_seq=self._seq, rss_bytes=stretch.after_bytes, **told)
+            )
 
     def _adopt_running_cell(self) -> None:
         message = execute_request(self._shell)

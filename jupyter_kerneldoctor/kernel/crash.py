@@ -1,7 +1,8 @@
 """faulthandler's traceback of a fatal signal, written into the recording.
 
-`faulthandler.enable()` as such is no use in a kernel: ipykernel captures the descriptor it writes to, and the text
-dies with the process. A file of our own keeps it. A user's own `faulthandler.enable()` wins, before ours and after.
+`faulthandler.enable()` as such is little use in a kernel: ipykernel captures the descriptor it writes to, and the text
+dies with the process. A file of our own keeps it. A user's own `faulthandler.enable()` wins, before ours and after;
+its text is then found among the last words (see `output`).
 
 faulthandler cannot be asked whether it still writes to us. So it is never switched off again: its descriptor stays
 open and is aimed elsewhere, at nothing after `%unload_ext` and in forked children.
@@ -31,7 +32,8 @@ def aim_at(directory: Path) -> None:
             return
         _descriptor = open_private(directory / CRASH, os.O_APPEND)
         _remember()
-        faulthandler.enable(file=_descriptor)
+        # Walking the frames of threads that run on crashes itself now and then: an abort would end as a segfault.
+        faulthandler.enable(file=_descriptor, all_threads=False)
         # A worker's crash must not be taken for the kernel's.
         os.register_at_fork(after_in_child=aim_at_nothing)
     elif _is_ours():

@@ -13,11 +13,13 @@ from traitlets.config import Configurable
 
 from ..recording import layout
 from ..recording.journal import JsonLines
-from . import crash
+from . import crash, tracing
 from .cells import CellHooks, execute_request
 from .facts import start_facts
+from .joining import join
 from .link import Link
 from .messages import message
+from .output import LastWords
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +36,24 @@ class KernelDoctor(Configurable):
         `resource.getrusage().ru_maxrss` in your own code speaks of the present cell only.""",
     ).tag(config=True)
 
+    stacks = Bool(
+        default_value=True,
+        help="""Let the recorder read this process's Python stacks from outside, without stopping it, while memory nears
+        a limit, while a cell does nothing, and when you ask by `jupyter kerneldoctor inspect`.""",
+    ).tag(config=True)
+
+    namespace = Bool(
+        default_value=True,
+        help="""Note at the end of a cell after which memory has changed which variables are the biggest: names, types,
+        shapes and sizes, never values. It takes 3 ms at most.""",
+    ).tag(config=True)
+
+    last_words = Bool(
+        default_value=True,
+        help="""Keep the newest of what is written to the file descriptors 1 and 2, by native code for example: the
+        message of a library that calls abort(). Not what Python prints.""",
+    ).tag(config=True)
+
 
 class Doctor:
     """One recording of this kernel, or none."""
@@ -43,6 +63,7 @@ class Doctor:
         self._loaded_by = "magic" if self._user_sees_output() else "startup"
         self._link: Link | None = None
         self.hooks: CellHooks | None = None
+        self._last_words: LastWords | None = None
         self.directory: Path | None = None
         self.problem: str | None = None
         """Why nothing is recorded, in a sentence; None while all is well."""
@@ -61,13 +82,22 @@ class Doctor:
             self._give_up("KernelDoctor records on Linux and macOS only; nothing is recorded.")
             return
         try:
-            self.directory = layout.create(layout.new_id(os.getpid()))
+            joined = join()
+            self.directory = joined.directory if joined else layout.create(layout.new_id(os.getpid()))
             crash.aim_at(self.directory)
-            self._link = Link(self.directory, self._lost)
+            self._link = Link(self.directory, self._lost, joined.link if joined else None)
+            settings = KernelDoctor(parent=self._shell)
             facts = start_facts(self._loaded_by)
+            if settings.stacks:
+                tracing.permit(self._link.sidecar_pid)
+                facts["runtime"] = tracing.runtime()
             self._link.send(message("start", time.monotonic(), wall_s=time.time(), **facts))
-            self.hooks = CellHooks(self._shell, self._link, exact_peak=KernelDoctor(parent=self._shell).exact_peak)
+            self.hooks = CellHooks(
+                self._shell, self._link, exact_peak=settings.exact_peak, namespace=settings.namespace
+            )
             self.hooks.install()
+            if settings.last_words and sys.platform == "linux":
+                self._last_words = LastWords(self._link)
         except Exception as error:
             self._stop_quietly()
             place = f" in {layout.recordings_dir()}" if isinstance(error, OSError) else ""
@@ -92,8 +122,11 @@ class Doctor:
     def _stop_quietly(self) -> None:
         hooks, self.hooks = self.hooks, None
         link, self._link = self._link, None
+        last_words, self._last_words = self._last_words, None
         if hooks is not None:
             hooks.remove()
+        if last_words is not None:
+            last_words.give_back()
         if link is not None:
             link.close()
         crash.aim_at_nothing()

@@ -9,15 +9,17 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import subprocess
+import struct
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..recording.claim import peer
+from ..spawning import open_pidfd, spawn_sidecar
 from .descriptors import inode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 SEND_BUFFER_BYTES = 4 * 1024 * 1024  # what we ask for; Linux grants at most net.core.wmem_max
 
@@ -25,24 +27,19 @@ SEND_BUFFER_BYTES = 4 * 1024 * 1024  # what we ask for; Linux grants at most net
 _KIND = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
 _FLAGS = getattr(socket, "MSG_NOSIGNAL", 0) | getattr(socket, "MSG_DONTWAIT", 0)
 
-SIDECAR = Path(__file__).parent.parent / "sidecar" / "__main__.py"
-
 
 class Link:
     """One sidecar and the socket to it."""
 
-    def __init__(self, directory: Path, on_lost: Callable[[], None]) -> None:
-        """Start a sidecar that records into `directory`; `on_lost` is called once when it is found gone.
+    def __init__(self, directory: Path, on_lost: Callable[[], None], joined: socket.socket | None = None) -> None:
+        """Start a sidecar that records into `directory`, or speak to the one that was `joined`.
 
-        Raises OSError when no process can be started.
+        `on_lost` is called once when it is found gone. Raises OSError when no process can be started.
         """
         self._pid = os.getpid()
         self._on_lost = on_lost
         self._dropped = 0
-        ours, theirs = socket.socketpair(socket.AF_UNIX, _KIND)
-        with theirs:
-            ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-            _spawn(directory, theirs.fileno())
+        ours, self.sidecar_pid = (joined, peer(joined)[0]) if joined else _with_new_sidecar(directory)
         self._socket: socket.socket | None = ours
         self._fd = ours.fileno()
         status = os.fstat(self._fd)
@@ -53,8 +50,8 @@ class Link:
         """Whether the sidecar was there at the last send."""
         return self._socket is not None and os.getpid() == self._pid
 
-    def send(self, message: bytes) -> bool:
-        """Send a JSON object; return whether it left the process. False as well in a forked child."""
+    def send(self, message: bytes, descriptors: Sequence[int] = ()) -> bool:
+        """Send a JSON object, and open files along with it; return whether it left the process, never in a fork."""
         link = self._socket
         if link is None or os.getpid() != self._pid:
             return False
@@ -64,7 +61,10 @@ class Link:
             status = os.fstat(self._fd)
             if status.st_ino != self._inode or status.st_dev != self._device:
                 raise OSError(errno.EBADF, "the descriptor is not ours any more")
-            link.send(message, _FLAGS)
+            if descriptors:
+                link.sendmsg([message], _rights(descriptors), _FLAGS)
+            else:
+                link.send(message, _FLAGS)
         except OSError as error:
             if error.errno in (errno.EAGAIN, errno.ENOBUFS, errno.EMSGSIZE):  # the sidecar is slow, not gone
                 self._dropped += 1
@@ -89,36 +89,19 @@ class Link:
         self._on_lost()
 
 
-def _spawn(directory: Path, socket_fd: int) -> None:
-    """Start the sidecar as an orphan in a session of its own.
+def _rights(descriptors: Sequence[int]) -> list[tuple[int, int, bytes]]:
+    """Descriptors as the sidecar gets them (SCM_RIGHTS, unix(7))."""
+    return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(descriptors)}i", *descriptors))]
 
-    Orphan: user code that waits for its children, or lists them, never meets it; the shell between us is reaped at
-    once. Own session: a restart kills the kernel's process group. Isolated and without site-packages: nothing of the
-    user's (a `json.py` in the working directory, PYTHONPATH, .pth files) reaches it, and it stays small.
-    """
-    kernel_fd = _own_pidfd()
-    descriptors = [socket_fd] + ([] if kernel_fd is None else [kernel_fd])
-    isolated = ["-I", "-S"] if sys.platform == "linux" else ["-I"]  # elsewhere the meters need psutil
-    sidecar = [sys.executable, *isolated, str(SIDECAR), str(directory), *map(str, descriptors)]
+
+def _with_new_sidecar(directory: Path) -> tuple[socket.socket, int | None]:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, _KIND)
+    kernel_fd = open_pidfd(os.getpid())
     try:
-        between = subprocess.Popen(
-            ["/bin/sh", "-c", '"$@" &', "sh", *sidecar],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            start_new_session=True,
-            pass_fds=descriptors,
-        )
-        between.wait()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        sidecar_pid = spawn_sidecar(directory, theirs.fileno(), kernel_fd)
     finally:
+        theirs.close()
         if kernel_fd is not None:
             os.close(kernel_fd)
-
-
-def _own_pidfd() -> int | None:
-    """A descriptor of this very process (pidfd_open(2), Linux 5.3), so that no reused pid can be mistaken for it."""
-    try:
-        return os.pidfd_open(os.getpid())
-    except (AttributeError, OSError):
-        return None
+    return ours, sidecar_pid

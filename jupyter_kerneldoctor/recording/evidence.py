@@ -52,6 +52,8 @@ class Stack:
     reason: Literal["near_limit", "climbing", "stuck", "asked", "end"]
     threads: tuple[ThreadStack, ...] = ()
     """The thread that runs the cells first; only that one unless the kernel is stuck or somebody asked."""
+    children: tuple[ChildState, ...] = ()
+    """The processes below the kernel; only when somebody asked."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ class FileSystem:
     """Why it is listed: `shm` (/dev/shm), `tmp`, `cwd`, `mapped` (a file on it is mapped), `open` (one is open)."""
     shrunk_files: tuple[str, ...] = ()
     """Mapped files on it that are shorter than their mapping: touching the rest is a bus error."""
+    mapped_bytes: int | None = None
+    """Up to where its files are mapped, all of them together. More than its size can never be written."""
 
 
 @dataclass(frozen=True)
@@ -174,9 +178,9 @@ class Incident:
     """An exception that tells of a near-death, which the kernel survived (event `incident`)."""
 
     kind: str
-    """`memory-error`, `torch-out-of-memory`, `tf-resource-exhausted`, `cuda-error`, `worker-killed`, `no-space`,
-    `too-many-files`, `no-threads`, `no-memory-for-process`, `recursion`, `interrupted-by-openblas`,
-    `binary-mismatch`, `broken-pool`."""
+    """`memory-error`, `torch-out-of-memory`, `tf-resource-exhausted`, `jax-out-of-memory`, `cupy-out-of-memory`,
+    `cuda-error`, `worker-killed`, `no-space`, `too-many-files`, `no-threads`, `no-memory-for-process`, `recursion`,
+    `interrupted-by-openblas`, `binary-mismatch`, `broken-pool`."""
     mono_s: float
     error: str
     """Name of the exception's type, with its module."""
@@ -186,8 +190,9 @@ class Incident:
     asked_bytes: int | None = None
     """How much was asked for, where the exception tells."""
     numbers: dict[str, int] = field(default_factory=dict)
-    """Further figures out of its text: `total_bytes`, `free_bytes`, `allocated_bytes`, `reserved_bytes`, `pid`,
-    `errno`."""
+    """Further figures out of its text: `total_bytes`, `free_bytes`, `allocated_bytes`, `reserved_bytes`,
+    `unallocated_bytes` (reserved, and not allocated), `process_bytes` (all of this process on the card),
+    `others_bytes` (of other processes on it), `allowed_bytes`, `gpu` (its index), `pid`, `exit_code`, `errno`."""
     signature: str | None = None
     """The library's own words, with every value of the user's left out: "CUDA error: device-side assert triggered"."""
     rss_bytes: int | None = None
@@ -240,6 +245,10 @@ class Framework:
     reserved_bytes: int | None = None
     peak_bytes: int | None = None
     total_bytes: int | None = None
+    asked_bytes: int | None = None
+    """How much was asked for when the card had no room; only of an event that tells of such a moment."""
+    free_bytes: int | None = None
+    """How much of the card nobody held at that moment."""
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,29 @@ def read_lines(path: Path) -> Iterator[Any]:
         data = path.read_bytes()
     except OSError:
         return
+    yield from _values(data)
+
+
+def read_events_from(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
+    """The events that were written after an offset, and the offset to go on from: behind the last whole line."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            data = file.read()
+    except OSError:
+        return [], offset
+    whole = data[: data.rfind(b"\n") + 1]
+    return [value for value in _values(whole) if _is_event(value)], offset + len(whole)
+
+
+def read_events(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a journal that are events: objects with an `event` name."""
+    for value in read_lines(path):
+        if _is_event(value):
+            yield value
+
+
+def _values(data: bytes) -> Iterator[Any]:
     for line in data.split(b"\n"):
         try:
             yield json.loads(line)
@@ -80,8 +103,5 @@ def read_lines(path: Path) -> Iterator[Any]:
             continue
 
 
-def read_events(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a journal that are events: objects with an `event` name."""
-    for value in read_lines(path):
-        if isinstance(value, dict) and isinstance(value.get("event"), str):
-            yield value
+def _is_event(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("event"), str)

@@ -123,6 +123,13 @@ class CgroupDelta:
         return max(0, self.oom_kills_after - self.oom_kills_before)
 
     @property
+    def group_kills(self) -> int:
+        """How often Linux killed the whole group at once in between; 0 when not known."""
+        if self.group_kills_before is None or self.group_kills_after is None:
+            return 0
+        return max(0, self.group_kills_after - self.group_kills_before)
+
+    @property
     def limit_hits(self) -> int:
         """How often the limit was reached in between; 0 when not known."""
         if self.limit_hits_before is None or self.limit_hits_after is None:
@@ -145,6 +152,8 @@ class End:
     """The kernel's own control group first, then its ancestors."""
     kernel_log: tuple[str, ...] = ()
     """Lines of the operating system's log that name this process, where it may be read."""
+    parent_gone: bool | None = None
+    """Whether the program that had started the kernel was gone by then; None when it had none, or nobody looked."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +210,8 @@ class Recording:
     output: tuple[Output, ...] = ()
     """The last of what the process wrote to its file descriptors 1 and 2, oldest first."""
     stacks: tuple[Stack, ...] = ()
+    no_stacks: str | None = None
+    """Why the kernel's stacks could not be read from outside."""
     surroundings: tuple[Surroundings, ...] = ()
     children: tuple[Child, ...] = ()
     """Processes below the kernel that ended badly, oldest first."""
@@ -232,6 +243,10 @@ class Recording:
     def running_cell(self) -> Cell | None:
         """The cell whose end was not recorded."""
         return self.cells[-1] if self.cells and not self.cells[-1].finished else None
+
+    def execution(self, seq: int | None) -> Cell | None:
+        """The cell of that sequence number; None when there is none, or it is not known which."""
+        return None if seq is None else next((cell for cell in reversed(self.cells) if cell.seq == seq), None)
 
     def wall_s(self, mono_s: float) -> float:
         """The wall-clock time of a monotonic time of this recording."""

@@ -37,6 +37,9 @@ Event = dict[str, Any]
 CRASH_TEXT_BYTES = 256 * 1024
 """How much of the crash file is read: faulthandler writes at most 100 frames for each thread."""
 
+LAST_WORDS_S = 5.0
+"""How long before the end a crash may have been reported: the sidecar looks at the output every 2 s."""
+
 
 def read(directory: Path) -> Recording:
     """Read the recording in `directory`; an empty or foreign directory gives a recording that knows nothing."""
@@ -85,6 +88,8 @@ def assemble(
     start = _start(by_kind.get("start", []))
     request = by_kind.get("exit_request", [None])[0]
     gpus = newest("gpus")
+    end = build(End, _end(newest("end"), newest("kernel_log")))
+    words = tuple(sorted(build_all(Output, list(output)), key=lambda piece: piece.mono_s))
     walls = _some(number(event.get("wall_s")) for event in events)
     return Recording(
         id=recording_id,
@@ -96,11 +101,12 @@ def assemble(
         cells=_cells(events),
         samples=tuple(_some(_sample(sample) for sample in samples)),
         exit_request=build(ExitRequest, request),
-        end=build(End, newest("end") or None),
+        end=end,
         server=_server(server_events or []),
-        crash_text=crash_text,
-        output=tuple(sorted(build_all(Output, list(output)), key=lambda piece: piece.mono_s)),
+        crash_text=crash_text or _crash_text(words, end),
+        output=words,
         stacks=all_of("stack", Stack),
+        no_stacks=newest("no_stacks").get("why"),
         surroundings=all_of("surroundings", Surroundings),
         children=all_of("child_end", Child),
         stuck=all_of("stuck", Stuck),
@@ -120,9 +126,10 @@ def assemble(
 def _start(events: list[Event]) -> Event:
     """What is known of the start. A kernel may join a recording that the server began: what it says is added.
 
-    The recording began with the first event, and it was begun by whoever wrote that one.
+    The recording began with the first event. Who loaded it last is told: "server" stands for kernels that did not.
     """
-    merged: Event = {}
+    loaded_by = [event["loaded_by"] for event in events if event.get("loaded_by") is not None]
+    merged: Event = {"loaded_by": loaded_by[-1]} if loaded_by else {}
     for event in events:
         merged.update({name: value for name, value in event.items() if value is not None and name not in merged})
     return merged
@@ -153,6 +160,8 @@ def _cells(events: list[Event]) -> tuple[Cell, ...]:
             cell = build(Cell, {**event, "started_mono_s": event.get("mono_s")})
             if cell is not None:
                 cells[seq] = cell
+        elif event["event"] == "cell_withdrawn":
+            cells.pop(seq, None)  # it waited for its turn and never ran
         elif seq in cells and event["event"] == "cell_end":
             names = ("rss_after_bytes", "peak_bytes", "peak_basis", "error", "asked_exit")
             known = {name: value for name, value in fitting(Cell, event).items() if name in names}
@@ -160,6 +169,21 @@ def _cells(events: list[Event]) -> tuple[Cell, ...]:
             started = cells[seq].started_mono_s
             cells[seq] = replace(cells[seq], ended_mono_s=started if ended is None else ended, **known)
     return tuple(cells.values())
+
+
+def _end(end: Event, log: Event) -> Event | None:
+    """The end, with what the operating system logged a moment after it."""
+    late = {"kernel_log": log["lines"]} if "lines" in log and "kernel_log" not in end else {}
+    return {**end, **late} if end else None
+
+
+def _crash_text(words: tuple[Output, ...], end: End | None) -> str:
+    """What faulthandler wrote when it was the user who enabled it: in a kernel that goes to file descriptor 2."""
+    if end is None or end.kind == "exit":
+        return ""
+    late = (piece.text for piece in words if piece.fd == 2 and end.mono_s - piece.mono_s < LAST_WORDS_S)
+    _, header, report = "".join(late).partition("Fatal Python error: ")
+    return header + report
 
 
 def _server(events: list[Event]) -> ServerView:

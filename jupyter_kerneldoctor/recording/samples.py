@@ -1,4 +1,4 @@
-"""The samples of a recording: a table in time, at full rate for the last minute, thinned before that.
+"""The samples of a recording: a table in time, at full rate for the last minute, thinned and bounded before that.
 
 A line is a JSON array of numbers in the order of `FIELDS`; the first line of a file names the columns, so that a
 reader needs nothing but the file. Times are CLOCK_MONOTONIC seconds, the same clock as `mono_s` in the journal.
@@ -27,6 +27,10 @@ class Sample(NamedTuple):
     """MemAvailable of the machine."""
     oom_kills: int | None = None
     """The `oom_kill` counter of the kernel's own control group."""
+    tree_bytes: int | None = None
+    """Memory of the kernel and the processes below it, shared pages counted once; None while it has none below."""
+    children: int | None = None
+    """How many processes live below the kernel."""
 
 
 FIELDS = Sample._fields
@@ -36,6 +40,11 @@ RECENT_S = 60.0
 
 _SMALL_STEP = 0.01  # a thinned sample stands for its neighbours while memory moved less than this share
 _LONGEST_GAP_S = 30.0
+
+_MINUTE_ROWS = 16
+_MANY_ROWS = 16 * 60 * 24
+_MINUTE_ROWS_LATER = 4
+"""Of a minute at most 16 samples are kept, so a day is below 2 MB; only 4 once a day's worth is there."""
 
 
 class SampleWriter:
@@ -47,6 +56,7 @@ class SampleWriter:
         self._files = [JsonLines(directory / name) for name in RECENT]
         self._minutes: list[list[Sample]] = [[], []]
         self._turn = 0
+        self._rows = 0
         for file in (self._kept, *self._files):
             file.write(FIELDS)
 
@@ -57,12 +67,17 @@ class SampleWriter:
             self._turn = 1 - self._turn
             current = self._minutes[self._turn]
             # Kept first, emptied afterwards: dying in between leaves a sample twice, never none.
-            self._kept.write(*thin(current))
+            self._keep(current)
             current.clear()
             self._files[self._turn].truncate()
             self._files[self._turn].write(FIELDS)
         current.append(sample)
         self._files[self._turn].write(sample)
+
+    def _keep(self, minute: list[Sample]) -> None:
+        rows = bounded(thin(minute), _MINUTE_ROWS if self._rows < _MANY_ROWS else _MINUTE_ROWS_LATER)
+        self._rows += len(rows)
+        self._kept.write(*rows)
 
     @property
     def last(self) -> Sample | None:
@@ -99,10 +114,36 @@ def thin(samples: list[Sample]) -> list[Sample]:
     return kept
 
 
+def bounded(samples: list[Sample], most: int) -> list[Sample]:
+    """Leave out more while there are too many: of each of equal stretches of time only the lowest and the highest."""
+    if len(samples) <= most:
+        return samples
+    stretches = max(1, most // 2)
+    begin, length = samples[0].mono_s, (samples[-1].mono_s - samples[0].mono_s) / stretches or 1.0
+    sorted_in: list[list[Sample]] = [[] for _ in range(stretches)]
+    for sample in samples:
+        sorted_in[min(stretches - 1, int((sample.mono_s - begin) / length))].append(sample)
+    ends = [{min(some, key=_height), max(some, key=_height)} for some in sorted_in if some]
+    return [sample for pair in ends for sample in sorted(pair, key=_time)]
+
+
+def _time(sample: Sample) -> float:
+    return sample.mono_s
+
+
+def _height(sample: Sample) -> tuple[int, float]:
+    """Of samples of equal height the later one is the higher, so that a flat stretch keeps both its ends."""
+    return max(sample.rss_bytes or 0, sample.cgroup_bytes or 0, sample.tree_bytes or 0), sample.mono_s
+
+
 def has_moved(before: Sample, after: Sample) -> bool:
     """Whether memory changed by more than one percent."""
-    pairs = ((before.rss_bytes, after.rss_bytes), (before.cgroup_bytes, after.cgroup_bytes))
+    pairs = zip(_amounts(before), _amounts(after), strict=True)
     return any(a is not None and b is not None and abs(b - a) > _SMALL_STEP * max(a, b) for a, b in pairs)
+
+
+def _amounts(sample: Sample) -> tuple[int | None, ...]:
+    return sample.rss_bytes, sample.cgroup_bytes, sample.tree_bytes
 
 
 def _tells_something(before: Sample, after: Sample) -> bool:

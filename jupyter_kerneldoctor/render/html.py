@@ -67,13 +67,15 @@ def _blocks(doc: Document) -> Iterator[str]:
         yield f"<p>{escaped(doc['story'])}</p>"
     if doc.get("cell"):
         yield from _cell(doc, doc["cell"])
+    if again := wording.recurrence(doc):
+        yield f"<p>{escaped(again)}</p>"
     yield from _fixes(doc)
     yield from _evidence(doc)
-    if doc.get("incidents"):
-        yield _titled_list("Survived before", [escaped(incident["title"]) for incident in doc["incidents"]])
+    if survived := wording.survived(doc):
+        yield _titled_list("Survived before", [escaped(sentence) for sentence in survived])
     if steps := wording.next_steps(doc):
         yield _titled_list("How to go on", [escaped(step) for step in steps])
-    facts = f"{wording.subject(doc)} · process {doc.get('pid')} · recording {doc['recording']}"
+    facts = f"{wording.subject(doc)} · process {doc.get('pid') or 'none'} · recording {doc['recording']}"
     yield f'<p class="kd-quiet">{escaped(facts)}</p>'
 
 

@@ -50,11 +50,13 @@ def _blocks(doc: Document) -> Iterator[str]:
         yield fenced("\n".join(lines), "text")
     if doc.get("story"):
         yield f"{escaped(doc['story'])}\n"
+    if again := wording.recurrence(doc):
+        yield f"{escaped(again)}\n"
     yield from _evidence(doc)
     yield from _fixes(doc)
-    if doc.get("incidents"):
+    if survived := wording.survived(doc):
         yield "#### Survived before\n"
-        yield from (f"* {escaped(incident['title'])}" for incident in doc["incidents"])
+        yield from (f"* {escaped(sentence)}" for sentence in survived)
         yield ""
     if steps := wording.next_steps(doc):
         yield "#### How to go on\n"

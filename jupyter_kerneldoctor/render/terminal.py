@@ -69,7 +69,7 @@ def render_list(rows: list[Document], *, width: int = 80, color: bool = False) -
     console = _console(width, color)
     for row in rows:
         recording_id = Text(wording.one_line(row["recording"]))
-        headline = Text(wording.one_line(row["headline"]), style="bold" if row.get("died") else "")
+        headline = Text(wording.what_happened(row), style="bold" if row.get("died") else "")
         started = wording.clock(row["started"], date=True) or "not known when"
         whose = Text(f"{wording.subject(row)} · started {started}", style=_QUIET)
         if width < _NARROW:
@@ -106,7 +106,7 @@ def _parts(doc: Document, width: int, glyphs: textchart.Glyphs) -> Iterator[_Par
     yield _Paragraph(doc["headline"], style="bold")
     sure = wording.sureness(doc["confidence"])
     yield _Paragraph(" · ".join(filter(None, (sure, wording.how_it_ended(doc), wording.when(doc)))))
-    facts = f"{wording.subject(doc)} · process {doc.get('pid')} · recording {doc['recording']}"
+    facts = f"{wording.subject(doc)} · process {doc.get('pid') or 'none'} · recording {doc['recording']}"
     yield _Paragraph(facts, style=_QUIET)
     if doc.get("cell"):
         yield from _cell(doc, doc["cell"])
@@ -116,9 +116,12 @@ def _parts(doc: Document, width: int, glyphs: textchart.Glyphs) -> Iterator[_Par
     if doc.get("story"):
         yield Text("")
         yield _Paragraph(doc["story"], 2)
+    if again := wording.recurrence(doc):
+        yield Text("")
+        yield _Paragraph(again, 2)
     yield from _evidence(doc)
     yield from _fixes(doc)
-    yield from _titled_list("Survived before", [incident["title"] for incident in doc.get("incidents") or []])
+    yield from _titled_list("Survived before", wording.survived(doc))
     yield from _titled_list("How to go on", wording.next_steps(doc))
 
 

@@ -83,7 +83,12 @@ def how_it_ended(doc: Document) -> str:
 
 
 def when(doc: Document) -> str | None:
-    """The time of the end, and how long the cell had been running: "14:03:08, after 29 s in the cell"."""
+    """The time of the end, and how long the cell had been running: "14:03:08, after 29 s in the cell".
+
+    Of a kernel that lives, the time of what it survived.
+    """
+    if (shown := shown_incident(doc)) is not None:
+        return clock(shown.get("time"), date=True)
     ended = clock(doc.get("ended"), date=True)
     timeline = doc.get("timeline") or {}
     running = [cell for cell in timeline.get("cells") or [] if cell.get("end_s") is None]
@@ -97,6 +102,43 @@ def subject(doc: Document) -> str:
     if notebook := doc.get("notebook"):
         return re.split(r"[/\\]", one_line(notebook))[-1]
     return f"kernel {one_line(doc['kernel_id'])}" if doc.get("kernel_id") else "IPython in a terminal"
+
+
+def shown_incident(doc: Document) -> Document | None:
+    """The incident that the whole document is about, as its kernel lives; None for all other documents."""
+    latest: Document | None = (doc.get("incidents") or [None])[-1]
+    is_shown = latest is not None and doc["end"]["kind"] == "running" and latest.get("headline") == doc["headline"]
+    return latest if is_shown else None
+
+
+def survived(doc: Document) -> list[str]:
+    """What the kernel survived (before what the document is about), newest first; what recurs is told once."""
+    incidents = doc.get("incidents") or []
+    times: dict[str, list[str | None]] = {}
+    for incident in reversed(incidents[:-1] if shown_incident(doc) is not None else incidents):
+        times.setdefault(incident.get("headline") or incident["title"], []).append(clock(incident.get("time")))
+    return [f"{headline}{_times(found)}" for headline, found in times.items()]
+
+
+def recurrence(doc: Document) -> str | None:
+    """That the same cell has ended kernels before, with dates and figures."""
+    found = doc.get("recurrence")
+    return one_line(found["text"]) if found else None
+
+
+def what_happened(row: Document) -> str:
+    """The headline of a row of the list, and what was survived before an end that is no death."""
+    headline, latest = one_line(row["headline"]), row.get("survived")
+    if not latest or row.get("died"):
+        return headline
+    if one_line(latest) == headline:
+        return f"Survived: {headline}"
+    return f"{headline} Survived before: {one_line(latest)}"
+
+
+def _times(found: list[str | None]) -> str:
+    again = f"{len(found)} times, last at " if len(found) > 1 else ""
+    return f" ({again}{found[0]})" if found[0] else ""
 
 
 def measure(evidence: Document) -> str | None:
@@ -137,20 +179,32 @@ def sizing(fix: Document) -> str | None:
     return f"Expected peak: {' to '.join(bounds)} ({_BASIS.get(peak.get('basis'), 'estimated')})."
 
 
+_HOW_TO_WATCH = {
+    "magic": "A kernel that was restarted automatically needs `%load_ext kerneldoctor` again; "
+    "`jupyter kerneldoctor enable` does that in every new kernel.",
+    "server": "Only the Jupyter server watched this kernel. `jupyter kerneldoctor enable` loads KernelDoctor in every "
+    "new Python kernel; there it sees more: the exact peak of each cell, and what libraries wrote.",
+}
+
+
 def next_steps(doc: Document) -> list[str]:
     """How to go on, sentences with commands in backticks."""
+    if shown_incident(doc) is not None:
+        return [
+            "The kernel survived this: it is running, and your variables are still there.",
+            f"`jupyter kerneldoctor explain {one_line(doc['cause'])}` tells more about this cause.",
+        ]
     if doc["end"]["kind"] == "running":
         return ["The kernel is running; this is what is known so far."]
     if not doc.get("died"):
         return []
+    if doc["cause"] == "startup-failure":  # there is no kernel to run anything in
+        return ["`jupyter kerneldoctor explain startup-failure` tells more about this cause."]
     edited = [edit.get("execution_count") for fix in doc["fixes"][:1] for edit in fix["edits"]]
     named = " and ".join(f"[{count}]" for count in dict.fromkeys(edited) if count is not None)
     first = f"Change cell {named} as shown above, then run" if named else "Run"
     steps = [f"{first} the notebook's cells again: the restarted kernel has none of your variables."]
-    if doc.get("loaded_by") != "startup":
-        steps.append(
-            "A kernel that was restarted automatically is not watched until `%load_ext kerneldoctor` runs in it; "
-            "`jupyter kerneldoctor enable` does that in every new kernel."
-        )
+    if doc.get("loaded_by") in _HOW_TO_WATCH:
+        steps.append(_HOW_TO_WATCH[doc["loaded_by"]])
     steps.append(f"`jupyter kerneldoctor explain {one_line(doc['cause'])}` tells more about this cause.")
     return steps

@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import functools
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .serverfile import ended, request
+from .kernels import Kernels
+from .serverfile import ended, request, restarted, server_ended, start_failed
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
     from subprocess import Popen
 
     from jupyter_client.manager import KernelManager
@@ -23,11 +24,15 @@ if TYPE_CHECKING:
 
     from .serverfile import Event, ServerFile
 
+T = TypeVar("T")
+
 DEATH = "https://events.jupyter-kerneldoctor.org/death/v1"
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
 
 _PATIENCE_S = 1.0
 """How long a restart or shutdown waits for our note about it, at most: the disk may be a network's."""
+
+_TOLD_FAILURE = 2
 
 _END_PATIENCE_S = 30.0
 _STEP_S = 0.05
@@ -36,7 +41,7 @@ _STEP_S = 0.05
 class DeathWatch:
     """A restarter's callbacks tell of the end of a process before the next one starts: the exit status is exact."""
 
-    def __init__(self, serverapp: ServerApp, archive: Archive, file: ServerFile) -> None:
+    def __init__(self, serverapp: ServerApp, archive: Archive, file: ServerFile, *, watches_all: bool = False) -> None:
         self._kernels = serverapp.kernel_manager
         self._events = serverapp.event_logger
         self._log = serverapp.log
@@ -46,13 +51,17 @@ class DeathWatch:
         """Processes whose end was asked for or is told already. Each ends only once."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._has_failed = False
+        self._watches_all = watches_all
+        self.kernels = Kernels(file, self._failed)
+        """The processes that this server has started a sidecar for."""
 
     def start(self) -> None:
         """Watch every kernel that is started from now on."""
         self._events.add_listener(schema_id=KERNEL_ACTIONS, listener=self._on_action)
 
-    async def asked(self, kernel_id: str, action: str) -> Popen[bytes] | None:
+    async def asked(self, kernel_id: str, action: str, by: str) -> Popen[bytes] | None:
         """Note that somebody wants this kernel to end, before it does."""
+        process = None
         try:
             process = _process(self._kernels.get_kernel(kernel_id)) if kernel_id in self._kernels else None
             if process is None or process in self._settled:
@@ -61,10 +70,10 @@ class DeathWatch:
                 self._ended_by_itself(kernel_id, process)
                 return None
             self._settled.add(process)
-            await asyncio.wait_for(self._append(kernel_id, process.pid, request(action)), _PATIENCE_S)
+            events = [request(action, by), *([server_ended()] if by == "server" else [])]
+            await asyncio.wait_for(self._append(kernel_id, process, *events), _PATIENCE_S)
         except Exception as error:
             self._failed(error)
-            return None
         return process
 
     async def carried_out(self, kernel_id: str, process: Popen[bytes] | None) -> None:
@@ -81,7 +90,8 @@ class DeathWatch:
         try:
             kernel = await self._started(data["kernel_id"])
             for event in ("restart", "dead"):
-                kernel.add_restart_callback(functools.partial(self._on_end, kernel), event)
+                restarts = event == "restart"
+                kernel.add_restart_callback(functools.partial(self._on_end, kernel, restarts=restarts), event)
         except Exception as error:
             self._failed(error)
 
@@ -93,39 +103,62 @@ class DeathWatch:
             await asyncio.sleep(_STEP_S)
         return self._kernels.get_kernel(kernel_id)
 
-    def _on_end(self, kernel: KernelManager) -> None:
+    def _on_end(self, kernel: KernelManager, *, restarts: bool) -> None:
         """Called by the restarter, which has just found the process gone. The server may forget `kernel` now."""
         try:
             process = _process(kernel)
             if process is not None and kernel.kernel_id and process not in self._settled:
-                self._ended_by_itself(kernel.kernel_id, process)
+                self._ended_by_itself(kernel.kernel_id, process, restarts=restarts)
         except Exception as error:
             self._failed(error)
 
-    def _ended_by_itself(self, kernel_id: str, process: Popen[bytes]) -> None:
+    def _ended_by_itself(self, kernel_id: str, process: Popen[bytes], *, restarts: bool = False) -> None:
         self._settled.add(process)
-        self._spawn(self._tell(kernel_id, process))
+        known = self.kernels.of(process)
+        failures = 0 if known is None else self.kernels.failures_in_a_row(known)
+        self._spawn(self._tell(kernel_id, process, restarts=restarts, failures=failures))
 
-    async def _tell(self, kernel_id: str, process: Popen[bytes]) -> None:
-        recording_id = await self._note_end(kernel_id, process)
+    async def _tell(self, kernel_id: str, process: Popen[bytes], *, restarts: bool, failures: int) -> None:
+        """Note how it ended, and tell the browser of a death.
+
+        A kernel that cannot start is started again by Jupyter a few times. It is told of once: when it failed for the
+        second time, as its stderr is known then; the recordings of further times would say the same.
+        """
+        more = [restarted()] if restarts else []
+        known = self.kernels.of(process)
+        if known is not None and failures:
+            stderr = "" if known.stderr is None else await _in_thread(known.stderr.text)
+            more.append(start_failed(known.command, stderr=stderr))
+        recording_id = await self._note_end(kernel_id, process, *more)
         if recording_id is None:
             return  # a kernel without KernelDoctor
-        document = await asyncio.get_running_loop().run_in_executor(None, self._archive.document, recording_id)
+        if failures > _TOLD_FAILURE:
+            await _in_thread(self._file.remove, recording_id)
+        elif not (restarts and 0 < failures < _TOLD_FAILURE and process.returncode >= 0):
+            await self._tell_if_death(kernel_id, recording_id)
+
+    async def _tell_if_death(self, kernel_id: str, recording_id: str) -> None:
+        document = await _in_thread(self._archive.document, recording_id)
         if document["died"]:
             facts = {name: document[name] for name in ("recording", "notebook", "headline", "cause", "confidence")}
-            watched = document["loaded_by"] == "startup"
+            watched = self._watches_all or document["loaded_by"] == "startup"
             self._events.emit(schema_id=DEATH, data={**facts, "kernel_id": kernel_id, "watched_after_restart": watched})
 
-    async def _note_end(self, kernel_id: str, process: Popen[bytes]) -> str | None:
+    async def _note_end(self, kernel_id: str, process: Popen[bytes], *more: Event) -> str | None:
         """Write the exit status. It is read from the object the server waits with, so that nobody is robbed of it."""
         for _ in range(int(_END_PATIENCE_S / _STEP_S)):
             if process.returncode is not None:
-                return await self._append(kernel_id, process.pid, ended(process.returncode))
+                recording_id = await self._append(kernel_id, process, ended(process.returncode), *more)
+                self.kernels.forget(process)
+                return recording_id
             await asyncio.sleep(_STEP_S)
         return None
 
-    async def _append(self, kernel_id: str, pid: int, event: Event) -> str | None:
-        return await asyncio.get_running_loop().run_in_executor(None, self._file.append, kernel_id, pid, event)
+    async def _append(self, kernel_id: str, process: Popen[bytes], *events: Event) -> str | None:
+        known = self.kernels.of(process)
+        if known is not None and known.recorded is not None:
+            await asyncio.wait({known.recorded})
+        return await _in_thread(self._file.append, kernel_id, process.pid, *events)
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
         async def guarded() -> None:
@@ -143,6 +176,10 @@ class DeathWatch:
         if not self._has_failed:
             self._log.warning("KernelDoctor could not note the end of a kernel; said only once.", exc_info=error)
         self._has_failed = True
+
+
+async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
+    return await asyncio.get_running_loop().run_in_executor(None, work, *arguments)
 
 
 def _process(kernel: KernelManager) -> Popen[bytes] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,11 @@ from jupyter_kerneldoctor.archive import Archive
 
 from .deaths import DeathWatch
 from .handlers import HANDLERS
+from .launches import announce_launches
 from .requests import announce_requests
 from .serverfile import ServerFile
+from .settings import KernelDoctor
+from .traffic import announce_cells
 
 if TYPE_CHECKING:
     from jupyter_server.serverapp import ServerApp
@@ -28,8 +32,12 @@ def load(serverapp: ServerApp) -> None:
     serverapp.web_app.add_handlers(".*$", handlers)  # type: ignore[no-untyped-call]
     try:
         serverapp.event_logger.register_event_schema(_SCHEMA)
-        watch = DeathWatch(serverapp, archive, ServerFile(archive))
+        watches_all = sys.platform == "linux" and KernelDoctor(parent=serverapp).watch_all_kernels
+        watch = DeathWatch(serverapp, archive, ServerFile(archive), watches_all=watches_all)
         watch.start()
         announce_requests(serverapp.kernel_manager, watch)
+        if watches_all:
+            announce_launches(serverapp.kernel_manager, watch.kernels)
+            announce_cells(serverapp.web_app.settings, watch.kernels.requested)
     except Exception:
         serverapp.log.exception("KernelDoctor cannot watch the kernels of this server; it only shows recordings.")

@@ -10,6 +10,7 @@ server's own end, calls a private method for each kernel and therefore is wrappe
 from __future__ import annotations
 
 import functools
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_core.utils import ensure_async
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 
-class Witness(Protocol):
-    """Who is told. Neither method raises or takes long."""
+_who: ContextVar[str] = ContextVar("who", default="user")
+"""On whose behalf the present task calls the kernel manager."""
 
-    async def asked(self, kernel_id: str, action: str) -> Any:
+
+class Witness(Protocol):
+    """Who is told. None of it raises or takes long."""
+
+    async def asked(self, kernel_id: str, action: str, by: str) -> Any:
         """Somebody asked for it; return what identifies the process."""
 
     async def carried_out(self, kernel_id: str, process: Any) -> None:
@@ -33,12 +38,14 @@ def announce_requests(manager: Any, witness: Witness) -> None:
     manager.restart_kernel = _one(manager.restart_kernel, "restart", witness)
     manager.shutdown_kernel = _one(manager.shutdown_kernel, "shutdown", witness)
     manager.shutdown_all = _all(manager, witness)
+    if hasattr(manager, "cull_kernel_if_idle"):
+        manager.cull_kernel_if_idle = _culling(manager.cull_kernel_if_idle)
 
 
 def _one(method: Callable[..., Any], action: str, witness: Witness) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(method)
     async def announced(kernel_id: str, *args: Any, **kwargs: Any) -> Any:
-        process = await witness.asked(kernel_id, action)
+        process = await witness.asked(kernel_id, action, _who.get())
         try:
             return await ensure_async(method(kernel_id, *args, **kwargs))
         finally:
@@ -52,11 +59,24 @@ def _all(manager: Any, witness: Witness) -> Callable[..., Awaitable[Any]]:
 
     @functools.wraps(method)
     async def announced(*args: Any, **kwargs: Any) -> Any:
-        processes = {kernel_id: await witness.asked(kernel_id, "shutdown") for kernel_id in manager.list_kernel_ids()}
+        kernel_ids = list(manager.list_kernel_ids())
+        processes = {kernel_id: await witness.asked(kernel_id, "shutdown", "server") for kernel_id in kernel_ids}
         try:
             return await ensure_async(method(*args, **kwargs))
         finally:
             for kernel_id, process in processes.items():
                 await witness.carried_out(kernel_id, process)
+
+    return announced
+
+
+def _culling(method: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    @functools.wraps(method)
+    async def announced(*args: Any, **kwargs: Any) -> Any:
+        token = _who.set("culler")
+        try:
+            return await ensure_async(method(*args, **kwargs))
+        finally:
+            _who.reset(token)
 
     return announced

@@ -14,14 +14,33 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 
-def request(action: str) -> Event:
-    """Describe that somebody asked for a restart or a shutdown, now."""
-    return {"event": "request", "action": action, "wall_s": time.time(), "mono_s": time.monotonic()}
+def request(action: str, by: str) -> Event:
+    """Describe that somebody wants a restart or a shutdown: a user, the culling of idle kernels, the server itself."""
+    return _event("request", action=action, by=by)
 
 
 def ended(returncode: int) -> Event:
     """Describe that the process has ended; negative for a signal, as `subprocess` has it."""
-    return {"event": "exit", "returncode": returncode, "wall_s": time.time(), "mono_s": time.monotonic()}
+    return _event("exit", returncode=returncode)
+
+
+def restarted() -> Event:
+    """Describe that the server starts the kernel anew by itself."""
+    return _event("restarted", automatic=True)
+
+
+def start_failed(command: list[str], *, error: str | None = None, stderr: str = "") -> Event:
+    """Describe that a kernel ended, or could not be started at all, before it answered."""
+    return _event("start_failed", never_ready=True, command=command, error=error, stderr=stderr)
+
+
+def server_ended() -> Event:
+    """Describe that the server itself ends."""
+    return _event("server_end")
+
+
+def _event(kind: str, **fields: Any) -> Event:
+    return {"event": kind, "wall_s": time.time(), "mono_s": time.monotonic(), **fields}
 
 
 class ServerFile:
@@ -30,18 +49,25 @@ class ServerFile:
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
 
-    def append(self, kernel_id: str, pid: int, event: Event) -> str | None:
+    def append(self, kernel_id: str, pid: int, *events: Event) -> str | None:
         """Append to the recording of this process and return its id; None when it has no recording. Raises OSError."""
         recording_id = self._find(kernel_id, pid)
-        if recording_id is None:
-            return None
+        if recording_id is not None:
+            self.append_to(recording_id, *events)
+        return recording_id
+
+    def append_to(self, recording_id: str, *events: Event) -> None:
+        """Append to a recording. Raises OSError."""
         file = JsonLines(self._archive.store.path(recording_id) / SERVER)
         try:
-            if not file.write(event):
+            if not file.write(*events):
                 raise OSError(f"The disk did not take what the server saw of {recording_id}.")
         finally:
             file.close()
-        return recording_id
+
+    def remove(self, recording_id: str) -> None:
+        """Remove a recording that says nothing new. Raises OSError."""
+        self._archive.store.delete(recording_id)
 
     def _find(self, kernel_id: str, pid: int) -> str | None:
         """Find a recording by kernel and process: one kernel has several processes, one after the other."""

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import json
+import mmap
+import os
+import socket
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Iterator
 
 _LARGEST_MESSAGE = 2 * 1024 * 1024
+_INT_BYTES = 4
+_MOST_DESCRIPTORS = 8
+_CLOSED_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+
+
+class Message(dict[str, Any]):
+    """An event, and what came along with it."""
+
+    def __init__(self, event: dict[str, Any], sender: Inbox, descriptors: list[int]) -> None:
+        super().__init__(event)
+        self.sender = sender
+        self.descriptors = descriptors
+        """Open files that the kernel shares with us; who hears the message takes them out, or they are closed."""
 
 
 class Inbox:
@@ -18,6 +33,7 @@ class Inbox:
     def __init__(self, link: socket.socket) -> None:
         link.setblocking(False)
         self._link = link
+        self._buffer = mmap.mmap(-1, _LARGEST_MESSAGE)  # kept: at a limit no other is to be had (see `reserve`)
         self.is_open = True
         """False once the kernel's end is closed. That is not the kernel's death: only the pidfd tells of that."""
 
@@ -25,21 +41,34 @@ class Inbox:
         """For `poll`."""
         return self._link.fileno()
 
-    def messages(self) -> Iterator[dict[str, Any]]:
+    def messages(self) -> Iterator[Message]:
         """All messages that are there now."""
         while self.is_open:
             try:
-                data = self._link.recv(_LARGEST_MESSAGE)
+                data, descriptors = self._receive()
             except (BlockingIOError, InterruptedError):
                 return
             except OSError:
-                data = b""
+                data, descriptors = b"", []
             if not data:
                 self.is_open = False
                 return
             try:
                 event = json.loads(data)
             except ValueError:
-                continue
+                event = None
             if isinstance(event, dict) and isinstance(event.get("event"), str):
-                yield event
+                yield Message(event, self, descriptors)
+            while descriptors:
+                os.close(descriptors.pop())
+
+    def _receive(self) -> tuple[bytes, list[int]]:
+        """One message, and the descriptors that came with it (SCM_RIGHTS, unix(7))."""
+        space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * _INT_BYTES)
+        size, ancillary, *_ = self._link.recvmsg_into([self._buffer], space, _CLOSED_ON_EXEC)
+        data = bytes(memoryview(self._buffer)[:size])
+        descriptors: list[int] = []
+        for level, kind, content in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                descriptors += memoryview(content)[: len(content) // _INT_BYTES * _INT_BYTES].cast("i")
+        return data, descriptors

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from ..recording.journal import JsonLines
@@ -28,11 +29,25 @@ class Watched:
         """The newest sample; None before the first, and once the process is being killed."""
         self.limits: list[dict[str, Any]] = []
         """The ceilings for memory in force, as `recording.model.Limit`."""
+        self.groups: list[dict[str, Any]] = []
+        """The control groups at the newest sample, the kernel's own first (`meters.cgroup.Level.reading`)."""
+        self.children: list[int] = []
+        """The processes below the kernel that live, as far as they have been found."""
+        self.tree_bytes: int | None = None
+        """Memory of the kernel and its children (`recording.samples.Sample`)."""
+        self.along: list[Callable[[float], None]] = []
+        """What is looked at after each sample, given the time, so that it costs no wakeup of its own."""
+        self.look_around: Callable[[str], None] = _no_one_looks
+        """Record the machine and the process as they are now; says why (`recording.evidence.Surroundings.when`)."""
 
-    def note(self, event: str, **fields: Any) -> None:
-        """Write an event of the sidecar's own into the journal, with the time."""
+    def note(self, event: str, **fields: Any) -> bool:
+        """Write an event of the sidecar's own into the journal, with the time; return whether it is in the file."""
         stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
-        self.journal.write({"event": event, **stamps, **fields})
+        return self.journal.write({"event": event, **stamps, **fields})
+
+
+def _no_one_looks(_why: str) -> None:
+    pass
 
 
 class Observer:

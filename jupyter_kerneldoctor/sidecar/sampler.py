@@ -12,8 +12,10 @@ from .meters.process import ProcessMeter
 FASTEST_S = 0.05
 BUSY_S = 0.25
 IDLE_S = 2.0
+LONG_IDLE_S = 5.0
 
 _SLOWER = 1.5
+_A_LITTLE_SLOWER = 1.05
 
 
 class Sampler:
@@ -59,9 +61,10 @@ class Sampler:
     def wait_s(self, sample: Sample | None, *, busy: bool) -> float:
         """The time to the next sample, while a cell is running or not."""
         before, self._before = self._before, sample
-        slowest = BUSY_S if busy else IDLE_S
+        slowest = BUSY_S if busy else LONG_IDLE_S
+        slower = _SLOWER if self._wait_s < IDLE_S else _A_LITTLE_SLOWER
         moved = before is not None and sample is not None and has_moved(before, sample)
-        self._wait_s = FASTEST_S if moved else min(slowest, self._wait_s * _SLOWER)
+        self._wait_s = FASTEST_S if moved else min(slowest, self._wait_s * slower)
         return self._wait_s
 
     def hurry(self) -> float:

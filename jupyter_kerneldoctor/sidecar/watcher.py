@@ -10,23 +10,38 @@ import math
 import os
 import select
 import socket
+import sys
 import time
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..recording.journal import JsonLines
 from ..recording.layout import JOURNAL
 from ..recording.processes import ProcessIdentity, identify, is_alive
-from ..recording.retention import Policy, tidy
+from ..recording.retention import Policy, remove, tidy
+from . import reserve
+from .door import BY_SERVER, Reception, TakenError, open_door
 from .exit_status import exit_status
 from .inbox import Inbox
 from .observer import Watched
+from .observers.children import ChildrenObserver
 from .observers.clock import ClockObserver
+from .observers.gpu import GpuObserver
+from .observers.kernel_log import KernelLogObserver
 from .observers.memory import MemoryObserver
+from .observers.output import OutputObserver
+from .observers.parent import ParentObserver
+from .observers.stacks import StacksObserver
+from .observers.stuck import StuckObserver
+from .observers.surroundings import SurroundingsObserver
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .observer import Observer
+
+T = TypeVar("T")
 
 _LOOK_S = 0.5
 _DEAF_S = 0.05
@@ -38,24 +53,40 @@ def main(arguments: list[str]) -> None:
     directory = Path(arguments[0])
     inbox = Inbox(socket.socket(fileno=int(arguments[1])))
     pidfd = int(arguments[2]) if len(arguments) > 2 else None
-    journal = JsonLines(directory / JOURNAL)
     # The first message says whom to watch; it was in the socket before this process started.
     start = next(inbox.messages(), None)
     if start is None or start["event"] != "start":
         return
     try:
-        Watcher(directory, journal, inbox, pidfd, start).run()
+        speakers = _speakers(inbox, start)
+    except TakenError:
+        directory.rmdir()
+        return
+    journal = JsonLines(directory / JOURNAL)
+    try:
+        Watcher(directory, journal, speakers, pidfd, start).run()
     except Exception:
         stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
         journal.write({"event": "fault", **stamps, "traceback": traceback.format_exc()})
         raise
+    if isinstance(speakers, Reception) and speakers.gives_way:
+        remove(directory)
+
+
+def _speakers(inbox: Inbox, start: dict[str, Any]) -> Inbox | Reception:
+    """Claim the kernel's recording, and listen at the door as well. Raises TakenError."""
+    if sys.platform != "linux":
+        return inbox
+    kernel, by_server = ProcessIdentity(*start["process"]), start.get("loaded_by") == BY_SERVER
+    door = open_door(kernel, insists=not by_server)
+    return inbox if door is None else Reception(kernel, inbox, door, by_server=by_server)
 
 
 class Watcher:
     """One kernel, one recording."""
 
     def __init__(
-        self, directory: Path, journal: JsonLines, inbox: Inbox, pidfd: int | None, start: dict[str, Any]
+        self, directory: Path, journal: JsonLines, inbox: Inbox | Reception, pidfd: int | None, start: dict[str, Any]
     ) -> None:
         pid, started, boot = start["process"]
         self._watched = Watched(directory, journal, ProcessIdentity(pid, started, boot))
@@ -69,13 +100,27 @@ class Watcher:
         self._deaf_until = 0.0
         self._clock = ClockObserver(self._watched, start["wall_s"] - start["mono_s"])
         self._memory = MemoryObserver(self._watched)
-        self._observers: tuple[Observer, ...] = (self._clock, self._memory)
+        stacks = StacksObserver(self._watched)
+        self._poll.register(stacks.wakes_fd, select.POLLIN)
+        self._observers: tuple[Observer, ...] = (
+            self._clock,
+            self._memory,
+            SurroundingsObserver(self._watched),
+            ChildrenObserver(self._watched),
+            KernelLogObserver(self._watched),
+            OutputObserver(self._watched),
+            ParentObserver(self._watched),
+            GpuObserver(self._watched),
+            stacks,
+            StuckObserver(self._watched, stacks),
+        )
         journal.write({**start, "sidecar": identify(os.getpid()), "ram_bytes": self._memory.ram_bytes})
         for observer in self._observers:
             observer.heard(start, time.monotonic())
         tidy(directory.parent, Policy())
         gc.collect()
         gc.freeze()
+        self._reserve = reserve.touch()
 
     def run(self) -> None:
         """Record until the kernel ends or the user switches the recording off."""
@@ -83,7 +128,7 @@ class Watcher:
             now = time.monotonic()
             for observer in self._observers:
                 if now >= observer.due_mono_s:
-                    observer.turn(now)
+                    self._call(observer, observer.turn, now)
             self._drain(now)
             if self._wait(now):
                 self._end()
@@ -91,13 +136,22 @@ class Watcher:
         for observer in self._observers:
             observer.stop()
 
+    def _call(self, observer: Observer, method: Callable[..., T], *arguments: Any) -> T | None:
+        """Let an observer work. One that fails is left out from then on: the others record on."""
+        try:
+            return method(*arguments)
+        except Exception:
+            self._watched.note("fault", traceback=traceback.format_exc())
+            self._observers = tuple(other for other in self._observers if other is not observer)
+            return None
+
     def _wait(self, now: float) -> bool:
         """Wait for something to do or for the kernel's end; return whether it has ended.
 
         Waking us costs the kernel more than the message itself (some 15 us). So after a message we do not listen for
         a while but look again ourselves; the messages wait in the socket, and a death wakes us in any case.
         """
-        until = min(observer.due_mono_s for observer in self._observers)
+        until = min((observer.due_mono_s for observer in self._observers), default=now + _LOOK_S)
         deaf = now < self._deaf_until
         if deaf:
             until = min(until, self._deaf_until)
@@ -124,14 +178,16 @@ class Watcher:
                 self._off = True
             elif kind == "cell_start":
                 self._watched.cell_seq, self._watched.cell_started_mono_s = event["seq"], event["mono_s"]
-            elif kind == "cell_end":
+            elif kind in ("cell_end", "cell_withdrawn"):
                 self._watched.cell_seq = None
             for observer in self._observers:
-                observer.heard(event, now)
+                self._call(observer, observer.heard, event, now)
 
     def _end(self) -> None:
         status = exit_status(self._watched.kernel.pid, self._pidfd)
-        fields = {name: value for observer in self._observers for name, value in observer.at_end().items()}
+        fields: dict[str, Any] = {}
+        for observer in self._observers:
+            fields |= self._call(observer, observer.at_end) or {}
         self._drain(time.monotonic())  # what the kernel said last is older than its end
         lost = self._watched.journal.lost + self._memory.lost
         self._watched.note("end", **status._asdict(), **fields, lost=lost)

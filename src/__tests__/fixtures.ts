@@ -2,7 +2,7 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { nullTranslator } from '@jupyterlab/translation';
 import { YNotebook } from '@jupyter/ydoc';
 import { Signal } from '@lumino/signaling';
-import { IEdit, IFix, IRecordingRow, IReport } from '../api';
+import { IEdit, IFix, IIncident, IRecordingRow, IReport } from '../api';
 
 export const trans = nullTranslator.load('jupyter_kerneldoctor');
 
@@ -81,6 +81,44 @@ export function report(change: Partial<IReport> = {}): IReport {
     fixes: [fix()],
     timeline: null,
     ...change
+  };
+}
+
+export function incident(change: Partial<IIncident> = {}): IIncident {
+  return {
+    id: 'gpu-oom',
+    confidence: 0.95,
+    title: 'The graphics card ran out of memory',
+    docs: 'kerneldoctor/docs/causes/gpu-oom',
+    evidence: [],
+    headline: 'The graphics card had no room in cell [3].',
+    error: 'torch.OutOfMemoryError',
+    time: '2026-11-21T14:02:40Z',
+    cell: null,
+    ...change
+  };
+}
+
+/** A kernel that lives; the report is about what it survived last. */
+export function survivor(incidents: IIncident[]): Partial<IReport> {
+  const latest = incidents[incidents.length - 1];
+  return {
+    died: false,
+    ended: null,
+    end: {
+      kind: 'running',
+      signal: null,
+      exit_code: null,
+      summary: 'Survived, still running'
+    },
+    cause: latest.id,
+    confidence: latest.confidence,
+    headline: latest.headline,
+    causes: [latest],
+    story: null,
+    ruled_out: [],
+    fixes: [],
+    incidents
   };
 }
 

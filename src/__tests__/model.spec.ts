@@ -42,7 +42,7 @@ it('is empty when kernels live or ended in the ordinary way', async () => {
   expect(shown(model)).toBe('loading');
   await model.refresh();
   expect(shown(model)).toBe('empty');
-  expect(model.deaths).toEqual([]);
+  expect(model.cases).toEqual([]);
 });
 
 it('shows the newest death, and follows when there is a newer one', async () => {
@@ -56,6 +56,21 @@ it('shows the newest death, and follows when there is a newer one', async () => 
   expect(fake.reports).toBe(2);
 });
 
+it('shows what a kernel survived, and again when it survived more', async () => {
+  const survivor = { died: false, ended: null };
+  const fake = new Server([
+    row({ ...survivor, survived: 'Once.', headline: 'Once.' })
+  ]);
+  const model = new PostMortems(fake);
+  await model.refresh();
+  await model.refresh();
+  expect(shown(model)).toBe('r1');
+  expect(fake.reports).toBe(1);
+  fake.rows = [row({ ...survivor, survived: 'Twice.', headline: 'Twice.' })];
+  await model.refresh();
+  expect(fake.reports).toBe(2);
+});
+
 it('stays at the one that was asked for, and lists the newer one', async () => {
   const fake = new Server([row({ recording: 'r2' }), row({ recording: 'r1' })]);
   const model = new PostMortems(fake);
@@ -63,7 +78,7 @@ it('stays at the one that was asked for, and lists the newer one', async () => {
   fake.rows = [row({ recording: 'r3' }), ...fake.rows];
   await model.refresh();
   expect(shown(model)).toBe('r1');
-  expect(model.deaths[0].recording).toBe('r3');
+  expect(model.cases[0].recording).toBe('r3');
 });
 
 it('an answer that comes too late does not replace a newer choice', async () => {

@@ -1,77 +1,20 @@
-import { framePromise } from '@jupyterlab/testing';
-import { Signal } from '@lumino/signaling';
-import { Widget } from '@lumino/widgets';
-import { ApiError, IRecordingRow, IReport } from '../api';
-import { PostMortems } from '../model';
-import { Notebooks } from '../notebooks';
-import { KernelDoctorPanel } from '../panel';
+import { ApiError } from '../api';
+import { fix, NEW, OLD, report, row } from './fixtures';
 import {
-  fix,
-  NEW,
-  OLD,
-  openNotebook,
-  report,
-  row,
-  trackerOf,
-  trans
-} from './fixtures';
+  all,
+  button,
+  click,
+  dispose,
+  IWorld,
+  settled,
+  show,
+  text
+} from './world';
 
 // jsdom has no canvas; what is drawn is tested in timeline.spec and in a real browser.
 jest.mock('../plot', () => ({ HEIGHT: 150, draw: jest.fn() }));
 
-let panel: KernelDoctorPanel;
-afterEach(() => panel.dispose());
-
-interface IWorld {
-  rows?: IRecordingRow[];
-  report?: IReport;
-  error?: Error;
-  source?: string;
-}
-
-async function show(world: IWorld) {
-  const model = new PostMortems({
-    list: async () => {
-      if (world.error) {
-        throw world.error;
-      }
-      return world.rows ?? [row()];
-    },
-    report: async recording => ({ ...(world.report ?? report()), recording })
-  });
-  const open = openNotebook([{ id: 'c8', source: world.source ?? OLD }]);
-  const copied: string[] = [];
-  panel = new KernelDoctorPanel({
-    trans,
-    model,
-    notebooks: new Notebooks(trackerOf(open.panel), () => undefined),
-    docsUrl: path => `http://host/${path}`,
-    copy: text => copied.push(text),
-    themeChanged: new Signal({})
-  });
-  Widget.attach(panel, document.body);
-  await model.refresh();
-  await settled();
-  return { ...open, copied, model };
-}
-
-async function settled() {
-  await framePromise();
-  await panel.renderPromise;
-  await framePromise();
-}
-
-const text = () => panel.node.textContent ?? '';
-const all = (selector: string) =>
-  Array.from(panel.node.querySelectorAll(selector));
-const button = (label: string) =>
-  all('button').find(node => node.textContent === label) as
-    HTMLButtonElement | undefined;
-
-async function click(label: string) {
-  button(label)!.click();
-  await settled();
-}
+afterEach(dispose);
 
 it('tells the whole story in order', async () => {
   await show({});
@@ -90,6 +33,12 @@ it('tells the whole story in order', async () => {
   expect(all('.jp-mod-culprit').map(node => node.textContent)).toEqual([
     '    losses.append(loss)'
   ]);
+});
+
+it('says that the same cell ended a kernel before', async () => {
+  const again = 'The same cell has ended a kernel once before.';
+  await show({ report: report({ recurrence: { text: again } }) });
+  expect(text()).toContain(again);
 });
 
 it('shows what a recording holds as text, never as markup', async () => {
@@ -204,7 +153,7 @@ it('says how to watch the restarted kernel, until that was done', async () => {
   const magic = report({ loaded_by: 'magic' });
   await show({ report: magic });
   expect(text()).toContain('The restarted kernel is not watched');
-  panel.dispose();
+  dispose();
   const alive = row({
     recording: 'r2',
     started: '2026-11-21T14:05:00Z',

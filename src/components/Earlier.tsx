@@ -7,20 +7,21 @@ import { Section } from './Section';
 
 const FEW = 8;
 
-/** The other deaths; a click shows one. */
+/** The other deaths, and what was survived; a click shows one. */
 export function Earlier(props: { shown: string | null }): JSX.Element | null {
   const { trans, model } = useDoctor();
   const [all, setAll] = useState(false);
-  const others = model.deaths.filter(row => row.recording !== props.shown);
+  const others = model.cases.filter(row => row.recording !== props.shown);
   if (others.length === 0) {
     return null;
   }
-  const newestShown = model.deaths[0].recording === props.shown;
+  const newestShown = model.cases[0].recording === props.shown;
   const rows = all ? others : others.slice(0, FEW);
+  const title = others.every(row => row.died)
+    ? trans.__('Other deaths')
+    : trans.__('Other events');
   return (
-    <Section
-      title={newestShown ? trans.__('Earlier') : trans.__('Other deaths')}
-    >
+    <Section title={newestShown ? trans.__('Earlier') : title}>
       <ul className="jp-KernelDoctor-earlier">
         {rows.map(row => (
           <li key={row.recording}>
@@ -29,7 +30,13 @@ export function Earlier(props: { shown: string | null }): JSX.Element | null {
               onClick={() => void model.open(row.recording)}
             >
               <span>
-                <Prose text={row.headline} />
+                <Prose
+                  text={
+                    row.died
+                      ? row.headline
+                      : trans.__('Survived: %1', row.survived ?? row.headline)
+                  }
+                />
                 {row.notebook !== null && ` (${plain(fileName(row.notebook))})`}
               </span>
               <small>{moment(trans, new Date(row.ended ?? row.started))}</small>

@@ -2,6 +2,7 @@ import React from 'react';
 import { IReport } from '../api';
 import { useDoctor } from '../context';
 import { clock, duration, moment, percent } from '../format';
+import { shownIncident } from '../incidents';
 import { plain } from '../text';
 import { Prose } from './Prose';
 
@@ -12,7 +13,8 @@ interface IProps {
 export function Headline({ report }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const { confidence, end } = report;
-  const sure = report.died && report.cause !== 'unknown' && confidence;
+  const wrong = report.died || shownIncident(report) !== null;
+  const sure = wrong && report.cause !== 'unknown' && confidence;
   return (
     <header>
       <h2 className="jp-KernelDoctor-headline">
@@ -35,10 +37,11 @@ export function Headline({ report }: IProps): JSX.Element {
 
 function When({ report }: IProps): JSX.Element | null {
   const { trans } = useDoctor();
-  if (report.ended === null) {
+  const at = shownIncident(report)?.time ?? report.ended;
+  if (at === null) {
     return null;
   }
-  const ended = new Date(report.ended);
+  const ended = new Date(at);
   const inCell = secondsInCell(report);
   const time =
     inCell === null
@@ -49,7 +52,7 @@ function When({ report }: IProps): JSX.Element | null {
           duration(trans, inCell)
         );
   return (
-    <time dateTime={report.ended} title={moment(trans, ended)}>
+    <time dateTime={at} title={moment(trans, ended)}>
       {time}
     </time>
   );

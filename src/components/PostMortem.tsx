@@ -8,6 +8,7 @@ import { Headline } from './Headline';
 import { HowToWatch } from './HowToWatch';
 import { Prose } from './Prose';
 import { Section } from './Section';
+import { Survived } from './Survived';
 import { Timeline } from './Timeline';
 
 interface IProps {
@@ -21,6 +22,8 @@ export function PostMortem({ report }: IProps): JSX.Element {
     report.died &&
     report.loaded_by === 'magic' &&
     !model.wasWatchedAgain(report);
+  const somewhere =
+    report.died || (report.end.kind === 'running' && report.cell !== null);
   return (
     <article>
       <Headline report={report} />
@@ -30,7 +33,12 @@ export function PostMortem({ report }: IProps): JSX.Element {
           <Prose text={report.story} />
         </p>
       )}
-      {report.died && <Culprit report={report} />}
+      {report.recurrence && (
+        <p className="jp-KernelDoctor-quiet">
+          <Prose text={report.recurrence.text} />
+        </p>
+      )}
+      {somewhere && <Culprit report={report} />}
       {report.fixes.length > 0 && (
         <Section title={trans.__('What to change')}>
           {report.fixes.map(fix => (
@@ -39,6 +47,7 @@ export function PostMortem({ report }: IProps): JSX.Element {
         </Section>
       )}
       <Evidence report={report} />
+      <Survived report={report} />
       {watchAgain && (
         <Section title={trans.__('After the restart')}>
           <div className="jp-KernelDoctor-quiet">

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .. import exclusions, proofs
 from ..cause import Cause
 from ..examples import cell_file, crash_report, recording
+from ..lastwords import said_last
 from ..postmortem import CauseFinding, Evidence
 from ..traceback import GAVE_UP_ON_STACK, fatal_message
 from ..units import cell_name, quote
@@ -32,7 +33,9 @@ class Abort(Cause):
     How it is recognised
     --------------------
     The process was ended by SIGABRT. Python's faulthandler writes which Python function was running in that moment.
-    Where the cell itself calls `os.abort()` at that line, that is the answer.
+    Where the cell itself calls `os.abort()` at that line, that is the answer. Last words that name a cause, such as
+    damaged memory, refused memory, two OpenMP libraries, a missing screen, make it that cause instead; other last
+    words are quoted.
 
     What to do
     ----------
@@ -41,7 +44,7 @@ class Abort(Cause):
 
     Example
     -------
-    `os.abort()` in a cell; a C++ library that throws `std::bad_alloc` with nobody to catch it.
+    `os.abort()` in a cell; a C++ library that throws an exception with nobody to catch it.
     """
 
     id = "abort"
@@ -52,7 +55,7 @@ class Abort(Cause):
         if not facts.is_unasked_end or facts.signal != "SIGABRT":
             return None
         call = _own_call(facts)
-        confidence = 0.9 if facts.traceback is not None else 0.8
+        confidence = 0.9 if facts.traceback is not None or facts.farewell is not None else 0.8
         if facts.own_signals or GAVE_UP_ON_STACK in (fatal_message(facts.recording.crash_text) or ""):
             confidence = 0.3
         if call is not None and (facts.crash_line is not None or call.prompt):
@@ -73,6 +76,7 @@ class Abort(Cause):
             ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
             line=line,
             summary="Aborted (SIGABRT)",
+            general=call is None,
         )
 
     @staticmethod
@@ -82,6 +86,12 @@ class Abort(Cause):
         yield recording(cell, signal="SIGABRT", crash=crash_report("Aborted", (cell_file(cell), 2, "<module>")))
         frames = (("/site-packages/cv2/__init__.py", 20, "imshow"), (cell_file("cv2.imshow('a', x)"), 1, "<module>"))
         yield recording("cv2.imshow('a', x)", signal="SIGABRT", crash=crash_report("Aborted", *frames))
+        check = "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
+        yield recording("solver.step(0)", signal="SIGABRT", output=check)
+        thrown = (
+            "terminate called after throwing an instance of 'std::out_of_range'\n  what():  vector::_M_range_check\n"
+        )
+        yield recording("index.search(q)", signal="SIGABRT", output=thrown, crash=crash_report("Aborted", *frames))
         crash = crash_report("_PyImport_Init: global import state already initialized") + crash_report("Aborted")
         yield recording("f()", signal="SIGABRT", crash=crash)
         yield recording("f()", signal="SIGABRT", server="watched")
@@ -93,6 +103,7 @@ class Abort(Cause):
         yield recording("import signal\nsignal.raise_signal(signal.SIGABRT)", signal="SIGABRT")
         said = crash_report("_Py_CheckRecursiveCall: Cannot recover from stack overflow.") + crash_report("Aborted")
         yield recording("visit(x)", signal="SIGABRT", crash=said)
+        yield recording("f()", signal="SIGABRT", output="corrupted double-linked list\n")
 
 
 def _own_call(facts: Facts) -> EndingCall | None:
@@ -110,7 +121,8 @@ def _headline(facts: Facts, call: EndingCall | None) -> str:
         who = f"Native code called by {frame.module} (function {frame.function})"
     else:
         who = "Native code"
-    return f"{who} gave up and ended the kernel {facts.where()}."
+    said = "" if facts.farewell is None else f", with the words {quote(facts.farewell, 100)}"
+    return f"{who} gave up and ended the kernel {facts.where()}{said}."
 
 
 def _call_evidence(call: EndingCall | None) -> Iterator[Evidence]:
@@ -132,3 +144,4 @@ def _last_words(facts: Facts) -> Iterator[Evidence]:
             None,
             "crash report of Python's faulthandler",
         )
+    yield from said_last(facts.farewell)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .. import exclusions, proofs
 from ..cause import Cause
 from ..examples import recording
+from ..lastwords import said_last
 from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name, quote
 
@@ -34,7 +35,8 @@ class ExitCall(Cause):
     --------------------
     For `exit()` and `quit()`: the kernel noted that a cell asked for it. Otherwise: the process left with an exit code
     and no signal while a cell was running, and nobody had asked for a shutdown. Where the cell holds an `os._exit` with
-    that code, it is named; without one, a library's exit is only likely.
+    that code, it is named; without one, a library's exit is only likely, and its last words are quoted. Words that name
+    a cause of their own, as of MKL or of the dynamic linker, make it that cause instead.
 
     What to do
     ----------
@@ -92,7 +94,12 @@ class ExitCall(Cause):
             self.title,
             _confidence(calls, facts),
             headline,
-            evidence=(*proofs.exit_status(facts), *_told_by(calls, code), *proofs.running_cell(facts)),
+            evidence=(
+                *proofs.exit_status(facts),
+                *_told_by(calls, code),
+                *_last_words(facts, calls),
+                *proofs.running_cell(facts),
+            ),
             ruled_out=exclusions.known(
                 exclusions.not_a_crash(facts),
                 exclusions.not_asked_for(facts),
@@ -100,6 +107,7 @@ class ExitCall(Cause):
             ),
             line=line,
             summary=f"Ended itself with exit code {code}",
+            general=not calls,
         )
 
     @staticmethod
@@ -136,6 +144,11 @@ def _confidence(calls: list[EndingCall], facts: Facts) -> float:
     if call.kind == "exit" and call.exit_code is not None and call.certain:
         return 0.97 if call.prompt or at_once else 0.92
     return 0.85
+
+
+def _last_words(facts: Facts, calls: list[EndingCall]) -> Iterable[Evidence]:
+    if not calls:
+        yield from said_last(facts.farewell)
 
 
 def _told_by(calls: list[EndingCall], code: int | None) -> Iterable[Evidence]:

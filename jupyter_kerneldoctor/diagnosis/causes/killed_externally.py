@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
+from jupyter_kerneldoctor.recording.evidence import Surroundings
+
+from .. import exclusions, proofs, tree
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
 from ..memory import NEAR
+from ..oomlog import oom_kill
 from ..postmortem import CauseFinding, Evidence
+from ..strain import strain
+from ..units import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,6 +68,7 @@ class KilledExternally(Cause):
                 *proofs.last_measurement(facts),
                 *_nobody_watched(facts),
                 *proofs.running_cell(facts),
+                *_stood_still(facts),
             ),
             ruled_out=exclusions.known(
                 exclusions.not_memory(facts),
@@ -95,20 +101,35 @@ class KilledExternally(Cause):
         full = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 501), usage_bytes=495 * MIB)
         yield recording("f()", signal="SIGKILL", memory=(100 * MIB, 480 * MIB), groups=[full])
         yield recording("f()", signal="SIGSEGV")
+        # The machine was short of memory, and Linux did not act: likelier a service that watches over memory.
+        short = [Surroundings(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0)]
+        yield recording(
+            "f()", signal="SIGTERM", memory=(9 * GIB,), available_bytes=300 * MIB, groups=[Group()], surroundings=short
+        )
 
 
 def _confidence(facts: Facts) -> float:
     kills = facts.memory.kills
-    if kills is not None and kills.oom_kills:
+    if kills is not None and kills.oom_kills and not tree.accounts_for_kills(facts):
         return 0.1
     if facts.own_signals:
         return 0.2
+    if _log_tells_of_memory(facts):
+        return 0.1
     confidence = 0.85 if facts.server_watched else 0.6
     if kills is None:
         confidence -= 0.2  # a memory kill would not have been seen
     if _near_limit(facts):
         confidence -= 0.1  # a service that watches over memory sends the same signal
+    shortage = strain(facts)
+    if shortage.is_low or shortage.is_pressed:
+        confidence = min(confidence, 0.4)  # and here it had every reason to
     return round(confidence, 2)
+
+
+def _log_tells_of_memory(facts: Facts) -> bool:
+    end = facts.recording.end
+    return end is not None and oom_kill(end.kernel_log, facts.recording.kernel.process.pid) is not None
 
 
 def _something_ended(confidence: float) -> str:
@@ -128,6 +149,20 @@ def _memory_remark(facts: Facts) -> str:
         close = f"memory was at {min(share, 1):.0%} of its limit"
         return f"; {close}, but Linux did not kill for it" if kills is not None else f"; {close}"
     return "; there is no sign that memory was the reason" if kills is not None else ""
+
+
+def _stood_still(facts: Facts) -> Iterator[Evidence]:
+    """Somebody may have lost patience with a cell that did nothing."""
+    cell, looks, end = facts.cell, facts.recording.stuck, facts.recording.end
+    if cell is None or end is None or not looks or looks[-1].over or looks[-1].mono_s < cell.started_mono_s:
+        return
+    still_s = max(0.0, end.mono_s - looks[-1].since_mono_s)
+    yield Evidence(
+        f"The cell had done nothing for {duration(still_s)}: no processor time, no output.",
+        round(still_s, 1),
+        "s",
+        "/proc/PID/stat",
+    )
 
 
 def _nobody_watched(facts: Facts) -> Iterator[Evidence]:

@@ -8,13 +8,20 @@ from .. import proofs
 from ..cause import Cause
 from ..examples import GIB, Group, recording
 from ..postmortem import CauseFinding, Evidence
+from ..standstill import failed_children
+from ..stuckexamples import frame, stuck_in
+from ..units import cell_name, plural, quote
+from ..waits import frames_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
+
+
+_WRITE_TRACEBACKS = ("IPython/core/ultratb.py", "IPython/core/tbtools.py", "stack_data/core.py")
 
 
 class NoDeath(Cause):
@@ -22,11 +29,14 @@ class NoDeath(Cause):
 
     What it means
     -------------
-    The process that the recording speaks of is alive.
+    The process that the recording speaks of is alive, and nothing shows that it is stuck: it computes, is idle, or
+    waits for something that can still come, such as the network, a program that it started, or a `sleep`.
 
     How it is recognised
     --------------------
-    A process with the same id, the same start time and on the same boot of the machine exists.
+    A process with the same id, the same start time and on the same boot of the machine exists. Where its cell does
+    nothing, the stacks of its threads show somebody who can end the wait. A child process that Linux ended for memory,
+    or that crashed, is no death of the kernel.
 
     What to do
     ----------
@@ -48,9 +58,16 @@ class NoDeath(Cause):
         return CauseFinding(
             self.id,
             self.title,
-            0.99,
+            0.85 if facts.standstill is None and failed_children(facts) else 0.99,
             f"The kernel is running{_and(facts)}.",
-            evidence=(Evidence(f"Process {pid} is alive.", pid, None, "process list"), *proofs.recorder_gone(facts)),
+            evidence=(
+                Evidence(f"Process {pid} is alive.", pid, None, "process list"),
+                *_at_rest(facts),
+                *_writes_a_traceback(facts),
+                *_lost_children(facts),
+                *proofs.recorder_gone(facts),
+            ),
+            general=True,
         )
 
     @staticmethod
@@ -62,10 +79,14 @@ class NoDeath(Cause):
         yield recording("f()", alive=True, memory=(1 * GIB,), groups=[near])
         yield recording("f()", alive=True, switched_off=True)
         yield recording("f()", alive=True, lost=True)
+        yield stuck_in("time.sleep(600)", 1, waits_in="hrtimer_nanosleep")
+        yield stuck_in("page = urlopen(url)", 1, frame("socket.py", "readinto"), waits_in="wait_woken")
+        yield stuck_in("with lock: pass", 1, waits_in="futex_wait_queue", over=True)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """Gone, with or without an end, or on another machine."""
+        """Gone, with or without an end, or on another machine; and alive, but stuck."""
+        yield stuck_in("with lock: pass", 1, waits_in="futex_wait_queue")
         yield recording("f()", signal="SIGKILL")
         yield recording("f()", end="not-seen")
         yield recording("f()", end="not-seen", alive=None)
@@ -76,4 +97,38 @@ def _and(facts: Facts) -> str:
         return "; recording was switched off"
     if facts.stopped_early:
         return ", but recording has stopped, because the recorder is gone; `%kerneldoctor on` starts a new recording"
+    if facts.standstill is not None and facts.cell is not None:
+        code = facts.standstill.code()
+        at = f" on {quote(code)}" if code else ""
+        return f"; {cell_name(facts.cell.execution_count)} {facts.standstill.does}{at}"
     return ", and there is nothing to report"
+
+
+def _at_rest(facts: Facts) -> Iterator[Evidence]:
+    if facts.standstill is not None:
+        yield from facts.standstill.evidence()
+
+
+def _writes_a_traceback(facts: Facts) -> Iterator[Evidence]:
+    """A deep recursion makes a traceback of thousands of functions, which IPython takes minutes to write."""
+    stacks, cell = facts.recording.stacks, facts.recording.running_cell
+    if cell is None or not stacks or stacks[-1].mono_s < cell.started_mono_s or not stacks[-1].threads:
+        return
+    files = [frame.short_file for frame in frames_of(stacks[-1].threads[0].frames)]
+    if any(file in _WRITE_TRACEBACKS for file in files):
+        yield Evidence(
+            "The code of the cell has ended with an error, and IPython is writing its traceback; after a deep "
+            "recursion that takes minutes.",
+            source="stack",
+        )
+
+
+def _lost_children(facts: Facts) -> Iterator[Evidence]:
+    lost = [child for child in facts.recording.children if child.oom_kills and child.signal == "SIGKILL"]
+    if lost:
+        yield Evidence(
+            f"Linux ended {plural(len(lost), 'process')} that the kernel had started, for memory; the kernel lives.",
+            len(lost),
+            "processes",
+            "the control group's count of memory kills",
+        )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
+from jupyter_kerneldoctor.recording.evidence import Child
+
+from .. import exclusions, proofs, tree
 from ..cause import Cause
-from ..examples import GIB, MIB, Group, recording
+from ..examples import GIB, MIB, PID, Group, recording
 from ..memory import NEAR
+from ..oomlog import OomKill, oom_kill
 from ..postmortem import CauseFinding, Evidence
 from ..units import sentence, size
 
@@ -33,8 +36,9 @@ class OutOfMemoryInCgroup(Cause):
     How it is recognised
     --------------------
     The process was ended by SIGKILL, and the group's count of memory kills (`oom_kill`) rose between the last
-    measurement before the death and the death. Memory use at the limit alone proves nothing, as cached files may fill
-    it harmlessly, and a child process that was killed earlier does not count.
+    measurement before the death and the death; or the kernel log names the process and the group's limit. Memory use
+    at the limit alone proves nothing, as cached files may fill it harmlessly, and a child process that was killed
+    earlier does not count. What counts towards the limit is all the group holds: child processes too.
 
     What to do
     ----------
@@ -53,7 +57,8 @@ class OutOfMemoryInCgroup(Cause):
         """See the class's page."""
         if not facts.is_unasked_end or facts.status.exit_code is not None or facts.signal not in (None, "SIGKILL"):
             return None
-        confidence = _confidence(facts)
+        logged = _logged(facts)
+        confidence = _confidence(facts) if logged is None else 0.98 if logged.scope == "cgroup" else 0.0
         if confidence == 0:
             return None
         allowed = f": {facts.memory.allowance}" if facts.memory.has_group_limit else ""
@@ -65,18 +70,22 @@ class OutOfMemoryInCgroup(Cause):
             f"The kernel {ran_out} {facts.where()}{allowed}.",
             evidence=(
                 *proofs.exit_status(facts),
+                *_log(logged),
                 *proofs.counts_of_kills(facts),
                 *_limit(facts),
                 *proofs.last_measurement(facts),
+                *proofs.line_seen_from_outside(facts),
+                *tree.evidence(facts),
             ),
             ruled_out=exclusions.known(
                 exclusions.not_asked_for(facts),
+                _not_by_someone(confidence),
                 _not_the_machine(facts),
                 exclusions.not_a_crash(facts),
                 exclusions.not_by_itself(facts),
             ),
             line=facts.line,
-            summary=f"Killed by Linux at the {facts.memory.limit_name}" if facts.memory.pressed else None,
+            summary=f"Killed by Linux at the {facts.memory.limit_name}" if facts.memory.pressed or logged else None,
         )
 
     @staticmethod
@@ -92,6 +101,8 @@ class OutOfMemoryInCgroup(Cause):
         # The own group has no limit, its parent has.
         own = Group(oom_kills=(0, 1))
         yield recording("fit()", signal="SIGKILL", memory=growth, groups=[own, full])
+        # The lines of Linux's mm/oom_kill.c; no count could be read.
+        yield recording("fit()", signal="SIGKILL", memory=growth, kernel_log=_LINES)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -104,7 +115,32 @@ class OutOfMemoryInCgroup(Cause):
         killed = Group(1 * GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=1020 * MIB)
         yield recording("f()", signal="SIGSEGV", memory=memory, groups=[killed])
         yield recording("f()", signal="SIGKILL", memory=memory, groups=[killed], server="restart")
+        # The log says that it was the machine.
+        line = f"Out of memory: Killed process {PID} (python3) total-vm:2000000kB, anon-rss:1000000kB, file-rss:0kB"
+        yield recording("f()", signal="SIGKILL", memory=memory, groups=[killed], kernel_log=[line])
+        # The child was killed at that moment, and somebody killed the kernel.
+        child = Child(77, -0.2, name="python3", kind="signal", signal="SIGKILL", oom_kills=1)
+        ease = Group(1 * GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=60 * MIB)
+        yield recording("time.sleep(9)", signal="SIGKILL", memory=(50 * MIB,), groups=[ease], children=[child])
         yield recording("f()", alive=True, memory=memory, groups=[near])
+
+
+_LINES = (
+    (
+        "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/docker/1f2e,"
+        f"task_memcg=/docker/1f2e,task=python3,pid={PID},uid=1000"
+    ),
+    (
+        f"Memory cgroup out of memory: Killed process {PID} (python3) total-vm:2034848kB, anon-rss:500120kB, "
+        "file-rss:12344kB, shmem-rss:0kB, UID:1000 pgtables:1236kB oom_score_adj:0"
+    ),
+)
+
+
+def _logged(facts: Facts) -> OomKill | None:
+    end = facts.recording.end
+    found = oom_kill(end.kernel_log, facts.recording.kernel.process.pid) if end is not None else None
+    return None if found is None or found.scope == "service" else found
 
 
 def _confidence(facts: Facts) -> float:
@@ -113,17 +149,35 @@ def _confidence(facts: Facts) -> float:
         # Only that it was at its limit: kernel and sidecar may have gone together.
         share = memory.share_of_limit
         at_limit = memory.has_group_limit and share is not None and share >= _AT_THE_LIMIT
+        at_limit = at_limit and not facts.recording.rebooted
         return (0.55 if proven else 0.45) if at_limit else 0.0
     if not memory.kills.oom_kills:
         return 0.0
     if not memory.kills_are_own:
         return 0.75 if proven and memory.pressed else 0.5
     if memory.pressed is not None:
+        if tree.accounts_for_kills(facts):
+            return 0.3
+        if any(group.group_kills for group in memory.groups):
+            return 0.5  # the whole group went, which is another cause
         return 0.97 if proven else 0.8
     # A kill without a limit that was reached: the whole machine may have run out, which counts in the group, too.
     if memory.machine_is_full or not memory.has_group_limit:
         return 0.45
     return 0.85 if memory.machine_is_full is False else 0.6
+
+
+def _log(logged: OomKill | None) -> Iterator[Evidence]:
+    if logged is None:
+        return
+    held = f", which held {size(logged.held_bytes)} of its own" if logged.held_bytes is not None else ""
+    yield Evidence(
+        f"The kernel log says that Linux ended this process{held}, because its control group (cgroup) had reached its "
+        "memory limit.",
+        logged.line,
+        None,
+        "kernel log",
+    )
 
 
 def _limit(facts: Facts) -> Iterator[Evidence]:
@@ -155,6 +209,15 @@ def _no_limit_was_near(facts: Facts) -> Iterator[Evidence]:
             f"No memory limit of the kernel's control groups was seen to be hit or to be {NEAR:.0%} full; the machine "
             "itself may have run out of memory."
         )
+
+
+def _not_by_someone(confidence: float) -> str | None:
+    if confidence < 0.9:
+        return None
+    return (
+        "Not a `kill -9` by a person or program: that raises no count of memory kills and leaves no such line in the "
+        "kernel log."
+    )
 
 
 def _not_the_machine(facts: Facts) -> str | None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
+from jupyter_kerneldoctor.recording.evidence import Surroundings
+
+from .. import exclusions, proofs, tree
 from ..cause import Cause
-from ..examples import GIB, MIB, Group, recording
+from ..examples import GIB, MIB, PID, Group, recording
+from ..oomlog import OomKill, oom_kill
 from ..postmortem import CauseFinding, Evidence
+from ..strain import strain
 from ..units import size
 
 if TYPE_CHECKING:
@@ -30,7 +34,7 @@ class OutOfMemoryOnHost(Cause):
     --------------------
     The process was ended by SIGKILL, next to nothing of the machine's memory was available at the last measurement,
     and the count of memory kills in the kernel's control group rose although no limit was near. Without that count it
-    is no more than likely.
+    is no more than likely. It is proven where the kernel log names the process and no control group's limit.
 
     What to do
     ----------
@@ -47,29 +51,32 @@ class OutOfMemoryOnHost(Cause):
 
     def judge(self, facts: Facts) -> CauseFinding | None:
         """See the class's page."""
-        memory = facts.memory
-        if not facts.is_unasked_end or facts.status.signal != "SIGKILL":
-            return None
-        if not memory.machine_is_full or memory.pressed is not None:
-            return None
-        if memory.kills is not None and not memory.kills.oom_kills:
+        logged = _logged(facts)
+        confidence = 0.0 if not facts.is_unasked_end else 0.97 if logged is not None else _likelihood(facts)
+        if confidence == 0:
             return None
         ram = facts.recording.kernel.ram_bytes
         total = f" of {size(ram)}" if ram else ""
         return CauseFinding(
             self.id,
             self.title,
-            0.85 if memory.kills is not None and memory.kills_are_own else 0.65,
+            confidence,
             f"The machine ran out of its memory{total} while the kernel was at work {facts.where()}.",
             evidence=(
                 *proofs.exit_status(facts),
+                *_log(logged),
                 *proofs.counts_of_kills(facts),
                 *_available(facts),
+                *(piece for piece in strain(facts).evidence() if piece.source != "/proc/meminfo MemAvailable"),
                 *proofs.last_measurement(facts),
+                *proofs.line_seen_from_outside(facts),
+                *tree.evidence(facts),
             ),
             ruled_out=exclusions.known(
                 exclusions.not_asked_for(facts),
-                "Not a container's limit: none was near." if memory.groups else None,
+                "Not a container's limit: none was near."
+                if facts.memory.groups and facts.memory.pressed is None
+                else None,
                 exclusions.not_a_crash(facts),
             ),
             line=facts.line,
@@ -83,6 +90,17 @@ class OutOfMemoryOnHost(Cause):
         group = Group(oom_kills=(3, 4))
         yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, available_bytes=90 * MIB, groups=[group])
         yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, available_bytes=90 * MIB)
+        swap = [Surroundings(-0.5, "end", swap_total_bytes=2 * GIB, swap_free_bytes=3 * MIB)]
+        yield recording(
+            "m = a.merge(b)",
+            signal="SIGKILL",
+            memory=memory,
+            available_bytes=90 * MIB,
+            groups=[group],
+            surroundings=swap,
+        )
+        # The lines of Linux's mm/oom_kill.c; the last measurement is too old to show it.
+        yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, available_bytes=3 * GIB, kernel_log=_LINES)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -92,6 +110,46 @@ class OutOfMemoryOnHost(Cause):
         yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=90 * MIB, groups=[full])
         yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=90 * MIB, groups=[Group()])
         yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=8 * GIB)
+
+
+_LINES = (
+    (
+        "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=user.slice,mems_allowed=0,global_oom,"
+        f"task_memcg=/user.slice,task=python3,pid={PID},uid=1000"
+    ),
+    f"Out of memory: Killed process {PID} (python3) total-vm:14034848kB, anon-rss:12500120kB, file-rss:2344kB",
+)
+
+
+def _logged(facts: Facts) -> OomKill | None:
+    end = facts.recording.end
+    found = oom_kill(end.kernel_log, facts.recording.kernel.process.pid) if end is not None else None
+    return found if found is not None and found.scope == "machine" and facts.signal in (None, "SIGKILL") else None
+
+
+def _likelihood(facts: Facts) -> float:
+    memory = facts.memory
+    if facts.status.signal != "SIGKILL" or not memory.machine_is_full or memory.pressed is not None:
+        return 0.0
+    if strain(facts).swap_is_gone is False:  # with swap left, Linux would have used it first
+        return 0.0 if memory.kills is None or not memory.kills.oom_kills else 0.5
+    if memory.kills is None:
+        return 0.65
+    if not memory.kills.oom_kills:
+        return 0.0
+    return 0.85 if memory.kills_are_own else 0.65
+
+
+def _log(logged: OomKill | None) -> Iterator[Evidence]:
+    if logged is None:
+        return
+    held = f", which held {size(logged.held_bytes)} of its own" if logged.held_bytes is not None else ""
+    yield Evidence(
+        f"The kernel log says that Linux ended this process{held}, because the machine had no memory left.",
+        logged.line,
+        None,
+        "kernel log",
+    )
 
 
 def _available(facts: Facts) -> Iterator[Evidence]:

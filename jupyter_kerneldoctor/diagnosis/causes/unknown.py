@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .. import exclusions, proofs
 from ..cause import Cause
 from ..examples import MIB, Group, recording
+from ..lastwords import said_last
 from ..memory import NEAR
 from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name
@@ -62,6 +63,7 @@ class Unknown(Cause):
                 exclusions.not_memory(facts),
                 exclusions.not_a_crash(facts) if facts.status.known else None,
                 exclusions.not_by_itself(facts),
+                _nothing_missing_behind(facts),
             ),
             line=facts.crash_line,
         )
@@ -72,11 +74,12 @@ class Unknown(Cause):
         yield recording("f()", end="not-seen")
         yield recording("f()", end="not-seen", memory=(990 * MIB,))
         yield recording("f()", end="not-seen", alive=None)
+        yield recording("f()", end="not-seen", memory=(1900 * MIB,), groups=[Group(2000 * MIB)], rebooted=True)
         yield recording("f()", end="status-unknown", groups=[Group(500 * MIB)])
         yield recording("f()", end="not-seen", switched_off=True)
         yield recording("f()", end="not-seen", lost=True)
         yield recording("f()", signal="SIGBUS")
-        yield recording("x = 1", exit_code=1, idle=True)
+        yield recording("x = 1", exit_code=3, idle=True)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -97,6 +100,11 @@ def _headline(facts: Facts) -> str:
     if facts.recording.switched_off:
         return "The kernel is gone; recording had been switched off before, so its end is not known."
     when = facts.when()
+    if facts.recording.rebooted and facts.recording.end is None:
+        return (
+            f"The machine was restarted {when}, or the notebook moved to another one; that ended the kernel, and what "
+            "led to it is not known."
+        )
     if facts.signal is not None:
         return f"The kernel was ended by the signal {facts.signal} {when}; what led to it is not known."
     if facts.status.exit_code is not None:
@@ -119,6 +127,15 @@ def _near_limit(facts: Facts) -> str:
     return f"; at the last measurement memory was at {min(share, 1):.0%} of its limit"
 
 
+def _nothing_missing_behind(facts: Facts) -> str | None:
+    if facts.signal != "SIGBUS" or not facts.state.filesystems or facts.state.full or facts.state.shrunk:
+        return None
+    return (
+        "Not a full disk, full shared memory or a mapped file that became shorter, as far as was seen: there was room "
+        "on all file systems in use, and the mapped files were whole."
+    )
+
+
 def _evidence(facts: Facts) -> Iterator[Evidence]:
     if facts.ended is None:
         yield Evidence("The recording was made on another machine, or does not name the process.", source="journal")
@@ -138,7 +155,17 @@ def _evidence(facts: Facts) -> Iterator[Evidence]:
             "The process that records did not write the end: it was ended, too, or the machine was restarted.",
             source="journal",
         )
+        if facts.recording.rebooted is not None:
+            since = "The machine has been started anew since" if facts.recording.rebooted else "The machine ran on"
+            yield Evidence(f"{since}.", source="boot id")
     yield from proofs.counts_of_kills(facts)
     yield from proofs.last_measurement(facts)
+    if facts.signal == "SIGBUS":
+        yield Evidence(
+            "That happens when a file or shared memory that is mapped has no room, or has become shorter, when a disk "
+            "or a network file system fails, or when memory itself is faulty.",
+            source="mmap(2)",
+        )
+    yield from said_last(facts.farewell)
     yield from proofs.crash_report(facts)
     yield from proofs.running_cell(facts)

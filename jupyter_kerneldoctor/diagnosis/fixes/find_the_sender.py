@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from ._examples import Example
@@ -57,7 +57,7 @@ class FindTheSender(FixRule["End"]):
             "kernels, a guard such as earlyoom."
         )
         try:
-            died = datetime.fromtimestamp(found.wall_s, timezone.utc)
+            died = datetime.fromtimestamp(found.wall_s, UTC)
         except (OverflowError, OSError, ValueError):
             return Draft(why)
         since, until = (f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in (died - _AROUND, died + _AROUND))

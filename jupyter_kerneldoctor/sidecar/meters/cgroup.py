@@ -1,17 +1,18 @@
 """The control groups the kernel lives in: its own and every ancestor, with their limits and counters.
 
-Version 2 (Documentation/admin-guide/cgroup-v2.rst): memory.max, memory.current, memory.events, memory.stat. Version 1
-(Documentation/admin-guide/cgroup-v1/memory.rst): memory.limit_in_bytes, memory.usage_in_bytes, memory.oom_control,
-memory.failcnt, memory.stat. In both, `oom_kill` of a group counts the processes of that very group which were killed
-for memory, whichever limit it was (version 2 adds those of the groups below); so the kernel's own group tells.
+Version 2 (Documentation/admin-guide/cgroup-v2.rst): memory.max, memory.current, memory.peak, memory.events and its
+`.local`, memory.stat. Version 1 (Documentation/admin-guide/cgroup-v1/memory.rst): memory.limit_in_bytes,
+memory.usage_in_bytes, memory.max_usage_in_bytes, memory.oom_control, memory.failcnt, memory.stat. In both, `oom_kill`
+of a group counts the processes of that very group which were killed for memory, whichever limit it was (version 2
+adds those of the groups below); so the kernel's own group tells.
 """
 
 from __future__ import annotations
 
-import posixpath
 from typing import Any, NamedTuple
 
-from .files import ProcFile
+from .files import ProcFile, value
+from .hierarchy import Membership, Place
 
 
 class Names(NamedTuple):
@@ -19,16 +20,19 @@ class Names(NamedTuple):
 
     limit: str
     usage: str
+    peak: str
     counters: str
     limit_hits: str
+    group_kills: str
     droppable: bytes
 
 
-V1 = Names("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.oom_control", "memory.failcnt",
-           b"total_inactive_file ")  # fmt: skip
-V2 = Names("memory.max", "memory.current", "memory.events", "memory.events", b"inactive_file ")
+V1 = Names("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.max_usage_in_bytes", "memory.oom_control",
+           "memory.failcnt", "", b"total_inactive_file ")  # fmt: skip
+V2 = Names("memory.max", "memory.current", "memory.peak", "memory.events", "memory.events", "memory.events.local",
+           b"inactive_file ")  # fmt: skip
 
-_COUNTERS = ("oom_kills", "limit_hits")
+_COUNTERS = ("oom_kills", "limit_hits", "group_kills")
 
 NO_LIMIT_BYTES = 1 << 60
 """Version 1 says "no limit" with a number of about 2**63."""
@@ -37,14 +41,16 @@ NO_LIMIT_BYTES = 1 << 60
 class Level:
     """One control group."""
 
-    def __init__(self, directory: str, path: str, names: Names) -> None:
-        self.path = path
+    def __init__(self, place: Place, names: Names) -> None:
+        self.path = place.path
         self.names = names
-        self._limit = ProcFile(f"{directory}/{names.limit}")
-        self._usage = ProcFile(f"{directory}/{names.usage}")
-        self._counters = ProcFile(f"{directory}/{names.counters}")
-        self._hits = self._counters if names is V2 else ProcFile(f"{directory}/{names.limit_hits}")
-        self._stat = ProcFile(f"{directory}/memory.stat")
+        self._limit = _file(place, names.limit)
+        self._usage = _file(place, names.usage)
+        self._peak = _file(place, names.peak)
+        self._counters = _file(place, names.counters)
+        self._hits = _file(place, names.limit_hits) if names is V1 else None
+        self._group_kills = _file(place, names.group_kills) if names is V2 else None
+        self._stat = _file(place, "memory.stat")
         self.source = self._counters.path
 
     @property
@@ -66,18 +72,37 @@ class Level:
         usage = self._usage.number()
         return None if usage is None else max(0, usage - (self._stat.value(self.names.droppable) or 0))
 
-    def oom_kills(self) -> int | None:
-        """How many of the group's processes were killed for memory so far."""
-        return self._counters.value(b"oom_kill ")
+    def peak_bytes(self) -> int | None:
+        """The highest use since the group was made, page cache included; version 2 tells since Linux 5.19."""
+        return self._peak.number()
 
-    def limit_hits(self) -> int | None:
-        """How often the group ran into its limit so far, harmless cases included."""
-        return self._hits.value(b"max ") if self.names is V2 else self._hits.number()
+    def reading(self) -> dict[str, Any]:
+        """Usage and counters now.
+
+        `oom_kills`: how many of the group's processes were killed for memory so far. `limit_hits`: how often it ran
+        into its limit, harmless cases included. `group_kills`: how often all of it was killed at once; told by
+        memory.events.local, which leaves out the groups below, so that it never is a sister's.
+        """
+        before = {"path": self.path, "source": self.source, "usage_bytes": self.usage_bytes(),
+                  "limit_bytes": self.limit_bytes()}  # fmt: skip
+        group_kills = None if self._group_kills is None else self._group_kills.value(b"oom_group_kill ")
+        hits = None if self._hits is None else self._hits.number()
+        counters = self._counters.read()  # last, so that no kill falls between it and what stands above
+        return {
+            **before,
+            "limit_hits": hits if self.names is V1 else value(counters, b"max "),
+            "group_kills": group_kills,
+            "oom_kills": value(counters, b"oom_kill "),
+            "under_oom": _flag(value(counters, b"under_oom ")),
+            "oom_killer_disabled": _flag(value(counters, b"oom_kill_disable ")),
+        }
 
     def close(self) -> None:
         """Close the files."""
-        for file in (self._limit, self._usage, self._counters, self._hits, self._stat):
-            file.close()
+        files = (self._limit, self._usage, self._peak, self._counters, self._hits, self._group_kills, self._stat)
+        for file in files:
+            if file is not None:
+                file.close()
 
 
 class CgroupMeter:
@@ -85,22 +110,17 @@ class CgroupMeter:
 
     def __init__(self, pid: int, proc: str = "/proc") -> None:
         """`proc` is where /proc lies; tests give a tree of their own."""
-        self._membership = ProcFile(f"{proc}/{pid}/cgroup")
-        # Of a zombie the mounts cannot be read, and a process started by the kernel sees the same ones.
-        self._mountinfo = f"{proc}/self/mountinfo"
-        self._seen = b""
+        self._membership = Membership(pid, proc)
         self.levels: list[Level] = []
         self.refresh()
 
     def refresh(self) -> bool:
         """Look up the groups again if the process was moved; return whether it was."""
-        seen = self._membership.read()
-        if seen == self._seen or not seen:
+        if not self._membership.has_changed():
             return False
-        self._seen = seen
         for level in self.levels:
             level.close()
-        self.levels = _levels(seen.decode("utf-8", "replace"), self._mountinfo)
+        self.levels = _levels(self._membership)
         return True
 
     def limits(self) -> list[dict[str, Any]]:
@@ -122,17 +142,34 @@ class CgroupMeter:
 
     def snapshot(self) -> list[dict[str, Any]]:
         """Usage and counters of every group, the kernel's own first."""
-        return [
-            {
-                "path": level.path,
-                "source": level.source,
-                "limit_hits": level.limit_hits(),
-                "usage_bytes": level.usage_bytes(),
-                "limit_bytes": level.limit_bytes(),
-                "oom_kills": level.oom_kills(),  # last, so that no kill falls between it and what stands above
-            }
-            for level in self.levels
-        ]
+        return [level.reading() for level in self.levels]
+
+    def peaks(self) -> dict[str, int | None]:
+        """The highest use of each group, by its path."""
+        return {level.path: level.peak_bytes() for level in self.levels}
+
+
+def _file(place: Place, name: str) -> ProcFile:
+    return ProcFile(f"{place.directory}/{name}")
+
+
+def _flag(number: int | None) -> bool | None:
+    return None if number is None else number != 0
+
+
+def _levels(membership: Membership) -> list[Level]:
+    """The groups that account for memory, in the version that does: version 1 where both are mounted."""
+    for version, names in ((1, V1), (2, V2)):
+        levels = []
+        for place in membership.places("memory", version):
+            level = Level(place, names)
+            if level.usage_bytes() is not None or level.limit_bytes() is not None:
+                levels.append(level)
+            else:
+                level.close()
+        if levels:
+            return levels
+    return []
 
 
 def _limit_name(path: str) -> str:
@@ -143,7 +180,9 @@ def _limit_name(path: str) -> str:
     return "session limit" if path.endswith((".scope", ".service", ".slice")) else "memory limit"
 
 
-def deltas(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def deltas(
+    before: list[dict[str, Any]], after: list[dict[str, Any]], peaks: dict[str, int | None] | None = None
+) -> list[dict[str, Any]]:
     """Two snapshots as `recording.model.CgroupDelta`; a group that is gone afterwards has no second counter.
 
     Without a first snapshot (the kernel died at once) a counter that is zero was zero before; any other is not known.
@@ -158,70 +197,11 @@ def deltas(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[di
             "oom_kills_after": later.get(group["path"], {}).get("oom_kills"),
             "limit_hits_before": group["limit_hits"],
             "limit_hits_after": later.get(group["path"], {}).get("limit_hits"),
+            "group_kills_before": group["group_kills"],
+            "group_kills_after": later.get(group["path"], {}).get("group_kills"),
             "usage_before_bytes": group["usage_bytes"],
+            "peak_bytes": (peaks or {}).get(group["path"]),
             "limit_bytes": group["limit_bytes"],
         }
         for group in before
     ]
-
-
-def _levels(membership: str, mountinfo: str) -> list[Level]:
-    """The groups from the process's own up to the root of what is mounted here."""
-    own_v1, own_v2 = _own_paths(membership)
-    mounts = _mounts(mountinfo)
-    for names, own, mount in ((V1, own_v1, mounts.get("memory")), (V2, own_v2, mounts.get("unified"))):
-        if own is None or mount is None:
-            continue
-        root, mount_point = mount
-        path = "/" + posixpath.relpath(own, root) if _is_below(own, root) else own
-        levels = []
-        while True:
-            path = posixpath.normpath(path)
-            level = Level(posixpath.normpath(mount_point + path), path, names)
-            if level.usage_bytes() is not None or level.limit_bytes() is not None:
-                levels.append(level)
-            else:
-                level.close()
-            if path in ("/", "//", "."):
-                break
-            path = posixpath.dirname(path)
-        if levels:
-            return levels
-    return []
-
-
-def _own_paths(membership: str) -> tuple[str | None, str | None]:
-    """The path in the version 1 memory hierarchy and in the version 2 one (cgroups(7), /proc/PID/cgroup)."""
-    v1 = v2 = None
-    for line in membership.splitlines():
-        number, controllers, path = [*line.split(":", 2), "", ""][:3]
-        if "memory" in controllers.split(","):
-            v1 = path
-        elif number == "0" and not controllers:
-            v2 = path
-    return v1, v2
-
-
-def _mounts(mountinfo: str) -> dict[str, tuple[str, str]]:
-    """Root and mount point of the memory hierarchies (proc_pid_mountinfo(5))."""
-    found: dict[str, tuple[str, str]] = {}
-    try:
-        with open(mountinfo, encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return found
-    for line in lines:
-        before, _, after = line.partition(" - ")
-        kind, _, rest = after.partition(" ")
-        if kind not in ("cgroup", "cgroup2"):
-            continue
-        root, mount_point = before.split()[3:5]
-        if kind == "cgroup2":
-            found["unified"] = (root, mount_point)
-        elif "memory" in rest.split()[-1].split(","):
-            found["memory"] = (root, mount_point)
-    return found
-
-
-def _is_below(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")

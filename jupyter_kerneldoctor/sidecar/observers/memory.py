@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ...recording.samples import SampleWriter
@@ -22,6 +23,7 @@ class MemoryObserver(Observer):
         self._watched = watched
         self._writer = SampleWriter(watched.directory)
         self._sampler = Sampler(watched.kernel.pid)
+        self._peaks: dict[str, int | None] = {}
         self._refresh_at = 0.0
         self.due_mono_s = 0.0
 
@@ -41,8 +43,12 @@ class MemoryObserver(Observer):
             self._refresh(now_mono_s)
         sample = self._sampler.sample(now_mono_s)
         if sample is not None:
+            children = len(self._watched.children) if sys.platform == "linux" else None
+            sample = sample._replace(tree_bytes=self._watched.tree_bytes, children=children)
             self._writer.write(sample)
-        self._watched.sample = sample
+        self._watched.sample, self._watched.groups = sample, self._sampler.groups
+        for look in self._watched.along:
+            look(now_mono_s)
         self.due_mono_s = now_mono_s + self._sampler.wait_s(sample, busy=self._watched.cell_seq is not None)
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
@@ -52,11 +58,19 @@ class MemoryObserver(Observer):
 
     def at_end(self) -> dict[str, Any]:
         """The control groups at the last sample and now."""
-        return {"cgroups": deltas(self._sampler.groups, self._sampler.cgroup.snapshot())}
+        after = self._sampler.cgroup.snapshot()
+        self._read_peaks()
+        return {"cgroups": deltas(self._sampler.groups, after, self._peaks)}
 
     def _refresh(self, now_mono_s: float) -> None:
         self._refresh_at = now_mono_s + _REFRESH_S
+        self._read_peaks()
         limits = self._sampler.limits()
         if limits != self._watched.limits:
             self._watched.limits = limits
             self._watched.note("limits", limits=limits)
+
+    def _read_peaks(self) -> None:
+        """Keep what was read before of a group that is gone."""
+        now = self._sampler.cgroup.peaks()
+        self._peaks.update({path: peak for path, peak in now.items() if peak is not None})

@@ -1,13 +1,17 @@
 """A Jupyter server with the extension, its data directory, and what it tells the browser."""
 
 import asyncio
+import json
+from contextlib import suppress
 
 import pytest
 
 # Not as a plugin of the whole test run: it would set up a server application around every test there is.
 from pytest_jupyter.jupyter_server import *  # noqa: F403
+from support.notebooks import Notebook
 
 from jupyter_kerneldoctor.recording.layout import ROOT_VARIABLE
+from jupyter_kerneldoctor.recording.store import Store
 from jupyter_kerneldoctor.server.deaths import DEATH
 
 
@@ -70,3 +74,47 @@ class Deaths:
     async def none_comes(self, patience_s=2):
         await asyncio.sleep(patience_s)
         return self.seen == []
+
+
+@pytest.fixture
+def notebook(jp_fetch, jp_ws_fetch, settled_at_the_end):
+    """Start a kernel and connect to it."""
+
+    async def started(name="python3", *, protocol=None):
+        response = await jp_fetch("api", "kernels", method="POST", body=json.dumps({"name": name}))
+        kernel = Notebook(jp_fetch, jp_ws_fetch, json.loads(response.body)["id"], protocol)
+        await kernel.connect()
+        return kernel
+
+    return started
+
+
+@pytest.fixture
+def kernelspec(jp_environ, jp_kernel_dir):
+    """Install a kernel for the server to start."""
+
+    def installed(name, argv, language="python"):
+        directory = jp_kernel_dir / name
+        directory.mkdir(exist_ok=True)
+        spec = {"argv": [*map(str, argv)], "display_name": name, "language": language}
+        (directory / "kernel.json").write_text(json.dumps(spec))
+        return name
+
+    return installed
+
+
+@pytest.fixture
+def recorded():
+    """Wait for a recording that is as the predicate says. It may look at what is not there yet."""
+
+    async def found(predicate):
+        for _ in range(400):
+            recordings = [Store().open(recording_id) for recording_id in Store().ids()]
+            with suppress(AttributeError):
+                for recording in recordings:
+                    if predicate(recording):
+                        return recording
+            await asyncio.sleep(0.05)
+        raise AssertionError(recordings)
+
+    return found

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import signal
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from support.handwritten import write_recording
@@ -26,6 +26,11 @@ while True:
 
 
 @pytest.fixture
+def jp_server_config(jp_server_config):
+    return {**jp_server_config, "KernelDoctor": {"watch_all_kernels": False}}
+
+
+@pytest.fixture
 def start(jp_fetch, jp_serverapp, settled_at_the_end):
     """Start a kernel and write a recording of it."""
 
@@ -37,6 +42,10 @@ def start(jp_fetch, jp_serverapp, settled_at_the_end):
         return kernel
 
     return started
+
+
+def times(line):
+    return {name: line[name] for name in ("wall_s", "mono_s")}
 
 
 class Kernel:
@@ -60,7 +69,10 @@ class Kernel:
     def noted(self):
         """What the server wrote, without the times."""
         keys = ("action", "returncode")
-        return [(line["event"], next(line[key] for key in keys if key in line)) for line in self.server_file()]
+        return [(line["event"], line[key]) for line in self.server_file() for key in keys if key in line]
+
+    def asked_by(self):
+        return next(line["by"] for line in self.server_file() if line["event"] == "request")
 
     async def wait_noted(self, count):
         for _ in range(400):
@@ -127,6 +139,7 @@ async def test_the_process_after_an_automatic_restart_is_watched_too(start, deat
     os.kill(kernel.pid, signal.SIGABRT)
 
     assert (await deaths.next())["recording"] == kernel.recording != first_recording
+    assert kernel.server_file()[1] == {"event": "restarted", "automatic": True, **times(kernel.server_file()[1])}
     assert kernel.noted() == [("exit", -6)]
 
 
@@ -148,6 +161,7 @@ async def test_a_shutdown_that_was_asked_for_is_no_death(start, deaths, jp_fetch
 
     (asked, action), (ended, returncode) = kernel.noted()
     assert (asked, action, ended) == ("request", "shutdown", "exit")
+    assert kernel.asked_by() == "user"
     assert isinstance(returncode, int)  # which one: a kernel that was started just now may not be able to obey yet
     assert await deaths.none_comes()
 
@@ -204,11 +218,12 @@ async def test_culling_is_a_request(start, jp_serverapp):
     kernel = await start()
     manager = jp_serverapp.kernel_manager
     manager.cull_idle_timeout, manager.cull_busy = 60, True
-    kernel.manager.last_activity = datetime.now(timezone.utc) - timedelta(hours=1)
+    kernel.manager.last_activity = datetime.now(UTC) - timedelta(hours=1)
 
     await manager.cull_kernels()
 
     assert kernel.noted()[0] == ("request", "shutdown")
+    assert kernel.asked_by() == "culler"
 
 
 async def test_the_end_of_the_server_is_a_request_to_all(start, jp_serverapp):
@@ -216,8 +231,9 @@ async def test_the_end_of_the_server_is_a_request_to_all(start, jp_serverapp):
 
     await jp_serverapp.kernel_manager.shutdown_all()
 
-    assert first.noted()[0] == second.noted()[0] == ("request", "shutdown")
-    assert len(first.noted()) == len(second.noted()) == 2
+    for kernel in (first, second):
+        assert [line["event"] for line in kernel.server_file()] == ["request", "server_end", "exit"]
+        assert kernel.asked_by() == "server"
 
 
 async def test_a_kernel_that_had_died_before_it_was_restarted_by_hand_is_told_as_a_death(

@@ -69,7 +69,7 @@ CAUSES = {cause.id: cause for cause in all_causes()}
 POSITIVE = [(name, number) for name, cause in CAUSES.items() for number, _ in enumerate(cause.fires_on())]
 NEGATIVE = [(name, number) for name, cause in CAUSES.items() for number, _ in enumerate(cause.silent_on())]
 
-JARGON = re.compile(r"SIG[A-Z]{3}|cgroup|RSS|oom|!|\n")
+JARGON = re.compile(r"SIG[A-Z]{3}|cgroup|RSS|\boom|!|\n")
 """Words that belong in the evidence, and signs of excitement."""
 
 

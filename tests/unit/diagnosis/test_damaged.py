@@ -68,6 +68,19 @@ events = st.lists(
         event("cell_end", "seq", "rss_after_bytes", "peak_bytes", "peak_basis", "error", "asked_exit", "mono_s"),
         event("exit_request", "by", "restart", "mono_s"),
         event("off"),
+        event(
+            "incident",
+            "cell_seq",
+            "frames",
+            "asked_bytes",
+            "numbers",
+            "signature",
+            "rss_bytes",
+            kind=st.sampled_from(["memory-error", "worker-killed", "broken-pool", "cuda-error", "no-space", "odd"]),
+            mono_s=numbers,
+            error=words,
+        ),
+        event("child_end", "kind", "signal", "exit_code", "oom_kills", pid=st.integers(1, 9), mono_s=numbers),
         event("end", "kind", "signal", "exit_code", "source", mono_s=numbers, wall_s=numbers, cgroups=groups),
         event(
             "end", kind=words, signal=words, exit_code=numbers, mono_s=st.just(9.0), wall_s=st.just(9.0), cgroups=groups

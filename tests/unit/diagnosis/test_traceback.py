@@ -69,3 +69,13 @@ def test_recursion_is_deep_and_repetitive():
 def test_torn_text_is_read_as_far_as_it_goes(text):
     report = fitting(text, "SIGSEGV")
     assert report is None or report.library is None
+
+
+def test_a_report_of_the_one_thread_that_crashed():
+    """What faulthandler writes with `all_threads=False`."""
+    text = 'Fatal Python error: Aborted\n\nStack (most recent call first):\n  File "/tmp/a.py", line 3 in f\n'
+
+    report = fitting(text, "SIGABRT")
+
+    assert [frame.function for frame in report.current.frames] == ["f"]
+    assert report.current.current

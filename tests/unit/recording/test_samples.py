@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.samples import Sample, SampleWriter, read_samples, thin
+from jupyter_kerneldoctor.recording.samples import Sample, SampleWriter, bounded, read_samples, thin
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +29,36 @@ def test_the_last_minute_is_at_full_rate_and_a_day_is_small(tmp_path: Path) -> N
     samples = read_samples(tmp_path)
     assert [sample.mono_s for sample in samples[-60:]] == [float(24 * 3600 - 60 + i) for i in range(60)]
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 1_000_000
+
+
+def test_days_in_which_memory_never_rests_are_bounded(tmp_path: Path) -> None:
+    writer = SampleWriter(tmp_path)
+    kept = tmp_path / "samples.jsonl"
+    sizes = []
+    for second in range(0, 3 * 24 * 3600, 3):
+        writer.write(Sample(float(second), (1000 + 37 * (second % 29)) * MIB, None, 10**10, 0, 2000 * MIB, 3))
+        if second % (24 * 3600) == 0:
+            sizes.append(kept.stat().st_size)
+
+    assert sizes[1] < 2_000_000
+    assert kept.stat().st_size - sizes[1] < 2 * 600_000
+
+
+def test_leaving_out_much_keeps_the_highest_and_the_lowest() -> None:
+    samples = [Sample(float(i), (500 + i % 7) * MIB) for i in range(600)]
+    samples[311] = Sample(311.0, 9000 * MIB)
+    samples[205] = Sample(205.0, 1 * MIB)
+    few = bounded(samples, 16)
+
+    assert len(few) <= 16
+    assert {samples[205], samples[311]} <= set(few)
+    assert few == sorted(few)
+
+
+def test_memory_of_children_that_moves_is_no_flat_stretch() -> None:
+    samples = [Sample(float(i), 100 * MIB, tree_bytes=(200 if i < 10 else 900) * MIB, children=2) for i in range(20)]
+
+    assert [sample.mono_s for sample in thin(samples)] == [0.0, 9.0, 10.0, 19.0]
 
 
 def test_a_jump_keeps_both_its_ends_when_thinned() -> None:

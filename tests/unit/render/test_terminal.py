@@ -75,10 +75,18 @@ def test_a_living_kernel_and_an_ordinary_end_need_no_cell_no_fix_no_timeline(doc
     assert "The kernel is running" in text
 
 
-def test_survived_incidents_are_listed(doc):
-    doc["incidents"] = [{"id": "gpu-oom", "title": "CUDA ran out of memory", "confidence": 0.9, "evidence": []}]
+def test_the_list_says_what_was_survived(doc):
+    row = {key: doc[key] for key in ("recording", "kernel_id", "pid", "notebook", "started")}
+    full = "The disk was full in cell [2]."
+    alive = {**row, "died": False, "headline": full, "survived": full}
+    ended = {**row, "died": False, "headline": "The kernel was shut down.", "survived": full}
+    died = {**row, "died": True, "headline": "The kernel crashed.", "survived": full}
 
-    assert "CUDA ran out of memory" in terminal.render(doc)
+    text = " ".join(terminal.render_list([alive, ended, died], width=100).split())
+
+    assert "Survived: The disk was full in cell [2]." in text
+    assert "The kernel was shut down. Survived before: The disk was full in cell [2]." in text
+    assert text.count("The disk was full") == 2
 
 
 def test_the_list_has_a_line_for_each_recording(doc):

@@ -84,3 +84,37 @@ def test_no_name_of_our_own_files_is_an_origin(doc, render):
     assert "recorded by KernelDoctor" in text
     assert "measured by KernelDoctor" in text
     assert "Jupyter server" in text
+
+
+def incident(headline, second):
+    time = f"2026-11-21T14:02:{second}.000+00:00"
+    return {"id": "disk-full", "title": "", "headline": headline, "confidence": 0.9, "evidence": [], "time": time}
+
+
+@pytest.mark.parametrize("render", RENDERERS)
+def test_what_was_survived_before_a_death_is_listed_once(doc, render):
+    doc["incidents"] = [
+        incident("The disk was full.", 31),
+        incident("It ran out.", 32),
+        incident("The disk was full.", 33),
+    ]
+
+    text = " ".join(render(doc).split())
+
+    assert text.count("The disk was full.") == 1
+    assert "2 times, last at" in text
+    assert text.index("The disk was full.") < text.index("It ran out.")
+
+
+@pytest.mark.parametrize("render", RENDERERS)
+def test_a_living_kernel_is_told_of_by_what_it_survived_last(doc, render):
+    doc.update(died=False, ended=None, fixes=[], story=None)
+    doc["end"] = {"kind": "running", "signal": None, "exit_code": None, "summary": "Survived, still running"}
+    doc["incidents"] = [incident("It ran out.", 31), incident(doc["headline"], 32)]
+
+    text = " ".join(render(doc).split())
+
+    assert text.count("It ran out.") == 1
+    assert "Survived, still running" in text
+    assert "your variables are still there" in text
+    assert wording.when(doc).endswith(":02:32")

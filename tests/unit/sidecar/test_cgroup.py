@@ -61,6 +61,35 @@ def test_version_2_reads_the_own_group_and_its_ancestors(tmp_path: Path) -> None
     assert meter.nearest_in_use_bytes() == 2 * GIB, "without the page cache that can be dropped"
 
 
+def test_version_2_tells_the_peak_and_the_kills_of_whole_groups_without_those_of_a_sister(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, "0::/pod/mine\n", [V2_MOUNT])
+    local = {"memory__events__local": "low 0\noom_kill 0\noom_group_kill 0"}
+    tree.group("pod/mine", **v2_files(1, GIB), **local, memory__peak=3 * GIB)
+    tree.group("pod", **v2_files(1, GIB), **local, memory__peak=4 * GIB)
+    meter = tree.meter()
+    before = meter.snapshot()
+    # A sister's group was killed, which the pod's hierarchical counter says, and then ours.
+    tree.group("pod", memory__events="max 0\noom_kill 9\noom_group_kill 2")
+    tree.group("pod/mine", memory__events__local="low 0\noom_kill 4\noom_group_kill 1")
+
+    own, pod = deltas(before, meter.snapshot(), meter.peaks())
+    assert (own["group_kills_before"], own["group_kills_after"], own["peak_bytes"]) == (0, 1, 3 * GIB)
+    assert (pod["group_kills_before"], pod["group_kills_after"], pod["peak_bytes"]) == (0, 0, 4 * GIB)
+
+
+def test_version_1_tells_whether_processes_are_held_at_the_limit_instead_of_killed(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, "4:memory:/a/b\n", [V1_MOUNT])
+    for path, control in (("memory/a/b", "0\nunder_oom 0"), ("memory/a", "1\nunder_oom 1")):
+        tree.group(path, memory__usage_in_bytes=5, memory__oom_control=f"oom_kill_disable {control}\noom_kill 0",
+                   memory__max_usage_in_bytes=7)  # fmt: skip
+    meter = tree.meter()
+
+    own, parent = meter.snapshot()
+    assert (own["under_oom"], own["oom_killer_disabled"]) == (False, False)
+    assert (parent["under_oom"], parent["oom_killer_disabled"]) == (True, True)
+    assert meter.peaks() == {"/a/b": 7, "/a": 7}
+
+
 def test_version_2_in_a_container_is_its_own_root(tmp_path: Path) -> None:
     tree = Tree(tmp_path, "0::/\n", [V2_MOUNT])
     tree.group("", **v2_files(GIB, 2 * GIB))

@@ -1,0 +1,148 @@
+"""`allocation-refused`: memory was asked for, and the operating system said no."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import GIB, MIB, cell_file, crash_report, recording
+from ..postmortem import CauseFinding, Evidence
+from ..raised import line_of_incident, where_raised
+from ..refusals import Refusal, refusals
+from ..state import at_incident
+from ..units import size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_MEMORY_INCIDENTS = ("memory-error", "no-memory-for-process")
+
+
+class AllocationRefused(Cause):
+    """A piece of memory was asked for, and the operating system refused it.
+
+    What it means
+    -------------
+    Nobody killed the kernel: a request for memory was answered with no. Python turns that into a `MemoryError` and
+    lives on. In C++ it becomes an exception (`std::bad_alloc`) that nobody may be there to catch, and Rust ends the
+    program; some libraries do not look at the answer, and crash.
+
+    How it is recognised
+    --------------------
+    By the last words ("terminate called after throwing an instance of 'std::bad_alloc'", "memory allocation of N bytes
+    failed") or by the `MemoryError`. The limit it ran into is named where it is known: a limit of this process
+    (getrlimit(2): RLIMIT_AS, `ulimit -v`, RLIMIT_DATA, `ulimit -d`), what the machine promises to all programs
+    (overcommit mode 2), or a single request larger than memory and swap together (mode 0). A crash with the address
+    space at its limit is only likely to be this.
+
+    What to do
+    ----------
+    Ask for less: a smaller dtype or batch, the work in pieces. Or have the limit raised: `ulimit -v`, the batch
+    system's memory request. Where the number asked for is absurd, look for a negative or mistaken size.
+
+    Example
+    -------
+    `np.ones((20_000, 20_000))` below `ulimit -v 3000000`.
+    """
+
+    id = "allocation-refused"
+    title = "Memory was refused"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end:
+            return None
+        words = facts.said(self.id)
+        asked = None if words is None else words.asked_bytes
+        reasons = refusals(facts.state, facts.recording.kernel.ram_bytes, asked, refused=words is not None)
+        if words is None and not (facts.signal == "SIGSEGV" and reasons):
+            return None
+        told = 0.97 if reasons else 0.92
+        confidence = 0.7 if words is None else told  # without words: much else crashes close to a limit, too
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, confidence),
+            _headline(asked, reasons, facts.where(), sure=words is not None),
+            evidence=(
+                *proofs.exit_status(facts),
+                *(() if words is None else (words.evidence,)),
+                *(reason.evidence for reason in reasons),
+                *proofs.last_measurement(facts),
+                *proofs.crash_report(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            line=facts.line,
+            summary="Ended: memory was refused",
+        )
+
+    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+        """Name the limit behind a `MemoryError`."""
+        if incident.kind not in _MEMORY_INCIDENTS:
+            return None
+        asked = incident.asked_bytes
+        state = at_incident(facts.recording, incident)
+        reasons = refusals(state, facts.recording.kernel.ram_bytes, asked, refused=True)
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.97 if reasons else 0.92,
+            _headline(asked, reasons, where_raised(facts, incident), sure=True),
+            evidence=(
+                Evidence(
+                    f"{incident.error} was raised, and the kernel lived on.", incident.error, None, "the exception"
+                ),
+                *(
+                    ()
+                    if asked is None
+                    else (Evidence(f"{size(asked)} was asked for.", asked, "bytes", "the exception"),)
+                ),
+                *(reason.evidence for reason in reasons),
+            ),
+            line=line_of_incident(facts, incident),
+            summary="Memory was refused",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """C++ and Rust below a limit, more than the machine has, and a crash with the address space used up."""
+        bad = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
+        full = Surroundings(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
+        cell = "import lightgbm\nlightgbm.train(params, data)"
+        report = crash_report("Aborted", (cell_file(cell), 2, "<module>"))
+        yield recording(cell, signal="SIGABRT", output=bad, surroundings=[full], crash=report)
+        yield recording(cell, signal="SIGABRT", output=bad, server="watched")
+        rust = "memory allocation of 68719476736 bytes failed\n"
+        yield recording("df.join(other, how='cross')", signal="SIGABRT", output=rust)
+        yield recording("lib.fill(n)", signal="SIGSEGV", surroundings=[full])
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """Another exception, the words of a cell that lived, a crash far from every limit, a memory kill."""
+        other = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no\n"
+        yield recording("f()", signal="SIGABRT", output=other)
+        far = Surroundings(-0.4, "changed", rlimits={"AS": Rlimit(64 * GIB)}, address_space_bytes=2 * GIB)
+        yield recording("f()", signal="SIGSEGV", surroundings=[far], crash=crash_report("Segmentation fault"))
+        yield recording("f()", signal="SIGKILL", output="memory allocation of 4096 bytes failed\n")
+
+
+def _headline(asked: int | None, reasons: tuple[Refusal, ...], where: str, *, sure: bool) -> str:
+    if not sure:
+        return f"Native code crashed {where}, most likely because it got no more memory: {reasons[0].reached}."
+    if asked is not None:
+        why = "" if not reasons else f", as it does not fit into {reasons[0].what}"
+        if reasons and not reasons[0].proven:
+            why = f": {reasons[0].reached}"
+        return f"A request for {size(asked)} of memory at once was refused {where}{why}."
+    if reasons:
+        return f"Memory was refused {where}: {reasons[0].reached}."
+    return f"More memory was asked for {where} than the operating system would give."

@@ -1,0 +1,169 @@
+"""`binary-incompatibility`: compiled packages that do not fit together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Frame, Incident
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import cell_file, crash_report, recording
+from ..postmortem import CauseFinding, Evidence
+from ..raised import line_of_incident, where_raised
+from ..traceback import Frame as CrashFrame
+from ..units import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_INSTALLED_TWICE = ("numpy", "importlib")
+"""Modules that every failed import runs through; they say nothing of which package is the wrong one."""
+
+
+class BinaryIncompatibility(Cause):
+    """Two compiled packages were built for different versions of each other, or of a library both use.
+
+    What it means
+    -------------
+    Compiled code knows the layout of what it works with: that of NumPy's arrays, of a C++ library, of the C library. A
+    package that was built for NumPy 1 cannot run with NumPy 2; one that was built on a newer system asks for functions
+    an older one lacks; two packages may each bring another version of the same library. Some say so and stop, some
+    crash.
+
+    How it is recognised
+    --------------------
+    By the last words before an abort or an exit: "Intel MKL FATAL ERROR" (leaves with exit code 2), "symbol lookup
+    error" (ld.so(8), 127), "HDF5 library version mismatched error", "compiled against version ... of the Protocol
+    Buffer runtime", "Cannot mix incompatible Qt library". Or an import failed with "compiled using NumPy 1.x",
+    "module compiled against ABI version", "GLIBCXX_... not found" or "undefined symbol", which the kernel survives. A
+    crash in a package whose import had failed that way before is likely to be this.
+
+    What to do
+    ----------
+    Reinstall the packages that are named, from one source, best into a fresh environment; with conda, all from one
+    channel. For NumPy: update the package that is too old, or pin `numpy<2`. After installing, restart the kernel.
+
+    Example
+    -------
+    `pyarrow` 15.0.1, built for NumPy 1, in an environment with NumPy 2.
+    """
+
+    id = "binary-incompatibility"
+    title = "Packages that do not fit together"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end:
+            return None
+        words, before = facts.said(self.id), _failed_before(facts)
+        if words is None and before is None:
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, 0.95 if words is not None else 0.75),
+            f"Compiled packages that do not fit together ended the kernel {facts.where()}.",
+            evidence=(
+                *proofs.exit_status(facts),
+                *(() if words is None else (words.evidence,)),
+                *_earlier(before),
+                *proofs.crash_report(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            line=facts.line,
+            summary="Ended: packages do not fit together",
+        )
+
+    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+        """Name the package whose import failed."""
+        if incident.kind != "binary-mismatch":
+            return None
+        module = _module(incident)
+        package = "A compiled package" if module is None else f"The compiled package {module}"
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.95,
+            f"{package} does not fit the other packages of this environment, and could not be used "
+            f"{where_raised(facts, incident)}.",
+            evidence=(
+                Evidence(
+                    f"{incident.error} was raised, and the kernel lived on.", incident.error, None, "the exception"
+                ),
+                *_earlier(incident),
+            ),
+            line=line_of_incident(facts, incident),
+            summary="Packages do not fit together",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """MKL, the dynamic linker, HDF5, protobuf, and a crash in a package that had complained before."""
+        mkl = "Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so or libmkl_def.so.\n"
+        yield recording("import numpy as np\nnp.dot(a, b)", exit_code=2, output=mkl)
+        linker = "python: symbol lookup error: /env/lib/libA.so: undefined symbol: _ZN3foo3barEv\n"
+        yield recording("solver.solve()", exit_code=127, output=linker, server="watched")
+        cell = "import h5py"
+        report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
+        hdf = "Warning! ***HDF5 library version mismatched error***\nHeaders are 1.10.6, library is 1.12.1\nBye...\n"
+        yield recording(cell, signal="SIGABRT", output=hdf, crash=report)
+        protobuf = (
+            "[libprotobuf FATAL google/protobuf/stubs/common.cc:83] This program was compiled against version 3.9.2 of "
+            "the Protocol Buffer runtime library, which is not compatible with the installed version (3.19.6).\n"
+            "terminate called after throwing an instance of 'google::protobuf::FatalException'\n"
+        )
+        yield recording("import onnx", signal="SIGABRT", output=protobuf)
+        old = "/env/lib/python3.11/site-packages/neuralcoref/__init__.py"
+        failed = Incident("binary-mismatch", -30, "ImportError", frames=(Frame(old, 14, "<module>"),))
+        crash = crash_report("Segmentation fault", (old, 88, "coref"), (cell_file("f()"), 1, "<module>"))
+        yield recording("import neuralcoref", "f()", signal="SIGSEGV", incidents=[failed], crash=crash)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """A crash in another package than the one that complained, and the same exit codes without such words."""
+        old = "/env/lib/python3.11/site-packages/neuralcoref/__init__.py"
+        failed = Incident("binary-mismatch", -30, "ImportError", frames=(Frame(old, 14, "<module>"),))
+        other = ("/env/lib/python3.11/site-packages/lxml/etree.py", 5, "parse")
+        yield recording("f()", signal="SIGSEGV", incidents=[failed], crash=crash_report("Segmentation fault", other))
+        yield recording("solver.solve()", exit_code=2)
+        yield recording("import os\nos._exit(2)", exit_code=2)
+
+
+def _failed_before(facts: Facts) -> Incident | None:
+    """The import that failed, of the package that it crashed in."""
+    if facts.traceback is None:
+        return None
+    crashed_in = {frame.module for frame in facts.traceback.current.frames} - {None}
+    complaints = [one for one in facts.recording.incidents if one.kind == "binary-mismatch"]
+    return next((one for one in reversed(complaints) if _module(one) in crashed_in), None)
+
+
+def _module(incident: Incident) -> str | None:
+    """The package that complained: the outermost of the libraries that the exception came through."""
+    frames = [CrashFrame(frame.file, frame.line, frame.function) for frame in incident.frames]
+    libraries = [frame.module for frame in reversed(frames) if "-packages" in frame.file and frame.module is not None]
+    return next((name for name in libraries if name not in _INSTALLED_TWICE and name != "IPython"), None)
+
+
+def _earlier(incident: Incident | None) -> Iterator[Evidence]:
+    if incident is None:
+        return
+    if incident.signature is not None:
+        yield Evidence(
+            f"The library said: {quote(incident.signature, 200)}.", incident.signature[:200], None, "exception"
+        )
+    module = _module(incident)
+    if module is not None:
+        yield Evidence(
+            f"Using the package {module} had failed because it was built for another version.",
+            module,
+            None,
+            "exception",
+        )

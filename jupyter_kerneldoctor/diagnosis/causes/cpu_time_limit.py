@@ -1,0 +1,122 @@
+"""`cpu-time-limit`: the process had used up its processor time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Rlimit, Surroundings
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import recording
+from ..postmortem import CauseFinding, Evidence
+from ..units import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_SLACK_S = 2.0
+"""The last look is a moment before the end, and Linux counts whole seconds (setrlimit(2))."""
+
+
+class CpuTimeLimit(Cause):
+    """The process had used all the processor time it was allowed.
+
+    What it means
+    -------------
+    On shared machines a limit is often set on how many seconds a program may keep a processor busy; several threads
+    use it up several times as fast. At the soft limit a program gets a warning signal, which ends it if it has no
+    handler; at the hard limit it is ended at once.
+
+    How it is recognised
+    --------------------
+    The process was ended by SIGXCPU, the signal for exactly this. Or it was ended by SIGKILL, and its processor time
+    had reached the hard limit (getrlimit(2), RLIMIT_CPU).
+
+    What to do
+    ----------
+    Run long computations as a batch job, where there is no such limit or a higher one. Have the limit raised (`ulimit
+    -t`, /etc/security/limits.conf). Save intermediate results, so that the work can go on later.
+
+    Example
+    -------
+    `while True: pass` below `ulimit -t 60`.
+    """
+
+    id = "cpu-time-limit"
+    title = "The processor time was used up"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end:
+            return None
+        limit = facts.state.known.rlimits.get("CPU", Rlimit())
+        if facts.signal == "SIGXCPU":
+            confidence, reached = 0.97, limit.soft
+        elif facts.signal == "SIGKILL" and _at_hard_limit(facts, limit):
+            confidence, reached = 0.93, limit.hard
+        else:
+            return None
+        allowed = "" if reached is None else f" of {duration(reached)}"
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, confidence),
+            f"The kernel had used up the processor time{allowed} that a program may take here, {facts.when()}.",
+            evidence=(*proofs.exit_status(facts), *_limit(limit), *_used(facts), *proofs.running_cell(facts)),
+            ruled_out=exclusions.known(
+                exclusions.not_memory(facts), exclusions.not_asked_for(facts), exclusions.not_by_itself(facts)
+            ),
+            line=facts.line,
+            summary=f"Processor time used up ({facts.signal})",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """At the soft limit, at the hard one, and without a look at the limits."""
+        soft = Surroundings(-9, "start", rlimits={"CPU": Rlimit(3, 10)})
+        used = Surroundings(-0.2, "changed", rlimits={"CPU": Rlimit(3, 10)}, cpu_s=2.9)
+        yield recording("while True: pass", signal="SIGXCPU", surroundings=[soft, used])
+        yield recording("while True: pass", signal="SIGXCPU", server="watched")
+        hard = Surroundings(-0.2, "changed", rlimits={"CPU": Rlimit(60, 60)}, cpu_s=59.6)
+        yield recording("while True: pass", signal="SIGKILL", surroundings=[hard])
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """Killed far from the limit, killed without a limit, and a signal sent by the cell."""
+        far = Surroundings(-0.2, "changed", rlimits={"CPU": Rlimit(3600, 3600)}, cpu_s=59.6)
+        yield recording("while True: pass", signal="SIGKILL", surroundings=[far])
+        yield recording("while True: pass", signal="SIGKILL", surroundings=[Surroundings(-1, "end", cpu_s=4000.0)])
+        yield recording("import signal\nsignal.raise_signal(signal.SIGXCPU)", signal="SIGXCPU")
+
+
+def _at_hard_limit(facts: Facts, limit: Rlimit) -> bool:
+    used = facts.state.known.cpu_s
+    return limit.hard is not None and used is not None and used >= limit.hard - _SLACK_S
+
+
+def _limit(limit: Rlimit) -> Iterator[Evidence]:
+    for name, value in (("soft", limit.soft), ("hard", limit.hard)):
+        if value is not None:
+            yield Evidence(
+                f"The {name} limit for processor time was {duration(value)} (RLIMIT_CPU, `ulimit -t`).",
+                value,
+                "seconds",
+                "/proc/PID/limits",
+            )
+
+
+def _used(facts: Facts) -> Iterator[Evidence]:
+    used = facts.state.known.cpu_s
+    if used is not None:
+        yield Evidence(
+            f"All threads of the process together had used {duration(used)} of processor time at the last look.",
+            round(used, 2),
+            "seconds",
+            "/proc/PID/stat",
+        )

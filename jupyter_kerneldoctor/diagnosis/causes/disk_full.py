@@ -1,0 +1,178 @@
+"""`disk-full`: a file system has no room left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surroundings
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import GIB, MIB, cell_file, crash_report, recording
+from ..postmortem import CauseFinding, Evidence
+from ..raised import is_about_shm, line_of_incident, where_raised
+from ..state import State, at_incident, is_full
+from ..units import quote, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_USED = {"mapped": 0, "open": 1, "cwd": 2, "tmp": 3}
+"""The roles of file systems a program writes to, the likeliest first."""
+
+
+class DiskFull(Cause):
+    """The disk, or another file system the program writes to, has no room left.
+
+    What it means
+    -------------
+    A plain write to a full disk raises an `OSError`, and the kernel lives on. A write into a mapped file, as with
+    `np.memmap`, cannot report an error: where Linux finds no room for the page, it stops the program. A file may be
+    created larger than the disk, with holes; the trouble comes when the holes are filled.
+
+    How it is recognised
+    --------------------
+    The process was ended by SIGBUS, the signal for memory with nothing behind it (mmap(2)), and a file system on
+    which it had mapped or opened files was full. Or an `OSError` with ENOSPC was raised. Or the process gave up with
+    "No space left on device" as its last words.
+
+    What to do
+    ----------
+    Free space there, or write to another place. Create large files with `os.posix_fallocate`, which fails at once and
+    with an error where there is no room. A smaller dtype makes a smaller file.
+
+    Example
+    -------
+    `m = np.memmap("m.dat", "f8", "w+", shape=20_000_000); m[:] = 1` on a disk with 50 MB left.
+    """
+
+    id = "disk-full"
+    title = "No room left on the disk"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end:
+            return None
+        words = facts.said(self.id)
+        if facts.signal != "SIGBUS" and words is None:
+            return None
+        full = _full(facts.state)
+        if full is None and (words is None or facts.signal == "SIGBUS"):
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, _confidence(full, said=words is not None)),
+            f"{_place(full)} had no room left for what was written {facts.where()}.",
+            evidence=(
+                *proofs.exit_status(facts),
+                *(() if words is None else (words.evidence,)),
+                *_fill(full),
+                *proofs.crash_report(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(
+                exclusions.not_memory(facts), exclusions.not_asked_for(facts), _not_shm(facts.state)
+            ),
+            line=facts.line,
+            summary="Crashed: the disk is full" if facts.signal == "SIGBUS" else "Ended: the disk is full",
+        )
+
+    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+        """Name the file system behind an error about space."""
+        if incident.kind != "no-space" or is_about_shm(incident):
+            return None
+        full = _full(at_incident(facts.recording, incident))
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.95 if full is not None else 0.9,
+            f"{_place(full)} had no room left for what was written {where_raised(facts, incident)}.",
+            evidence=(
+                Evidence(
+                    f"{incident.error} was raised (ENOSPC, no space left on device), and the kernel lived on.",
+                    incident.error,
+                    None,
+                    "the exception",
+                ),
+                *_fill(full),
+            ),
+            line=line_of_incident(facts, incident),
+            summary="The disk is full",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """A mapped file, one on a file system that is only open, and a library's last words."""
+        cell = "m = np.memmap(path, 'f8', 'w+', shape=n)\nm[:] = 1"
+        report = crash_report("Bus error", (cell_file(cell), 2, "<module>"))
+        mapped = FileSystem("/scratch", "ext4", 50 * GIB, 0, ("mapped", "cwd"))
+        shm = FileSystem("/dev/shm", "tmpfs", 8 * GIB, 8 * GIB, ("shm",))  # noqa: S108 - a mount point
+        around = [Surroundings(0, "end", filesystems=(mapped, shm))]
+        yield recording(cell, signal="SIGBUS", crash=report, surroundings=around)
+        opened = [Surroundings(0, "end", filesystems=(FileSystem("/data", "xfs", 9 * GIB, 4096, ("open",)),))]
+        yield recording("store.flush()", signal="SIGBUS", surroundings=opened, server="watched")
+        unseen = [Surroundings(0, "end", filesystems=(FileSystem("/scratch", "tmpfs", 50 * MIB, 0),))]
+        yield recording(cell, signal="SIGBUS", crash=report, surroundings=unseen)
+        said = "terminate called after throwing an instance of 'E'\n  what():  write: No space left on device\n"
+        yield recording("store.flush()", signal="SIGABRT", output=said, surroundings=opened)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """Room left, only /dev/shm full, a full disk beside a crash of another kind."""
+        room = [Surroundings(0, "end", filesystems=(FileSystem("/data", "ext4", 9 * GIB, GIB, ("mapped",)),))]
+        yield recording("f()", signal="SIGBUS", surroundings=room)
+        shm = FileSystem("/dev/shm", "tmpfs", 64 * MIB, 0, ("shm", "mapped"))  # noqa: S108
+        yield recording("f()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(shm,))])
+        full = [Surroundings(0, "end", filesystems=(FileSystem("/data", "ext4", 9 * GIB, 0, ("cwd",)),))]
+        yield recording("f()", signal="SIGSEGV", surroundings=full)
+
+
+def _full(state: State) -> FileSystem | None:
+    """The full file system that the program most likely wrote to."""
+    used = [one for one in state.filesystems if is_full(one) and "shm" not in one.roles]
+    return min(used, key=_rank, default=None)
+
+
+def _confidence(full: FileSystem | None, *, said: bool) -> float:
+    if full is None:
+        return 0.75  # in its own words only
+    if "mapped" in full.roles:
+        return 0.95
+    return 0.9 if said else 0.85 if full.roles else 0.8
+
+
+def _rank(filesystem: FileSystem) -> int:
+    return min((_USED[role] for role in filesystem.roles if role in _USED), default=len(_USED))
+
+
+def _place(full: FileSystem | None) -> str:
+    if full is None:
+        return "The disk"
+    total = "" if full.total_bytes is None else f", {size(full.total_bytes)}"
+    return f"The disk ({quote(full.path)}{total})"
+
+
+def _fill(full: FileSystem | None) -> Iterator[Evidence]:
+    if full is None or full.free_bytes is None:
+        return
+    total = "" if full.total_bytes is None else f" of {size(full.total_bytes)}"
+    mapped = " A file on it was mapped into the program's memory." if "mapped" in full.roles else ""
+    yield Evidence(
+        f"The file system {quote(full.path)} had {size(full.free_bytes)}{total} left.{mapped}",
+        full.free_bytes,
+        "bytes",
+        f"statvfs {full.path}",
+    )
+
+
+def _not_shm(state: State) -> str | None:
+    shm = next((one for one in state.filesystems if "shm" in one.roles), None)
+    if shm is None or shm.free_bytes is None or is_full(shm):
+        return None
+    return f"Not the shared memory in /dev/shm: {size(shm.free_bytes)} of it was free."

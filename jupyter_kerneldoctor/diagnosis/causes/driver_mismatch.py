@@ -1,0 +1,147 @@
+"""`driver-mismatch`: driver, CUDA and library do not fit together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Framework, GpuDriver
+
+from .. import gpu, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import GIB
+from ..gpuexamples import died, sample, survived, torch_memory
+from ..postmortem import CauseFinding, Evidence
+from ..raised import line_of_incident, where_raised
+from ..units import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+
+class DriverMismatch(Cause):
+    """The driver of the graphics card, CUDA and the library that uses them do not fit together.
+
+    What it means
+    -------------
+    A library such as PyTorch or TensorFlow is built for one generation of CUDA and of cuDNN, and the driver allows CUDA
+    up to some version. A driver that is too old, a second cuDNN found first, a card too new or too old for the build,
+    or a driver that was updated without a restart of the machine: then the card cannot be used, or the process is
+    ended.
+
+    How it is recognised
+    --------------------
+    CUDA, cuDNN or the driver's library say so ("driver version is insufficient", "no kernel image is available",
+    "source was compiled with", "Driver/library version mismatch"), in an error or in the last words before an abort.
+    The versions that were recorded stand beside it: what the driver allows, and what the library was built for.
+
+    What to do
+    ----------
+    Install a build of the library for the CUDA that `nvidia-smi` shows (its upper right corner), or update the driver.
+    After an update of the driver, restart the machine. Remove other copies of cuDNN from `LD_LIBRARY_PATH`; with pip,
+    the library brings its own.
+
+    Example
+    -------
+    `torch.zeros(1).cuda()` with a build for CUDA 12.6 and a driver that allows 11.4.
+    """
+
+    id = "driver-mismatch"
+    title = "Driver, CUDA and library do not fit together"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        words = gpu.last_words(facts)
+        if words is None or words.trouble not in ("mismatch", "handle"):
+            return None
+        confidence = 0.92 if words.trouble == "mismatch" else _of_a_handle(facts)
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, confidence),
+            f"The driver of the graphics card and the libraries that use it do not fit together{_versions(facts)}: the "
+            f"library ended the kernel {facts.where()}.",
+            evidence=(words.evidence, *proofs.exit_status(facts), *gpu.driver_evidence(facts)),
+            line=facts.line,
+            summary="Ended: driver and library do not fit together",
+        )
+
+    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+        """Name the versions."""
+        trouble = gpu.incident_trouble(incident)
+        if trouble not in ("mismatch", "handle"):
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.95 if trouble == "mismatch" else _of_a_handle(facts),
+            f"The driver of the graphics card and the library that uses it do not fit together{_versions(facts)}, so "
+            f"the card could not be used {where_raised(facts, incident)}.",
+            evidence=(*_said(incident), *gpu.driver_evidence(facts)),
+            line=line_of_incident(facts, incident),
+            summary="Driver and library do not fit together",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """TensorFlow's cuda_dnn.cc, a cuDNN that PyTorch does not find, and a handle with an old driver."""
+        words = (
+            "E gpu/cuda_dnn.cc:378] Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.9.4.  CuDNN "
+            "library needs to have matching major version and equal or higher minor version.\n"
+        )
+        yield died(words)
+        words = "Could not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file\n"
+        yield died(words)
+        old = GpuDriver("470.57.02", "11.4")
+        words = "E cuda_dnn.cc: Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n"
+        free = [sample(2 * GIB, 1 * GIB)]
+        yield died(
+            words, gpu_driver=old, frameworks=[Framework("tensorflow", -9.0, "2.15", {"cuda": "12.2"})], samples=free
+        )
+
+    @staticmethod
+    def survives() -> Iterable[Recording]:
+        """PyTorch's errors at the first use of the card."""
+        old, built = GpuDriver("470.57.02", "11.4"), [torch_memory(0, 0)]
+        for words in (
+            "The NVIDIA driver on your system is too old",
+            "no kernel image is available for execution on the device",
+        ):
+            yield survived(
+                "cuda-error", words, "x.cuda()", gpu_driver=old, frameworks=built, error="builtins.RuntimeError"
+            )
+        broken = GpuDriver(error="Driver/library version mismatch")
+        words = "system has unsupported display driver / cuda driver combination"
+        yield survived("cuda-error", words, "x.cuda()", gpu_driver=broken, error="builtins.RuntimeError")
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """A full card, and versions that differ in what does not matter, without a complaint."""
+        words = "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
+        yield died(words, samples=[sample(24 * GIB, 20 * GIB)])
+        minor = GpuDriver("535.54", "12.2")
+        yield died("", signal="SIGSEGV", gpu_driver=minor, frameworks=[torch_memory(0, 0)])
+
+
+def _of_a_handle(facts: Facts) -> float:
+    """A handle that could not be made: the driver is to blame where it is too old, and the card's memory where full."""
+    end = facts.recording.end
+    card = gpu.card_at(facts, end.mono_s if end is not None else float("inf"))
+    if card is not None and card.is_full:
+        return 0.2
+    driver = facts.recording.gpu_driver
+    return 0.85 if gpu.too_new(facts) or (driver is not None and driver.error) else 0.45
+
+
+def _versions(facts: Facts) -> str:
+    found = gpu.too_new(facts)
+    return f" (built for CUDA {found[0]}, where the driver allows {found[1]})" if found else ""
+
+
+def _said(incident: Incident) -> Iterator[Evidence]:
+    yield Evidence(f"CUDA reported: {quote(incident.signature or '', 120)}.", None, None, incident.error)

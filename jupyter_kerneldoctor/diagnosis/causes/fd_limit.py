@@ -1,0 +1,132 @@
+"""`fd-limit`: too many files open at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import cell_file, crash_report, recording
+from ..postmortem import CauseFinding, Evidence
+from ..raised import line_of_incident, where_raised
+from ..state import State, at_incident
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+
+class FdLimit(Cause):
+    """The process had as many files open as it may have, and could not open another.
+
+    What it means
+    -------------
+    Every open file, socket and pipe takes a number (a file descriptor), and a process may have only so many at once,
+    often 1024. Files that are opened in a loop and never closed use them up. The kernel itself needs some for talking
+    to the notebook.
+
+    How it is recognised
+    --------------------
+    An `OSError` with EMFILE, "Too many open files", was raised, which the kernel survives; or these were the last words
+    of a library that aborted (libzmq does). The limit is RLIMIT_NOFILE (getrlimit(2), `ulimit -n`).
+
+    What to do
+    ----------
+    Close what is opened: `with open(path) as file:`. The same goes for datasets, images, database connections,
+    processes and their pipes. Where so many are needed, have the limit raised: `ulimit -n 4096` before the server is
+    started.
+
+    Example
+    -------
+    `files = [open(path) for path in paths]` with 2000 paths.
+    """
+
+    id = "fd-limit"
+    title = "Too many open files"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        words = facts.said(self.id)
+        if not facts.is_unasked_end or words is None:
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, 0.95 if facts.signal == "SIGABRT" else 0.85),
+            f"The kernel had too many files open{_limit(facts.state)}, and could not go on {facts.where()}.",
+            evidence=(
+                *proofs.exit_status(facts),
+                words.evidence,
+                *_counts(facts.state),
+                *proofs.crash_report(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            line=facts.line,
+            summary="Ended: too many open files",
+        )
+
+    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+        """Give the numbers behind "Too many open files"."""
+        if incident.kind != "too-many-files":
+            return None
+        state = at_incident(facts.recording, incident)
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.97,
+            f"No further file could be opened {where_raised(facts, incident)}: too many are open{_limit(state)}.",
+            evidence=(
+                Evidence(
+                    f"{incident.error} was raised (EMFILE, too many open files), and the kernel lived on.",
+                    incident.error,
+                    None,
+                    "the exception",
+                ),
+                *_counts(state),
+            ),
+            line=line_of_incident(facts, incident),
+            summary="Too many open files",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """The abort of libzmq, and a C++ library's."""
+        cell = "sockets = [context.socket(zmq.PUSH) for _ in range(5000)]"
+        report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
+        full = Surroundings(-0.2, "changed", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
+        said = "Too many open files (src/signaler.cpp:330)\n"
+        yield recording(cell, signal="SIGABRT", crash=report, output=said, surroundings=[full])
+        cpp = "terminate called after throwing an instance of 'E'\n  what():  open: Too many open files\n"
+        yield recording("reader.read()", signal="SIGABRT", output=cpp, server="watched")
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """At the limit beside a crash of another kind, and killed with these words."""
+        full = Surroundings(-0.2, "changed", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
+        yield recording("f()", signal="SIGSEGV", surroundings=[full])
+        yield recording("f()", signal="SIGKILL", output="Too many open files\n")
+
+
+def _limit(state: State) -> str:
+    limit = state.soft_limit("NOFILE")
+    return "" if limit is None else f", {limit} being the limit"
+
+
+def _counts(state: State) -> Iterator[Evidence]:
+    limit, opened = state.soft_limit("NOFILE"), state.known.open_files
+    if limit is not None:
+        yield Evidence(
+            f"This process may have {limit} files open at once (RLIMIT_NOFILE, `ulimit -n`).",
+            limit,
+            "files",
+            "/proc/PID/limits",
+        )
+    if opened is not None:
+        yield Evidence(f"{opened} were open at the last look.", opened, "files", "/proc/PID/fd")

@@ -1,0 +1,191 @@
+"""`fork-unsafe`: a copy of the kernel made at the wrong moment."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..cause import Cause
+from ..examples import recording
+from ..postmortem import CauseFinding, Evidence
+from ..standstill import failed_children, how_they_ended, written
+from ..stuckexamples import child, child_state, frame, own_frame, stuck_in
+from ..units import cell_name, plural, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.evidence import Child, Incident
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+    from ..standstill import BlockedChild, Standstill
+
+_SAID = re.compile(r"[^\n]*fork\(\) called from a process already using GNU OpenMP[^\n]*")
+_CUDA = re.compile(r"Cannot re-initialize CUDA in forked subprocess")
+_SERIES = 3
+"""So many workers in a row that end in the same way: they are started again and again."""
+
+
+class ForkUnsafe(Cause):
+    """Worker processes were made as copies of the running kernel (a fork), and the copies cannot work.
+
+    What it means
+    -------------
+    A fork copies the memory of a process, but only one of its threads. A lock that another thread held at that moment
+    is held for ever in the copy; a library with threads of its own (OpenMP in NumPy, PyTorch or numba, CUDA, gRPC,
+    polars) believes that they are there. The worker waits or ends itself, and the kernel waits for the worker.
+
+    How it is recognised
+    --------------------
+    The cell does nothing, and below the kernel there are copies of it that wait for a lock, while the kernel waits for
+    them. Or workers end one after another by themselves, which GNU OpenMP says in so many words. Workers that wait for
+    their next task, or in the locks and queues of multiprocessing itself, are none.
+
+    What to do
+    ----------
+    Interrupt the kernel. Start the workers anew instead of as copies: `multiprocessing.get_context("spawn")` with the
+    function in a file of its own (a module), or `joblib.Parallel`, which does that and takes functions of a cell, too.
+    Do not start threads, and do not compute with such a library, before the workers are made.
+
+    Example
+    -------
+    `multiprocessing.get_context("fork").Pool(2).map(f, data)`, after PyTorch has computed something in the kernel.
+    """
+
+    id = "fork-unsafe"
+    title = "Worker processes copied from a kernel with threads"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if facts.ended is not False or facts.recording.running_cell is None or facts.stopped_early:
+            return None
+        still, failed = facts.standstill, failed_children(facts)
+        told = _told(facts)
+        if told is not None and (len(failed) >= _SERIES or still is not None):
+            return self._finding(facts, 0.95, "end themselves at once", (*told, *_failed(failed), *_seen(still)))
+        if still is not None and still.blocked_forks:
+            blocked = still.blocked_forks
+            return self._finding(facts, _confidence(still), _where(still, blocked), (*_blocked(blocked), *_seen(still)))
+        if len(failed) >= _SERIES and all(one.signal == "SIGTERM" for one in failed) and still is not None:
+            return self._finding(facts, 0.7, "end themselves at once", (*_failed(failed), *_seen(still)))
+        return None
+
+    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+        """See the class's page."""
+        if not _CUDA.search(incident.signature or ""):
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.95,
+            f"A worker process that is a copy of the kernel tried to use the graphics card {facts.when()}, which works "
+            "only in the process that began with it.",
+            evidence=(Evidence(f"PyTorch said: {quote(incident.signature or '', 120)}.", None, None, incident.error),),
+        )
+
+    def _finding(self, facts: Facts, confidence: float, what: str, evidence: tuple[Evidence, ...]) -> CauseFinding:
+        cell, still = facts.recording.running_cell, facts.standstill
+        code = still.code() if still is not None else ""
+        at = f" on {quote(code)}" if code else ""
+        name = cell_name(cell.execution_count if cell is not None else None)
+        return CauseFinding(
+            self.id,
+            self.title,
+            confidence,
+            f"The kernel is stuck in {name}{at}: its worker processes are copies of it (a fork) and {what}.",
+            evidence=evidence,
+            ruled_out=("Not slow work: none of the processes used any processor time.",) if still is not None else (),
+            line=still.line if still is not None else None,
+            summary="Running, but stuck",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """Copies that wait for a held lock, in an OpenMP library, in the log's lock; and those that end themselves."""
+        source = "def work(x):\n    with lock: return x\nwith ctx.Pool(2) as p:\n    p.map(work, range(2))"
+        waiting = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))
+        worker = (frame("multiprocessing/pool.py", "mapstar"), frame("multiprocessing/pool.py", "worker"))
+        forks = [child_state(901, own_frame(source, 2, "work"), *worker, waits_in="futex_wait_queue")]
+        yield stuck_in(source, 4, *waiting, waits_in="futex_wait_queue", children=forks)
+        join = (frame("multiprocessing/popen_fork.py", "poll"), frame("multiprocessing/process.py", "join"))
+        conv = (frame("torch/nn/modules/conv.py", "_conv_forward", library=True),)
+        forks = [
+            child_state(901 + n, *conv, own_frame("train()", 1, "train"), waits_in="futex_do_wait") for n in range(2)
+        ]
+        yield stuck_in("for p in ps: p.join()", 1, *join, waits_in="do_wait", children=forks)
+        log = (frame("threading.py", "acquire"), frame("logging/__init__.py", "acquire"))
+        yield stuck_in(
+            "p.join()", 1, *join, waits_in="do_wait", children=[child_state(9, *log, waits_in="futex_wait_queue")]
+        )
+        # numba/np/ufunc/omppool.cpp writes this, and raises SIGTERM
+        said = "Terminating: fork() called from a process already using GNU OpenMP, this is unsafe.\n"
+        gone = [child(900 + number, signal="SIGTERM") for number in range(6)]
+        yield stuck_in("p.map(g, x)", 1, *waiting, waits_in="futex_wait_queue", gone=gone, output=said * 6)
+        yield recording("p.map(g, x)", alive=True, children=gone, output=said * 6)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """Idle workers, workers at work, another program, and a queue that the workers wait for themselves."""
+        waiting = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))
+        idle = (frame("multiprocessing/synchronize.py", "__enter__"), frame("multiprocessing/queues.py", "get"))
+        idlers = [child_state(901, *idle, frame("multiprocessing/pool.py", "worker"), waits_in="futex_wait_queue")]
+        yield stuck_in("p.map(f, x)", 1, *waiting, waits_in="futex_wait_queue", children=idlers)
+        sleeping = [child_state(901, own_frame("def f(): time.sleep(99)", 1, "f"), waits_in="hrtimer_nanosleep")]
+        yield stuck_in("p.map(f, x)", 1, *waiting, waits_in="futex_wait_queue", children=sleeping)
+        program = [child_state(901, forked=False, name="ffmpeg", waits_in="futex_wait_queue")]
+        yield stuck_in(
+            "subprocess.run(c)", 1, frame("subprocess.py", "_try_wait"), waits_in="do_wait", children=program
+        )
+        full = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
+        join = (frame("multiprocessing/popen_fork.py", "poll"), frame("multiprocessing/process.py", "join"))
+        feeding = [child_state(901, *full, waits_in="futex_wait_queue")]
+        yield stuck_in("p.join()", 1, *join, waits_in="do_wait", children=feeding)
+        yield recording("p.map(g, x)", alive=True, idle=True)
+
+
+def _told(facts: Facts) -> tuple[Evidence, ...] | None:
+    """What GNU OpenMP writes in a copy before it ends it."""
+    found = _SAID.search(written(facts))
+    if found is None:
+        return None
+    return (Evidence(f"The worker wrote: {quote(found[0], 120)}.", None, None, "the process's output"),)
+
+
+def _confidence(still: Standstill) -> float:
+    """Surest where the copy's stack shows the wait, and the kernel waits for it, and nobody is at work."""
+    seen = any(one.waiting.frames for one in still.blocked_forks)
+    confidence = 0.92 if seen else 0.75
+    if not still.main.waits_for_processes:
+        confidence -= 0.2
+    if still.children_at_work:
+        confidence -= 0.2
+    if all(one.waiting.waits_for_threads for one in still.blocked_forks):
+        confidence -= 0.2  # for threads of its own, which may be at work
+    return round(confidence, 2)
+
+
+def _where(still: Standstill, blocked: tuple[BlockedChild, ...]) -> str:
+    name = still.name_of(blocked[0])
+    return f"wait for ever in {name}" if name is not None else "wait for ever"
+
+
+def _blocked(blocked: tuple[BlockedChild, ...]) -> Iterator[Evidence]:
+    copies = plural(len(blocked), "copy").replace("copys", "copies")
+    yield Evidence(
+        f"{copies} of the kernel, made by a fork, {'waits' if len(blocked) == 1 else 'wait'} for a lock that only a "
+        "thread could give back which the copying left out.",
+        len(blocked),
+        "processes",
+        "stack",
+    )
+
+
+def _failed(failed: tuple[Child, ...]) -> Iterator[Evidence]:
+    if failed:
+        yield Evidence(f"{how_they_ended(failed)} since the cell began.", len(failed), "processes", "process list")
+
+
+def _seen(still: Standstill | None) -> Iterator[Evidence]:
+    if still is not None:
+        yield from still.evidence()

@@ -1,0 +1,235 @@
+"""`gpu-hardware`: the card, its power or its cooling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import GpuSample, Xid
+
+from .. import gpu, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import GIB, recording
+from ..gpuexamples import CARD, died, sample, survived
+from ..postmortem import CauseFinding, Evidence
+from ..raised import line_of_incident, where_raised
+from ..units import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_BUSY_PERCENT = 50
+_RECENT_S = 30.0
+_STRAINED = ("thermal", "power-brake", "hw-slowdown")
+_UNREACHABLE = (79, 119)
+"""After these a program waits for the card for ever, or is ended."""
+
+
+class GpuHardware(Cause):
+    """The graphics card failed, or its power or cooling did.
+
+    What it means
+    -------------
+    The card fell off the bus, its memory has errors that cannot be corrected, it got too hot, or the power supply could
+    not keep up: then the card stops, or the whole machine starts anew. The program is not to blame.
+
+    How it is recognised
+    --------------------
+    The driver reports an error event (Xid) of the hardware: 79 (off the bus), 48, 63, 64, 94, 95 (memory), 74, 119,
+    120; or the count of uncorrectable memory errors rose. Or the machine was restarted while the card worked hard, at
+    worst with its clocks held down for heat or power; that alone is no more than a suspicion. Xid 13 and 31 are the
+    program's, mostly.
+
+    What to do
+    ----------
+    Tell the administrator the number of the Xid and the time. `nvidia-smi -q` shows temperature, power and memory
+    errors; `sudo nvidia-smi -pl WATTS` lowers the power for a try. Save checkpoints while you train.
+
+    Example
+    -------
+    Training on two cards with one power supply: the machine goes dark at the first large batch.
+    """
+
+    id = "gpu-hardware"
+    title = "The graphics card failed"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if facts.ended is False:
+            return self._unreachable(facts)
+        if not facts.is_unasked_end:
+            return None
+        moment_s = _last_s(facts)
+        failed = _failures(facts, moment_s)
+        words = gpu.last_words(facts)
+        said = (words.evidence,) if words is not None and words.trouble == "hardware" else ()
+        errors = tuple(_memory_errors(facts))
+        if failed or said or errors:
+            confidence = certainty(facts, 0.93 if failed or said else 0.75)
+            headline = f"The graphics card failed {facts.where()}, and the kernel ended{_why(failed)}."
+            summary = "Ended: the graphics card failed"
+        elif (load := _restarted_under_load(facts)) is not None:
+            confidence = 0.6 if load.throttle else 0.5
+            headline = f"The machine was restarted {facts.when()} and the graphics card worked hard{_strain(load)}."
+            summary = "Gone: the machine was restarted while the graphics card worked hard"
+        else:
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            confidence,
+            headline,
+            evidence=(
+                *said,
+                *gpu.xid_evidence(failed),
+                *errors,
+                *_state_of_the_card(facts),
+                *_restart(facts),
+                *(proofs.exit_status(facts) if not facts.recording.rebooted else ()),
+            ),
+            line=facts.line,
+            summary=summary,
+        )
+
+    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+        """Say that it is the card, where CUDA or the driver do."""
+        trouble, failed = gpu.incident_trouble(incident), _failures(facts, incident.mono_s)
+        if incident.kind != "cuda-error" or not (trouble == "hardware" or failed):
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.95 if trouble == "hardware" else 0.9,
+            f"The graphics card failed {where_raised(facts, incident)}{_why(failed)}.",
+            evidence=(
+                Evidence(f"CUDA reported: {quote(incident.signature or '', 120)}.", None, None, incident.error),
+                *gpu.xid_evidence(failed),
+                *_memory_errors(facts),
+                *_state_of_the_card(facts),
+            ),
+            line=line_of_incident(facts, incident),
+            summary="The graphics card failed",
+        )
+
+    def _unreachable(self, facts: Facts) -> CauseFinding | None:
+        """A cell that waits for a card which is gone."""
+        still = facts.standstill
+        failed = tuple(xid for xid in facts.recording.xids if xid.code in _UNREACHABLE)
+        if still is None or facts.cell is None or not any(xid.mono_s >= facts.cell.started_mono_s for xid in failed):
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.93,
+            f"The kernel is stuck {facts.where(still.line)}: the graphics card failed and does not answer any more.",
+            evidence=(*gpu.xid_evidence(failed), *still.evidence()),
+            line=still.line,
+            summary="Running, but stuck",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """The events of NVIDIA's "Xid Errors", a count of memory errors, and a restart while the card was braked."""
+        hot = GpuSample(-1.0, 0, 20 * GIB, 20 * GIB, 99, 91, 300.0, ("thermal",))
+        yield died("CUDA error: unspecified launch failure\n", xids=[Xid(-1.0, 79, 0)], samples=[hot])
+        yield died("CUDA error: uncorrectable ECC error encountered\n", xids=[Xid(-1.0, 48, 0)])
+        counts = [GpuSample(-9.0, 0, ecc_uncorrected=0), GpuSample(-0.5, 0, ecc_uncorrected=2)]
+        yield died("", signal="SIGABRT", samples=counts)
+        brake = GpuSample(-0.4, 0, 20 * GIB, 20 * GIB, 100, 80, 420.0, ("power-brake",))
+        yield recording("train()", end="not-seen", rebooted=True, gpus=[CARD], gpu_samples=[brake])
+        yield recording(
+            "train()", end="not-seen", rebooted=True, gpus=[CARD], gpu_samples=[sample(GIB, GIB, utilisation=97)]
+        )
+
+    @staticmethod
+    def survives() -> Iterable[Recording]:
+        """An error with the driver's event beside it."""
+        yield survived(
+            "cuda-error", "CUDA error: unknown error", "x.cpu()", xids=[Xid(-1.5, 95, 0)], error="RuntimeError"
+        )
+        yield survived("cuda-error", "uncorrectable ECC error encountered", "x.cpu()", error="RuntimeError")
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """The program's own events, an event long before, a restart with an idle card, and one without a card."""
+        yield died("an illegal memory access was encountered\n", xids=[Xid(-1.0, 31, 0), Xid(-1.0, 13, 0)])
+        yield recording("f()", signal="SIGKILL", xids=[Xid(-900.0, 63, 0)])
+        yield recording("f()", end="not-seen", rebooted=True, gpu_samples=[sample(GIB, 0, utilisation=0)])
+        yield recording("f()", end="not-seen", rebooted=True)
+        yield recording("f()", alive=True, xids=[Xid(-1.0, 63, 0)])
+
+
+def _last_s(facts: Facts) -> float:
+    """When it ended, or was last measured."""
+    recording = facts.recording
+    if recording.end is not None:
+        return recording.end.mono_s
+    times = [one.mono_s for one in recording.samples[-1:]]
+    times += [one.mono_s for one in recording.gpu_samples[-1:]]
+    times += [one.mono_s for one in recording.xids]
+    return max(times, default=0.0)
+
+
+def _failures(facts: Facts, mono_s: float) -> tuple[Xid, ...]:
+    return tuple(xid for xid in gpu.xids_near(facts, mono_s) if xid.code in gpu.HARDWARE_XIDS)
+
+
+def _why(failed: tuple[Xid, ...]) -> str:
+    return f": {gpu.HARDWARE_XIDS[failed[-1].code]}" if failed else ""
+
+
+def _memory_errors(facts: Facts) -> Iterator[Evidence]:
+    counts: dict[int, list[int]] = {}
+    for one in facts.recording.gpu_samples:
+        if one.ecc_uncorrected is not None:
+            counts.setdefault(one.index, []).append(one.ecc_uncorrected)
+    for index, seen in counts.items():
+        if (more := seen[-1] - seen[0]) > 0:
+            yield Evidence(
+                f"Graphics card {index} counted {more} more memory errors that could not be corrected (ECC) while this "
+                "kernel ran.",
+                more,
+                "errors",
+                "NVML",
+            )
+
+
+def _restarted_under_load(facts: Facts) -> GpuSample | None:
+    """The last look at the card that worked hardest, if the machine was restarted right after."""
+    if not facts.recording.rebooted or facts.recording.end is not None:
+        return None
+    last_s = _last_s(facts)
+    recent = [one for one in facts.recording.gpu_samples if last_s - one.mono_s <= _RECENT_S]
+    busy = [one for one in recent if (one.utilisation or 0) >= _BUSY_PERCENT]
+    return max(busy, key=lambda one: (bool(set(one.throttle) & set(_STRAINED)), one.power_w or 0.0), default=None)
+
+
+def _strain(load: GpuSample) -> str:
+    if "power-brake" in load.throttle:
+        return ", braked because the power supply could not keep up"
+    return ", slowed down because it was too hot" if "thermal" in load.throttle else ""
+
+
+def _state_of_the_card(facts: Facts) -> Iterator[Evidence]:
+    last = facts.recording.gpu_samples[-1] if facts.recording.gpu_samples else None
+    if last is None:
+        return
+    parts = [
+        (last.temperature_c, "{:.0f} °C"),
+        (last.power_w, "{:.0f} W"),
+        (last.utilisation, "{:.0f} % busy"),
+    ]
+    known = ", ".join(text.format(value) for value, text in parts if value is not None)
+    if known:
+        held = f"; its clocks were held down ({', '.join(last.throttle)})" if last.throttle else ""
+        yield Evidence(f"At the last measurement the card was at {known}{held}.", known, None, "NVML")
+
+
+def _restart(facts: Facts) -> Iterator[Evidence]:
+    if facts.recording.rebooted:
+        yield Evidence("The machine has been started anew since.", source="boot id")

@@ -1,0 +1,148 @@
+"""`gpu-illegal-access`: a program on the card went astray."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Xid
+
+from .. import gpu, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..gpuexamples import died, survived
+from ..postmortem import CauseFinding, Evidence
+from ..raised import line_of_incident, where_raised
+from ..units import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_VAGUE = ("unspecified launch failure", "CUDA_ERROR_LAUNCH_FAILED")
+
+
+class GpuIllegalAccess(Cause):
+    """A computation on the graphics card touched memory that is not its own, or found a value that cannot be.
+
+    What it means
+    -------------
+    An index was out of range (a label of 10 with ten classes, a token beyond the embedding), or native code for the
+    card has a bug. The card reports it later than it happens, so the line that raises need not be the line at fault.
+    What the process had set up on the card is unusable from then on: every further use fails until the kernel is
+    restarted.
+
+    How it is recognised
+    --------------------
+    CUDA's words "device-side assert triggered", "an illegal memory access was encountered", "misaligned address" or
+    "unspecified launch failure" in the error, or in the last words before an abort; the driver's event Xid 13 or 31
+    beside it. Events of the hardware (Xid 48, 79, 95) make it a fault of the card instead.
+
+    What to do
+    ----------
+    Restart the kernel. Run the same step on the CPU, where the error names the line and the index, or set
+    `CUDA_LAUNCH_BLOCKING=1` before the first use of the card. Look at the range of labels and indices first:
+    `labels.min(), labels.max()`.
+
+    Example
+    -------
+    `nn.Embedding(1000, 64)(tokens.cuda())` with a token 1000.
+    """
+
+    id = "gpu-illegal-access"
+    title = "A computation on the graphics card went astray"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        words, end = gpu.last_words(facts), facts.recording.end
+        if words is None or words.trouble != "astray":
+            return None
+        near = gpu.xids_near(facts, end.mono_s) if end is not None else ()
+        confidence = _confidence(words.line, near)
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, confidence),
+            f"A computation on the graphics card touched memory that is not its own {facts.where()}, and the library "
+            "ended the kernel.",
+            evidence=(words.evidence, *proofs.exit_status(facts), *gpu.xid_evidence(near)),
+            ruled_out=_ruled_out(near),
+            line=facts.line,
+            summary="Ended: a computation on the graphics card went astray",
+        )
+
+    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+        """Say that the card cannot be used any more in this kernel."""
+        if gpu.incident_trouble(incident) != "astray":
+            return None
+        near = gpu.xids_near(facts, incident.mono_s)
+        signature = incident.signature or ""
+        what = (
+            "found a value that cannot be, such as an index out of range,"
+            if "assert" in signature.lower()
+            else "touched memory that is not its own"
+        )
+        return CauseFinding(
+            self.id,
+            self.title,
+            _confidence(signature, near),
+            f"A computation on the graphics card {what} {where_raised(facts, incident)} or before; the card cannot be "
+            "used in this kernel until it is restarted.",
+            evidence=(
+                Evidence(f"CUDA reported: {quote(signature, 120)}.", None, None, incident.error),
+                *gpu.xid_evidence(near),
+                *_again(facts, incident),
+            ),
+            ruled_out=_ruled_out(near),
+            line=line_of_incident(facts, incident),
+            summary="A computation on the graphics card went astray",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """Last words of PyTorch (c10::Error from a destructor) and of TensorFlow (cuda_event.cc)."""
+        words = "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: "
+        yield died(words + "device-side assert triggered\n", "del model")
+        words = (
+            "E gpu/cuda_event.cc:29] Error polling for event status: failed to query event: "
+            "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered\n"
+            "F gpu/gpu_event_mgr.cc:275] Unexpected Event status: 1\n"
+        )
+        yield died(words, xids=[Xid(-1.0, 31, 0)])
+        yield died("Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f. Reason: Page not present\n")
+
+    @staticmethod
+    def survives() -> Iterable[Recording]:
+        """PyTorch's errors, at the line that asked for the result."""
+        for signature in ("device-side assert triggered", "an illegal memory access was encountered"):
+            yield survived("cuda-error", signature, "print(loss.item())", error="torch.AcceleratorError")
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """No memory left, a failing card, and a crash without a word about a card."""
+        yield died("CUDA_ERROR_OUT_OF_MEMORY: out of memory\n")
+        yield died("CUDA error: unspecified launch failure\n", xids=[Xid(-1.0, 79, 0)])
+        yield died("", signal="SIGSEGV")
+
+
+def _confidence(words: str, near: tuple[Xid, ...]) -> float:
+    if any(xid.code in gpu.HARDWARE_XIDS for xid in near):
+        return 0.2
+    if any(vague in words for vague in _VAGUE) and not any(xid.code in gpu.PROGRAM_XIDS for xid in near):
+        return 0.7
+    return 0.95
+
+
+def _again(facts: Facts, incident: Incident) -> Iterator[Evidence]:
+    later = [one for one in facts.recording.incidents if one.mono_s > incident.mono_s and one.kind == "cuda-error"]
+    if later:
+        yield Evidence(f"{len(later)} later uses of the card failed, too.", len(later), "times", "the exceptions")
+
+
+def _ruled_out(near: tuple[Xid, ...]) -> tuple[str, ...]:
+    if near and not any(xid.code in gpu.HARDWARE_XIDS for xid in near):
+        return ("Not the card itself: the driver reported no error of the hardware.",)
+    return ()

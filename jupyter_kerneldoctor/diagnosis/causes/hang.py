@@ -1,0 +1,188 @@
+"""`hang`: alive, and never to be done."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..cause import Cause
+from ..examples import recording
+from ..postmortem import CauseFinding, Evidence
+from ..standstill import how_they_ended
+from ..stuckexamples import child, child_state, frame, own_frame, stuck_in, thread
+from ..units import cell_name, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+    from ..standstill import Standstill
+
+
+class Hang(Cause):
+    """The cell waits for something that will not come; the kernel is alive, but not answering.
+
+    What it means
+    -------------
+    Two parts of a program wait for each other, or for a part that has ended: a lock that nobody gives back, a result
+    of a worker process that is gone, an empty queue that nobody fills. No error is raised, and nothing is computed. It
+    would stay so for ever.
+
+    How it is recognised
+    --------------------
+    For at least ten seconds the cell and all processes it started used no processor time and wrote nothing. The stacks
+    of all threads show what each waits for: nobody is left who could end the wait. A `sleep`, an `input()`, a slow
+    network or a program that works is none: there, somebody is.
+
+    What to do
+    ----------
+    Interrupt the kernel (the stop button): most such waits end with a KeyboardInterrupt, and your variables stay. Then
+    give the wait a time limit (`queue.get(timeout=60)`, `thread.join(60)`), and look at the line that is named. If a
+    worker process has failed, its error stands in the output of the Jupyter server. Functions for processes that are
+    started anew (`spawn`) belong in a file of their own, not in a cell.
+
+    Example
+    -------
+    `results = [queue.get() for _ in workers]`, where each worker failed at its start.
+    """
+
+    id = "hang"
+    title = "The cell waits for something that will not come"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        still = facts.standstill
+        found = _judge(still) if still is not None else None
+        if still is None or found is None:
+            return None
+        confidence, why, because = found
+        cell = facts.recording.running_cell
+        name = cell_name(cell.execution_count if cell is not None else None)
+        code = still.code()
+        at = f" on {quote(code)}" if code else ""
+        return CauseFinding(
+            self.id,
+            self.title,
+            confidence,
+            f"The kernel is stuck in {name}{at}: {why}.",
+            evidence=(*because, *still.evidence()),
+            ruled_out=tuple(_ruled_out(still)),
+            line=still.line,
+            summary="Running, but stuck",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """A lock nobody holds any more, an empty queue, workers that are gone, a stopped process, a locked file."""
+        yield stuck_in("lock = threading.Lock()\nlock.acquire()\nlock.acquire()", 3, waits_in="futex_wait_queue")
+        source = "q = queue.Queue()\nq.get()"
+        plumbing = (frame("threading.py", "wait"), frame("queue.py", "get"))
+        yield stuck_in(source, 2, *plumbing, waits_in="futex_do_wait")
+        # A second thread waits for the lock that this one holds.
+        source = "def other():\n    with b:\n        with a: pass\nt.start()\nwith a:\n    with b: pass"
+        other = thread(own_frame(source, 3, "other"), waits_in="futex_wait_queue", main=False)
+        yield stuck_in(source, 6, waits_in="futex_wait_queue", threads=[other])
+        # The workers of a spawned context failed at their start: the function is not in any module.
+        gone = [child(900 + number, exit_code=1) for number in range(2)]
+        plumbing = (frame("multiprocessing/connection.py", "_recv"), frame("multiprocessing/queues.py", "get"))
+        yield stuck_in("results = [q.get() for _ in ps]", 1, *plumbing, waits_in="pipe_read", gone=gone)
+        # A worker of a Pool was killed: its task is lost, and map() waits for it.
+        plumbing = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))
+        idle = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL_WORKER, waits_in="pipe_read")
+        killed = [child(900, signal="SIGKILL")]
+        yield stuck_in("pool.map(f, x)", 1, *plumbing, waits_in="futex_wait_queue", children=[idle], gone=killed)
+        yield stuck_in(
+            "f.flock()", 1, frame("h5py/_hl/files.py", "make_fid", library=True), waits_in="flock_lock_inode_wait"
+        )
+        yield stuck_in("work()", 1, state="T", waits_in="do_signal_stop")
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """Patience: sleep, input, network, a program or a thread at work, a time limit; and it went on."""
+        yield stuck_in("time.sleep(600)", 1, waits_in="hrtimer_nanosleep")
+        yield stuck_in("time.sleep(600)", 1, waits_in=None)
+        asking = (
+            frame("zmq/sugar/poll.py", "poll", library=True),
+            frame("ipykernel/kernelbase.py", "_input_request", library=True),
+        )
+        yield stuck_in("name = input()", 1, *asking, waits_in="do_poll")
+        yield stuck_in("requests.get(url)", 1, frame("socket.py", "readinto"), waits_in="wait_woken")
+        program = child_state(900, forked=False, name="rsync", waits_in="do_select")
+        waiting = (frame("subprocess.py", "_try_wait"), frame("subprocess.py", "wait"))
+        yield stuck_in("subprocess.run(command)", 1, *waiting, waits_in="do_wait", children=[program])
+        source = "def fetch():\n    time.sleep(99)\nt.start()\nt.join()"
+        fetching = thread(own_frame(source, 2, "fetch"), waits_in="hrtimer_nanosleep", main=False)
+        yield stuck_in(source, 4, frame("threading.py", "join"), waits_in="futex_wait_queue", threads=[fetching])
+        waiting = (frame("threading.py", "wait"), frame("threading.py", "wait"))
+        yield stuck_in("stop.wait(600)", 1, *waiting, waits_in="futex_wait_queue")
+        yield stuck_in("lock.acquire()", 1, waits_in="futex_wait_queue", over=True)
+        yield recording("f()", alive=True)
+        yield recording("f()", signal="SIGKILL")
+
+
+_POOL_WORKER = (frame("multiprocessing/queues.py", "get"), frame("multiprocessing/pool.py", "worker"))
+
+_NOT_FOUND = re.compile(r"AttributeError: Can't get attribute '(\w+)' on <module '__main__'")
+"""What a process that was started anew says of a function that is defined in a cell (multiprocessing/spawn.py)."""
+
+_Judgement = tuple[float, str, tuple[Evidence, ...]]
+
+
+def _judge(still: Standstill) -> _Judgement | None:
+    """How sure, why (the rest of the headline), and what shows it; None where somebody can still end the wait."""
+    kind = still.main.kind
+    if kind == "stopped":
+        return 0.95, "the process was stopped, as by `kill -STOP` or a debugger", ()
+    if kind in ("memory", "running", "sleep", "input") and not _waits_for_failed_workers(still):
+        return None
+    if _waits_for_failed_workers(still):
+        missing = _NOT_FOUND.search(still.written())
+        if missing is not None:
+            why = (
+                f"its worker processes have failed, as they cannot find `{missing[1]}`, which is only in this notebook"
+            )
+            return 0.95, why, _failed(still)
+        return 0.9, "it waits for worker processes that have failed", _failed(still)
+    if kind == "file-lock":
+        return 0.75, "it waits for a file that another process has locked", ()
+    if kind == "disk":
+        return 0.5, "it waits for a disk or a network drive that does not answer", ()
+    if still.main.has_a_timeout or not still.nobody_can_end_it:
+        return None
+    if still.blocked_by_each_other:
+        return 0.75, "its processes wait for each other", ()
+    return _of_a_lock(still)
+
+
+def _of_a_lock(still: Standstill) -> _Judgement | None:
+    kind = still.main.kind
+    if kind == "pipe" or (kind == "child" and still.stuck.children):
+        return 0.7, "it waits for data of a process that sends none", ()
+    if kind != "lock":
+        return None
+    if still.has_idle_workers:
+        return 0.8, "it waits for a result of its worker processes, and these wait for work", ()
+    if still.main.is_native:
+        return 0.6, f"native code in {still.innermost()} waits for a thread that does nothing", ()
+    if still.others:
+        return 0.9, "it waits for another thread, which waits as well", ()
+    return 0.9, "it waits for a lock or a signal, and no other thread is left to give it", ()
+
+
+def _waits_for_failed_workers(still: Standstill) -> bool:
+    """Whether workers have ended badly, the kernel waits for processes, and none is at work any more."""
+    return bool(still.failed_children) and still.main.waits_for_processes and not still.children_at_work
+
+
+def _failed(still: Standstill) -> tuple[Evidence, ...]:
+    failed = still.failed_children
+    return (Evidence(f"{how_they_ended(failed)} since the cell began.", len(failed), "processes", "process list"),)
+
+
+def _ruled_out(still: Standstill) -> Iterator[str]:
+    if still.main.kind != "memory":
+        yield "Not a shortage of memory: nothing in the kernel waits for memory to become free."
+    if not still.blocked_forks:
+        yield "Not a fork with a lock held: no copy of the kernel waits for a lock."

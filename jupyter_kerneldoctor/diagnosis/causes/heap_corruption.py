@@ -1,0 +1,148 @@
+"""`heap-corruption`: the allocator found its book-keeping damaged."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import cell_file, crash_report, recording
+from ..postmortem import CauseFinding, Evidence
+from ..traceback import fatal_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_IN_THE_ALLOCATOR = re.compile(
+    r'Binary file "[^"]*/libc[.-][^"]*", at (?:_int_(?:free|malloc|realloc)|cfree|free|malloc|realloc|calloc|'
+    r"malloc_consolidate|unlink_chunk|tcache_\w+)\b"
+)
+_CALLS = 3  # innermost calls of the C stack; a signal handler stands before them
+_DEBUG_HOOKS = re.compile(r"_PyMem_Debug\w+: bad |bad (?:leading|trailing) pad byte|bad ID: ")
+
+
+class HeapCorruption(Cause):
+    """Native code had damaged the program's memory, and it was noticed when memory was next asked for or given back.
+
+    What it means
+    -------------
+    Memory that programs ask for lies side by side, with short notes of the allocator in between. Code that writes
+    past the end of its piece, or gives a piece back twice, damages those notes. Nothing happens until the allocator
+    comes across them: **the mistake lies before the line that is shown, maybe in an earlier cell.**
+
+    How it is recognised
+    --------------------
+    The process aborted, and its last words are those of the allocator: "double free or corruption", "free(): invalid
+    pointer", "malloc(): invalid size", "corrupted size vs. prev_size" (glibc, malloc/malloc.c), or the same from
+    another allocator or from a debugging tool. With less certainty: it crashed inside of the allocator itself.
+
+    What to do
+    ----------
+    Suspect native code that was given a size, an index or a pointer, also in the cells before: ctypes and cffi calls,
+    compiled functions without bounds checks (`@njit(boundscheck=True)` finds them in numba), an object that was used
+    after it was closed. `PYTHONMALLOC=debug` and `MALLOC_CHECK_=3` move the discovery closer to the mistake.
+
+    Example
+    -------
+    `libc.free(p); libc.free(p)` through ctypes.
+    """
+
+    id = "heap-corruption"
+    title = "Damaged memory in native code"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end:
+            return None
+        confidence = _confidence(facts)
+        if confidence is None:
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, confidence),
+            f"Native code had damaged the program's memory; that was noticed {facts.where()}, so the mistake is in "
+            "that call or in one before it.",
+            evidence=(
+                *proofs.exit_status(facts),
+                *_found(facts),
+                *proofs.crash_report(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(
+                exclusions.not_memory(facts), exclusions.not_asked_for(facts), exclusions.not_by_itself(facts)
+            ),
+            line=facts.line,
+            summary="Aborted: damaged memory" if facts.signal == "SIGABRT" else "Crashed: damaged memory",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """The words of glibc with an abort and with a crash, a crash in the allocator, and Python's own check."""
+        cell = "libc.free(p)"
+        report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
+        for said in (
+            "free(): double free detected in tcache 2\n",
+            "double free or corruption (!prev)\n",
+            "munmap_chunk(): invalid pointer\n",
+            "malloc(): invalid size (unsorted)\n",
+            "corrupted size vs. prev_size while consolidating\n",
+        ):
+            yield recording("import ctypes", cell, signal="SIGABRT", crash=report, output=said)
+        yield recording(cell, signal="SIGSEGV", output="free(): invalid pointer\n")
+        stack = (
+            "\nCurrent thread's C stack trace (most recent call first):\n"
+            '  Binary file "/lib/x86_64-linux-gnu/libc.so.6", at _int_free+0x2c1 [0x7f00]\n'
+        )
+        crash = crash_report("Segmentation fault", (cell_file(cell), 1, "<module>")) + stack
+        yield recording(cell, signal="SIGSEGV", crash=crash)
+        checked = crash_report("_PyMem_DebugRawFree: bad trailing pad byte") + crash_report("Aborted")
+        yield recording("del x", signal="SIGABRT", crash=checked)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """Another kind of abort, a crash elsewhere, a child's words long before."""
+        yield recording("f()", signal="SIGABRT", output="terminate called after throwing an instance of 'E'\n")
+        yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault", ("m.py", 1, "f")))
+        yield recording("f()", signal="SIGKILL", output="double free or corruption (out)\n")
+
+
+def _confidence(facts: Facts) -> float | None:
+    if facts.said("heap-corruption") is not None:
+        return 0.97 if facts.signal == "SIGABRT" else 0.92
+    if facts.signal == "SIGABRT" and _DEBUG_HOOKS.search(fatal_message(facts.recording.crash_text) or ""):
+        return 0.95
+    return 0.8 if _crashed_in_the_allocator(facts) else None
+
+
+def _crashed_in_the_allocator(facts: Facts) -> bool:
+    if facts.signal not in ("SIGSEGV", "SIGBUS") or facts.traceback is None:
+        return False
+    lines = [line for line in facts.recording.crash_text.split("\n") if line.startswith("  Binary file")]
+    return any(_IN_THE_ALLOCATOR.search(line) for line in lines[:_CALLS])
+
+
+def _found(facts: Facts) -> Iterator[Evidence]:
+    words, message = facts.said("heap-corruption"), fatal_message(facts.recording.crash_text)
+    if words is not None:
+        yield words.evidence
+    elif message is not None:
+        yield Evidence(
+            f"Python's memory debugger found it: {message}.",
+            message[:200],
+            None,
+            "crash report of Python's faulthandler",
+        )
+    else:
+        yield Evidence("It crashed inside of the allocator, in the C library.", source="C stack trace")
+    yield Evidence(
+        "The allocator notices damage only when it comes across it, so the code that did it ran before, maybe in an "
+        "earlier cell.",
+        source="glibc malloc",
+    )

@@ -1,0 +1,177 @@
+"""`memory-stall`: alive, and waiting for memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Surroundings
+
+from ..cause import Cause
+from ..examples import GIB, MIB, Group, recording
+from ..postmortem import CauseFinding, Evidence
+from ..strain import strain
+from ..stuckexamples import frame, stuck_in
+from ..units import cell_name, quote, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_FRESH_S = 60.0
+_THRASHING_PER_S = 200
+"""Pages that had to be read back from disk each second: a disk does hardly more of them, and nothing else."""
+
+_STALLED_PERCENT = 50.0
+
+
+class MemoryStall(Cause):
+    """The kernel has run out of memory, but nobody ends it: it waits for memory, and hardly gets on.
+
+    What it means
+    -------------
+    There are two ways to stand still for want of memory. A control group (cgroup) whose memory limit is reached while
+    its out-of-memory killer is switched off stops the processes that need more, until somebody frees some. And a
+    machine with swap moves memory to the disk and back all the time (thrashing): everything takes a thousand times as
+    long.
+
+    How it is recognised
+    --------------------
+    A cell is running, and its control group says `under_oom 1` with the killer disabled. Or all programs wait for
+    memory most of the time (the pressure that Linux tells in /proc/pressure/memory) and swap is full, or pages are read
+    back from the disk by the hundred each second.
+
+    What to do
+    ----------
+    Interrupt the kernel, or end what else holds memory; if that does not help, restart it: the cell will not get done.
+    Then let it need less at a time.
+
+    Example
+    -------
+    A batch job on a cluster that disables the killer, at its limit of 8 GiB: the cell runs all night and does nothing.
+    """
+
+    id = "memory-stall"
+    title = "Standing still for want of memory"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        cell = facts.recording.running_cell
+        if facts.ended is not False or cell is None or facts.stopped_early:
+            return None
+        confidence, evidence = _at_a_limit(facts) or _thrashing(facts) or (0.0, ())
+        if confidence == 0:
+            return None
+        code = facts.standstill.code() if facts.standstill is not None else ""
+        at = f" on {quote(code)}" if code else ""
+        allowed = f": {facts.memory.allowance}" if facts.memory.has_group_limit else ""
+        return CauseFinding(
+            self.id,
+            self.title,
+            confidence,
+            f"The kernel stands still for want of memory in {cell_name(cell.execution_count)}{at}{allowed}.",
+            evidence=(*evidence, *_held(facts)),
+            ruled_out=("Not a deadlock of the program: it waits for memory, not for a part of itself.",),
+            line=facts.standstill.line if facts.standstill is not None else None,
+            summary="Running, but out of memory",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """At a limit without a killer (memory.oom_control of version 1); swap full and pages read back all the time."""
+        full, memory = Group(500 * MIB, limit_hits=(0, 900), usage_bytes=500 * MIB), (200 * MIB, 480 * MIB)
+        under = [Surroundings(-0.5, "stuck", under_oom=True, oom_killer_disabled=True)]
+        line = "big = b'x' * 10**9"
+        yield stuck_in(
+            line, 1, waits_in="mem_cgroup_oom_synchronize", state="D", surroundings=under, groups=[full], memory=memory
+        )
+        yield recording(line, alive=True, surroundings=under, groups=[full], memory=memory)
+        swap = Surroundings(-0.5, "changed", swap_total_bytes=2 * GIB, swap_free_bytes=1 * MIB, pressure_full=88.0)
+        yield recording("fit()", alive=True, surroundings=[swap], memory=(9 * GIB, 15 * GIB), available_bytes=100 * MIB)
+        yield stuck_in(
+            "fit()",
+            1,
+            frame("sklearn/base.py", "fit", library=True),
+            state="D",
+            surroundings=[swap],
+            faults_per_s=900.0,
+        )
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """At a limit with cached files, after it went on, a killer that is at hand, a lock, some pressure, no cell."""
+        near = Group(1 * GIB, limit_hits=(0, 700), usage_bytes=1 * GIB)
+        yield recording("f()", alive=True, memory=(1 * GIB,), groups=[near])
+        killer = [Surroundings(-0.5, "changed", under_oom=False, oom_killer_disabled=True, pressure_full=3.0)]
+        yield recording("f()", alive=True, memory=(1 * GIB,), groups=[near], surroundings=killer)
+        full_swap = [Surroundings(-0.5, "changed", swap_total_bytes=2 * GIB, swap_free_bytes=0, pressure_full=0.4)]
+        yield recording("f()", alive=True, surroundings=full_swap)
+        yield stuck_in("lock.acquire()", 1, waits_in="futex_wait_queue", surroundings=full_swap)
+        under = [Surroundings(-0.5, "stuck", under_oom=True, oom_killer_disabled=True)]
+        yield recording("f()", alive=True, idle=True, surroundings=under)
+        yield recording("f()", signal="SIGKILL", surroundings=under)
+
+
+def _at_a_limit(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
+    """A control group that has run out, with nobody to end a process in it."""
+    around, still = facts.state.known, facts.standstill
+    if not around.under_oom or around.oom_killer_disabled is False:
+        waits = still is not None and still.main.kind == "memory"
+        return None if not waits or still is None else (0.8, tuple(still.evidence()))
+    confidence = 0.97 if around.oom_killer_disabled else 0.75
+    shown = [
+        Evidence(
+            "The kernel's control group (cgroup) has reached its memory limit, and its out-of-memory killer is "
+            "switched off: processes that need more are stopped until some is free.",
+            1,
+            None,
+            "memory.oom_control: under_oom",
+        )
+    ]
+    return confidence, (*shown, *(still.evidence() if still is not None else ()))
+
+
+def _thrashing(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
+    """Everything waits for memory that is moved between memory and disk."""
+    shortage, still = strain(facts), facts.standstill
+    faults = still.stuck.faults_per_s if still is not None else None
+    thrashes = faults is not None and faults >= _THRASHING_PER_S
+    pressed = shortage.pressure_full is not None and shortage.pressure_full >= _STALLED_PERCENT and _is_fresh(facts)
+    if not (pressed and (shortage.swap_is_full or shortage.is_nearly_gone or thrashes)):
+        return None
+    return (0.9 if thrashes else 0.8), (*shortage.evidence(), *_faults(faults), *(still.evidence() if still else ()))
+
+
+def _is_fresh(facts: Facts) -> bool:
+    """Whether the surroundings were looked at lately: pressure comes and goes."""
+    recording = facts.recording
+    newest = max((one.mono_s for one in recording.surroundings if one.pressure_full is not None), default=None)
+    times = [
+        newest or 0.0,
+        *(sample.mono_s for sample in recording.samples[-1:]),
+        *(s.mono_s for s in recording.stuck[-1:]),
+    ]
+    return newest is not None and max(times) - newest <= _FRESH_S
+
+
+def _faults(faults_per_s: float | None) -> Iterator[Evidence]:
+    if faults_per_s is not None and faults_per_s >= _THRASHING_PER_S:
+        yield Evidence(
+            f"{faults_per_s:.0f} pages of memory a second had to be read back from the disk.",
+            round(faults_per_s),
+            "pages/s",
+            "/proc/PID/stat majflt",
+        )
+
+
+def _held(facts: Facts) -> Iterator[Evidence]:
+    last = facts.memory.last
+    if last is not None and last.rss_bytes is not None:
+        yield Evidence(
+            f"The kernel process holds {size(last.rss_bytes)} (resident memory, RSS).",
+            last.rss_bytes,
+            "bytes",
+            "samples",
+        )

@@ -1,0 +1,170 @@
+"""`no-display`: a window was to be opened where there is no screen."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Surroundings
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import cell_file, crash_report, recording
+from ..lastwords import newest_text
+from ..postmortem import CauseFinding, Evidence
+from ..units import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_DRAWS = frozenset(
+    {"cv2", "vtk", "vtkmodules", "pyvista", "mayavi", "vedo", "open3d", "PyQt5", "PyQt6", "PySide2", "PySide6", "wx"}
+    | {"gi", "tkinter", "glfw", "pyglet", "OpenGL", "moderngl", "glumpy", "vispy", "pygame", "turtle", "kivy", "mujoco"}
+    | {"pybullet", "panda3d"}
+)
+"""Packages that open windows or draw with the graphics card."""
+
+_GRAPHICS_TROUBLE = re.compile(
+    r"^(?:libGL error|libEGL warning|MESA: error|MESA-LOADER: failed|GLFW [Ee]rror).*", re.MULTILINE
+)
+
+
+class NoDisplay(Cause):
+    """A library wanted to open a window, and this machine has no screen that it could reach.
+
+    What it means
+    -------------
+    Windows of OpenCV, Qt, VTK and others open on the machine where the kernel runs. A server or a container has no
+    screen. Some libraries then raise an error; others end the whole process.
+
+    How it is recognised
+    --------------------
+    The process aborted or left, and its last words were those of a window system: Qt's "Could not load the Qt platform
+    plugin", VTK's "bad X server connection", GTK's "cannot open display". With less certainty: it crashed in a library
+    that draws, with no DISPLAY set, or after complaints of the graphics driver.
+
+    What to do
+    ----------
+    Show pictures in the notebook: `plt.imshow(image)` in place of `cv2.imshow`. For Qt set
+    `QT_QPA_PLATFORM=offscreen` before the import, for PyVista `pv.OFF_SCREEN = True`; install
+    `opencv-python-headless`, or start a virtual screen with Xvfb.
+
+    Example
+    -------
+    `cv2.imshow("x", image)` on a server.
+    """
+
+    id = "no-display"
+    title = "No screen to open a window on"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end:
+            return None
+        words = facts.said(self.id)
+        confidence = 0.96 if words is not None else _from_circumstances(facts)
+        if confidence is None:
+            return None
+        who = _caller(facts)
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, confidence),
+            f"{who} wanted to open a window or to draw {facts.where()}, and {_lack(facts)}.",
+            evidence=(
+                *proofs.exit_status(facts),
+                *(() if words is None else (words.evidence,)),
+                *_display(facts),
+                *proofs.crash_report(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            line=facts.line,
+            summary="Ended: no screen to draw on",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """Qt, VTK, GTK with an exit, and crashes in a library that draws."""
+        cell = "cv2.imshow('x', image)"
+        report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
+        none = [Surroundings(-5, "start", display="")]
+        qt = (
+            "qt.qpa.xcb: could not connect to display \n"
+            'qt.qpa.plugin: Could not load the Qt platform plugin "xcb" in "/env/cv2/qt/plugins" even though it was '
+            "found.\n"
+            "This application failed to start because no Qt platform plugin could be initialized.\n\n"
+        )
+        yield recording(cell, signal="SIGABRT", crash=report, output=qt, surroundings=none)
+        vtk = "ERR| vtkXOpenGLRenderWindow (0x5581): bad X server connection. DISPLAY=. Aborting.\n"
+        yield recording("plotter.show()", signal="SIGABRT", output=vtk, server="watched")
+        yield recording("window.show()", exit_code=1, output="Gtk-WARNING **: cannot open display: \n")
+        inside = ("/env/lib/python3.11/site-packages/vtkmodules/util/misc.py", 9, "render")
+        crash = crash_report("Segmentation fault", inside, (cell_file("p.show()"), 1, "<module>"))
+        yield recording("p.show()", signal="SIGSEGV", crash=crash, surroundings=none)
+        trouble = "libGL error: failed to load driver: swrast\n"
+        yield recording("p.show()", signal="SIGSEGV", crash=crash, output=trouble)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """A crash in a library that draws where there is a screen; no screen and a crash elsewhere."""
+        inside = ("/env/lib/python3.11/site-packages/vtkmodules/util/misc.py", 9, "render")
+        crash = crash_report("Segmentation fault", inside, (cell_file("p.show()"), 1, "<module>"))
+        yield recording(
+            "p.show()", signal="SIGSEGV", crash=crash, surroundings=[Surroundings(-5, "start", display=":0")]
+        )
+        other = crash_report("Segmentation fault", ("/env/lib/python3.11/site-packages/lxml/etree.py", 5, "parse"))
+        none = [Surroundings(-5, "start", display="")]
+        yield recording("etree.parse(f)", signal="SIGSEGV", crash=other, surroundings=none)
+        yield recording("import os\nos._exit(1)", exit_code=1, surroundings=none)
+
+
+def _from_circumstances(facts: Facts) -> float | None:
+    """How likely it is from where it crashed, without words."""
+    if facts.signal not in ("SIGSEGV", "SIGABRT") or facts.innermost is None or facts.innermost.module not in _DRAWS:
+        return None
+    if _trouble(facts) is not None:
+        return 0.75
+    return 0.6 if facts.state.known.display == "" and _looked_for_display(facts) else None
+
+
+def _looked_for_display(facts: Facts) -> bool:
+    """Whether the recording says that there is none; without a look nothing is known."""
+    return any(one.display == "" for one in facts.recording.surroundings)
+
+
+def _trouble(facts: Facts) -> str | None:
+    found = _GRAPHICS_TROUBLE.search(newest_text(facts.recording))
+    return found[0] if found else None
+
+
+def _caller(facts: Facts) -> str:
+    frame = facts.innermost
+    if frame is not None and frame.module in _DRAWS and frame is not facts.background:
+        return f"The library {frame.module}"
+    return "A library"
+
+
+def _lack(facts: Facts) -> str:
+    display = facts.state.known.display
+    if display:
+        return f"the screen that this kernel was told to use, {quote(display)}, did not answer"
+    return "this kernel has no screen"
+
+
+def _display(facts: Facts) -> Iterator[Evidence]:
+    trouble, display = _trouble(facts), facts.state.known.display
+    if facts.said("no-display") is None and trouble is not None:
+        yield Evidence(f"The graphics driver complained: {quote(trouble, 200)}.", trouble[:200], None, "output")
+    if display:
+        yield Evidence(f"DISPLAY was set to {quote(display)}.", display, None, "environment of the process")
+    elif _looked_for_display(facts):
+        yield Evidence(
+            "Neither DISPLAY nor WAYLAND_DISPLAY was set: the kernel was not told of any screen.",
+            source="environment of the process",
+        )

@@ -1,0 +1,171 @@
+"""`oom-container`: the whole container or pod went."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .. import proofs, tree
+from ..cause import Cause
+from ..examples import GIB, MIB, Group, recording
+from ..postmortem import CauseFinding, Evidence
+from ..units import size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
+
+    from ..facts import Facts
+
+_NEAR = 0.9
+_CLIMBING_FROM = 0.6
+_CLIMB = 0.05  # of the limit within the last second of samples: it was on its way there
+_LAST_S = 1.5
+
+
+class OutOfMemoryInContainer(Cause):
+    """The container ran out of memory and was ended as a whole, with everything that ran in it.
+
+    What it means
+    -------------
+    At the memory limit of a container, Linux may end all its processes at once (`memory.oom.group`, which Kubernetes
+    sets), or the process that the container stands and falls with: then the Jupyter server, all kernels and the
+    process that records are gone together. The browser says that the server is not available, or shows a new one.
+
+    How it is recognised
+    --------------------
+    No end was recorded although nobody switched the recording off, neither the kernel nor the process that records
+    it lives, the machine was not restarted meanwhile, and memory was at its limit, or climbing towards it, at the last
+    measurement. Where something outside the container could still write, the group's count of such kills rose.
+
+    What to do
+    ----------
+    Let the cell need less at a time, or ask for a container with more memory. `kubectl describe pod` says `OOMKilled`,
+    `docker inspect` says `OOMKilled: true`. All kernels share the container's limit: shut down those you do not use.
+
+    Example
+    -------
+    Three notebooks in a pod of 2 GiB: the third loads a table, and all three are gone, the server with them.
+    """
+
+    id = "oom-container"
+    title = "Out of memory: the whole container"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end or facts.recording.rebooted:
+            return None
+        group = _group_that_went(facts)
+        confidence = 0.95 if group is not None else _likelihood(facts)
+        if confidence == 0:
+            return None
+        surely = "ran out of memory" if group is not None else "probably ran out of memory"
+        allowed = f": {facts.memory.allowance}" if facts.memory.has_group_limit else ""
+        return CauseFinding(
+            self.id,
+            self.title,
+            confidence,
+            f"The whole container {surely} {facts.where()}, and everything in it was ended{allowed}.",
+            evidence=(
+                *_together(facts, group),
+                *proofs.last_measurement(facts),
+                *_climb(facts),
+                *tree.evidence(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=_ruled_out(facts),
+            line=facts.line,
+            summary="Gone with its container at the memory limit",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """Kernel and recorder vanished together at the limit or on the way there; or a count says so."""
+        full, still = Group(500 * MIB), (300 * MIB, 490 * MIB)
+        yield recording("df = load()", end="not-seen", memory=still, groups=[full])
+        climbing = tuple(number * 10 * MIB for number in range(5, 42))
+        yield recording("df = load()", end="not-seen", memory=climbing, groups=[full], rebooted=False)
+        # memory.events of version 2 counts such kills as `oom_group_kill` (Documentation/admin-guide/cgroup-v2.rst).
+        killed = Group(2 * GIB, oom_kills=(0, 3), limit_hits=(0, 40), usage_bytes=2040 * MIB)
+        yield _killed_as_a_group(recording("df = load()", signal="SIGKILL", memory=(2 * GIB,), groups=[killed]))
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """With memory to spare, after a restart of the machine, when somebody saw the end, when it still runs."""
+        full = Group(2 * GIB)
+        yield recording("f()", end="not-seen", memory=(100 * MIB,) * 9, groups=[full])
+        yield recording("f()", end="not-seen", memory=(2 * GIB,), groups=[full], rebooted=True)
+        killed = Group(2 * GIB, oom_kills=(0, 1), limit_hits=(0, 40), usage_bytes=2040 * MIB)
+        yield recording("f()", signal="SIGKILL", memory=(2 * GIB,), groups=[killed])
+        yield recording("f()", end="not-seen", memory=(2 * GIB,), groups=[full], switched_off=True)
+        yield recording("f()", alive=True, memory=(2 * GIB,), groups=[full])
+
+
+def _killed_as_a_group(recorded: Recording) -> Recording:
+    assert recorded.end is not None
+    own, *others = recorded.end.cgroups
+    whole = replace(own, group_kills_before=0, group_kills_after=1)
+    return replace(recorded, end=replace(recorded.end, cgroups=(whole, *others)))
+
+
+def _group_that_went(facts: Facts) -> CgroupDelta | None:
+    """The control group of the kernel, or above it, that Linux ended as a whole at that moment."""
+    if facts.signal not in (None, "SIGKILL"):
+        return None
+    return next((group for group in facts.memory.groups if group.group_kills), None)
+
+
+def _likelihood(facts: Facts) -> float:
+    share = facts.memory.share_of_limit
+    if facts.recording.end is not None or facts.status.known or not facts.memory.has_group_limit or share is None:
+        return 0.0
+    climb = _climb_bytes(facts)
+    climbing = climb is not None and climb >= _CLIMB * (facts.memory.limit_bytes or 1)
+    if share >= _NEAR:
+        confidence = 0.65 if climbing else 0.6
+    elif climbing and share >= _CLIMBING_FROM:
+        confidence = 0.5
+    else:
+        return 0.0
+    return round(confidence + (0.05 if facts.recording.rebooted is False else 0.0), 2)
+
+
+def _climb_bytes(facts: Facts) -> int | None:
+    """How much memory grew within the last second of the samples."""
+    samples = facts.recording.samples
+    last = facts.memory.last
+    if last is None or last.cgroup_bytes is None:
+        return None
+    recent = [s.cgroup_bytes for s in samples[-64:] if s.cgroup_bytes is not None and last.mono_s - s.mono_s <= _LAST_S]
+    return last.cgroup_bytes - recent[0] if len(recent) > 1 else None
+
+
+def _together(facts: Facts, group: CgroupDelta | None) -> Iterator[Evidence]:
+    if group is not None:
+        yield Evidence(
+            "Linux ended all processes of the container's control group (cgroup) at once.",
+            group.group_kills_after,
+            "times so far",
+            "memory.events: oom_group_kill",
+        )
+        yield from proofs.exit_status(facts)
+        return
+    yield Evidence(
+        "The kernel and the process that records it are both gone, and neither could write down how it ended.",
+        source="journal",
+    )
+
+
+def _climb(facts: Facts) -> Iterator[Evidence]:
+    climb = _climb_bytes(facts)
+    if climb is not None and facts.memory.limit_bytes and climb >= _CLIMB * facts.memory.limit_bytes:
+        yield Evidence(
+            f"It grew by {size(climb)} in the last second or so that was measured.", climb, "bytes", "samples"
+        )
+
+
+def _ruled_out(facts: Facts) -> tuple[str, ...]:
+    if facts.recording.rebooted is False:
+        return ("Not a restart of the machine: it has been running since.",)
+    return ()

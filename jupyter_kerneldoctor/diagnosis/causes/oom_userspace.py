@@ -1,0 +1,162 @@
+"""`oom-userspace`: a service that watches over memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Surroundings
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..examples import GIB, MIB, PID, Group, recording
+from ..oomlog import OomKill, oom_kill
+from ..postmortem import CauseFinding, Evidence
+from ..strain import Strain, strain
+from ..units import size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_GUESS = 0.7
+"""As sure as one may be without the service's own word: anybody may have sent the signal."""
+
+
+class OutOfMemoryInUserspace(Cause):
+    """A service that watches over the machine's memory ended the kernel before Linux itself had to.
+
+    What it means
+    -------------
+    Linux ends a program for memory only at the very last moment, when a machine may not have answered for minutes.
+    So many systems run a service that acts earlier: systemd-oomd (Fedora, Ubuntu), earlyoom, nohang. When memory and
+    swap get low, or everything waits for memory, it ends the program that holds the most: often the kernel.
+
+    How it is recognised
+    --------------------
+    The process was ended by SIGTERM or SIGKILL, Linux itself counted no memory kill, and at the last look the machine
+    had less than a tenth of its memory and swap left, or all programs waited for memory much of the time (the
+    pressure that Linux tells in /proc/pressure/memory). It is proven only where the service's own line in the log
+    names the process.
+
+    What to do
+    ----------
+    Let the cell need less at a time, and shut down kernels that you do not use. `journalctl -u systemd-oomd` or
+    `journalctl -u earlyoom` says what the service did and why.
+
+    Example
+    -------
+    A merge on a laptop with 16 GiB, of which a browser holds ten: earlyoom ends the kernel at 5 % of memory left.
+    """
+
+    id = "oom-userspace"
+    title = "Out of memory: ended by a service that watches over memory"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end or facts.status.signal not in ("SIGTERM", "SIGKILL"):
+            return None
+        told, shortage = _told(facts), strain(facts)
+        confidence = 0.95 if told is not None else _likelihood(facts, shortage)
+        if confidence == 0:
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            confidence,
+            _headline(facts, told, shortage),
+            evidence=(
+                *_log(told),
+                *proofs.exit_status(facts),
+                *shortage.evidence(),
+                *proofs.counts_of_kills(facts),
+                *proofs.last_measurement(facts),
+                *proofs.line_seen_from_outside(facts),
+            ),
+            ruled_out=exclusions.known(
+                _not_by_linux(facts), exclusions.not_asked_for(facts), exclusions.not_a_crash(facts)
+            ),
+            line=facts.line,
+            summary="Ended by a service that watches over memory" if confidence > 0.5 else None,
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """As the manual pages of earlyoom and oomd.conf(5) say when they act; and their own words in the log."""
+        memory, group = (3 * GIB, 9 * GIB, 12 * GIB), [Group()]
+        no_swap = [Surroundings(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0)]
+        full_swap = [Surroundings(-0.5, "end", swap_total_bytes=2 * GIB, swap_free_bytes=60 * MIB, pressure_full=72.5)]
+        for signal, around in (("SIGTERM", no_swap), ("SIGKILL", full_swap)):
+            yield recording(
+                "m = a.merge(b)",
+                signal=signal,
+                memory=memory,
+                available_bytes=600 * MIB,
+                groups=group,
+                surroundings=around,
+                server="watched",
+            )
+        # earlyoom's kill.c
+        line = f'sending SIGTERM to process {PID} uid 1000 "python3": badness 911, VmRSS 12288 MiB'
+        yield recording("m = a.merge(b)", signal="SIGTERM", memory=memory, kernel_log=[line])
+        # systemd's oomd-manager.c
+        line = "systemd-oomd: Killed /user.slice/jupyter.scope due to memory pressure for /user.slice being 82.12%"
+        yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, kernel_log=[line])
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """With memory left, with swap left, killed by Linux itself, and a crash."""
+        memory, low = (3 * GIB, 12 * GIB), 600 * MIB
+        yield recording("f()", signal="SIGTERM", memory=memory, available_bytes=4 * GIB, groups=[Group()])
+        swap = [Surroundings(-0.5, "end", swap_total_bytes=8 * GIB, swap_free_bytes=7 * GIB)]
+        yield recording(
+            "f()", signal="SIGKILL", memory=memory, available_bytes=low, groups=[Group()], surroundings=swap
+        )
+        killed = [Group(oom_kills=(0, 1))]
+        yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=low, groups=killed)
+        yield recording("f()", signal="SIGSEGV", memory=memory, available_bytes=low, groups=[Group()])
+
+
+def _told(facts: Facts) -> OomKill | None:
+    end = facts.recording.end
+    found = oom_kill(end.kernel_log, facts.recording.kernel.process.pid) if end is not None else None
+    return found if found is not None and found.scope == "service" else None
+
+
+def _likelihood(facts: Facts, shortage: Strain) -> float:
+    kills = facts.memory.kills
+    if (kills is not None and kills.oom_kills) or facts.own_signals or not (shortage.is_low or shortage.is_pressed):
+        return 0.0
+    confidence = 0.5
+    if shortage.is_nearly_gone or (shortage.is_low and shortage.is_pressed):
+        confidence += 0.1
+    if kills is not None:
+        confidence += 0.05  # else it may have been Linux itself
+    if facts.server_watched:
+        confidence += 0.05  # else it may have been a restart
+    return round(min(confidence, _GUESS), 2)
+
+
+def _headline(facts: Facts, told: OomKill | None, shortage: Strain) -> str:
+    verb = "ended" if told is not None else "probably ended"
+    left = shortage.available_bytes
+    why = f", when the machine had {size(left)} of memory left" if left is not None and shortage.is_low else ""
+    because = why or ", because memory was short"
+    return f"A service that watches over memory {verb} the kernel {facts.where()}{because}."
+
+
+def _log(told: OomKill | None) -> Iterator[Evidence]:
+    if told is not None:
+        yield Evidence(f"The log of the system says that {told.service} ended it.", told.line, None, "system log")
+
+
+def _not_by_linux(facts: Facts) -> str | None:
+    kills = facts.memory.kills
+    if kills is None or kills.oom_kills:
+        return None
+    return (
+        "Not ended by Linux itself: its count of the processes killed for memory here stood at "
+        f"{kills.oom_kills_after} before and after."
+    )

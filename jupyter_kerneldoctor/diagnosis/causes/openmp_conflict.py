@@ -1,0 +1,128 @@
+"""`openmp-conflict`: two copies of an OpenMP runtime in one process."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Surroundings
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import cell_file, crash_report, recording
+from ..postmortem import CauseFinding, Evidence
+from ..units import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_LLVM_RUNTIME = re.compile(r"lib(?:iomp5|omp)(?:md)?(?:-[0-9a-f]+)?\.(?:so|dylib)[\d.]*")
+"""The runtimes of LLVM and Intel, which are one code base. GNU's libgomp beside one is no conflict by itself."""
+
+
+class OpenmpConflict(Cause):
+    """Two packages bring a copy each of the same OpenMP runtime, and the second copy refuses to run beside the first.
+
+    What it means
+    -------------
+    OpenMP is what NumPy with MKL, PyTorch, scikit-learn, LightGBM and others use for their threads. Intel's and
+    LLVM's runtime (libiomp5, libomp) may be in a process only once. With packages from different sources, such as
+    conda and pip, or two environments mixed, each brings its own.
+
+    How it is recognised
+    --------------------
+    The process aborted, and the runtime said "OMP: Error #15: Initializing ..., but found ... already initialized"
+    (LLVM OpenMP, runtime/src/kmp_runtime.cpp). With less certainty: it crashed inside of such a runtime while two
+    copies of it were loaded.
+
+    What to do
+    ----------
+    Install all of these packages from one source, in a fresh environment: all from conda-forge, or all from pip. With
+    conda, `conda install nomkl` removes one of the two. `KMP_DUPLICATE_LIB_OK=TRUE` silences the check; Intel calls
+    that unsafe, as results can be wrong.
+
+    Example
+    -------
+    PyTorch from pip beside a NumPy from conda that uses MKL.
+    """
+
+    id = "openmp-conflict"
+    title = "Two copies of the OpenMP library"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        words = facts.said(self.id)
+        if not facts.is_unasked_end or (words is None and not _crashed_in_one_of_two(facts)):
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, 0.97 if words is not None else 0.75),
+            f"Two copies of the same OpenMP library{_names(facts)} met in this kernel {facts.where()}, and only one "
+            "may run.",
+            evidence=(
+                *proofs.exit_status(facts),
+                *(() if words is None else (words.evidence,)),
+                *_copies(facts),
+                *proofs.crash_report(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            line=facts.line,
+            summary="Aborted: two OpenMP libraries" if facts.signal == "SIGABRT" else "Crashed: two OpenMP libraries",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """The runtime's words, and a crash in a runtime that is there twice."""
+        said = "OMP: Error #15: Initializing libiomp5.so, but found libomp.so.5 already initialized.\nOMP: Hint ...\n"
+        cell = "import torch\nfaiss.IndexFlatL2(8)"
+        report = crash_report("Aborted", (cell_file(cell), 2, "<module>"))
+        both = ("/opt/conda/lib/libiomp5.so", "/venv/lib/python3.11/site-packages/faiss.libs/libomp.so.5")
+        twice = [Surroundings(-1, "changed", libraries=both)]
+        yield recording(cell, signal="SIGABRT", crash=report, output=said, surroundings=twice)
+        yield recording(cell, signal="SIGABRT", output=said, server="watched")
+        stack = '\nC stack trace (most recent call first):\n  Binary file "/opt/lib/libomp.so.5", at f+0x1 [0x7f]\n'
+        crash = crash_report("Segmentation fault", (cell_file(cell), 2, "<module>")) + stack
+        yield recording(cell, signal="SIGSEGV", crash=crash, surroundings=twice)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """Two copies that get along, and a crash in the only one."""
+        both = [Surroundings(-1, "changed", libraries=("/a/libiomp5.so", "/b/libomp.so.5"))]
+        yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault"), surroundings=both)
+        stack = '\nC stack trace (most recent call first):\n  Binary file "/opt/lib/libomp.so.5", at f+0x1 [0x7f]\n'
+        one = [Surroundings(-1, "changed", libraries=("/opt/lib/libomp.so.5", "/b/libgomp.so.1"))]
+        crash = crash_report("Segmentation fault", ("m.py", 1, "f")) + stack
+        yield recording("f()", signal="SIGSEGV", crash=crash, surroundings=one)
+
+
+def runtimes(facts: Facts) -> tuple[str, ...]:
+    """Return the copies of LLVM's or Intel's runtime that were loaded."""
+    return tuple(path for path in facts.state.known.libraries if _LLVM_RUNTIME.fullmatch(PurePosixPath(path).name))
+
+
+def _crashed_in_one_of_two(facts: Facts) -> bool:
+    if facts.signal not in ("SIGSEGV", "SIGBUS", "SIGABRT") or facts.traceback is None:
+        return False
+    library = facts.traceback.library
+    return library is not None and bool(_LLVM_RUNTIME.fullmatch(library)) and len(runtimes(facts)) > 1
+
+
+def _names(facts: Facts) -> str:
+    words = facts.said("openmp-conflict")
+    if words is None or not {"first", "second"} <= words.details.keys():
+        return ""
+    first, second = words.details["first"], words.details["second"]
+    return f" ({quote(first)})" if first == second else f" ({quote(first)} and {quote(second)})"
+
+
+def _copies(facts: Facts) -> Iterator[Evidence]:
+    for path in runtimes(facts):
+        yield Evidence(f"This copy of the OpenMP runtime was loaded: {quote(path, 200)}.", path, None, "/proc/PID/maps")

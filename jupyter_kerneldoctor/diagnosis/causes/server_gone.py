@@ -1,0 +1,146 @@
+"""`server-gone`: the program that had started the kernel ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.model import ServerView
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import CELL_S, STARTED_WALL_S, recording
+from ..postmortem import CauseFinding, Evidence, iso
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_SOON_S = 30.0
+"""A kernel that ends this soon after its server ended because of that; its own look at its parent is once a second."""
+
+_FOLLOWS = {"SIGTERM": 0.88, "SIGHUP": 0.88, "SIGINT": 0.8, "SIGKILL": 0.7}
+"""What the programs that end a server send to its kernels as well: a service manager, a terminal that closes."""
+
+
+class ServerGone(Cause):
+    """The Jupyter server, or another program that had started the kernel, ended; the kernel then left by itself.
+
+    What it means
+    -------------
+    Nothing was wrong with the notebook. A kernel looks once a second whether the program that started it still runs,
+    and leaves when it does not, as nobody could reach it any more. Servers end with a closed terminal, a lost SSH
+    connection, a log-out, an update, or because memory ran out and they were the ones to be killed.
+
+    How it is recognised
+    --------------------
+    The process left with exit code 1, and it said "Parent appears to have exited, shutting down" (ipykernel's parent
+    poller), or the program that had started it was gone by then, or the server had noted its own end just before. With
+    less certainty: exit code 1 while no cell was running.
+
+    What to do
+    ----------
+    Start the server so that it survives: in tmux or screen, with `nohup`, as a service. If it was killed, look for
+    the reason in its log and in the system's (`journalctl`). Long computations do not need a server: `jupyter
+    nbconvert --execute`, papermill.
+
+    Example
+    -------
+    An SSH connection with `jupyter lab` in the foreground breaks.
+    """
+
+    id = "server-gone"
+    title = "The Jupyter server ended"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        if not facts.is_unasked_end or facts.told_to_exit or facts.server_watched:
+            return None  # a server that saw the end was there
+        confidence = _confidence(facts)
+        if confidence is None:
+            return None
+        surely = "because" if confidence >= 0.8 else "most likely because" if confidence >= 0.5 else "perhaps because"
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, confidence),
+            f"The kernel left {facts.when()}, {surely} the Jupyter server or whatever had started it was gone.",
+            evidence=(
+                *proofs.exit_status(facts),
+                *_said(facts),
+                *_server(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(
+                exclusions.not_a_crash(facts), exclusions.not_memory(facts), exclusions.not_by_itself(facts)
+            ),
+            summary="Left, as its server was gone",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """The kernel's own words, the server's note, a service that was stopped, and exit code 1 out of the blue."""
+        words = "[IPKernelApp] WARNING | Parent appears to have exited, shutting down.\n"
+        yield recording("train()", exit_code=1, output=words)
+        yield recording("x = 1", exit_code=1, output=words, idle=True)
+        yield recording("train()", exit_code=1, parent_gone=True)
+        yield recording("train()", signal="SIGHUP", parent_gone=True)
+        gone = ServerView(ended_wall_s=STARTED_WALL_S + 2 * CELL_S - 1)
+        yield recording("train()", exit_code=1, server=gone)
+        yield recording("train()", signal="SIGTERM", server=gone)
+        yield recording("x = 1", exit_code=1, idle=True)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """The cell's own exit, a server that lived on, and a server that ended long after."""
+        yield recording("import os\nos._exit(1)", exit_code=1)
+        yield recording("x = 1", exit_code=1, idle=True, server="watched")
+        yield recording("solver.run()", exit_code=1, parent_gone=False)
+        later = ServerView(ended_wall_s=STARTED_WALL_S + 500 * CELL_S)
+        yield recording("train()", signal="SIGTERM", server=later)
+
+
+def _confidence(facts: Facts) -> float | None:
+    gone = _parent_gone(facts)
+    if facts.status.exit_code == 1:
+        if gone or facts.said("server-gone") is not None or _server_ended_before(facts):
+            return 0.96
+        if gone is False or any(call.kind == "exit" for call in facts.calls):
+            return None
+        return 0.55 if facts.cell is None else 0.4
+    if gone or _server_ended_before(facts):
+        return _FOLLOWS.get(facts.status.signal or "")
+    return None
+
+
+def _parent_gone(facts: Facts) -> bool | None:
+    return None if facts.recording.end is None else facts.recording.end.parent_gone
+
+
+def _server_ended_before(facts: Facts) -> bool:
+    ended, end = facts.recording.server.ended_wall_s, facts.recording.end
+    return ended is not None and end is not None and -1 <= end.wall_s - ended <= _SOON_S
+
+
+def _said(facts: Facts) -> Iterator[Evidence]:
+    words = facts.said("server-gone")
+    if words is not None:
+        yield words.evidence
+    elif facts.status.exit_code == 1:
+        yield Evidence(
+            "A kernel leaves with exit code 1 when it finds that the program that started it is gone.",
+            source="ipykernel's parent poller",
+        )
+
+
+def _server(facts: Facts) -> Iterator[Evidence]:
+    if _parent_gone(facts):
+        yield Evidence("The program that had started the kernel no longer ran when it ended.", source="process list")
+    ended = facts.recording.server.ended_wall_s
+    if ended is not None:
+        yield Evidence(
+            f"The Jupyter server noted that it ended at {iso(ended)}.", iso(ended), None, "the server's own note"
+        )

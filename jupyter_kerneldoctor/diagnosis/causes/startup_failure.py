@@ -1,0 +1,112 @@
+"""`startup-failure`: a kernel that never became ready."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.model import ServerView
+
+from .. import proofs
+from ..cause import Cause
+from ..examples import recording
+from ..postmortem import CauseFinding, Evidence
+from ..startup import start_failure
+from ..units import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+
+class StartupFailure(Cause):
+    """The kernel never became ready: it could not be started, or ended before it answered.
+
+    What it means
+    -------------
+    The trouble is not in the notebook but in what it runs with: the program that kernel.json names is gone, the
+    environment has no ipykernel, a file of yours has the name of a module of Python's (`random.py`, `token.py`), the
+    disk is full, packages do not fit together.
+
+    How it is recognised
+    --------------------
+    The Jupyter server noted that the kernel ended, or could not be started at all, before it answered. The reason is
+    read from the error that the server got and from what the process wrote.
+
+    What to do
+    ----------
+    Look at the last lines of that text. Install the kernel again from the environment that it is to run in: `python -m
+    ipykernel install --user`; `jupyter kernelspec list` shows where each kernel.json lies. Rename a file that
+    hides a module, and delete its `__pycache__`. Run the command line of kernel.json in a terminal to see it fail.
+
+    Example
+    -------
+    A kernelspec whose `argv` names the Python of an environment that was removed.
+    """
+
+    id = "startup-failure"
+    title = "The kernel could not start"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        server = facts.recording.server
+        if not server.never_ready or facts.request is not None or facts.recording.cells:
+            return None
+        failure = start_failure(server)
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.97 if failure.known else 0.9,
+            f"The kernel did not start: {failure.reason}.",
+            evidence=(
+                Evidence("The kernel ended before it answered for the first time.", source="Jupyter server"),
+                *_from_server(server),
+                *(proofs.exit_status(facts) if facts.status.known else ()),
+            ),
+            summary="Never became ready",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """No interpreter, no ipykernel, a file that hides a module, a full disk, and no word at all."""
+        gone = "[Errno 2] No such file or directory: '/gone/bin/python'"
+        command = ("/gone/bin/python", "-m", "ipykernel_launcher", "-f", "kernel.json")
+        yield recording(alive=None, end="not-seen", server=_failed(start_error=gone, start_command=command))
+        without = "/env/bin/python: No module named ipykernel_launcher\n"
+        yield recording(end="not-seen", server=_failed(stderr=without, returncode=1))
+        hidden = (
+            "Traceback (most recent call last):\n"
+            '  File "/env/lib/python3.11/site-packages/ipykernel_launcher.py", line 18, in <module>\n'
+            '  File "/usr/lib/python3.11/tempfile.py", line 45, in <module>\n'
+            '  File "/home/ada/course/random.py", line 3, in <module>\n'
+            "AttributeError: partially initialized module\n"
+        )
+        yield recording(exit_code=1, server=_failed(stderr=hidden, returncode=1))
+        full = "OSError: [Errno 28] No space left on device: '/home/ada/.ipython'\n"
+        yield recording(exit_code=1, server=_failed(stderr=full, returncode=1))
+        yield recording(end="not-seen", server=_failed(returncode=1))
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """A kernel that answered, and one whose start was called off."""
+        yield recording("f()", exit_code=1, server="watched")
+        yield recording(exit_code=0, server=_failed(requested="shutdown", returncode=0))
+
+
+def _failed(**seen: object) -> ServerView:
+    return ServerView(never_ready=True, **seen)  # type: ignore[arg-type]
+
+
+def _from_server(server: ServerView) -> Iterator[Evidence]:
+    if server.start_error:
+        yield Evidence(
+            f"The server was told: {quote(server.start_error, 200)}.", server.start_error[:200], None, "Jupyter server"
+        )
+    if server.start_command:
+        command = " ".join(server.start_command)
+        yield Evidence(f"It was to be started with {quote(command, 200)}.", command[:200], None, "kernel.json")
+    lines = [line for line in server.stderr.split("\n") if line.strip()]
+    if lines:
+        yield Evidence(f"It wrote last: {quote(lines[-1], 200)}.", lines[-1][:200], None, "the kernel's output")

@@ -1,0 +1,172 @@
+"""`thread-limit`: no more threads or processes allowed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
+
+from .. import exclusions, proofs
+from ..cause import Cause
+from ..certainty import certainty
+from ..examples import cell_file, crash_report, recording
+from ..postmortem import CauseFinding, Evidence
+from ..raised import line_of_incident, where_raised
+from ..state import State, at_incident
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from ..facts import Facts
+
+_NEAR = 0.9
+_NO_THREADS = ("no-threads", "interrupted-by-openblas")
+
+
+class ThreadLimit(Cause):
+    """No more threads or processes could be started, because a limit was reached.
+
+    What it means
+    -------------
+    Containers and batch systems limit how many threads and processes may exist at once, those of the Jupyter server and
+    of all its kernels included. Numerical libraries start a thread for each processor of the machine, whether the
+    container may use it or not. What follows looks like something else: "can't start new thread", a
+    `KeyboardInterrupt` that nobody pressed (OpenBLAS interrupts the program), or an abort.
+
+    How it is recognised
+    --------------------
+    By the last words: "pthread_create failed", "Thread creation failed", "Resource temporarily unavailable" with a
+    thread (pthread_create(3), EAGAIN). Or an error of that kind was raised, which the kernel survives. The limit is
+    named where it is known: that of the control group (pids.max), or that of the user (getrlimit(2), RLIMIT_NPROC,
+    `ulimit -u`).
+
+    What to do
+    ----------
+    Start fewer: `ThreadPoolExecutor(max_workers=8)`, and join threads that are done. Limit the libraries before they
+    are imported: `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`, `POLARS_MAX_THREADS`. Shut down kernels that are not used.
+    Have the limit raised (`docker run --pids-limit`, `ulimit -u`).
+
+    Example
+    -------
+    400 threads in a container that allows 60.
+    """
+
+    id = "thread-limit"
+    title = "No more threads could be started"
+
+    def judge(self, facts: Facts) -> CauseFinding | None:
+        """See the class's page."""
+        words = facts.said(self.id)
+        if not facts.is_unasked_end or words is None:
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            certainty(facts, 0.95),
+            f"No further thread or process could be started {facts.where()}{_limit(facts.state)}.",
+            evidence=(
+                *proofs.exit_status(facts),
+                words.evidence,
+                *_counts(facts.state),
+                *proofs.crash_report(facts),
+                *proofs.running_cell(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            line=facts.line,
+            summary="Ended: no more threads",
+        )
+
+    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+        """Name the limit behind a thread that could not be started."""
+        state = at_incident(facts.recording, incident)
+        if incident.kind not in _NO_THREADS and not (incident.kind == "no-memory-for-process" and _reached(state)):
+            return None
+        pressed = (
+            " The interrupt was the numerical library OpenBLAS's own: nobody pressed a key."
+            if incident.kind == "interrupted-by-openblas"
+            else ""
+        )
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.96 if _reached(state) else 0.92,
+            f"No further thread or process could be started {where_raised(facts, incident)}{_limit(state)}.",
+            evidence=(
+                Evidence(
+                    f"{incident.error} was raised, and the kernel lived on.{pressed}", incident.error, None, "exception"
+                ),
+                *_counts(state),
+            ),
+            line=line_of_incident(facts, incident),
+            summary="No more threads could be started",
+        )
+
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
+        """TensorFlow, the C++ library, GNU's OpenMP which leaves, and Rust."""
+        cell = "import tensorflow as tf\ndata.map(f, num_parallel_calls=64)"
+        report = crash_report("Aborted", (cell_file(cell), 2, "<module>"))
+        tf = (
+            "F tsl/platform/default/env.cc:74] Check failed: ret == 0 (11 vs. 0)"
+            "Thread tf_data creation via pthread_create() failed.\n"
+        )
+        full = Surroundings(-0.2, "changed", pids_current=100, pids_limit=100, threads=88)
+        yield recording(cell, signal="SIGABRT", crash=report, output=tf, surroundings=[full])
+        thrown = "terminate called after throwing an instance of 'std::system_error'\n  what():  "
+        cpp = thrown + "Resource temporarily unavailable\n"
+        limited = Surroundings(-0.2, "changed", rlimits={"NPROC": Rlimit(64, 64)}, threads=64)
+        yield recording("model.fit(x)", signal="SIGABRT", output=cpp, surroundings=[limited])
+        gnu = "\nlibgomp: Thread creation failed: Resource temporarily unavailable\n"
+        yield recording("model.fit(x)", exit_code=1, output=gnu, server="watched")
+        rust = (
+            'failed to spawn thread: Os { code: 11, kind: WouldBlock, message: "Resource temporarily unavailable" }\n'
+        )
+        yield recording("pl.read_csv(p)", signal="SIGABRT", output=rust)
+
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
+        """The limit reached beside a crash of another kind, and another exception."""
+        full = Surroundings(-0.2, "changed", pids_current=100, pids_limit=100)
+        yield recording("f()", signal="SIGSEGV", surroundings=[full])
+        other = "terminate called after throwing an instance of 'std::system_error'\n  what():  Permission denied\n"
+        yield recording("f()", signal="SIGABRT", output=other, surroundings=[full])
+
+
+def _reached(state: State) -> str | None:
+    """The limit that was seen to be reached, for a headline."""
+    current, allowed = state.known.pids_current, state.known.pids_limit
+    if current is not None and allowed is not None and current >= _NEAR * allowed:
+        return f", as no more than {allowed} may exist here at once"
+    limit, threads = state.soft_limit("NPROC"), state.known.threads
+    if limit is not None and threads is not None and threads >= _NEAR * limit:
+        return f", as no more than {limit} may exist for this user at once"
+    return None
+
+
+def _limit(state: State) -> str:
+    """The same; else the limit there is, which may have been reached within a moment after the last look."""
+    allowed = state.known.pids_limit
+    return _reached(state) or ("" if allowed is None else f"; no more than {allowed} may exist here at once")
+
+
+def _counts(state: State) -> Iterator[Evidence]:
+    current, limit = state.known.pids_current, state.known.pids_limit
+    if current is not None and limit is not None:
+        yield Evidence(
+            f"{current} processes and threads existed in the kernel's control group (cgroup), which allows {limit}.",
+            current,
+            "processes",
+            "pids.current and pids.max",
+        )
+    limit_of_user, threads = state.soft_limit("NPROC"), state.known.threads
+    if limit_of_user is not None:
+        yield Evidence(
+            f"This user may have {limit_of_user} processes and threads (RLIMIT_NPROC, `ulimit -u`).",
+            limit_of_user,
+            "processes",
+            "/proc/PID/limits",
+        )
+    if threads is not None:
+        yield Evidence(f"The kernel itself had {threads} threads.", threads, "threads", "/proc/PID/status")

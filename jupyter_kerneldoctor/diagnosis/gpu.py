@@ -1,0 +1,252 @@
+"""What is known of the graphics cards at a moment, and what libraries say about them before they give up.
+
+The lines are those of CUDA's list of errors (`cudaGetErrorString`), PyTorch (c10/cuda), TensorFlow and XLA
+(stream_executor), CuPy and NVML. Xid numbers: NVIDIA's "Xid Errors" (docs.nvidia.com/deploy/xid-errors).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from .lastwords import newest_text
+from .postmortem import Evidence
+from .units import quote, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_kerneldoctor.recording.evidence import Framework, GpuProcess, GpuSample, Incident, Xid
+
+    from .facts import Facts
+
+Trouble = Literal["memory", "astray", "mismatch", "hardware", "handle"]
+"""`handle`: cuDNN or cuBLAS could not begin, for want of memory or because it does not fit."""
+
+_SAYINGS: tuple[tuple[Trouble, str], ...] = (
+    (
+        "hardware",
+        r"uncorrectable ECC error|CUDA_ERROR_ECC_UNCORRECTABLE|GPU is lost|fallen off the bus|ECC_UNCORRECTABLE",
+    ),
+    (
+        "astray",
+        (
+            r"device-side assert triggered|illegal memory access|misaligned address|unspecified launch failure|"
+            r"an illegal instruction was encountered|CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|ASSERT)|"
+            r"CUDA_ERROR_MISALIGNED_ADDRESS|"
+            r"Memory access fault by GPU"
+        ),
+    ),
+    (
+        "mismatch",
+        (
+            r"driver version is insufficient|NVIDIA driver on your system is too old|no kernel image is available|"
+            r"unsupported toolchain|forward compatibility was attempted|unsupported display driver / cuda driver|"
+            r"[Dd]river/library version mismatch|CUDA_ERROR_(?:NO_BINARY_FOR_GPU|SYSTEM_DRIVER_MISMATCH|INVALID_PTX)|"
+            r"CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|CUDNN_STATUS_ARCH_MISMATCH|cuDNN version incompatibility|"
+            r"Loaded runtime CuDNN library: \S+ but source was compiled with|does not match DSO version|"
+            r"[Cc]ould not load (?:dynamic )?library '?lib(?:cud|cub|cus|cuf|nv)\w*|"
+            r"lib(?:cudart|cudnn|cublas|cusparse|nvrtc|cuda)\S*: cannot open shared object file|"
+            r"Found no NVIDIA driver on your system"
+        ),
+    ),
+    (
+        "memory",
+        (
+            r"(?:CUDA|HIP|XPU|MPS backend) (?:error: )?out of memory|CUDA_ERROR_OUT_OF_MEMORY|"
+            r"cudaErrorMemoryAllocation|"
+            r"CU(?:BLAS|DNN)_STATUS_ALLOC_FAILED|RESOURCE_EXHAUSTED: (?:Out of memory|OOM|Failed to allocate)|"
+            r"OOM when allocating tensor(?!: CPU)(?:.*GPU)?|Dst tensor is not initialized|Out of memory allocating|"
+            r"failed to allocate .* from device"
+        ),
+    ),
+    (
+        "handle",
+        (
+            r"CUBLAS_STATUS_NOT_INITIALIZED|CUDNN_STATUS_(?:NOT_INITIALIZED|INTERNAL_ERROR)|"
+            r"[Cc]ould not create (?:cudnn|cublas) handle|[Ff]ailed to create cublas handle|"
+            r"[Ff]ailed to get convolution algorithm"
+        ),
+    ),
+)
+_PATTERNS = tuple((trouble, re.compile(rf"[^\n]*(?:{pattern})[^\n]*")) for trouble, pattern in _SAYINGS)
+
+_ENDS = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGTRAP", "SIGILL")
+"""How a library ends the process that it gives up on."""
+
+HARDWARE_XIDS = {
+    48: "a memory error that could not be corrected (double-bit ECC)",
+    61: "an internal error of its micro-controller",
+    62: "an internal error of its micro-controller",
+    63: "a memory page was taken out of use (ECC)",
+    64: "a memory page could not be taken out of use (ECC)",
+    74: "an error of the link between cards (NVLink)",
+    79: "the card has fallen off the bus: the system cannot reach it any more",
+    94: "a memory error that stayed within one program (contained ECC)",
+    95: "a memory error that spread beyond one program (uncontained ECC)",
+    119: "its system processor (GSP) does not answer",
+    120: "its system processor (GSP) reported an error",
+}
+"""Those that NVIDIA puts down to hardware, mostly; of 61, 62, 119 and 120 the driver may be the reason, too."""
+
+PROGRAM_XIDS = {
+    13: "an error in a program that ran on it",
+    31: "a program touched memory of the card that is not its own",
+}
+"""Those that NVIDIA puts down to the program, mostly."""
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Words:
+    """A line about a card."""
+
+    trouble: Trouble
+    line: str
+
+    @property
+    def evidence(self) -> Evidence:
+        """The line, quoted."""
+        return Evidence(
+            f"Before it ended, the process wrote: {quote(self.line, 200)}.", None, None, "the process's output"
+        )
+
+
+def trouble_of(text: str) -> Trouble | None:
+    """Return what kind of trouble a message speaks of."""
+    return next((trouble for trouble, pattern in _PATTERNS if pattern.search(text)), None)
+
+
+def last_words(facts: Facts) -> Words | None:
+    """Return what a library said about a card before it ended the process; None if it ended otherwise."""
+    if not facts.is_unasked_end or facts.told_to_exit or not (facts.signal in _ENDS or facts.status.exit_code):
+        return None
+    text = newest_text(facts.recording)
+    found = [(match.start(), trouble, match[0].strip()) for trouble, one in _PATTERNS for match in one.finditer(text)]
+    return Words(min(found)[1], min(found)[2]) if found else None  # the first is the reason, others follow from it
+
+
+@dataclass(frozen=True)
+class Card:
+    """A card at a moment."""
+
+    index: int
+    total_bytes: int | None = None
+    used_bytes: int | None = None
+    own_bytes: int | None = None
+    others: tuple[GpuProcess, ...] = ()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether next to nothing is left on it."""
+        return bool(self.total_bytes and self.used_bytes and self.used_bytes > 0.95 * self.total_bytes)
+
+    @property
+    def others_bytes(self) -> int:
+        """What other programs hold."""
+        return sum(other.bytes or 0 for other in self.others)
+
+
+def card_at(facts: Facts, mono_s: float, index: int | None = None) -> Card | None:
+    """Return the card at that moment: the one asked for, else the fullest."""
+    newest: dict[int, GpuSample] = {}
+    for sample in facts.recording.gpu_samples:
+        if sample.mono_s <= mono_s or sample.index not in newest:
+            newest[sample.index] = sample
+    totals = {gpu.index: gpu.total_bytes for gpu in facts.recording.gpus}
+    cards = [
+        Card(number, totals.get(number), sample.used_bytes, sample.own_bytes, sample.others)
+        for number, sample in newest.items()
+        if index in (None, number)
+    ]
+    return max(cards, key=lambda card: (card.used_bytes or 0) / (card.total_bytes or 1), default=None)
+
+
+def framework_at(facts: Facts, mono_s: float, name: str | None = None) -> Framework | None:
+    """Return what a library's allocator said last, before that moment if it did."""
+    found = [one for one in facts.recording.frameworks if name in (None, one.name)]
+    before = [one for one in found if one.mono_s <= mono_s + 1.0]
+    return next(reversed(before or found), None)
+
+
+def incident_trouble(incident: Incident) -> Trouble | None:
+    """Return what kind of trouble with a card an exception tells of; None for others."""
+    if incident.kind in ("torch-out-of-memory", "cupy-out-of-memory", "jax-out-of-memory"):
+        return "memory"
+    if incident.kind == "tf-resource-exhausted":
+        return None if "CPU" in (incident.signature or "") else "memory"
+    return trouble_of(incident.signature or "") if incident.kind == "cuda-error" else None
+
+
+def xids_near(facts: Facts, mono_s: float, within_s: float = 60.0) -> tuple[Xid, ...]:
+    """Return the error events of the cards around that moment."""
+    return tuple(xid for xid in facts.recording.xids if abs(xid.mono_s - mono_s) <= within_s)
+
+
+def xid_evidence(xids: tuple[Xid, ...]) -> Iterator[Evidence]:
+    """Say what the driver reported of the cards."""
+    for code in dict.fromkeys(xid.code for xid in xids):
+        meaning = HARDWARE_XIDS.get(code) or PROGRAM_XIDS.get(code)
+        means = f": {meaning}" if meaning else ""
+        yield Evidence(
+            f"The driver of the graphics card reported error (Xid) {code}{means}.", code, None, "NVML Xid event"
+        )
+
+
+def holders(card: Card) -> Iterator[Evidence]:
+    """Say how full the card was, and who holds what."""
+    if card.used_bytes is not None and card.total_bytes:
+        yield Evidence(
+            f"Of the card's {size(card.total_bytes)}, {size(card.used_bytes)} was in use at the last measurement.",
+            card.used_bytes,
+            "bytes",
+            "NVML",
+        )
+    for other in sorted(card.others, key=lambda one: -(one.bytes or 0))[:3]:
+        if other.bytes and other.bytes > 64 * _MIB:
+            named = f"{quote(other.name)} " if other.name else ""
+            yield Evidence(
+                f"Another program on the card, {named}(process {other.pid}), held {size(other.bytes)}.",
+                other.bytes,
+                "bytes",
+                "NVML",
+            )
+    if card.own_bytes:
+        yield Evidence(f"The kernel itself held {size(card.own_bytes)} of the card.", card.own_bytes, "bytes", "NVML")
+
+
+def driver_evidence(facts: Facts) -> Iterator[Evidence]:
+    """Say which CUDA the driver allows, and for which one the library was built."""
+    driver = facts.recording.gpu_driver
+    if driver is not None and driver.error:
+        yield Evidence(f"The driver's own library answered: {quote(driver.error)}.", driver.error, None, "NVML")
+    if driver is not None and driver.version:
+        newest = f", which runs CUDA up to {driver.cuda}" if driver.cuda else ""
+        yield Evidence(f"The driver is version {driver.version}{newest}.", driver.version, None, "NVML")
+    for framework in {one.name: one for one in facts.recording.frameworks}.values():
+        built = ", ".join(f"{name} {version}" for name, version in sorted(framework.built_for.items()))
+        if built:
+            version = f" {framework.version}" if framework.version else ""
+            yield Evidence(f"{framework.name}{version} was built for {built}.", built, None, "the library's own word")
+
+
+def too_new(facts: Facts) -> tuple[str, str] | None:
+    """Return the CUDA a library was built for and the one the driver allows, if the driver is a generation too old.
+
+    Within one major version any driver of that generation will do (CUDA compatibility, since CUDA 11).
+    """
+    driver = facts.recording.gpu_driver
+    allowed = _major(driver.cuda) if driver is not None else None
+    for framework in facts.recording.frameworks:
+        built = framework.built_for.get("cuda")
+        wanted = _major(built)
+        if built and wanted and allowed and driver is not None and driver.cuda and wanted > allowed:
+            return built, driver.cuda
+    return None
+
+
+def _major(version: str | None) -> int | None:
+    found = re.match(r"(\d{1,4})", version or "")
+    return int(found[1]) if found else None

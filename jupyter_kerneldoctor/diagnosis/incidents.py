@@ -1,0 +1,142 @@
+"""What went wrong and was survived: each incident of a recording with its likeliest cause.
+
+The causes are asked the same way as for a death (`Cause.explains`); for what none of them explains, the error itself
+says what happened, and that is what is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.evidence import Incident
+
+from . import workers
+from .cause import all_causes
+from .cellfiles import is_cell_file
+from .postmortem import CauseFinding, Culprit, Evidence, Survived, iso
+from .raised import cell_of_incident, line_of_incident, where_raised
+from .units import quote, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .facts import Facts
+
+MOST = 50
+"""How many are told, the latest."""
+
+_OPENBLAS = "OpenBLAS blas_thread_init: pthread_create failed"
+
+_BY_KIND: dict[str, tuple[str, str, float, str]] = {
+    "recursion": (
+        "stack-overflow",
+        "Endless recursion, stopped by Python",
+        0.9,
+        "A function called itself too often {where}, and Python stopped it.",
+    ),
+    "broken-pool": ("unknown", "A worker process was lost", 0.4, "A worker process was lost {where}."),
+    "worker-killed": ("unknown", "A worker process was lost", 0.4, "A worker process was lost {where}."),
+    "cuda-error": (
+        "unknown",
+        "The graphics card reported an error",
+        0.4,
+        "The graphics card reported an error {where}.",
+    ),
+}
+"""Cause, title, confidence and headline of kinds that a cause may leave unexplained."""
+
+_OTHER = ("unknown", "An error that was survived", 0.3, "An error of the system was survived {where}.")
+
+
+def survived(facts: Facts) -> tuple[Survived, ...]:
+    """Return what the kernel survived, oldest first."""
+    recorded = sorted((*facts.recording.incidents, *_interrupted_by_openblas(facts)), key=lambda one: one.mono_s)
+    return tuple(_judged(facts, incident) for incident in recorded[-MOST:])
+
+
+def _judged(facts: Facts, incident: Incident) -> Survived:
+    finding = max(_explanations(facts, incident), key=lambda one: one.confidence, default=None)
+    if finding is None:
+        finding = _unexplained(facts, incident)
+    finding = replace(finding, evidence=(*finding.evidence, *_circumstances(incident)))
+    return Survived(
+        finding,
+        incident.kind,
+        incident.error,
+        _cell(facts, incident),
+        incident.cell_seq,
+        _time(facts, incident),
+    )
+
+
+def _explanations(facts: Facts, incident: Incident) -> Iterator[CauseFinding]:
+    for cause in all_causes():
+        try:
+            finding = cause.explains(facts, incident)
+        except Exception:  # noqa: S112 - as in `rank`: one rule that fails must not take the others with it
+            continue
+        if finding is not None:
+            yield finding
+    found = workers.explains(facts, incident)
+    if found is not None:
+        yield found
+
+
+def _unexplained(facts: Facts, incident: Incident) -> CauseFinding:
+    cause, title, confidence, headline = _BY_KIND.get(incident.kind, _OTHER)
+    words = f": {quote(incident.signature, 100)}" if incident.signature else ""
+    return CauseFinding(
+        cause,
+        title,
+        confidence,
+        headline.format(where=where_raised(facts, incident)),
+        (
+            Evidence(
+                f"{incident.error} was raised{words}, and the kernel lived on.", incident.error, None, "the exception"
+            ),
+        ),
+        line=line_of_incident(facts, incident),
+    )
+
+
+def _circumstances(incident: Incident) -> Iterator[Evidence]:
+    """Where in which library it was raised, and the memory at that moment."""
+    inner = incident.frames[0] if incident.frames else None
+    if inner is not None and not inner.file.startswith("<") and not is_cell_file(inner.file):
+        file = "/".join(inner.file.replace("\\", "/").rsplit("/", 2)[-2:])
+        yield Evidence(
+            f"It was raised in {quote(inner.function)}, {file}" + (f", line {inner.line}." if inner.line else "."),
+            inner.line,
+            "line" if inner.line else None,
+            "the exception",
+        )
+    if incident.rss_bytes is not None:
+        yield Evidence(
+            f"The kernel process held {size(incident.rss_bytes)} (resident memory, RSS) right after it.",
+            incident.rss_bytes,
+            "bytes",
+            "samples",
+        )
+
+
+def _cell(facts: Facts, incident: Incident) -> Culprit | None:
+    cell = cell_of_incident(facts, incident)
+    if cell is None:
+        return None
+    return Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, line_of_incident(facts, incident))
+
+
+def _time(facts: Facts, incident: Incident) -> str | None:
+    return iso(facts.recording.wall_s(incident.mono_s)) if facts.recording.started_wall_s else None
+
+
+def _interrupted_by_openblas(facts: Facts) -> Iterator[Incident]:
+    """Find interrupts that nobody sent: OpenBLAS raises one when it gets no threads (driver/others/blas_server.c)."""
+    told = [piece.mono_s for piece in facts.recording.output if _OPENBLAS in piece.text]
+    for cell in facts.recording.cells if told else ():
+        ended = cell.ended_mono_s
+        if cell.error != "KeyboardInterrupt" or ended is None:
+            continue
+        if any(cell.started_mono_s <= moment <= ended + 1 for moment in told):
+            yield Incident("interrupted-by-openblas", ended, cell.error, cell.seq, signature=_OPENBLAS)

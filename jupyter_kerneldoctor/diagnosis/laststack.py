@@ -1,0 +1,60 @@
+"""Where the cell was when it was killed: the last stack that was read from outside, if it is recent enough to tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .cellfiles import user_line
+from .traceback import Frame
+
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.evidence import Stack
+    from jupyter_kerneldoctor.recording.model import Cell, Recording
+
+_BEFORE_LAST_SAMPLE_S = 0.4
+"""Near a limit the stack is looked at as often as memory is measured, or more. One that is older than this at the last
+measurement was not followed by others: the cell may have gone on since."""
+
+_BEFORE_END_S = 0.3
+_PER_GIB_S = 0.5
+"""From being killed to its end a process takes the longer the larger it is; in longer the cell may have gone on."""
+
+
+@dataclass(frozen=True)
+class LastStack:
+    """What the thread that ran the cell was doing shortly before the end."""
+
+    line: int
+    """Of the cell, as the user sees it."""
+    age_s: float
+    """How long before the end it was read; before the last measurement where nobody saw the end."""
+    called: Frame | None = None
+    """The function that this line had called and that was still being executed, unless the cell itself was."""
+
+
+def last_stack(recording: Recording, cell: Cell) -> LastStack | None:
+    """Return the newest stack of this cell if nothing speaks against the cell's having been there until the end."""
+    stacks = [stack for stack in recording.stacks if stack.mono_s >= cell.started_mono_s and stack.threads]
+    newest = max(stacks, key=lambda stack: stack.mono_s, default=None)
+    if newest is None or not recording.samples:
+        return None
+    last_sample_s = recording.samples[-1].mono_s
+    end_s = recording.end.mono_s if recording.end is not None else max(last_sample_s, newest.mono_s)
+    patience_s = _BEFORE_END_S + _PER_GIB_S * (recording.samples[-1].rss_bytes or 0) / (1 << 30)
+    if last_sample_s - newest.mono_s > _BEFORE_LAST_SAMPLE_S or not 0 <= end_s - newest.mono_s <= patience_s:
+        return None
+    frames = _frames(newest)
+    lines = [user_line(cell, frame) for frame in frames]
+    at = next((at for at, line in enumerate(lines) if line is not None), None)
+    if at is None:
+        return None
+    line = lines[at]
+    assert line is not None
+    return LastStack(line, end_s - newest.mono_s, frames[at - 1] if at else None)
+
+
+def _frames(stack: Stack) -> tuple[Frame, ...]:
+    """The frames of the thread that runs the cells, innermost first."""
+    thread = next((thread for thread in stack.threads if thread.main), stack.threads[0])
+    return tuple(Frame(frame.file, frame.line, frame.function) for frame in thread.frames)

@@ -1,0 +1,69 @@
+"""Reads what the operating system's log says about a process that was ended for memory.
+
+Sources: `mm/oom_kill.c` of Linux (`oom-kill:constraint=...`, `Out of memory: Killed process ...`), `kill.c` of
+earlyoom, `src/oom/oomd-manager.c` and `src/core/unit.c` of systemd.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Scope = Literal["cgroup", "machine", "service"]
+"""Whose memory ran out: a control group's, the machine's; or a service that watches over memory acted before."""
+
+_CONSTRAINT = re.compile(r"oom-kill:constraint=(CONSTRAINT_\w+)(?:.*?\boom_memcg=([^,\s]+))?.*?\bpid=(\d+)")
+_KILLED = re.compile(r"\b(Memory cgroup out of memory|Out of memory)[^:]*: Kill(?:ed)? process (\d+)")
+_HELD = re.compile(r"anon-rss:(\d+)kB")
+_EARLYOOM = re.compile(r"sending SIG(?:TERM|KILL) to process (\d+)")
+_NAMED_SERVICE = re.compile(r"\b(systemd-oomd|earlyoom|nohang)\b")
+_OOMD = re.compile(r"Killed \S+ due to memory (?:used|pressure)|systemd-oomd killed \d+ process")
+
+
+@dataclass(frozen=True)
+class OomKill:
+    """A line that says the process was ended for memory."""
+
+    scope: Scope
+    line: str
+    held_bytes: int | None = None
+    """What the process held of its own, where the line says it."""
+    group: str | None = None
+    """The control group whose limit was reached."""
+    service: str | None = None
+    """Which service it was."""
+
+
+def oom_kill(lines: Iterable[str], pid: int) -> OomKill | None:
+    """Return what the lines say of the end of process `pid`; None when they do not speak of one for memory.
+
+    The process id in the log is the machine's: in a container it has another there. So a line that names another
+    process is only left out if a line with this one is there; the recorder has chosen lines that name this process.
+    """
+    found = [kill for kill in map(_judge, lines) if kill is not None]
+    if not found:
+        return None
+    own = [kill for kill in found if re.search(rf"\b{pid}\b", kill.line)] or found
+    best = own[0]
+    held = next((kill.held_bytes for kill in own if kill.held_bytes is not None), None)
+    group = next((kill.group for kill in own if kill.group is not None), None)
+    return OomKill(best.scope, best.line, held, group, best.service)
+
+
+def _judge(line: str) -> OomKill | None:
+    held = _HELD.search(line)
+    held_bytes = int(held[1]) * 1024 if held and len(held[1]) < 16 else None
+    if found := _CONSTRAINT.search(line):
+        scope: Scope = "cgroup" if found[1] == "CONSTRAINT_MEMCG" else "machine"
+        return OomKill(scope, line, held_bytes, found[2] if scope == "cgroup" else None)
+    if found := _KILLED.search(line):
+        return OomKill("cgroup" if found[1].startswith("Memory cgroup") else "machine", line, held_bytes)
+    if _EARLYOOM.search(line) or _OOMD.search(line):
+        named = _NAMED_SERVICE.search(line)
+        service = named[1] if named else "earlyoom" if _EARLYOOM.search(line) else "systemd-oomd"
+        return OomKill("service", line, held_bytes, service=service)
+    return None

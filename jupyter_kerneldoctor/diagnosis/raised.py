@@ -1,0 +1,47 @@
+"""Where an exception was raised that the kernel survived."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .cellfiles import is_cell_file, user_line
+from .traceback import Frame as CrashFrame
+from .units import cell_name, quote
+
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.model import Cell
+
+    from .facts import Facts
+
+
+def cell_of_incident(facts: Facts, incident: Incident) -> Cell | None:
+    """Return the cell that was running."""
+    if incident.cell_seq is None:
+        return None
+    return next((cell for cell in reversed(facts.recording.cells) if cell.seq == incident.cell_seq), None)
+
+
+def line_of_incident(facts: Facts, incident: Incident) -> int | None:
+    """Return the line of that cell from which the exception came."""
+    cell = cell_of_incident(facts, incident)
+    if cell is None:
+        return None
+    frames = (frame for frame in incident.frames if is_cell_file(frame.file))
+    lines = (user_line(cell, CrashFrame(frame.file, frame.line, frame.function)) for frame in frames)
+    return next((line for line in lines if line is not None), None)
+
+
+def where_raised(facts: Facts, incident: Incident) -> str:
+    """Return "in cell [2] on `code`", as much of it as is known."""
+    cell, line = cell_of_incident(facts, incident), line_of_incident(facts, incident)
+    if cell is None:
+        return "in this kernel"
+    place = f"in {cell_name(cell.execution_count)}"
+    code = cell.source.split("\n")[line - 1] if line is not None else ""
+    return f"{place} on {quote(code)}" if code.strip() else place
+
+
+def is_about_shm(incident: Incident) -> bool:
+    """Whether it was shared memory that had no room."""
+    return any(name in (incident.signature or "") for name in ("shm", "shared memory"))

@@ -1,0 +1,114 @@
+"""Why the operating system refused memory: which limit a request ran into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .postmortem import Evidence
+from .units import size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .state import State
+
+NEAR = 0.9
+"""From this share of a limit on, the next larger request may be refused."""
+
+_ADDRESSES = 1 << 47
+"""What a process can address on common 64-bit machines; a request beyond it is a mistake, not a need."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A limit that explains why memory was refused."""
+
+    limit_bytes: int
+    what: str
+    """The limit in words, for a headline: "the limit of 4.0 GiB that was set for this process"."""
+    reached: str
+    """A clause on how near it was: "... was used up", "... is all that this process may have"."""
+    evidence: Evidence
+    proven: bool = False
+    """What was asked for did not fit below it; else it was only close."""
+
+
+def refusals(
+    state: State, ram_bytes: int | None, asked_bytes: int | None, *, refused: bool = False
+) -> tuple[Refusal, ...]:
+    """Return the limits that explain a refusal at this moment, the surest first.
+
+    Where it is known that memory was `refused`, a limit that was set counts also when the last look saw room below it:
+    memory can be asked for in steps of gigabytes, and within microseconds.
+    """
+    found = (*_rlimits(state, ram_bytes, asked_bytes, refused=refused), *_overcommit(state, ram_bytes, asked_bytes))
+    return tuple(sorted(found, key=lambda refusal: not refusal.proven))
+
+
+def _rlimits(state: State, ram_bytes: int | None, asked_bytes: int | None, *, refused: bool) -> Iterator[Refusal]:
+    """Read getrlimit(2): RLIMIT_AS bounds the address space, RLIMIT_DATA what is private and writable of it."""
+    known = state.known
+    for name, used, option in (
+        ("AS", known.address_space_bytes, "ulimit -v"),
+        ("DATA", known.data_bytes, "ulimit -d"),
+    ):
+        limit = state.soft_limit(name)
+        if limit is None or used is None:
+            continue
+        proven = asked_bytes is not None and used + asked_bytes > limit
+        near = used >= NEAR * limit
+        if proven or near or (refused and limit < (ram_bytes or limit)):
+            what = f"the limit of {size(limit)} that was set for this process"
+            yield Refusal(
+                limit,
+                what,
+                f"{what} was used up" if near else f"{size(limit)} is all that this process may have",
+                Evidence(
+                    f"A limit of {size(limit)} was set for this process ({option}, RLIMIT_{name}); {size(used)} of it "
+                    "was taken at the last look.",
+                    limit,
+                    "bytes",
+                    "/proc/PID/limits",
+                ),
+                proven,
+            )
+
+
+def _overcommit(state: State, ram_bytes: int | None, asked_bytes: int | None) -> Iterator[Refusal]:
+    """Read Documentation/mm/overcommit-accounting: mode 2 keeps a sum, mode 0 refuses what can never be there."""
+    known = state.known
+    if known.overcommit_mode == 2 and known.commit_limit_bytes and known.committed_bytes is not None:
+        proven = asked_bytes is not None and known.committed_bytes + asked_bytes > known.commit_limit_bytes
+        if proven or known.committed_bytes >= NEAR * known.commit_limit_bytes:
+            yield Refusal(
+                known.commit_limit_bytes,
+                f"the {size(known.commit_limit_bytes)} that this machine promises to programs",
+                f"this machine had promised nearly all of its {size(known.commit_limit_bytes)} already",
+                Evidence(
+                    f"This machine promises no more than {size(known.commit_limit_bytes)} to all programs together "
+                    f"(overcommit mode 2); {size(known.committed_bytes)} was promised already.",
+                    known.commit_limit_bytes,
+                    "bytes",
+                    "/proc/meminfo CommitLimit",
+                ),
+                proven,
+            )
+    if asked_bytes is None or known.overcommit_mode == 1 or ram_bytes is None:
+        return
+    whole = ram_bytes + (known.swap_total_bytes or 0)
+    if asked_bytes > whole:
+        beyond = " It is more than any program can address." if asked_bytes > _ADDRESSES else ""
+        yield Refusal(
+            whole,
+            f"the {size(whole)} of memory this machine has",
+            f"this machine has {size(whole)}",
+            Evidence(
+                f"{size(asked_bytes)} was asked for at once; the machine has {size(whole)}, swap included, and Linux "
+                f"refuses a single request above that.{beyond}",
+                asked_bytes,
+                "bytes",
+                "/proc/meminfo MemTotal and SwapTotal",
+            ),
+            proven=True,
+        )

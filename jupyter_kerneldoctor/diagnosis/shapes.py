@@ -1,0 +1,186 @@
+"""The shape the memory had until the end, with its numbers: which one it is decides what to change.
+
+Found from what the cells measured before and after, from the samples, and from the names of the biggest objects.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from . import tree
+from .zeroed import Zeroed, reserved_before
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from jupyter_kerneldoctor.recording.evidence import NamedObject, Namespace
+    from jupyter_kerneldoctor.recording.model import Cell
+
+    from .facts import Facts
+
+Name = Literal["jump", "ramp", "staircase", "full-house", "touched-later", "children"]
+"""One jump; a ramp inside the cell; steps that earlier cells left; full before the cell began; memory that was reserved
+in an earlier cell and first used in this one; child processes."""
+
+WORTH_TELLING_BYTES = 10 << 20
+JUMP = 0.15
+"""Memory that grew within less than this share of the cell's time jumped."""
+
+_STAIRCASE_CELLS = 3
+FULL_HOUSE = 0.8
+"""A share of the limit that is a lot to begin with."""
+
+_LARGE_PART = 0.3
+_SAME = 0.1  # memory given back that differs by less than this from what a cell left is taken to be that
+_FEW_SAMPLES = 3
+_NOISE_BYTES = 1 << 20
+_MOST_KEPT = 200  # of a day with many thousand cells the largest are enough
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a cell left in memory, as far as it was still there when the last cell began."""
+
+    execution_count: int | None
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How the memory went."""
+
+    before_bytes: int
+    """Resident memory when the cell began."""
+    peak_bytes: int
+    """The highest that was seen in it."""
+    took_s: float | None = None
+    """From the start of the cell to its highest point."""
+    steady: bool = False
+    """It grew by steps none of which was a large part of the growth."""
+    jump_s: float | None = None
+    """In which time most of the growth came, if that was short."""
+    left: tuple[Left, ...] = ()
+    """What earlier cells left, most first."""
+    held: tuple[NamedObject, ...] = ()
+    """The biggest things that the variables held when the cell began, biggest first."""
+    touched: tuple[Zeroed, ...] = ()
+    """Arrays that earlier cells had reserved, and that were not in memory yet."""
+    children: tree.Children | None = None
+    limit_bytes: int | None = None
+
+    @property
+    def name(self) -> Name:
+        """Which it is: what explains most goes first."""
+        limit = self.limit_bytes or 0
+        if self.children is not None and self.children.bytes > max(self.growth_bytes, _LARGE_PART * limit):
+            return "children"
+        if self.touched:
+            return "touched-later"
+        if len(self.left) >= _STAIRCASE_CELLS and sum(one.bytes for one in self.left) > self.growth_bytes:
+            return "staircase"
+        if limit and self.before_bytes >= FULL_HOUSE * limit:
+            return "full-house"
+        return "ramp" if self.jump_s is None else "jump"
+
+    @property
+    def growth_bytes(self) -> int:
+        """How much the cell was seen to add."""
+        return max(0, self.peak_bytes - self.before_bytes)
+
+
+def shape(facts: Facts) -> Shape | None:
+    """Return the shape; None when too little was measured."""
+    cell, memory = facts.cell, facts.memory
+    before, peak = memory.before_bytes, memory.peak_bytes
+    if cell is None or before is None or peak is None:
+        return None
+    earlier = [one for one in facts.recording.cells if one.started_mono_s < cell.started_mono_s]
+    left, look = left_behind(earlier, before), _look_before(facts.recording.namespaces, cell)
+    held = _biggest(look.objects if look is not None else (), before)
+    touched = _touched(earlier, cell, peak - before)
+    below = tree.children(facts)
+    jump_s = _jump_s(facts, before, peak) if peak - before >= WORTH_TELLING_BYTES else None
+    last = max((sample.mono_s for sample in memory.samples if sample.rss_bytes == peak), default=None)
+    took_s = last - cell.started_mono_s if last is not None and last > cell.started_mono_s else None
+    steady = _is_steady(facts, peak - before)
+    return Shape(before, peak, took_s, steady, jump_s, left, held, touched, below, memory.limit_bytes)
+
+
+def left_behind(earlier: Iterable[Cell], before_bytes: int) -> tuple[Left, ...]:
+    """Return what earlier cells left and nobody gave back since, most first; together no more than was held.
+
+    Memory that a later cell gave back is taken from the cell that had left about as much, else from the latest ones.
+    """
+    kept: list[tuple[Cell, int]] = []
+    for cell in earlier:
+        if cell.rss_before_bytes is None or cell.rss_after_bytes is None:
+            continue
+        change = cell.rss_after_bytes - cell.rss_before_bytes
+        if change >= _NOISE_BYTES:
+            kept.append((cell, change))
+            if len(kept) > _MOST_KEPT:
+                kept.remove(min(kept, key=lambda one: one[1]))
+        elif change <= -_NOISE_BYTES:
+            kept = _give_back(kept, -change)
+    surplus = sum(bytes_ for _, bytes_ in kept) - before_bytes
+    if surplus > 0:
+        kept = _give_back(kept, surplus)
+    found = [Left(cell.execution_count, bytes_) for cell, bytes_ in kept if bytes_ >= WORTH_TELLING_BYTES]
+    return tuple(sorted(found, key=lambda one: -one.bytes))
+
+
+def _give_back(kept: list[tuple[Cell, int]], given_bytes: int) -> list[tuple[Cell, int]]:
+    same = [number for number, (_, size) in enumerate(kept) if abs(size - given_bytes) <= _SAME * given_bytes]
+    if same:
+        return [one for number, one in enumerate(kept) if number != same[-1]]
+    rest = list(kept)
+    while rest and given_bytes > 0:
+        cell, size = rest.pop()
+        if size > given_bytes:
+            rest.append((cell, size - given_bytes))
+        given_bytes -= size
+    return rest
+
+
+def _look_before(looks: Sequence[Namespace], cell: Cell) -> Namespace | None:
+    """The last look at the variables before the cell began."""
+    earlier = [look for look in looks if look.mono_s <= cell.started_mono_s]
+    return earlier[-1] if earlier else None
+
+
+def _biggest(objects: Iterable[NamedObject], before_bytes: int) -> tuple[NamedObject, ...]:
+    """Those worth naming: in memory, and a good part of what was held."""
+    worth = [one for one in objects if _in_memory(one) and one.bytes >= max(WORTH_TELLING_BYTES, before_bytes / 20)]
+    return tuple(sorted(worth, key=lambda one: -one.bytes))
+
+
+def _in_memory(one: NamedObject) -> bool:
+    """Not on a card, and no window into a file."""
+    return one.device in (None, "cpu") and "memmap" not in one.type
+
+
+def _touched(earlier: Sequence[Cell], cell: Cell, growth_bytes: int) -> tuple[Zeroed, ...]:
+    """Arrays that this cell was the first to fill, if that can be where it grew."""
+    if growth_bytes < WORTH_TELLING_BYTES:
+        return ()
+    return tuple(one for one in reserved_before(earlier, cell) if one.bytes >= _LARGE_PART * growth_bytes)
+
+
+def _is_steady(facts: Facts, growth_bytes: int) -> bool:
+    seen = [sample.rss_bytes for sample in facts.memory.samples if sample.rss_bytes is not None]
+    steps = [after - before for before, after in itertools.pairwise(seen)]
+    return len(seen) > _FEW_SAMPLES and max(steps) < _LARGE_PART * growth_bytes
+
+
+def _jump_s(facts: Facts, before_bytes: int, peak_bytes: int) -> float | None:
+    """The time between a tenth and nine tenths of the growth, if it is short compared with the cell's."""
+    cell, growth = facts.cell, peak_bytes - before_bytes
+    seen = [(sample.mono_s, sample.rss_bytes) for sample in facts.memory.samples if sample.rss_bytes is not None]
+    low = [time for time, rss in seen if rss <= before_bytes + growth / 10]
+    high = [time for time, rss in seen if rss >= before_bytes + growth * 9 / 10]
+    if cell is None or not low or not high or len(seen) < _FEW_SAMPLES:
+        return None
+    took, whole = high[0] - low[-1], seen[-1][0] - cell.started_mono_s
+    return took if 0 < took < JUMP * whole else None

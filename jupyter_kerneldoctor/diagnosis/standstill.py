@@ -1,0 +1,296 @@
+"""A cell that does nothing: who waits for whom. Facts only; which cause that is, the rules say.
+
+A deadlock is told from patience by the rest of the process: somebody must be there who can end the wait.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .cellfiles import user_line
+from .postmortem import Evidence
+from .units import duration, plural, quote, sentence
+from .waits import Waiting, frames_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_kerneldoctor.recording.evidence import Child, ChildState, Stuck
+
+    from .facts import Facts
+    from .traceback import Frame
+
+_WAITING_FOR = {
+    "sleep": "sleeps",
+    "lock": "waits for a lock or a signal of another thread",
+    "input": "waits for the network, the keyboard or an event",
+    "pipe": "waits for data of another process",
+    "child": "waits for another process to end",
+    "disk": "waits for a disk or a network drive",
+    "file-lock": "waits for a lock on a file",
+    "memory": "waits for memory to become free",
+    "stopped": "is stopped",
+    "running": "runs",
+    "unknown": "waits",
+}
+
+_PATIENT = frozenset({"sleep", "input", "running", "disk"})
+"""Waits that end by themselves, or through somebody outside."""
+
+_THREADS_SHOWN = 4
+_MOST_CHARACTERS = 64 * 1024
+
+
+@dataclass(frozen=True)
+class BlockedChild:
+    """A process below the kernel that waits for something in itself."""
+
+    state: ChildState
+    waiting: Waiting
+
+
+@dataclass(frozen=True)
+class Standstill:
+    """The newest look at a cell that does nothing."""
+
+    facts: Facts
+    stuck: Stuck
+
+    @property
+    def lasted_s(self) -> float:
+        """For how long nothing had happened then."""
+        return max(0.0, self.stuck.mono_s - self.stuck.since_mono_s)
+
+    @cached_property
+    def main(self) -> Waiting:
+        """The thread that runs the cells."""
+        threads = self.stuck.threads
+        thread = next((one for one in threads if one.main), threads[0] if threads else None)
+        if thread is None:
+            return Waiting(())
+        frames = frames_of(thread.frames)
+        return Waiting(frames, thread.state, thread.waits_in, self._code(frames))
+
+    @cached_property
+    def place(self) -> Frame | None:
+        """The innermost function of a cell that the kernel is in."""
+        return self._own(self.main.frames)
+
+    @cached_property
+    def line(self) -> int | None:
+        """The line of the running cell."""
+        cell = self.facts.recording.running_cell
+        if cell is None:
+            return None
+        return next((line for frame in self.main.frames if (line := user_line(cell, frame)) is not None), None)
+
+    @cached_property
+    def others(self) -> tuple[Waiting, ...]:
+        """The user's other threads: not Jupyter's own, not those of a pool, none that only waits for work."""
+        mine = (
+            next((one for one in self.stuck.threads if one.main), *self.stuck.threads[:1])
+            if self.stuck.threads
+            else None
+        )
+        found = []
+        for thread in self.stuck.threads:
+            frames = frames_of(thread.frames)
+            waiting = Waiting(frames, thread.state, thread.waits_in, self._code(frames))
+            idle = not frames or waiting.is_idle_worker or waiting.serves_the_kernel or waiting.runs_a_pool
+            if thread is not mine and not idle:
+                found.append(waiting)
+        return tuple(found)
+
+    @cached_property
+    def native_threads_at_work(self) -> bool:
+        """Whether a thread without Python code waits for the network or a disk: it may be what the cell waits for."""
+        return any(
+            not thread.frames
+            and not (thread.name or "").startswith(("ZMQ", "zmq"))
+            and Waiting((), thread.state, thread.waits_in).kind in _PATIENT
+            for thread in self.stuck.threads
+            if not thread.main
+        )
+
+    @cached_property
+    def blocked_forks(self) -> tuple[BlockedChild, ...]:
+        """Forks of the kernel that wait for a lock of their own process: nobody in there can give it back."""
+        return tuple(
+            child for child in self._blocked if child.state.forked and not child.waiting.synchronises_processes
+        )
+
+    @cached_property
+    def blocked_by_each_other(self) -> tuple[BlockedChild, ...]:
+        """Children that wait in what processes talk to each other with."""
+        return tuple(child for child in self._blocked if child.waiting.synchronises_processes)
+
+    @cached_property
+    def children_at_work(self) -> tuple[ChildState, ...]:
+        """Children that wait for something that ends by itself, or are other programs."""
+        idle = (*(child.state for child in self._blocked), *self._idle, *self._gone)
+        return tuple(child for child in self.stuck.children if child not in idle)
+
+    @cached_property
+    def _waiting(self) -> tuple[BlockedChild, ...]:
+        return tuple(
+            BlockedChild(child, Waiting(frames, child.state, child.waits_in, self._code(frames)))
+            for child in self.stuck.children
+            for frames in [frames_of(child.stack)]
+        )
+
+    @cached_property
+    def _blocked(self) -> tuple[BlockedChild, ...]:
+        return tuple(
+            child
+            for child in self._waiting
+            if child.waiting.kind == "lock" and not child.waiting.is_idle_worker and not child.waiting.has_a_timeout
+        )
+
+    @property
+    def _idle(self) -> tuple[ChildState, ...]:
+        return tuple(child.state for child in self._waiting if self._is_idle(child))
+
+    @property
+    def has_idle_workers(self) -> bool:
+        """Whether there are workers, and all of them wait for work."""
+        return bool(self._idle) and not self.children_at_work
+
+    def _is_idle(self, child: BlockedChild) -> bool:
+        """Whether it waits for its next task. A worker that was started anew shows no stack, but its pipe tells."""
+        if child.waiting.is_idle_worker:
+            return True
+        waits_for_a_task = child.waiting.kind == "pipe" and not child.state.forked and not child.waiting.frames
+        return waits_for_a_task and self.main.works_with_processes
+
+    @property
+    def _gone(self) -> tuple[ChildState, ...]:
+        return tuple(child for child in self.stuck.children if child.state == "Z")
+
+    @cached_property
+    def failed_children(self) -> tuple[Child, ...]:
+        """Child processes that ended badly since the cell began."""
+        return failed_children(self.facts)
+
+    @property
+    def nobody_can_end_it(self) -> bool:
+        """Whether everybody else in the process waits for a lock as well, or only for work."""
+        return not self.children_at_work and not self.native_threads_at_work and not self._thread_at_work
+
+    @cached_property
+    def _thread_at_work(self) -> bool:
+        return any(one.kind in (*_PATIENT, "pipe", "child", "unknown") or one.has_a_timeout for one in self.others)
+
+    @property
+    def does(self) -> str:
+        """What the kernel does, in a few words: "waits for a lock on a file"."""
+        return _WAITING_FOR[self.main.kind]
+
+    def written(self) -> str:
+        """Return what the kernel and its children wrote since the cell began, native code included."""
+        return written(self.facts)
+
+    def code(self) -> str:
+        """Return the line of the user's that waits."""
+        return self.main.code.strip()
+
+    def innermost(self) -> str:
+        """Return the innermost function, with its place."""
+        return self.facts.name(self.main.frames[0]) if self.main.frames else "a library"
+
+    def doing(self) -> str:
+        """Return what the kernel does: "waits for a lock in `work` (cell [1], line 6)"."""
+        return f"{_WAITING_FOR[self.main.kind]}{self._within(self.main.frames)}"
+
+    def evidence(self) -> Iterator[Evidence]:
+        """Say for how long nothing happened, what each thread does, and what the children do."""
+        yield Evidence(
+            f"For {duration(self.lasted_s)} the cell has used no processor time and written nothing, and neither has "
+            "any process it started.",
+            round(self.lasted_s, 1),
+            "s",
+            "/proc/PID/stat",
+        )
+        yield Evidence(f"The thread that runs the cells {self.doing()}.", self.main.wchan, None, "stack")
+        for other in self.others[:_THREADS_SHOWN]:
+            yield Evidence(
+                f"Another thread {_WAITING_FOR[other.kind]}{self._within(other.frames)}.", other.wchan, None, "stack"
+            )
+        for child in self._waiting[:_THREADS_SHOWN]:
+            yield self._of_child(child)
+
+    def _of_child(self, child: BlockedChild) -> Evidence:
+        what = "A copy of the kernel (a fork)" if child.state.forked else "The child process"
+        named = quote(child.state.name) if child.state.name and not child.state.forked else ""
+        if child.state.state == "Z":
+            does = "has ended"
+        elif self._is_idle(child):
+            does = "waits for its next task"
+        else:
+            does = f"{_WAITING_FOR[child.waiting.kind]}{self._within(child.waiting.frames)}"
+        subject = " ".join(filter(None, (what, named)))
+        return Evidence(f"{subject}, process {child.state.pid}, {does}.", child.state.pid, None, "stack")
+
+    def name_of(self, child: BlockedChild) -> str | None:
+        """Return where a child waits: "`work` (cell [1], line 6)"."""
+        frame = self._own(child.waiting.frames) or (child.waiting.frames[0] if child.waiting.frames else None)
+        return None if frame is None else self.facts.name(frame)
+
+    def _within(self, frames: tuple[Frame, ...]) -> str:
+        """Where that is: the innermost function, and the user's own function that led there."""
+        if not frames:
+            return ""
+        own = self._own(frames)
+        if own is None or own is frames[0]:
+            return f" in {self.facts.name(frames[0])}"
+        return f" in {self.facts.name(frames[0])}, called in {self.facts.name(own)}"
+
+    def _own(self, frames: tuple[Frame, ...]) -> Frame | None:
+        return next((frame for frame in frames if self.facts.cell_of(frame) is not None), None)
+
+    def _code(self, frames: tuple[Frame, ...]) -> str:
+        """The line of the user's that waits."""
+        own = self._own(frames)
+        cell = None if own is None else self.facts.cell_of(own)
+        if own is None or cell is None or (line := user_line(cell, own)) is None:
+            return ""
+        return cell.source.split("\n")[line - 1]
+
+
+def standstill(facts: Facts) -> Standstill | None:
+    """Return the newest look at the running cell if it does nothing; None when it works, or is not watched."""
+    recording = facts.recording
+    cell = recording.running_cell
+    if facts.ended is not False or cell is None or facts.stopped_early or not recording.stuck:
+        return None
+    last = max(recording.stuck, key=lambda one: one.mono_s)
+    return None if last.over or last.mono_s < cell.started_mono_s else Standstill(facts, last)
+
+
+def failed_children(facts: Facts) -> tuple[Child, ...]:
+    """Return the child processes that ended badly since the running cell began."""
+    cell = facts.recording.running_cell
+    if cell is None:
+        return ()
+    return tuple(child for child in facts.recording.children if child.mono_s >= cell.started_mono_s)
+
+
+def written(facts: Facts) -> str:
+    """Return what the kernel and its children wrote since the running cell began, native code included."""
+    cell = facts.recording.running_cell
+    since = cell.started_mono_s if cell is not None else 0.0
+    return "".join(piece.text for piece in facts.recording.output if piece.mono_s >= since)[-_MOST_CHARACTERS:]
+
+
+def how_they_ended(children: tuple[Child, ...]) -> str:
+    """Return "3 of its worker processes were ended by SIGTERM"."""
+    ends = [
+        child.signal or (f"exit code {child.exit_code}" if child.exit_code is not None else "") for child in children
+    ]
+    most = max(set(ends), key=ends.count, default="")
+    count = plural(len(children), "process")
+    were = "was" if len(children) == 1 else "were"
+    if most.startswith("SIG"):
+        return sentence(f"{count} it had started {were} ended by {most}")
+    return sentence(f"{count} it had started left {f'with {most}' if most else 'early'}")

@@ -1,0 +1,106 @@
+"""How short of memory the machine was: what services that watch over memory look at, and what makes it stall.
+
+Thresholds: earlyoom acts below 10 % of memory available together with 10 % of swap free, and kills below 5 % (its
+manual page); systemd-oomd at 90 % of swap used, or when a group waited for memory 60 % of the time (oomd.conf(5)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .postmortem import Evidence
+from .units import size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .facts import Facts
+
+LOW_SHARE = 0.10
+"""Below this share of the machine's memory available, it is low."""
+
+NEARLY_NOTHING = 0.05
+SWAP_FULL = 0.10
+PRESSED_PERCENT = 40.0
+"""From this share of the time on in which everything waited for memory, it is under pressure."""
+
+
+@dataclass(frozen=True)
+class Strain:
+    """The shortage of memory at the last look."""
+
+    available_bytes: int | None = None
+    available_share: float | None = None
+    swap_total_bytes: int | None = None
+    swap_free_bytes: int | None = None
+    pressure_full: float | None = None
+
+    @property
+    def swap_is_gone(self) -> bool | None:
+        """Whether swap is used up, or there is none; None when not known."""
+        if self.swap_total_bytes is None:
+            return None
+        if self.swap_total_bytes == 0:
+            return True
+        return None if self.swap_free_bytes is None else self.swap_free_bytes < SWAP_FULL * self.swap_total_bytes
+
+    @property
+    def swap_is_full(self) -> bool:
+        """Whether there is swap, and it is used up."""
+        return bool(self.swap_total_bytes) and self.swap_is_gone is True
+
+    @property
+    def is_low(self) -> bool:
+        """Whether the machine's memory is low, and swap does not help."""
+        return self.available_share is not None and self.available_share < LOW_SHARE and self.swap_is_gone is not False
+
+    @property
+    def is_nearly_gone(self) -> bool:
+        """The same, and next to nothing is left."""
+        return self.is_low and self.available_share is not None and self.available_share < NEARLY_NOTHING
+
+    @property
+    def is_pressed(self) -> bool:
+        """Whether everything waited for memory a large part of the time."""
+        return self.pressure_full is not None and self.pressure_full >= PRESSED_PERCENT
+
+    def evidence(self) -> Iterator[Evidence]:
+        """The numbers that show the shortage."""
+        if self.available_bytes is not None and self.available_share is not None and self.is_low:
+            yield Evidence(
+                f"{size(self.available_bytes)} of the machine's memory ({self.available_share:.0%}) was available at "
+                "the last measurement.",
+                self.available_bytes,
+                "bytes",
+                "/proc/meminfo MemAvailable",
+            )
+        if self.swap_is_full and self.swap_free_bytes is not None and self.swap_total_bytes is not None:
+            yield Evidence(
+                f"Of {size(self.swap_total_bytes)} of swap, {size(self.swap_free_bytes)} was free.",
+                self.swap_free_bytes,
+                "bytes",
+                "/proc/meminfo SwapFree",
+            )
+        if self.is_pressed and self.pressure_full is not None:
+            yield Evidence(
+                f"In {self.pressure_full:.0f} % of the last ten seconds all programs at once had to wait for memory.",
+                round(self.pressure_full, 1),
+                "percent",
+                "/proc/pressure/memory full",
+            )
+
+
+def strain(facts: Facts) -> Strain:
+    """Return how short of memory the machine was at the last look."""
+    recording = facts.recording
+    last, ram = facts.memory.last, recording.kernel.ram_bytes
+    around = facts.state.known
+    available = last.available_bytes if last is not None else None
+    return Strain(
+        available_bytes=available,
+        available_share=available / ram if available is not None and ram else None,
+        swap_total_bytes=around.swap_total_bytes,
+        swap_free_bytes=around.swap_free_bytes,
+        pressure_full=around.pressure_full,
+    )

@@ -1,0 +1,64 @@
+"""Recordings of kernels that are stuck, in a few lines, for the examples of the rules and for tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jupyter_kerneldoctor.recording.evidence import Child, ChildState, Frame, Stuck, ThreadStack
+
+from .examples import MIB, PID, cell_file, recording
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+
+def frame(file: str, function: str, line: int = 100, *, library: bool = False) -> Frame:
+    """Make a function of the standard library, or of an installed library, in a stack."""
+    return Frame(f"/usr/lib/python3.11/{'site-packages/' if library else ''}{file}", line, function)
+
+
+def own_frame(source: str, line: int, function: str = "<module>") -> Frame:
+    """Make a function of the cell `source` in a stack."""
+    return Frame(cell_file(source), line, function)
+
+
+def thread(*frames: Frame, waits_in: str | None = None, state: str = "S", main: bool = True) -> ThreadStack:
+    """Make a thread, its frames innermost first."""
+    return ThreadStack(frames, 4242 if main else 4300, main, None, state, waits_in)
+
+
+def child_state(
+    pid: int, *stack: Frame, forked: bool = True, name: str = "python3", waits_in: str | None = None
+) -> ChildState:
+    """Make a living child process."""
+    return ChildState(pid, name, "S", waits_in, 50 * MIB, 0.5, forked, stack)
+
+
+def child(pid: int, *, signal: str | None = None, exit_code: int | None = None) -> Child:
+    """Make a child process that ended badly."""
+    return Child(pid, -8.0, "python3", PID, kind="signal" if signal else "exit", signal=signal, exit_code=exit_code)
+
+
+def stuck_in(
+    source: str,
+    line: int,
+    *inner: Frame,
+    waits_in: str | None = None,
+    state: str = "S",
+    threads: Sequence[ThreadStack] = (),
+    children: Sequence[ChildState] = (),
+    gone: Sequence[Child] = (),
+    over: bool = False,
+    faults_per_s: float | None = None,
+    **more: Any,
+) -> Recording:
+    """Make a recording of a living kernel whose cell `source` has done nothing for 30 s.
+
+    It is at `line`, within the functions `inner` (innermost first), where the kernel function is `waits_in`.
+    """
+    main = thread(*inner, own_frame(source, line), waits_in=waits_in, state=state)
+    heart = thread(frame("ipykernel/heartbeat.py", "run", library=True), waits_in="do_poll", main=False)
+    event = Stuck(-0.1, -30.1, tuple(children), (main, heart, *threads), over, faults_per_s)
+    return recording(source, alive=True, stuck=[event], children=gone, **more)

@@ -1,0 +1,71 @@
+"""The memory of the processes below the kernel: workers of joblib, a DataLoader, a Pool, a program it started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .postmortem import Evidence
+from .units import plural, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_kerneldoctor.recording.samples import Sample
+
+    from .facts import Facts
+
+_WORTH_TELLING_BYTES = 50 << 20
+
+
+@dataclass(frozen=True)
+class Children:
+    """What the processes below the kernel held when they held most while the cell ran."""
+
+    bytes: int
+    count: int | None
+    mono_s: float
+
+
+def children(facts: Facts) -> Children | None:
+    """Return the most that was seen of them; None when they were not measured, or held next to nothing."""
+    best = max(facts.memory.samples, key=_held, default=None)
+    if best is None or (held := _held(best)) < _WORTH_TELLING_BYTES:
+        return None
+    return Children(held, getattr(best, "children", None), best.mono_s)
+
+
+def evidence(facts: Facts) -> Iterator[Evidence]:
+    """Say what they held."""
+    found = children(facts)
+    if found is None:
+        return
+    who = plural(found.count, "process") if found.count else "processes"
+    yield Evidence(
+        f"The kernel's child processes ({who}) held {size(found.bytes)} together; that counts towards the same limit.",
+        found.bytes,
+        "bytes",
+        "samples",
+    )
+
+
+def accounts_for_kills(facts: Facts) -> bool:
+    """Whether the memory kills at the end were those of children, and the kernel itself was small.
+
+    A kernel that is killed along with its children is the largest process, or one kill more than they are.
+    """
+    kills, last = facts.memory.kills, facts.memory.last
+    if kills is None or not kills.oom_kills or last is None:
+        return False
+    killed = [
+        child
+        for child in facts.recording.children
+        if child.signal == "SIGKILL" and child.oom_kills and child.mono_s >= last.mono_s
+    ]
+    return len(killed) >= kills.oom_kills and (facts.memory.peak_bytes or 0) < (facts.memory.limit_bytes or 0) / 2
+
+
+def _held(sample: Sample) -> int:
+    """What the tree holds beyond the kernel; 0 when not known."""
+    whole, own = getattr(sample, "tree_bytes", None), sample.rss_bytes
+    return whole - own if whole is not None and own is not None else 0

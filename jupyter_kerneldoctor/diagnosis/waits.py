@@ -1,0 +1,220 @@
+"""What a thread or a child process waits for, judged from its Python stack and the kernel function it sleeps in.
+
+The names of kernel functions are those of /proc/PID/wchan (proc(5)) in Linux 4 to 6; where it may not be read, the
+stack alone has to do.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from .traceback import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_kerneldoctor.recording.evidence import Frame as RecordedFrame
+
+Kind = Literal[
+    "sleep", "lock", "input", "pipe", "child", "disk", "file-lock", "memory", "stopped", "running", "unknown"
+]
+"""`lock`: a futex, on which locks and conditions sleep; `input`: the network, a terminal, an event loop; `pipe`: data
+of another process; `child`: its end; `memory`: the kernel waits for memory to become free."""
+
+_BY_WCHAN: tuple[tuple[Kind, str], ...] = (
+    ("memory", r"mem_cgroup_(?:oom|handle_over)|throttle_direct_reclaim|shrink_|reclaim"),
+    ("file-lock", r"(?:flock|posix)_lock|locks_lock|fcntl_setlk|lock_file"),
+    ("sleep", r"nanosleep"),
+    ("lock", r"futex"),
+    ("pipe", r"pipe_"),
+    ("child", r"do_wait|wait4|waitid|wait_consider"),
+    ("disk", r"io_schedule|folio_wait|wait_on_page|rpc_wait|nfs|request_wait_answer|fuse|jbd2|xlog|blk_"),
+    (
+        "input",
+        r"poll|select|epoll|sk_|sock|skb|wait_woken|unix_|inet_|tcp_|n_tty|tty_|io_cqring|signalfd|eventfd|inotify",
+    ),
+)
+
+_BY_FRAME: tuple[tuple[Kind, str, str], ...] = (
+    ("lock", r"threading\.py|queue\.py", r"wait|acquire|join|_wait_for_tstate_lock|__enter__|get|put"),
+    ("child", r"subprocess\.py|multiprocessing/popen_\w+\.py", r"_?wait|_try_wait|poll|communicate"),
+    ("pipe", r"multiprocessing/connection\.py", r".*"),
+    ("input", r"(?:selectors|socket|ssl|select)\.py|asyncio/.*|zmq/.*|ipykernel/kernelbase\.py", r".*"),
+)
+"""The function a thread is in, where the kernel does not tell: kind, file, function."""
+
+_BY_CODE: tuple[tuple[Kind, str], ...] = (
+    ("sleep", r"\bsleep\("),
+    ("input", r"\binput\(|\burlopen\(|\brequests\."),
+    ("lock", r"\.acquire\(|\bwith\b|\.join\(|\.wait\(|\.get\(|\.result\("),
+)
+
+_THREADS = "concurrent/futures/thread.py"
+_LOOPS_OF_WORKERS = (
+    ("multiprocessing/pool.py", "worker"),
+    ("concurrent/futures/process.py", "_process_worker"),
+    (_THREADS, "_worker"),
+    ("torch/utils/data/_utils/worker.py", "_worker_loop"),
+    ("joblib/externals/loky/process_executor.py", "_process_worker"),
+    ("multiprocessing/resource_tracker.py", "main"),
+    ("multiprocessing/forkserver.py", "main"),
+    ("joblib/externals/loky/backend/resource_tracker.py", "main"),
+)
+"""Where a worker waits for its next task, if nothing but plumbing is below."""
+
+_PLUMBING = re.compile(
+    r"(?:multiprocessing|concurrent/futures|joblib/externals/loky|torch/multiprocessing|torch/utils/data)/|"
+    r"(?:threading|queue|selectors|socket|pickle|socketserver)\.py$"
+)
+_SYNCHRONISES_PROCESSES = re.compile(
+    r"multiprocessing/(?:synchronize|queues|connection|managers|util|popen_\w+|process)\.py$"
+)
+_SERVES_THE_KERNEL = re.compile(
+    r"(?:ipykernel|IPython|zmq|tornado|traitlets|jupyter_client|debugpy|_pydevd\w*|pydevd|(?:.*/)?jupyter_kerneldoctor|"
+    r"comm)/|"
+    r"tqdm/_monitor\.py$"
+)
+_RUN_A_POOL = (
+    ("multiprocessing/pool.py", "_handle_workers"),
+    ("multiprocessing/pool.py", "_handle_tasks"),
+    ("multiprocessing/pool.py", "_handle_results"),
+    ("multiprocessing/queues.py", "_feed"),
+    ("multiprocessing/managers.py", "accepter"),
+    ("concurrent/futures/process.py", "run"),
+    ("joblib/externals/loky/process_executor.py", "run"),
+    ("joblib/externals/loky/backend/queues.py", "_feed"),
+    ("torch/utils/data/_utils/pin_memory.py", "_pin_memory_loop"),
+)
+"""The threads with which a pool hands out tasks and takes results."""
+
+_CHILD_LIBRARIES = re.compile(
+    r"(?:multiprocessing|joblib|torch/multiprocessing|torch/utils/data)/|concurrent/futures/process\.py$|"
+    r"subprocess\.py$"
+)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A thread, or a child's main thread, and what it waits for."""
+
+    frames: tuple[Frame, ...]
+    """Innermost first."""
+    state: str | None = None
+    wchan: str | None = None
+    code: str = ""
+    """The line of the innermost function, where that is a cell's."""
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What it waits for."""
+        if self.state in ("T", "t"):
+            return "stopped"
+        if self.wchan and self.wchan != "0":
+            found = next((kind for kind, pattern in _BY_WCHAN if re.search(pattern, self.wchan)), None)
+            if found is not None:
+                return found
+        if self.state == "D":
+            return "disk"
+        if self.state == "R":
+            return "running"
+        return self._by_stack()
+
+    def _by_stack(self) -> Kind:
+        if not self.frames:
+            return "unknown"
+        top = self.frames[0]
+        for kind, file, function in _BY_FRAME:
+            if re.fullmatch(file, top.short_file) and re.fullmatch(function, top.function):
+                return kind
+        return next((kind for kind, pattern in _BY_CODE if re.search(pattern, self.code)), "unknown")
+
+    @property
+    def is_idle_worker(self) -> bool:
+        """Whether it waits for its next task: nothing but plumbing is between its loop and the wait.
+
+        A function of the loop's own file in between, or none at all, is a task that is a function without Python code.
+        """
+        if self.kind not in ("lock", "pipe", "input", "unknown"):
+            return False
+        for depth, frame in enumerate(self.frames):
+            if (frame.short_file, frame.function) in _LOOPS_OF_WORKERS:
+                inner = self.frames[:depth]
+                if not inner:
+                    return frame.short_file == _THREADS and self.kind == "lock"  # a queue without Python code
+                return all(one.short_file != frame.short_file for one in inner)
+            if not _PLUMBING.match(frame.short_file):
+                return False
+        return False
+
+    @property
+    def serves_the_kernel(self) -> bool:
+        """Whether it is a thread of Jupyter's own, which never gives back a lock of the user's."""
+        files = [frame.short_file for frame in self.frames]
+        return any(map(_SERVES_THE_KERNEL.match, files)) and all(
+            _SERVES_THE_KERNEL.match(file) or not file.startswith(("<", "/")) for file in files
+        )
+
+    @property
+    def runs_a_pool(self) -> bool:
+        """Whether it is a thread with which a pool of processes hands out tasks: it can do no more than its workers."""
+        return any((frame.short_file, frame.function) in _RUN_A_POOL for frame in self.frames)
+
+    @property
+    def synchronises_processes(self) -> bool:
+        """Whether it waits in what multiprocessing offers to processes that talk to each other."""
+        beyond = [frame for frame in self.frames if frame.short_file not in ("threading.py", "queue.py")]
+        return bool(beyond) and bool(_SYNCHRONISES_PROCESSES.match(beyond[0].short_file))
+
+    @property
+    def waits_for_processes(self) -> bool:
+        """Whether a library that works with child processes is what it waits in."""
+        return self.kind == "child" or any(_CHILD_LIBRARIES.match(frame.short_file) for frame in self.frames)
+
+    @property
+    def works_with_processes(self) -> bool:
+        """Whether it waits in a library that hands tasks to processes, and not just for a program's end."""
+        return any(
+            _CHILD_LIBRARIES.match(frame.short_file) and frame.short_file != "subprocess.py" for frame in self.frames
+        )
+
+    @property
+    def waits_for_threads(self) -> bool:
+        """Whether it waits for threads of its own process to finish."""
+        return any(
+            (frame.short_file, frame.function) in (("threading.py", "join"), ("concurrent/futures/_base.py", "result"))
+            for frame in self.frames
+        )
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the innermost function is a library's, and none that takes locks: native code waits."""
+        if not self.frames:
+            return True
+        top = self.frames[0]
+        return top.module is not None and not _PLUMBING.match(top.short_file)
+
+    @property
+    def has_a_timeout(self) -> bool:
+        """Whether the code says for how long at most it waits."""
+        if _TIMEOUT.search(self.code):
+            return True
+        own = next((depth for depth, frame in enumerate(self.frames) if _is_own(frame)), len(self.frames))
+        only_threading = all(frame.short_file == "threading.py" for frame in self.frames[:own])
+        return only_threading and bool(_TIMEOUT_OF_THREADING.search(self.code))
+
+
+_TIMEOUT = re.compile(r"timeout\s*=\s*(?!None)|\.(?:wait|join|result|acquire|get|poll|recv)\((?:True\s*,\s*)?-?[\d.]+")
+_TIMEOUT_OF_THREADING = re.compile(r"\.(?:wait|join)\(\s*(?!None\b)\w")
+"""`event.wait(limit)`, `thread.join(limit)`: these take nothing but a limit."""
+
+
+def _is_own(frame: Frame) -> bool:
+    return frame.file.startswith("<") or "ipykernel_" in frame.file
+
+
+def frames_of(recorded: Iterable[RecordedFrame]) -> tuple[Frame, ...]:
+    """Return the frames as those of a traceback, which know a library's file by its short name."""
+    return tuple(Frame(frame.file, frame.line, frame.function) for frame in recorded)

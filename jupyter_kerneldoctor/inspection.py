@@ -1,0 +1,220 @@
+"""What a living kernel is doing now, thread by thread: asks its sidecar, and says it as a JSON document."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .diagnosis.cellfiles import cell_of, user_line
+from .diagnosis.waits import Waiting, frames_of
+from .recording.decode import build
+from .recording.evidence import Stack
+from .recording.journal import read_events_from
+from .recording.layout import JOURNAL
+from .recording.processes import is_alive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .diagnosis.traceback import Frame
+    from .recording.evidence import ChildState, ThreadStack
+    from .recording.evidence import Frame as RecordedFrame
+    from .recording.model import Cell, Recording
+    from .recording.processes import ProcessIdentity
+    from .recording.store import Store
+
+Document = dict[str, Any]
+
+PATIENCE_S = 2.0
+_LOOK_S = 0.01
+_OURS = str(Path(__file__).parent / "kernel") + os.sep
+
+_DOING = {
+    "sleep": "sleeping",
+    "lock": "waiting for a lock or for another thread",
+    "input": "waiting for input, the network or messages",
+    "pipe": "waiting for data from another process",
+    "child": "waiting for a child process to end",
+    "disk": "waiting for a disk",
+    "file-lock": "waiting for a lock on a file",
+    "memory": "waiting for memory to become free",
+    "stopped": "stopped, by Ctrl-Z or a debugger",
+    "running": "running",
+    "unknown": "waiting",
+}
+
+
+class CannotInspectError(Exception):
+    """The kernel could not be asked. `str()` says why, `help` what to do."""
+
+    help = ""
+
+
+class KernelGoneError(CannotInspectError):
+    """There is nothing to ask any more."""
+
+    help = "`jupyter kerneldoctor report` says how it ended."
+
+
+class NotRecordedError(CannotInspectError):
+    """The kernel lives, but nobody watches it."""
+
+    help = "`%kerneldoctor on` in the kernel starts a recorder; a busy kernel has to be interrupted for that."
+
+
+class NoAnswerError(CannotInspectError):
+    """The recorder lives and did not answer in time."""
+
+    help = "The machine may be out of memory, or very busy. Try again in a moment."
+
+
+class NotPermittedError(CannotInspectError):
+    """The kernel is another user's."""
+
+    help = "Ask as the user who runs the kernel."
+
+
+def inspect(store: Store, recording_id: str, patience_s: float = PATIENCE_S) -> Document:
+    """Ask what the kernel of a recording is doing. Raises CannotInspectError, UnknownRecordingError."""
+    recording = store.open(recording_id, patience_s=0)
+    if recording.alive is None:
+        raise KernelGoneError(f"The kernel of {recording_id} runs on another machine, {recording.kernel.hostname}.")
+    if not recording.alive:
+        raise KernelGoneError(f"The kernel of {recording_id} is not running any more.")
+    if recording.stopped_early or recording.sidecar is None or not is_alive(recording.sidecar):
+        raise NotRecordedError(f"The kernel of {recording_id} is running, but it is not being recorded.")
+    journal = store.path(recording_id) / JOURNAL
+    stack = _ask(recording.sidecar, journal, patience_s)
+    if stack is None:
+        raise NoAnswerError(f"The recorder of {recording_id} did not answer within {patience_s:g} s.")
+    return describe(store.open(recording_id, patience_s=0), stack)
+
+
+def _ask(sidecar: ProcessIdentity, journal: Path, patience_s: float) -> Stack | None:
+    """Send SIGUSR1 and wait for what the sidecar writes; None when it does not."""
+    asked_mono_s = time.monotonic()
+    offset = journal.stat().st_size
+    asked = False
+    while time.monotonic() < asked_mono_s + patience_s:
+        asked = asked or _signal(sidecar)
+        events, offset = read_events_from(journal, offset)
+        for event in events:
+            if event["event"] == "stack" and event.get("reason") == "asked":
+                return build(Stack, event)
+        time.sleep(_LOOK_S)
+    return None
+
+
+def _signal(sidecar: ProcessIdentity) -> bool:
+    """Signal that very process; False while it does not listen yet, as the signal would end it then."""
+    try:
+        descriptor = os.pidfd_open(sidecar.pid)
+    except OSError:
+        return False
+    try:
+        if not is_alive(sidecar) or not _listens(sidecar.pid):
+            return False
+        signal.pidfd_send_signal(descriptor, signal.SIGUSR1)
+    except PermissionError:
+        raise NotPermittedError("The kernel belongs to another user.") from None
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _listens(pid: int) -> bool:
+    """Whether a process has a handler for SIGUSR1 (SigCgt in proc_pid_status(5))."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return False
+    caught = next((line.split()[1] for line in lines if line.startswith("SigCgt:")), "0")
+    return bool(int(caught, 16) & 1 << (signal.SIGUSR1 - 1))
+
+
+def describe(recording: Recording, stack: Stack) -> Document:
+    """Say what a stack means: the cell and its line, and for each thread and child what it does or waits for."""
+    cell = recording.running_cell
+    threads = [_thread(recording, thread) for thread in stack.threads]
+    return {
+        "recording": recording.id,
+        "kernel_id": recording.kernel.kernel_id,
+        "pid": recording.kernel.process.pid,
+        "notebook": recording.kernel.notebook,
+        "cell": None if cell is None else _cell(cell, stack),
+        "threads": threads,
+        "children": [_child(recording, child) for child in stack.children],
+        "no_stacks": recording.no_stacks,
+    }
+
+
+def _cell(cell: Cell, stack: Stack) -> Document:
+    main = next((thread.frames for thread in stack.threads if thread.main), ())
+    line = next((line for frame in frames_of(main) if (line := user_line(cell, frame)) is not None), None)
+    return {
+        "execution_count": cell.execution_count,
+        "cell_id": cell.cell_id,
+        "source": cell.source,
+        "line": line,
+        "line_source": None if line is None else cell.source.split("\n")[line - 1],
+        "running_s": round(stack.mono_s - cell.started_mono_s, 3),
+    }
+
+
+def _thread(recording: Recording, thread: ThreadStack) -> Document:
+    waiting = _waiting(recording, thread.frames, thread.state, thread.waits_in)
+    idle = thread.main and recording.running_cell is None and waiting.kind == "input"
+    return {
+        "thread_id": thread.thread_id,
+        "name": thread.name,
+        "main": thread.main,
+        "state": thread.state,
+        "waits_in": thread.waits_in,
+        "doing": "waiting for the next cell" if idle else _DOING[waiting.kind],
+        "serves_the_kernel": not thread.main and (waiting.serves_the_kernel or _is_ours(waiting.frames)),
+        "frames": _places(recording, waiting.frames),
+    }
+
+
+def _is_ours(frames: tuple[Frame, ...]) -> bool:
+    """Whether it is a thread of KernelDoctor's, wherever that is installed."""
+    return any(frame.file.startswith(_OURS) for frame in frames)
+
+
+def _child(recording: Recording, child: ChildState) -> Document:
+    waiting = _waiting(recording, child.stack, child.state, child.waits_in)
+    return {
+        "pid": child.pid,
+        "name": child.name,
+        "state": child.state,
+        "waits_in": child.waits_in,
+        "doing": "ended, and not yet waited for" if child.state == "Z" else _DOING[waiting.kind],
+        "rss_bytes": child.rss_bytes,
+        "cpu_s": child.cpu_s,
+        "forked": child.forked,
+        "frames": _places(recording, waiting.frames),
+    }
+
+
+def _waiting(recording: Recording, recorded: Iterable[RecordedFrame], state: str | None, wchan: str | None) -> Waiting:
+    frames = frames_of(recorded)
+    places = _places(recording, frames[:1])
+    return Waiting(frames, state, wchan, (places[0]["code"] or "") if places else "")
+
+
+def _places(recording: Recording, frames: tuple[Frame, ...]) -> list[Document]:
+    """The frames as a user names them: those of cells by the cell's number and the line in it."""
+    found = []
+    for frame in frames:
+        cell = cell_of(recording.cells, frame)
+        line = frame.line if cell is None else user_line(cell, frame)
+        code = cell.source.split("\n")[line - 1].strip() if cell is not None and line is not None else None
+        place = {"file": frame.file, "short_file": frame.short_file, "line": line, "function": frame.function}
+        number = None if cell is None else cell.execution_count
+        found.append({**place, "in_cell": cell is not None, "execution_count": number, "code": code})
+    return found

@@ -1,0 +1,135 @@
+"""What held the memory: at the end of a cell, the biggest things that the user's variables hold. Never a value.
+
+Besides variables, memory hides in what IPython and libraries keep: the results of cells (`Out`, `_`), figures that
+were not closed, and the last traceback, which keeps the local variables of all its functions.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from contextlib import suppress
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+from . import libraries
+from .sizes import Measured, Ruler, TimeUpError
+from .statictypes import class_name, mro
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BUDGET_S = 0.003
+MOST_TOLD = 12
+LEAST_BYTES = 1 << 20
+"""What is smaller explains nothing."""
+
+_LAST_RESULTS = ("_", "__", "___")
+_SKIPPED_NAMES = {"In", "Out", "_ih", "_oh", "_dh", "_sh", "exit", "quit", "get_ipython", *_LAST_RESULTS}
+"""IPython's own; `Out` and the last results are looked at by themselves, and `_3` is `Out[3]`."""
+
+_MOST_FUNCTIONS = 100
+"""Of a traceback."""
+
+_CONTAINERS = {list, tuple, dict, set, frozenset}
+
+Found = dict[str, Any]
+
+
+def biggest(
+    variables: dict[str, Any], hidden: dict[str, Any], *, budget_s: float = BUDGET_S
+) -> tuple[list[Found], bool]:
+    """Return the biggest of them, biggest first, as `recording.evidence.NamedObject`, and whether all was looked at."""
+    found: list[Found] = []
+    ruler = Ruler(time.perf_counter() + budget_s)
+    complete = True
+    try:
+        for name, value, is_hidden in _candidates(variables, hidden):
+            _measure(found, ruler, name, value, is_hidden=is_hidden)
+        _figures(found, ruler)
+        _traceback(found, ruler, variables)
+    except TimeUpError:
+        complete = False
+    found.sort(key=lambda one: -one["bytes"])
+    return found[:MOST_TOLD], complete
+
+
+def _candidates(variables: dict[str, Any], hidden: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
+    """Variables first, what is quick to measure before what has to be searched; then what hides.
+
+    A thing is measured once, under the first name it is met by.
+    """
+    named = [(name, value) for name, value in list(variables.items()) if _is_users(name, value, hidden)]
+    for name, value in sorted(named, key=lambda pair: _effort(pair[1])):
+        yield name, value, False
+    results = variables.get("_oh")
+    if type(results) is dict:
+        for number, value in list(results.items()):
+            yield f"Out[{number}]", value, True
+    for name in _LAST_RESULTS:
+        yield name, variables.get(name), True
+
+
+def _is_users(name: str, value: Any, hidden: dict[str, Any]) -> bool:
+    if type(name) is not str or name in _SKIPPED_NAMES or name.startswith("__"):
+        return False
+    if name.startswith("_") and name[1:].isdecimal():
+        return False
+    return name not in hidden or hidden[name] is not value
+
+
+def _effort(value: Any) -> tuple[int, int]:
+    """Put first what knows its own size, then containers, the longest first, then other objects."""
+    cls = type(value)
+    container: Any = next((base for base in mro(cls) if base in _CONTAINERS), None)
+    if container is not None:
+        return 1, -container.__len__(value)
+    return (0 if libraries.knows(cls) or class_name(cls).startswith("builtins.") else 2), 0
+
+
+def _measure(found: list[Found], ruler: Ruler, name: str, value: Any, *, is_hidden: bool) -> None:
+    measured = None
+    with suppress(Exception):  # changed meanwhile by another thread, or not as its library makes it
+        measured = ruler.measure(value)
+    if measured is not None and measured.bytes >= LEAST_BYTES:
+        found.append(_told(name, measured, is_hidden=is_hidden))
+    if ruler.is_late:
+        raise TimeUpError
+
+
+def _told(name: str, measured: Measured, *, is_hidden: bool) -> Found:
+    told = {"name": name, **measured._asdict(), "hidden": is_hidden}
+    return {key: value for key, value in told.items() if value not in (None, (), False)}
+
+
+def _figures(found: list[Found], ruler: Ruler) -> None:
+    """Figures that pyplot keeps until they are closed."""
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    gcf = getattr(helpers, "Gcf", None)
+    managers = list(gcf.figs.values()) if gcf is not None else []
+    if managers:
+        size = ruler.figures([manager.canvas.figure for manager in managers])
+        measured = Measured(size, "matplotlib.Figure", items=len(managers))
+        if size >= LEAST_BYTES:
+            found.append(_told("open figures", measured, is_hidden=True))
+
+
+def _traceback(found: list[Found], ruler: Ruler, variables: dict[str, Any]) -> None:
+    """The local variables that the last error keeps alive.
+
+    Not through `f_locals`: up to Python 3.12 that makes a copy which outlives a `traceback.clear_frames`.
+    """
+    traceback = getattr(sys, "last_traceback", None)
+    total, functions = 0, 0
+    while traceback is not None and functions < _MOST_FUNCTIONS:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        if frame.f_code.co_name == "<module>":
+            continue
+        functions += 1
+        for value in gc.get_referents(frame):
+            if value is not variables and type(value) not in (FrameType, CodeType):
+                measured = ruler.measure(value)
+                total += measured.bytes if measured is not None else 0
+    if total >= LEAST_BYTES:
+        found.append(_told("the last traceback", Measured(total, "traceback", items=functions), is_hidden=True))

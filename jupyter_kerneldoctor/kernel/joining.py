@@ -1,0 +1,55 @@
+"""Finds the sidecar that the Jupyter server started for this kernel, so that both write one recording."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from ..recording.claim import name_of, peer
+from ..recording.processes import identify
+
+_PROGRAM = "/jupyter_kerneldoctor/sidecar/__main__.py"
+
+
+_asked = False
+"""Only a process's first recording may have been begun by the server; later ones begin after ours was switched off."""
+
+
+class Joined(NamedTuple):
+    """A sidecar that watches this kernel already."""
+
+    link: socket.socket
+    directory: Path
+
+
+def join() -> Joined | None:
+    """Connect to the sidecar that watches this process; None when there is none. Never waits, never raises."""
+    global _asked  # noqa: PLW0603 - one process, one answer
+    if sys.platform != "linux" or _asked:
+        return None
+    _asked = True
+    identity = identify(os.getpid())
+    if identity is None:
+        return None
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with suppress(OSError):
+        link.setblocking(False)
+        link.connect(name_of(identity))
+        pid, uid = peer(link)
+        directory = _directory_of(pid) if uid == os.geteuid() else None
+        if directory is not None:
+            return Joined(link, directory)
+    link.close()
+    return None
+
+
+def _directory_of(pid: int) -> Path | None:
+    """What the process was told to record into, if it is a sidecar. Raises OSError."""
+    words = [os.fsdecode(word) for word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
+    programs = [place for place, word in enumerate(words[:-1]) if word.endswith(_PROGRAM)]
+    directory = Path(words[programs[0] + 1]) if programs else None
+    return directory if directory is not None and directory.is_dir() else None

@@ -1,0 +1,43 @@
+"""Notes the biggest variables at the end of a cell, if memory has changed since they were last noted."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import messages
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from .link import Link
+    from .memory import Stretch
+
+_STEP_BYTES = 5 << 20
+"""Less of a change since the last look is not worth another."""
+
+
+class NamespaceWatch:
+    """Looks at the variables when the memory has changed since the last look."""
+
+    def __init__(self) -> None:
+        self._rss_bytes: int | None = None
+        self._told: list[tuple[Any, ...]] = []
+
+    def look(self, shell: InteractiveShell, link: Link, seq: int, stretch: Stretch) -> None:
+        """Send what holds most, if that is not what was sent before."""
+        now_bytes = stretch.after_bytes
+        if now_bytes is None:
+            return
+        if self._rss_bytes is None:
+            self._rss_bytes = stretch.before_bytes or now_bytes
+        if abs(now_bytes - self._rss_bytes) <= _STEP_BYTES:
+            return
+        self._rss_bytes = now_bytes
+        from .holdings import biggest  # noqa: PLC0415 - many kernels never need it
+
+        objects, complete = biggest(shell.user_ns, shell.user_ns_hidden)
+        brief = [(found["name"], found["bytes"] // _STEP_BYTES) for found in objects]
+        if brief != self._told:
+            self._told = brief
+            link.send(messages.message("namespace", time.monotonic(), cell_seq=seq, objects=objects, complete=complete))

@@ -1,0 +1,79 @@
+"""The newest bytes of a stream, in memory that two processes share: one writes, the other reads whatever becomes of it.
+
+A memfd of `HEADER_BYTES` + `SIZE_BYTES`. Byte n of the stream lies at n modulo `SIZE_BYTES` of the second part; the
+first eight bytes count how many were written. The place of the next bytes is always blank. So what a writer that died
+had no time to count are the bytes there that are not blank.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+HEADER_BYTES = 64
+SIZE_BYTES = 64 * 1024
+AHEAD_BYTES = 1000
+"""The most that is read at once. ipykernel reads so much, and cuts characters there."""
+
+
+class RingWriter:
+    """The writing side."""
+
+    def __init__(self) -> None:
+        """Take all the memory now, so that none is needed when there is none. Raises OSError; Linux only."""
+        import mmap  # noqa: PLC0415 - the reading side, in the sidecar, does without
+
+        self.fd = os.memfd_create("kerneldoctor-output")
+        try:
+            os.posix_fallocate(self.fd, 0, HEADER_BYTES + SIZE_BYTES)
+            shared = memoryview(mmap.mmap(self.fd, HEADER_BYTES + SIZE_BYTES))
+        except BaseException:
+            os.close(self.fd)
+            raise
+        self._count = shared[:8].cast("Q")
+        self._bytes = shared[HEADER_BYTES:]
+        self.total = 0
+        """How many bytes were written so far."""
+
+    def read_from(self, source: int) -> bytes:
+        """Like `os.read(source, AHEAD_BYTES)`, but at no moment are the bytes in this process only. Raises OSError."""
+        places = self._next_places()
+        size = os.readv(source, places)
+        self.total += size
+        data = b"".join(places)[:size]
+        for place in self._next_places():
+            place[:] = bytes(len(place))
+        self._count[0] = self.total
+        return data
+
+    def _next_places(self) -> list[memoryview]:
+        begin = self.total % SIZE_BYTES
+        first = self._bytes[begin : begin + AHEAD_BYTES]
+        return [first, self._bytes[: AHEAD_BYTES - len(first)]] if len(first) < AHEAD_BYTES else [first]
+
+
+class RingReader:
+    """The reading side; each byte is given out once."""
+
+    def __init__(self, fd: int, begin: int = 0) -> None:
+        """Read from the byte `begin` on."""
+        self._fd = fd
+        self._taken = begin
+
+    def take(self) -> bytes:
+        """What was written since the last call, as far as it is still there. Raises OSError."""
+        total = self._total()
+        if total == self._taken:
+            return b""
+        data = os.pread(self._fd, SIZE_BYTES, HEADER_BYTES)
+        oldest = self._total() + AHEAD_BYTES - SIZE_BYTES  # what is older may have been overwritten while we read
+        begin, self._taken = max(self._taken, oldest), total
+        return (data * 2)[begin % SIZE_BYTES :][: max(0, total - begin)]
+
+    def take_uncounted(self) -> bytes:
+        """What a writer that has died had no time to count."""
+        data = os.pread(self._fd, SIZE_BYTES, HEADER_BYTES)
+        return (data * 2)[self._total() % SIZE_BYTES :][:AHEAD_BYTES].rstrip(b"\0")
+
+    def _total(self) -> int:
+        return int.from_bytes(os.pread(self._fd, 8, 0), sys.byteorder)

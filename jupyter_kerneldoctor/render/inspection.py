@@ -1,0 +1,77 @@
+"""What a kernel is doing (`inspection.inspect`), as text for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..diagnosis.units import cell_name, duration, plural, quote, size
+from .wording import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SHOWN = 12
+"""Frames of a thread; the cells' own are shown in any case."""
+
+
+def render(document: dict[str, Any]) -> str:
+    """The cell, then the threads with the main one first, then the child processes."""
+    own = [thread for thread in document["threads"] if not thread["serves_the_kernel"] and thread["frames"]]
+    lines = [*_head(document), ""]
+    for thread in own or document["threads"][:1]:
+        lines += [_title(thread), *_frames(thread["frames"]), ""]
+    lines += _rest(document["threads"], own)
+    for child in document["children"]:
+        lines += [_child_title(child), *_frames(child["frames"]), ""]
+    if document["no_stacks"]:
+        lines += [f"Python functions cannot be shown: {document['no_stacks']}.", ""]
+    return visible("\n".join(lines).rstrip())
+
+
+def _head(document: dict[str, Any]) -> list[str]:
+    who = f"Kernel {document['pid']}" + (f" ({document['notebook']})" if document["notebook"] else "")
+    cell = document["cell"]
+    if cell is None:
+        return [f"{who} is running no cell."]
+    since = f"{who} has been running {cell_name(cell['execution_count'])} for {duration(cell['running_s'])}"
+    if cell["line"] is None:
+        return [f"{since}."]
+    return [f"{since}. It is in line {cell['line']}:", f"    {cell['line_source'].strip()}"]
+
+
+def _title(thread: dict[str, Any]) -> str:
+    name = "The thread that runs the cells" if thread["main"] else f"Thread {thread['name'] or thread['thread_id']}"
+    return f"{name} is {thread['doing']}{_kernel_function(thread)}."
+
+
+def _child_title(child: dict[str, Any]) -> str:
+    kind = ", a fork of the kernel," if child["forked"] else ""
+    figures = [size(child["rss_bytes"])] if child["rss_bytes"] else []
+    figures += [f"{duration(child['cpu_s'])} of CPU time"] if child["cpu_s"] is not None else []
+    return (
+        f"Child process {child['pid']} ({child['name']}){kind} is {child['doing']}{_kernel_function(child)}. "
+        f"So far: {', '.join(figures)}."
+    )
+
+
+def _kernel_function(waiting: dict[str, Any]) -> str:
+    return f" ({waiting['waits_in']} in Linux)" if waiting["waits_in"] else ""
+
+
+def _frames(frames: list[dict[str, Any]]) -> Iterable[str]:
+    for number, frame in enumerate(frames):
+        if number >= _SHOWN and not frame["in_cell"]:
+            continue
+        place = cell_name(frame["execution_count"]) if frame["in_cell"] else frame["short_file"]
+        line = "" if frame["line"] is None else f", line {frame['line']}"
+        code = f": {quote(frame['code'])}" if frame["code"] else ""
+        yield f"    {frame['function']} ({place}{line}){code}"
+
+
+def _rest(threads: list[dict[str, Any]], shown: list[dict[str, Any]]) -> list[str]:
+    """The threads nobody asks about, in one sentence."""
+    kernel = sum(thread["serves_the_kernel"] for thread in threads)
+    native = sum(not thread["frames"] and thread not in shown[:1] for thread in threads)
+    parts = [f"{plural(kernel, 'thread')} of the kernel's own"] if kernel else []
+    parts += [f"{plural(native, 'thread')} without Python code"] if native and shown else []
+    return [f"Besides: {' and '.join(parts)}.", ""] if parts else []

@@ -1,0 +1,196 @@
+"""The kernels of this server, each with what the server knows of its present process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from jupyter_kerneldoctor.recording.processes import identify
+from jupyter_kerneldoctor.spawning import open_pidfd
+
+from .cells import CellTracker
+from .messages import answer_in_frames
+from .serverfile import start_failed
+from .sidecars import SidecarLink, record_without_process, start_event
+from .stderr import StderrFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from subprocess import Popen
+
+    from jupyter_client.provisioning.local_provisioner import LocalProvisioner
+
+    from .launches import Settings
+    from .messages import Request
+    from .serverfile import Event, ServerFile
+
+_SLOWEST_START_S = 60.0
+"""A kernel that ran for longer without a word had something else to do than to start."""
+
+
+class KernelProcess:
+    """One process of a kernel."""
+
+    def __init__(self, kernel_id: str, process: Popen[bytes], command: list[str], link: SidecarLink) -> None:
+        self.kernel_id = kernel_id
+        self.process = process
+        self.command = command
+        self.stderr: StderrFile | None = None
+        self.recorded: asyncio.Task[None] | None = None
+        """Done when its recording has been begun, or could not be."""
+        self.cells = CellTracker(link.tell)
+        self.is_ready = False
+        """It has published a message."""
+        self._link = link
+        self._stream: Any = None
+        self._started_mono_s = time.monotonic()
+
+    def listen(self, stream: Any) -> None:
+        """Hear what the kernel publishes, as any client does."""
+        self._stream = stream
+        stream.on_recv(self._heard)
+
+    def failed_to_start(self) -> bool:
+        """Whether, now that it has ended, it never became ready."""
+        return not self.is_ready and time.monotonic() - self._started_mono_s < _SLOWEST_START_S
+
+    def let_go(self) -> None:
+        """It has ended, or another took its place."""
+        stream, self._stream = self._stream, None
+        if stream is not None and not stream.closed():
+            stream.close()
+        self._link.close()
+
+    def _heard(self, frames: list[bytes]) -> None:
+        self.is_ready = True
+        try:
+            answer = answer_in_frames(frames)
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+            return  # no message of the protocol: the clients will say so
+        if answer is not None:
+            self.cells.answered(answer)
+
+
+class Kernels:
+    """Starts the recording of each process, and remembers how often a kernel failed to start in a row."""
+
+    def __init__(self, file: ServerFile, failed: Callable[[Exception], None]) -> None:
+        self._file = file
+        self._failed = failed
+        self._present: dict[str, KernelProcess] = {}
+        self._by_process: WeakKeyDictionary[Popen[bytes], KernelProcess] = WeakKeyDictionary()
+        self._failures: dict[str, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def of(self, process: Popen[bytes]) -> KernelProcess | None:
+        """What is known of a process; None for one that is not watched."""
+        return self._by_process.get(process)
+
+    def living(self) -> list[KernelProcess]:
+        """All that have not ended, as far as the server knows."""
+        return [kernel for kernel in self._present.values() if kernel.process.returncode is None]
+
+    def requested(self, kernel_id: str, request: Request) -> None:
+        """Somebody asks a kernel to run a cell."""
+        kernel = self._present.get(kernel_id)
+        if kernel is not None:
+            kernel.cells.requested(request)
+
+    def failures_in_a_row(self, kernel: KernelProcess) -> int:
+        """Count that a process ended; return how many in a row never became ready, this one included."""
+        count = self._failures.get(kernel.kernel_id, 0) + 1 if kernel.failed_to_start() else 0
+        self._failures[kernel.kernel_id] = count
+        return count
+
+    def forget(self, process: Popen[bytes]) -> None:
+        """The process has ended, and all was noted."""
+        kernel = self._by_process.pop(process, None)
+        if kernel is None:
+            return
+        kernel.let_go()
+        if self._present.get(kernel.kernel_id) is kernel:
+            del self._present[kernel.kernel_id]
+
+    def about_to_start(self, provisioner: LocalProvisioner, settings: Settings) -> None:
+        """Keep the stderr of a kernel that failed to start before."""
+        if not self._failures.get(provisioner.kernel_id) or settings.get("stderr") is not None:
+            return
+        try:
+            settings["stderr"] = StderrFile()
+        except Exception as error:
+            self._failed(error)
+
+    def started(self, provisioner: LocalProvisioner, command: list[str], settings: Settings) -> None:
+        """Begin the recording."""
+        try:
+            self._begin(provisioner, command, settings)
+        except Exception as error:
+            self._failed(error)
+
+    def not_started(
+        self, provisioner: LocalProvisioner, command: list[str], settings: Settings, error: Exception
+    ) -> None:
+        """Write a recording that says why there is no process."""
+        try:
+            stderr = _stderr_file(settings)
+            if stderr is not None:
+                stderr.close()
+            start = start_event(None, **_facts(provisioner, settings))
+            self._in_thread(self._record_failure, start, start_failed(command, error=str(error)))
+        except Exception as problem:
+            self._failed(problem)
+
+    def _begin(self, provisioner: LocalProvisioner, command: list[str], settings: Settings) -> None:
+        process: Popen[bytes] | None = provisioner.process
+        identity = None if process is None else identify(process.pid)
+        if process is None or identity is None:
+            return  # it is gone and somebody has read its status: nothing can be learned of it any more
+        link = SidecarLink(start_event(identity, **_facts(provisioner, settings)))
+        kernel = KernelProcess(provisioner.kernel_id, process, command, link)
+        before = self._present.get(kernel.kernel_id)
+        if before is not None:
+            before.let_go()
+        self._present[kernel.kernel_id] = self._by_process[process] = kernel
+        kernel.recorded = self._in_thread(link.spawn, process.pid, open_pidfd(process.pid))
+        kernel.stderr = _stderr_file(settings)
+        if kernel.stderr is not None:
+            kernel.stderr.follow(identity)
+        kernel.listen(provisioner.parent.connect_iopub())
+
+    def _record_failure(self, start: Event, failure: Event) -> None:
+        self._file.append_to(record_without_process(start), failure)
+
+    def _in_thread(self, work: Callable[..., None], *arguments: Any) -> asyncio.Task[None]:
+        """Make files and start processes beside the event loop."""
+
+        async def guarded() -> None:
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, work, *arguments)
+            except Exception as error:
+                self._failed(error)
+
+        return self._keep(guarded())
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)  # the loop holds tasks only weakly
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _facts(provisioner: LocalProvisioner, settings: Settings) -> dict[str, Any]:
+    manager = provisioner.parent
+    environment = settings.get("env") or {}
+    return {
+        "kernel_id": provisioner.kernel_id,
+        "notebook": environment.get("JPY_SESSION_NAME") or None,
+        "kernel_name": getattr(manager, "kernel_name", None),
+        "language": getattr(getattr(manager, "kernel_spec", None), "language", None),
+    }
+
+
+def _stderr_file(settings: Settings) -> StderrFile | None:
+    stderr = settings.get("stderr")
+    return stderr if isinstance(stderr, StderrFile) else None

@@ -1,0 +1,16 @@
+"""What can be set in jupyter_server_config.py."""
+
+from __future__ import annotations
+
+from traitlets import Bool
+from traitlets.config import Configurable
+
+
+class KernelDoctor(Configurable):  # type: ignore[misc]  # its type is not looked at
+    """Settings, for example `c.KernelDoctor.watch_all_kernels = False`."""
+
+    watch_all_kernels = Bool(
+        default_value=True,
+        help="""Record every kernel that this server starts on this machine, also one that does not load KernelDoctor
+        and one that is not Python, in a small process beside it (some 8 MiB).""",
+    ).tag(config=True)

@@ -1,0 +1,85 @@
+"""The server's sidecar for a kernel, which loads nothing and need not be Python."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import socket
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from jupyter_kerneldoctor.recording import layout
+from jupyter_kerneldoctor.recording.journal import JsonLines
+from jupyter_kerneldoctor.spawning import spawn_sidecar
+
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.processes import ProcessIdentity
+
+_encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
+
+_SEND_BUFFER_BYTES = 1024 * 1024
+
+
+def start_event(identity: ProcessIdentity | None, **facts: Any) -> dict[str, Any]:
+    """The first event of a recording that the server begins; no identity: there is no process."""
+    known = {"format": layout.FORMAT, "loaded_by": "server", "hostname": platform.node(), **facts}
+    stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
+    return {"event": "start", **stamps, **({} if identity is None else {"process": identity}), **known}
+
+
+def record_without_process(start: dict[str, Any]) -> str:
+    """Write the recording of a kernel that could not be started, but for what `server.jsonl` holds; return its id.
+
+    Raises OSError.
+    """
+    recording_id = layout.new_id(0)
+    journal = JsonLines(layout.create(recording_id) / layout.JOURNAL)
+    journal.write(start)
+    journal.close()
+    return recording_id
+
+
+class SidecarLink:
+    """The server's end. What is told before the sidecar runs waits in the socket; nothing here blocks or raises."""
+
+    def __init__(self, start: dict[str, Any]) -> None:
+        """Make the socket. Raises OSError."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
+        self._ours: socket.socket | None = ours
+        self._theirs = theirs
+        self.tell(start)
+
+    def spawn(self, pid: int, kernel_fd: int | None) -> None:
+        """Make the recording and start the sidecar, which takes the time of a process's start. Raises OSError."""
+        try:
+            directory = layout.create(layout.new_id(pid))
+            try:
+                spawn_sidecar(directory, self._theirs.fileno(), kernel_fd)
+            except OSError:
+                directory.rmdir()
+                raise
+        finally:
+            self._theirs.close()
+            if kernel_fd is not None:
+                os.close(kernel_fd)
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Tell the sidecar. It may be gone: the kernel records itself, or has ended."""
+        if self._ours is None:
+            return
+        try:
+            self._ours.send(_encode(event).encode("ascii"), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.ENOBUFS, errno.EMSGSIZE):
+                self.close()
+
+    def close(self) -> None:
+        """Close our end; the sidecar stays for as long as the kernel."""
+        ours, self._ours = self._ours, None
+        if ours is not None:
+            with suppress(OSError):
+                ours.close()

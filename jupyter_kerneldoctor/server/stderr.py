@@ -1,0 +1,79 @@
+"""Keeps what a kernel writes to stderr while it fails to start, and passes it on to where it always went.
+
+A kernel's stderr is the server's own, and a process keeps what it was started with for life. So a kernel is started as
+ever. Only when it ended before it answered, and Jupyter starts it again, this next start writes into a file: a
+file never blocks its writer and never kills it by SIGPIPE, whatever becomes of the server and of us.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.processes import is_alive
+
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.processes import ProcessIdentity
+
+KEPT_BYTES = 16 * 1024
+
+_STDERR = 2
+_STEP_S = 0.05
+_PIECE_BYTES = 64 * 1024
+_LARGEST_BYTES = 1024 * 1024
+
+
+class StderrFile:
+    """A nameless file in place of stderr. It is gone when the last process that writes to it is."""
+
+    def __init__(self) -> None:
+        """Raises OSError where there is no room for it."""
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - it outlives this call
+        flags = fcntl.fcntl(self._file, fcntl.F_GETFL)
+        fcntl.fcntl(self._file, fcntl.F_SETFL, flags | os.O_APPEND)  # so that it can be emptied under its writers
+        self._passed_on = 0
+        self._kept = b""
+        self._thread: threading.Thread | None = None
+
+    def fileno(self) -> int:
+        """For the process that is to write to it."""
+        return self._file.fileno()
+
+    def close(self) -> None:
+        """Close it, if nobody was started with it."""
+        self._file.close()
+
+    def follow(self, process: ProcessIdentity) -> None:
+        """Pass on what is written, in a thread of its own, until this process has ended."""
+        self._thread = threading.Thread(target=self._follow, args=(process,), name="kerneldoctor-stderr", daemon=True)
+        self._thread.start()
+
+    def text(self) -> str:
+        """The last that was written, once the process has ended: what is on its way is waited for, at most a second."""
+        if self._thread is not None:
+            self._thread.join(timeout=1.0)
+        return self._kept.decode("utf-8", "replace")
+
+    def _follow(self, process: ProcessIdentity) -> None:
+        is_last = False
+        while not is_last:
+            time.sleep(_STEP_S)
+            is_last = not is_alive(process)
+            with suppress(OSError):
+                self._pass_on()
+        self._file.close()
+
+    def _pass_on(self) -> None:
+        while piece := os.pread(self._file.fileno(), _PIECE_BYTES, self._passed_on):
+            self._passed_on += len(piece)
+            self._kept = (self._kept + piece)[-KEPT_BYTES:]
+            with suppress(OSError):  # the terminal may be gone
+                os.write(_STDERR, piece)
+        if self._passed_on > _LARGEST_BYTES:
+            os.ftruncate(self._file.fileno(), 0)
+            self._passed_on = 0

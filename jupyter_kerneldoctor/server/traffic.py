@@ -1,0 +1,45 @@
+"""Learns of the cells that clients ask kernels to run, before the kernels get to know.
+
+The class that the server makes its websocket connections to kernels of is replaced by a subclass. Connections through
+a gateway, and those of other extensions' making, stay what they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
+
+from .messages import request_in_websocket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .messages import Request
+
+_CLASS = "kernel_websocket_connection_class"
+_V1 = "v1.kernel.websocket.jupyter.org"
+
+
+def announce_cells(settings: dict[str, Any], on_request: Callable[[str, Request], None]) -> None:
+    """Call `on_request` with the kernel's id and the request. `settings` are those of the server's web application."""
+    base = settings.get(_CLASS)
+    if not isinstance(base, type) or not issubclass(base, ZMQChannelsWebsocketConnection):
+        return
+
+    class Watched(base):  # type: ignore[misc, valid-type]  # it is configured
+        def handle_incoming_message(self, incoming_msg: str) -> None:
+            try:
+                request = request_in_websocket(incoming_msg, v1=self.subprotocol == _V1)
+                if request is not None and _is_passed_on(self):
+                    on_request(self.kernel_id, request)
+            except Exception:
+                self.log.debug("KernelDoctor cannot read this message.", exc_info=True)
+            super().handle_incoming_message(incoming_msg)
+
+    settings[_CLASS] = Watched
+
+
+def _is_passed_on(connection: ZMQChannelsWebsocketConnection) -> bool:
+    allowed = connection.multi_kernel_manager.allowed_message_types
+    return bool(connection.channels) and (not allowed or "execute_request" in allowed)

@@ -1,0 +1,41 @@
+"""Whether there may be an NVIDIA driver: a few looks at the file system, so that nothing is loaded without need."""
+
+from __future__ import annotations
+
+import os
+import re
+
+LIBRARY = "libnvidia-ml.so.1"
+
+# The driver's own device, what a container is given, and the paravirtual device of WSL 2.
+_SIGNS = ("/proc/driver/nvidia/version", "/dev/nvidiactl")
+_WSL_SIGN = "/dev/dxg"
+_VERSION_FILE = "/proc/driver/nvidia/version"
+_DIRECTORIES = (
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/local/nvidia/lib64",
+    "/run/opengl-driver/lib",  # NixOS
+)
+_WSL_DIRECTORY = "/usr/lib/wsl/lib"
+
+
+def may_be_there() -> bool:
+    """Whether it is worth asking NVML: the kernel module shows itself, or NVML's library is where it usually lies."""
+    if any(os.path.exists(sign) for sign in _SIGNS):
+        return True
+    wsl = [_WSL_DIRECTORY] if os.path.exists(_WSL_SIGN) else []
+    own = [path for path in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(path)]
+    return any(os.path.exists(os.path.join(path, LIBRARY)) for path in (*own, *wsl, *_DIRECTORIES))
+
+
+def module_version() -> str | None:
+    """The version of the loaded kernel module, which is there also when NVML refuses to speak with it."""
+    try:
+        with open(_VERSION_FILE, encoding="ascii", errors="replace") as file:
+            found = re.search(r"\s(\d+\.[\d.]+)\s", file.readline())
+    except OSError:
+        return None
+    return found.group(1) if found else None

@@ -1,0 +1,65 @@
+"""Whose memory on a card it is: the kernel's and its children's, or another process's."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from ...recording.processes import stat_fields
+
+_INITIAL_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h
+_MOST_OTHERS = 8
+_DEEPEST = 64
+
+
+class Holder(NamedTuple):
+    """A process that holds memory of a card; `bytes` is None where the driver does not tell (WSL, MIG)."""
+
+    pid: int
+    bytes: int | None
+
+
+def shares(holders: list[Holder], kernel_pid: int) -> tuple[int | None, list[dict[str, Any]]]:
+    """Return the bytes of the kernel and its children, and the other processes as `recording.evidence.GpuProcess`.
+
+    The driver may count process ids of the host, or show no processes at all, to a container. There the list is
+    believed only when each of its ids exists; else the answer is (None, []).
+    """
+    if not _sees_all_processes() and not (holders and all(stat_fields(holder.pid) for holder in holders)):
+        return None, []
+    own = [holder.bytes for holder in holders if is_below(holder.pid, kernel_pid)]
+    others = [holder for holder in holders if not is_below(holder.pid, kernel_pid)]
+    others.sort(key=lambda holder: holder.bytes or 0, reverse=True)
+    told = [_process(holder) for holder in others[:_MOST_OTHERS]]
+    return (None if None in own else sum(size or 0 for size in own)), told
+
+
+def is_below(pid: int, ancestor: int) -> bool:
+    """Whether a process is `ancestor`, or a child of its, however far down."""
+    for _ in range(_DEEPEST):
+        if pid == ancestor:
+            return True
+        fields = stat_fields(pid)
+        if fields is None or pid <= 1:
+            return False
+        pid = int(fields[1])
+    return False
+
+
+def _process(holder: Holder) -> dict[str, Any]:
+    return {"pid": holder.pid, "bytes": holder.bytes, "name": _name(holder.pid)}
+
+
+def _name(pid: int) -> str | None:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip() or None
+    except OSError:
+        return None
+
+
+def _sees_all_processes() -> bool:
+    try:
+        return os.readlink("/proc/self/ns/pid") == _INITIAL_NAMESPACE
+    except OSError:
+        return False

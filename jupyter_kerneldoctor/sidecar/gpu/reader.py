@@ -1,0 +1,115 @@
+"""The threads that ask NVML. What they find is handed over in `news`; samples they write themselves.
+
+ctypes gives up the interpreter lock during a call, so one that hangs in the driver holds up nobody but its thread.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from .driver import module_version
+from .nvml import Nvml, NvmlUnusableError
+
+if TYPE_CHECKING:
+    from .nvml import Asked, Card, XidSource
+    from .samples import GpuSampleWriter
+
+BUSY_S = 1.0
+IDLE_S = 10.0
+
+_XID_WAIT_S = 30.0
+
+News = tuple[str, dict[str, Any]]
+"""An event for the journal: its name and fields."""
+
+
+class GpuReader:
+    """Looks at all cards each second while a cell runs, else each ten seconds."""
+
+    def __init__(self, kernel_pid: int, samples: GpuSampleWriter) -> None:
+        self._kernel_pid = kernel_pid
+        self._samples = samples
+        self._nvml = Nvml()
+        self._busy = False
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.news: deque[News] = deque()
+
+    def start(self) -> None:
+        """Begin. Raises RuntimeError when no thread can be started."""
+        # At the end a thread may still be inside the driver's library, whose destructors must not run beneath it.
+        atexit.register(os._exit, 0)
+        self._thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is more to come; not when there is no card, or none that can be asked."""
+        return self._thread.is_alive()
+
+    @property
+    def asked(self) -> Asked | None:
+        """The call that is under way."""
+        return self._nvml.asked
+
+    def busy(self, *, busy: bool) -> None:
+        """A cell runs, or none."""
+        self._busy = busy
+        if busy:
+            self._wake.set()
+
+    def _run(self) -> None:
+        try:
+            self._read()
+        except NvmlUnusableError as error:
+            self._tell({"version": module_version(), "error": str(error)}, [])
+        except Exception as error:
+            self._tell({"version": module_version(), "error": f"{type(error).__name__}: {error}"}, [])
+
+    def _read(self) -> None:
+        self._nvml.open()
+        driver, cards = self._nvml.driver(), self._nvml.cards()
+        self._tell({**driver, "error": self._nvml.error}, cards)
+        source = self._nvml.xid_source(cards)
+        if source is not None:
+            threading.Thread(target=self._wait_for_xids, args=(source,), daemon=True).start()
+        told = self._nvml.error
+        while cards:
+            taken = time.monotonic()
+            self._nvml.error = None
+            self._look(cards)
+            if self._nvml.error != told:
+                told = self._nvml.error
+                self._tell({**driver, "error": told}, cards)
+            self._pause(taken)
+
+    def _look(self, cards: list[Card]) -> None:
+        for card in cards:
+            row = self._nvml.sample(card, self._kernel_pid)
+            if row is not None:
+                self._samples.write(row)
+
+    def _pause(self, taken_mono_s: float) -> None:
+        """Wait; a cell that starts ends a long wait, but two looks are never closer than a second."""
+        if not self._busy:
+            self._wake.wait(IDLE_S)
+        self._wake.clear()
+        time.sleep(max(0.0, taken_mono_s + BUSY_S - time.monotonic()))
+
+    def _wait_for_xids(self, source: XidSource) -> None:
+        while True:
+            try:
+                xid = source.wait(_XID_WAIT_S)
+            except Exception:  # a lost card answers every wait with an error; that one is told by the samples
+                time.sleep(_XID_WAIT_S)
+                continue
+            if xid is not None:
+                self.news.append(("xid", xid))
+
+    def _tell(self, driver: dict[str, Any], cards: list[Card]) -> None:
+        known = {name: value for name, value in driver.items() if value is not None}
+        self.news.append(("gpus", {"driver": known, "devices": [card.facts for card in cards]}))

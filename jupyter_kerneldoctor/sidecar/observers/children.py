@@ -1,0 +1,239 @@
+"""The processes below the kernel: how much memory they hold together, and which of them end badly."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from typing import TYPE_CHECKING, Any
+
+from ...recording.processes import stat_fields
+from ..exit_status import ExitStatus, exit_status
+from ..meters.descendants import Descendants, memory, proportional_bytes
+from ..meters.pace import Pace
+from ..observer import Observer
+
+if TYPE_CHECKING:
+    from ..meters.descendants import Found
+    from ..observer import Watched
+
+_SHARE = 0.001
+_THOROUGH_SHARE = 0.0003
+_LOOK_S = 0.15
+_LOOK_AT_LAST_S = 0.5
+_THOROUGH_S = 1.0
+_IDLE_S = 5.0
+_TREE_S = 1.0
+_TREE_AGAIN_S = 10.0
+_SMALL_STEP = 0.01
+_KILLS_LAST_S = 10.0
+_MOST_EVENTS = 200
+_MOST_PIDFDS = 128
+
+_ASKED_TO_END = frozenset(("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"))
+
+
+class Process:
+    """One process below the kernel. A descriptor of its own (pidfd_open(2)) tells how it ended after it is gone."""
+
+    def __init__(self, found: Found, started_ticks: int, pidfd: int | None) -> None:
+        self.pid = found.pid
+        self.parent = found.parent
+        self.started_ticks = started_ticks
+        self.pidfd = pidfd
+        self.name = ""
+        self.rss_bytes = 0
+        self.peak_bytes = 0
+
+    def measure(self) -> None:
+        """Its memory, and its name, which changes when it executes another program."""
+        found = memory(self.pid)
+        if found is not None:
+            self.name, self.rss_bytes = found.name, found.rss_bytes
+            self.peak_bytes = max(self.peak_bytes, found.peak_bytes)
+
+    def has_ended(self) -> bool:
+        """Whether it has, also when its parent has not asked yet or its number is in use again."""
+        fields = stat_fields(self.pid)
+        return fields is None or fields[0] in "ZX" or int(fields[19]) != self.started_ticks
+
+
+class ChildrenObserver(Observer):
+    """Looks along with the samples: when some process was started on the machine, or some were known before."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._descendants = Descendants()
+        self._known: dict[int, Process] = {}
+        self._over: set[tuple[int, int]] = set()
+        self._pidfds = select.poll()
+        self._events_left = _MOST_EVENTS
+        self._oom_kills: int | None = None
+        self._kills_pending = 0
+        self._kills_until_mono_s = 0.0
+        self._look_pace, self._idle_pace = Pace(_SHARE, _LOOK_S, _LOOK_AT_LAST_S), Pace(_SHARE, _IDLE_S)
+        self._thorough_pace = Pace(_THOROUGH_SHARE, _THOROUGH_S)
+        self._unsure = False
+        self._tree_pace = Pace(_SHARE, _TREE_S)
+        self._tree = _Tree()
+        watched.along.append(self._along)
+
+    def at_end(self) -> dict[str, Any]:
+        """Those that ended before the kernel; not those that were made to end with it."""
+        self._count_kills(time.monotonic())
+        for process, status in self._ended():
+            if status.signal not in _ASKED_TO_END or self._kills_pending:
+                self._note(process, status)
+        return {}
+
+    def _along(self, now_mono_s: float) -> None:
+        self._count_kills(now_mono_s)
+        ended = self._ended()
+        for process, status in ended:
+            self._note(process, status)
+        pace = self._idle_pace if self._watched.cell_seq is None else self._look_pace
+        looks = pace.allows(now_mono_s)
+        if looks:
+            with pace:
+                self._find(now_mono_s)
+                for process in self._known.values():
+                    process.measure()
+        if looks or ended:
+            self._watched.children = list(self._known)
+            self._weigh(now_mono_s)
+
+    def _find(self, now_mono_s: float) -> None:
+        """Meet new ones, if any process was started since the last thorough look.
+
+        One that has ended before it was ever seen alive may still wait to be asked how it ended.
+        """
+        if not self._descendants.may_have_changed() and not self._unsure:
+            return
+        self._unsure = not self._thorough_pace.allows(now_mono_s)
+        roots = [self._watched.kernel.pid, *self._known]
+        if self._unsure:
+            found = self._descendants.walk(roots, thorough=False)
+        else:
+            with self._thorough_pace:
+                found = self._descendants.walk(roots, thorough=True)
+        met = set()
+        for each in found:
+            fields = stat_fields(each.pid)
+            if fields is None:
+                continue
+            identity = (each.pid, int(fields[19]))
+            met.add(identity)
+            if identity in self._over:
+                continue
+            process = Process(each, identity[1], self._pidfd(each.pid))
+            if fields[0] == "Z":
+                self._over.add(identity)
+                self._note(process, exit_status(each.pid, process.pidfd))
+                self._forget(process)
+            else:
+                self._known[each.pid] = process
+        if not self._unsure:  # what a thorough look does not find any more cannot come again
+            self._over &= met
+
+    def _pidfd(self, pid: int) -> int | None:
+        if sum(process.pidfd is not None for process in self._known.values()) >= _MOST_PIDFDS:
+            return None
+        try:
+            pidfd = os.pidfd_open(pid)
+        except (AttributeError, OSError):
+            return None
+        self._pidfds.register(pidfd, select.POLLIN)
+        return pidfd
+
+    def _ended(self) -> list[tuple[Process, ExitStatus]]:
+        """Take out those that have ended, each with its status."""
+        ready = dict(self._pidfds.poll(0)) if self._known else {}
+        ended = []
+        for process in list(self._known.values()):
+            if process.pidfd in ready if process.pidfd is not None else process.has_ended():
+                ended.append((process, exit_status(process.pid, process.pidfd)))
+                self._over.add((process.pid, process.started_ticks))
+                del self._known[process.pid]
+                self._forget(process)
+        return ended
+
+    def _forget(self, process: Process) -> None:
+        if process.pidfd is not None:
+            self._pidfds.unregister(process.pidfd)
+            os.close(process.pidfd)
+
+    def _count_kills(self, now_mono_s: float) -> None:
+        """Kills for memory in the kernel's group. The counter rises when Linux chooses, which is before the end."""
+        groups = self._watched.groups
+        kills = groups[0]["oom_kills"] if groups else None
+        if now_mono_s > self._kills_until_mono_s:
+            self._kills_pending = 0
+        if kills is not None and self._oom_kills is not None and kills > self._oom_kills:
+            self._kills_pending += kills - self._oom_kills
+            self._kills_until_mono_s = now_mono_s + _KILLS_LAST_S
+        self._oom_kills = kills if kills is not None else self._oom_kills
+
+    def _note(self, process: Process, status: ExitStatus) -> None:
+        killed = self._kills_pending if status.kind == "unknown" or status.signal == "SIGKILL" else 0
+        is_worth_it = status.kind == "signal" or status.exit_code or killed
+        if not is_worth_it or self._events_left <= 0:
+            return
+        self._events_left -= 1
+        self._kills_pending -= 1 if killed else 0
+        self._watched.note(
+            "child_end",
+            pid=process.pid,
+            name=process.name or None,
+            parent_pid=process.parent,
+            started_mono_s=_mono_s(process.started_ticks),
+            **status._asdict(),
+            peak_bytes=process.peak_bytes or None,
+            oom_kills=killed,
+        )
+
+    def _weigh(self, now_mono_s: float) -> None:
+        sample = self._watched.sample
+        if not self._known or sample is None or sample.rss_bytes is None:
+            self._watched.tree_bytes = None
+            return
+        resident = {self._watched.kernel.pid: sample.rss_bytes}
+        resident.update({process.pid: process.rss_bytes for process in self._known.values()})
+        if self._tree_pace.allows(now_mono_s) and self._tree.is_stale(resident, now_mono_s):
+            with self._tree_pace:
+                self._tree.measure(resident, now_mono_s)
+        self._watched.tree_bytes = self._tree.bytes(resident)
+
+
+class _Tree:
+    """Memory of some processes together: the sum of their PSS, and until it is taken again the change of their RSS."""
+
+    def __init__(self) -> None:
+        self._pss_bytes = 0
+        self._resident: dict[int, int] = {}
+        self._measured_mono_s = 0.0
+
+    def is_stale(self, resident: dict[int, int], now_mono_s: float) -> bool:
+        """Whether processes or their memory have changed, or writing to shared pages may have doubled them."""
+        before, now = sum(self._resident.values()), sum(resident.values())
+        return (
+            resident.keys() != self._resident.keys()
+            or abs(now - before) > _SMALL_STEP * before
+            or now_mono_s - self._measured_mono_s > _TREE_AGAIN_S
+        )
+
+    def measure(self, resident: dict[int, int], now_mono_s: float) -> None:
+        """Take the PSS of each; its RSS where Linux does not tell us, as of another user's process."""
+        self._pss_bytes = sum(rss if (pss := proportional_bytes(pid)) is None else pss for pid, rss in resident.items())
+        self._resident, self._measured_mono_s = resident, now_mono_s
+
+    def bytes(self, resident: dict[int, int]) -> int:
+        """Their memory now. A process that came since counts with nothing but what it will grow by."""
+        growth = sum(rss - self._resident.get(pid, rss) for pid, rss in resident.items())
+        gone = sum(rss for pid, rss in self._resident.items() if pid not in resident)
+        return max(self._pss_bytes + growth - gone, *resident.values())
+
+
+def _mono_s(ticks: int) -> float:
+    """A start time, which counts from boot with the time asleep, on the monotonic clock."""
+    asleep_s = time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
+    return round(ticks / os.sysconf("SC_CLK_TCK") - asleep_s, 2)

@@ -1,0 +1,94 @@
+"""Graphics cards: what the reader's threads find goes to the journal from here, and a call that hangs is noted."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..gpu import driver
+from ..observer import Observer
+
+if TYPE_CHECKING:
+    from ..gpu.reader import GpuReader
+    from ..gpu.samples import GpuSampleWriter
+    from ..observer import Watched
+
+HUNG_S = 5.0
+"""A call that takes longer counts as hung; if it comes back after all, the event that says so is taken back."""
+
+_FIRST_LOOK_S = 0.05
+_LOOK_S = 1.0
+_PATIENCE_S = 0.05
+
+
+class GpuObserver(Observer):
+    """Does nothing, and loads nothing, where there is no driver."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._reader: GpuReader | None = None
+        self._samples: GpuSampleWriter | None = None
+        self._gpus: dict[str, Any] = {"driver": {}, "devices": []}
+        self._hung = False
+        self._wait_s = _FIRST_LOOK_S
+        self.due_mono_s = 0.0 if driver.may_be_there() else math.inf
+
+    def turn(self, now_mono_s: float) -> None:
+        """Write down what is new."""
+        if self._reader is None:
+            self._start()
+        else:
+            if not self._reader.is_running:  # no card, or NVML cannot be used; what it said of that is still noted
+                self._wait_s = math.inf
+            self._note_news()
+            self._look_for_hang(now_mono_s)
+        self.due_mono_s = now_mono_s + self._wait_s
+        self._wait_s = min(_LOOK_S, 2 * self._wait_s)
+
+    def heard(self, event: dict[str, Any], now_mono_s: float) -> None:  # noqa: ARG002
+        """Cards are looked at more often while a cell runs."""
+        if self._reader is not None and event["event"] in ("cell_start", "cell_end"):
+            self._reader.busy(busy=event["event"] == "cell_start")
+
+    def at_end(self) -> dict[str, Any]:
+        """Write what the reader has found; nothing is asked any more, as the kernel's memory is given back by now."""
+        if self._reader is not None and self._samples is not None:
+            self._note_news()
+            self._samples.flush(_PATIENCE_S)
+        return {}
+
+    def _start(self) -> None:
+        from ..gpu.reader import GpuReader  # noqa: PLC0415 - nothing of it where there is no driver
+        from ..gpu.samples import GpuSampleWriter  # noqa: PLC0415
+
+        try:
+            self._samples = GpuSampleWriter(self._watched.directory)
+            reader = GpuReader(self._watched.kernel.pid, self._samples)
+            reader.start()
+        except (OSError, RuntimeError) as error:
+            self._wait_s = math.inf
+            self._watched.note("gpus", driver={"error": f"cannot be read: {error}"}, devices=[])
+            return
+        self._reader = reader
+        reader.busy(busy=self._watched.cell_seq is not None)
+
+    def _note_news(self) -> None:
+        assert self._reader is not None
+        while self._reader.news:
+            event, fields = self._reader.news.popleft()
+            if event == "gpus":
+                self._gpus = fields
+            self._watched.note(event, **fields)
+
+    def _look_for_hang(self, now_mono_s: float) -> None:
+        assert self._reader is not None
+        asked = self._reader.asked
+        hung = asked is not None and now_mono_s - asked.since_mono_s > HUNG_S
+        if hung == self._hung:
+            return
+        self._hung = hung
+        gpus = self._gpus
+        if hung and asked is not None:
+            error = f"NVML does not answer ({asked.function})"
+            gpus = {**gpus, "driver": {**gpus["driver"], "error": error}}
+        self._watched.note("gpus", **gpus)

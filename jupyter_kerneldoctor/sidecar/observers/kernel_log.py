@@ -1,0 +1,48 @@
+"""What the operating system's log says about the kernel's death, where it may be read."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ..meters.kernel_log import KernelLog
+from ..observer import Observer
+
+if TYPE_CHECKING:
+    from ..observer import Watched
+
+_DRAIN_S = 30.0
+_PATIENCE_S = 0.05
+
+
+class KernelLogObserver(Observer):
+    """Reads along, so that little is left to read at the end. A line that comes late has an event of its own."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._log = KernelLog(watched.kernel.pid)
+        self._ended = False
+        self._after_mono_s = 0.0
+        watched.along.append(self._along)
+
+    def at_end(self) -> dict[str, Any]:
+        """The lines that are there."""
+        self._ended = True
+        self._log.read()
+        return {"kernel_log": list(self._log.lines)} if self._log.lines else {}
+
+    def stop(self) -> None:
+        """The end is on disk. Linux may log the killing a moment after it: wait for that, as nobody waits for us."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while self._ended and not self._log.lines and (left_s := deadline - time.monotonic()) > 0:
+            if not self._log.wait(left_s):
+                break
+            self._log.read()
+            if self._log.lines:
+                self._watched.note("kernel_log", lines=self._log.lines)
+        self._log.close()
+
+    def _along(self, now_mono_s: float) -> None:
+        if now_mono_s >= self._after_mono_s:
+            self._after_mono_s = now_mono_s + _DRAIN_S
+            self._log.read()

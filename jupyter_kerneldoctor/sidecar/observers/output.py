@@ -1,0 +1,131 @@
+"""What the kernel process wrote to its file descriptors 1 and 2, up to its last words.
+
+The kernel shares two things for each of them: a ring into which it reads (`recording.ring`), and the pipe that it reads
+from. Whatever was written before the death is in one of the two. The pipe is the kernel's own, so nothing is taken from
+it, and nothing about it changed, while the kernel lives.
+"""
+
+from __future__ import annotations
+
+import codecs
+import math
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from ...recording.layout import OUTPUT
+from ...recording.ring import RingReader
+from ...recording.turns import TurnTaking
+from ..inbox import Message
+from ..observer import Observer
+
+if TYPE_CHECKING:
+    from ..observer import Watched
+
+_LOOK_S = 2.0
+_PIPE_BYTES = 256 * 1024  # at most; a child that lives on may write without end
+_FILE_BYTES = 64 * 1024
+_WAKE = b"\0"  # with it the kernel wakes its own thread; it is no text
+_PIECE_CHARACTERS = 1024  # of at most six bytes each in JSON, so that a piece is a short line for `TurnTaking`
+
+
+class OutputObserver(Observer):
+    """Looks seldom: the ring keeps the newest text by itself. It begins when the kernel shares its output."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._streams: list[_Stream] = []
+        self._file: TurnTaking | None = None
+        self._message: Message | None = None
+        self._was_open = True
+        self._ended = False
+        self._stamp_s = 0.0
+
+    def turn(self, now_mono_s: float) -> None:
+        """Write down what is new. Let go of the pipes when the kernel has, as after an `os.exec`.
+
+        Whoever writes is to find out that nobody reads. But an end closes the link as well, a moment before it is
+        seen, so that is believed only at the second look.
+        """
+        self.due_mono_s = now_mono_s + _LOOK_S
+        self._write(now_mono_s, at_end=False)
+        is_open = self._message is not None and self._message.sender.is_open
+        if not is_open and not self._was_open:
+            self.stop()
+        self._was_open = is_open
+
+    def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
+        """Begin, with the descriptors that came along."""
+        if event["event"] != "last_words" or not isinstance(event, Message):
+            return
+        numbers, begins = event.get("fds"), event.get("begins")
+        if not (isinstance(numbers, list) and isinstance(begins, list)):
+            return
+        if not len(event.descriptors) == len(numbers) + len(begins) == 2 * len(numbers):
+            return  # this process may not open so many files
+        self.stop()
+        shared, event.descriptors[:] = event.descriptors[:], []
+        for number, begin, ring, pipe in zip(numbers, begins, shared[::2], shared[1::2], strict=True):
+            self._streams.append(_Stream(number, RingReader(ring, begin), pipe, (ring, pipe)))
+        self._message, self._was_open, self.due_mono_s = event, True, now_mono_s + _LOOK_S
+
+    def at_end(self) -> dict[str, Any]:
+        """The last words."""
+        self._ended = True
+        self.stop()
+        return {}
+
+    def stop(self) -> None:
+        """Write down what is new, and let go."""
+        self._write(time.monotonic(), at_end=self._ended)
+        while self._streams:
+            self._streams.pop().close()
+        self.due_mono_s = math.inf
+
+    def _write(self, mono_s: float, *, at_end: bool) -> None:
+        for stream in self._streams:
+            text = stream.take(at_end=at_end)
+            for begin in range(0, len(text), _PIECE_CHARACTERS):
+                self._stamp_s = max(mono_s, self._stamp_s + 1e-6)  # no two alike: readers sort by it
+                piece = {"mono_s": round(self._stamp_s, 6), "fd": stream.number}
+                self._append({**piece, "text": text[begin : begin + _PIECE_CHARACTERS]})
+
+    def _append(self, piece: dict[str, Any]) -> None:
+        try:
+            if self._file is None:  # most kernels write nothing at all
+                self._file = TurnTaking(self._watched.directory, OUTPUT, _FILE_BYTES)
+            self._file.write(piece)
+        except OSError:
+            pass
+
+
+class _Stream:
+    """File descriptor `number` of the kernel: the ring and the pipe behind it."""
+
+    def __init__(self, number: int, ring: RingReader, pipe: int, descriptors: tuple[int, ...]) -> None:
+        self.number = number
+        self._ring = ring
+        self._pipe = pipe
+        self._descriptors = descriptors
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def take(self, *, at_end: bool) -> str:
+        """Return the text that is new; after the kernel's end also what it had no time to take out of the pipe."""
+        data = self._ring.take()
+        if at_end:
+            data += self._ring.take_uncounted() + self._rest_of_pipe()
+        return self._decoder.decode(data.replace(_WAKE, b""), final=at_end)
+
+    def _rest_of_pipe(self) -> bytes:
+        os.set_blocking(self._pipe, False)
+        rest = b""
+        try:
+            while len(rest) < _PIPE_BYTES and (data := os.read(self._pipe, _PIPE_BYTES)):
+                rest += data
+        except OSError:
+            pass  # it is empty, and somebody still holds it
+        return rest
+
+    def close(self) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)

@@ -1,0 +1,218 @@
+"""Which line the cell is in: reads the kernel's stack while its memory nears a limit, and when somebody asks."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+from ..meters.files import ProcFile
+from ..observer import Observer
+from ..stacks.layout import Runtime
+from ..stacks.learner import Learner
+from ..stacks.memory import UnreadableError
+from ..stacks.occasion import Occasion
+from ..stacks.snapshot import Stacks, children, threads_without_stacks
+
+if TYPE_CHECKING:
+    from ..observer import Watched
+
+_SETTLED_S = 0.3
+"""A fork delays whatever else there is to do, such as to record a kernel that dies at once."""
+_LEARNS_S = 0.02
+_STALLED_S = 1.0
+"""With the memory limit reached and nobody killed, reading would take memory that is not there, and never end."""
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+_MOST_EVENTS = 300
+_APART_S = ((8, 0.0), (60, 0.25), (120, 1.0), (_MOST_EVENTS, 10.0))
+"""How far apart events are written, up to how many: a day near a limit stays small."""
+
+
+class StacksObserver(Observer):
+    """Waits for the kernel to tell where its interpreter is, learns how to read that, and then for an occasion."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._statm = ProcFile(f"/proc/{watched.kernel.pid}/statm")
+        self._occasion = Occasion(watched)
+        self._runtime: Runtime | None = None
+        self._settled_mono_s: float | None = None
+        """When to begin to learn; None before it is asked for, and once it is over."""
+        self._learner: Learner | None = None
+        self._asked = False
+        self._newest: dict[str, Any] | None = None
+        self._written: dict[str, Any] | None = None
+        self._events = 0
+        self.stacks: Stacks | None = None
+        """None as long as, or when, stacks cannot be read."""
+        self.wakes_fd = self._listen()
+        """Becomes readable when somebody asks."""
+
+    def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
+        """The start tells where to read; a cell that starts may climb at any moment."""
+        kind = event["event"]
+        if kind == "start" and isinstance(event.get("runtime"), list) and self._runtime is None:
+            self._prepare(event["runtime"], now_mono_s)
+        elif kind == "cell_start":
+            self._newest = None
+            if self.stacks is not None:
+                self.stacks.forget()
+                self._occasion.begin()
+                self.due_mono_s = now_mono_s + self._occasion.wait_s
+        elif kind == "cell_end":
+            self._newest = None
+
+    def turn(self, now_mono_s: float) -> None:
+        """Answer who asked; go on learning; look whether it is time to read the stack."""
+        self.due_mono_s = math.inf
+        if self._asked:
+            self._answer()
+        if self._settled_mono_s is not None:
+            if now_mono_s >= self._settled_mono_s:
+                self._learn(now_mono_s)
+            else:
+                self.due_mono_s = self._settled_mono_s
+        elif any(group.get("under_oom") for group in self._watched.groups):
+            self.due_mono_s = now_mono_s + _STALLED_S
+        elif self.stacks is not None and self._watched.cell_seq is not None:
+            reason = self._occasion.look(now_mono_s, self._rss_bytes())
+            if reason is not None:
+                self._read(reason)
+            elif self._occasion.is_tense:
+                self._glance()
+            self.due_mono_s = now_mono_s + self._occasion.wait_s
+
+    def at_end(self) -> dict[str, Any]:
+        """Write down the last stack that was read while the cell was running."""
+        if self._newest is not None and self._newest is not self._written:
+            self._write({**self._newest, "reason": "end"})
+        return {}
+
+    def stop(self) -> None:
+        """Let the kernel's memory go."""
+        if self.stacks is not None:
+            self.stacks.close()
+            self.stacks = None
+
+    def threads(self) -> list[dict[str, Any]]:
+        """All threads of the kernel, with their stacks where these can be read."""
+        pid = self._watched.kernel.pid
+        return threads_without_stacks(pid) if self.stacks is None else self.stacks.threads()
+
+    def _prepare(self, runtime: list[int], now: float) -> None:
+        self._runtime = Runtime(*runtime)
+        try:
+            if not os.path.samestat(os.stat("/proc/self/exe"), os.stat(f"/proc/{self._watched.kernel.pid}/exe")):
+                self._give_up("the kernel runs another Python than the recorder")
+                return
+        except OSError as error:
+            self._give_up(_why(error))
+        else:
+            self._settled_mono_s = self.due_mono_s = now + _SETTLED_S
+
+    def _learn(self, now: float) -> None:
+        if self._learner is None:
+            try:
+                self._learner = Learner()
+            except OSError as error:
+                self._settled_mono_s = None
+                self._give_up(_why(error))
+            else:
+                self.due_mono_s = now + _LEARNS_S
+            return
+        self._learner.look()
+        if not self._learner.is_done:
+            self.due_mono_s = now + _LEARNS_S
+            return
+        layout, problem = self._learner.layout, self._learner.problem
+        self._learner = self._settled_mono_s = None
+        if layout is None or self._runtime is None:
+            self._give_up(problem)
+            return
+        try:
+            self.stacks = Stacks(self._watched.kernel.pid, layout, self._runtime)
+            # A rehearsal: it shows that the kernel is understood, and touches the memory that this takes.
+            self.stacks.main()
+        except OSError as error:
+            self._give_up(_why(error))
+        except UnreadableError:
+            pass  # it may have been a bad moment
+        self._occasion.begin()
+        self.due_mono_s = now if self._watched.cell_seq is not None else math.inf
+
+    def _give_up(self, why: str) -> None:
+        self._watched.note("no_stacks", why=why)
+
+    def _rss_bytes(self) -> int | None:
+        words = self._statm.read().split()
+        return int(words[1]) * _PAGE_BYTES if len(words) > 1 else None
+
+    def _read(self, reason: str) -> None:
+        assert self.stacks is not None
+        now = time.monotonic()
+        try:
+            frames = self.stacks.main()
+        except UnreadableError:
+            return
+        self._take(now, reason, frames)
+
+    def _glance(self) -> None:
+        """See between two readings whether the cell has gone on to another line."""
+        assert self.stacks is not None
+        now = time.monotonic()
+        frames = self.stacks.glance()
+        if frames is not None and self._newest is not None:
+            self._take(now, self._newest["reason"], frames)
+
+    def _take(self, now: float, reason: str, frames: list[dict[str, Any]]) -> None:
+        thread = {"frames": frames, "thread_id": self._watched.kernel.pid, "main": True}
+        self._newest = {"mono_s": now, "wall_s": time.time(), "reason": reason, "threads": [thread]}
+        if self._may_write(now):
+            self._write(self._newest)
+            self._written = self._newest
+
+    def _may_write(self, now: float) -> bool:
+        """Only what is new, and less and less often."""
+        assert self._newest is not None
+        if self._written is not None and self._written["threads"] == self._newest["threads"]:
+            return False
+        if self._written is None:
+            return True
+        apart = next((apart for most, apart in _APART_S if self._events < most), math.inf)
+        return bool(now - self._written["mono_s"] >= apart)
+
+    def _write(self, stack: dict[str, Any]) -> None:
+        self._events += 1
+        self._watched.note("stack", **stack)
+
+    def _listen(self) -> int:
+        """Take SIGUSR1 from now on; return what becomes readable with it."""
+        reads, writes = os.pipe()
+        for end in (reads, writes):
+            os.set_blocking(end, False)
+        signal.signal(signal.SIGUSR1, self._ask)
+        signal.set_wakeup_fd(writes, warn_on_full_buffer=False)
+        return reads
+
+    def _ask(self, *_: object) -> None:
+        self._asked = True
+        self.due_mono_s = 0.0
+
+    def _answer(self) -> None:
+        self._asked = False
+        try:
+            os.read(self.wakes_fd, 64)
+        except BlockingIOError:
+            pass
+        now = time.monotonic()
+        below = children(self._watched.kernel.pid, self.stacks)
+        self._watched.note("stack", mono_s=now, reason="asked", threads=self.threads(), children=below)
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, PermissionError):
+        return "this process may not read the kernel's memory (ptrace is not permitted)"
+    return f"the kernel's memory cannot be read: {error.strerror or error}"

@@ -1,0 +1,123 @@
+"""A cell that runs and does nothing: what every thread and every child process waits for."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from ...recording.processes import stat_fields
+from ..observer import Observer
+from ..stacks.snapshot import below, children
+
+if TYPE_CHECKING:
+    from ..observer import Watched
+    from .stacks import StacksObserver
+
+_LOOK_S = 1.0
+_PATIENCE_S = 10.0
+_AGAIN_S = 60.0
+_SLOWER = 2.0
+_MOST_EVENTS = 60
+
+_IDLE_SHARE = 0.02
+_IDLE_S = 0.05
+"""A kernel that waits still uses some CPU for its own threads: this share of the time, and a few clock ticks."""
+
+_THRASHING_FAULTS_PER_S = 200.0
+"""Major page faults: each waits for a disk. A program that is started, or reads a mapped file once, has fewer."""
+
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+class StuckObserver(Observer):
+    """Looks every second while a cell runs; once stuck, tells again after a minute, then less and less often."""
+
+    def __init__(self, watched: Watched, stacks: StacksObserver) -> None:
+        self._watched = watched
+        self._stacks = stacks
+        self._since = 0.0
+        self._cpu_s = 0.0
+        self._faults = 0
+        self._told_mono_s: float | None = None
+        self._again_s = _AGAIN_S
+        self._events = 0
+
+    def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
+        """Only a running cell can be stuck."""
+        if event["event"] == "cell_start":
+            self._begin(now_mono_s)
+            self.due_mono_s = now_mono_s + _LOOK_S
+        elif event["event"] == "cell_end":
+            self._over(now_mono_s)
+            self.due_mono_s = math.inf
+
+    def turn(self, now_mono_s: float) -> None:
+        """Compare the CPU time with that when it last moved."""
+        if self._watched.cell_seq is None:
+            self.due_mono_s = math.inf
+            return
+        self.due_mono_s = now_mono_s + _LOOK_S
+        fields = stat_fields(self._watched.kernel.pid)
+        if fields is None:
+            return
+        lasted = now_mono_s - self._since
+        faults_per_s = (int(fields[9]) - self._faults) / lasted if lasted > 0 else 0.0
+        thrashes = faults_per_s >= _THRASHING_FAULTS_PER_S
+        if not thrashes and not self._waits_for_memory() and self._works(fields, lasted):
+            self._over(now_mono_s)
+            self._begin(now_mono_s)
+        elif lasted >= _PATIENCE_S and self._is_due(now_mono_s):
+            self._tell(now_mono_s, round(faults_per_s, 1))
+
+    def _works(self, fields: list[str], lasted: float) -> bool:
+        allowed = _IDLE_S + _IDLE_SHARE * lasted
+        if fields[0] == "R" or _cpu_s(fields) - self._cpu_s > allowed:
+            return True
+        return _cpu_s(fields) + self._cpu_of_children() - self._cpu_s > allowed
+
+    def _waits_for_memory(self) -> bool:
+        return any(group.get("under_oom") for group in self._watched.groups)
+
+    def _begin(self, now: float) -> None:
+        fields = stat_fields(self._watched.kernel.pid)
+        self._since = now
+        self._cpu_s = 0.0 if fields is None else _cpu_s(fields) + self._cpu_of_children()
+        self._faults = 0 if fields is None else int(fields[9])
+        self._told_mono_s = None
+        self._again_s = _AGAIN_S
+
+    def _cpu_of_children(self) -> float:
+        found = (stat_fields(child) for child, _ in below(self._watched.kernel.pid))
+        return sum(_cpu_s(fields) for fields in found if fields is not None)
+
+    def _is_due(self, now: float) -> bool:
+        if self._events >= _MOST_EVENTS:
+            return False
+        return self._told_mono_s is None or now - self._told_mono_s >= self._again_s
+
+    def _tell(self, now: float, faults_per_s: float) -> None:
+        if self._told_mono_s is not None:
+            self._again_s *= _SLOWER
+        self._told_mono_s = now
+        self._events += 1
+        self._watched.note(
+            "stuck",
+            mono_s=time.monotonic(),
+            since_mono_s=self._since,
+            threads=self._stacks.threads(),
+            children=children(self._watched.kernel.pid, self._stacks.stacks),
+            faults_per_s=faults_per_s,
+        )
+        self._watched.look_around("stuck")
+
+    def _over(self, now: float) -> None:
+        if self._told_mono_s is not None:
+            self._watched.note("stuck", mono_s=now, since_mono_s=self._since, over=True)
+            self._told_mono_s = None
+
+
+def _cpu_s(fields: list[str]) -> float:
+    """CPU time of a process and of its children that have ended (proc_pid_stat(5), fields 14 to 17)."""
+    return sum(int(ticks) for ticks in fields[11:15]) * _TICK_S

@@ -1,0 +1,359 @@
+"""Finds out where this interpreter keeps what, by looking at its own objects through /proc/self/mem.
+
+It needs `ctypes` for the addresses of the thread states; so it runs in a forked child (`learner`), and none of it
+stays in the sidecar's memory. What is found is tried out on stacks that are known, before it is used on any other.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import os
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+from .layout import Layout, Runtime
+from .memory import Memory, UnreadableError, word_at
+from .reader import RawFrame, StackReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_TAGS = 7
+_HEADER_BYTES = 96
+_CODE_BYTES = 256
+_THREAD_BYTES = 1024
+_INTERPRETER_BYTES = 512 * 1024
+_PAGE_BYTES = 4096
+_CFRAME_BYTES = 64
+_FRAME_BYTES = 128
+
+
+class NotUnderstoodError(Exception):
+    """This interpreter's structures are not what was expected; the message names the one."""
+
+
+def learn() -> Layout:
+    """Look, and try. Raises NotUnderstoodError, UnreadableError, OSError."""
+    memory = Memory(os.getpid())
+    layout = Layout(
+        **_objects(memory),
+        **_codes(memory),
+        **_strings(memory),
+        **_frames(memory),
+        **_threads(memory),
+    )
+    _try_out(memory, layout)
+    return layout
+
+
+def own_runtime() -> Runtime:
+    """The addresses that `layout.Runtime` names, of this process."""
+    return Runtime(_interpreter(), id(types.CodeType), id(str), id(bytes), id(None))
+
+
+def _one(name: str, candidates: Iterable[set[int]]) -> int:
+    """The offset that is found in every example. The lowest: what comes behind a structure may hold copies."""
+    common = set.intersection(*candidates)
+    if not common:
+        raise NotUnderstoodError(name)
+    return min(common)
+
+
+def _where(data: bytes, value: int, width: int = 8) -> set[int]:
+    """The offsets, aligned, at which a number stands."""
+    wanted = value.to_bytes(width, "little", signed=value < 0)
+    return {at for at in range(0, len(data) - width + 1, width) if data[at : at + width] == wanted}
+
+
+def _available(memory: Memory, address: int, size: int) -> bytes:
+    """As much as there is from an address on, up to a size."""
+    while size:
+        try:
+            return memory.read(address, size)
+        except UnreadableError:
+            # Try up to where a page begins: behind it there may be nothing.
+            end = (address + size - 1) // _PAGE_BYTES * _PAGE_BYTES
+            size = max(0, end - address)
+    return b""
+
+
+def _objects(memory: Memory) -> dict[str, Any]:
+    examples: list[object] = [b"example", "example", _objects.__code__, types, _objects]
+    types_ = [_where(memory.read(id(example), 32), id(type(example))) for example in examples]
+    contents = [b"an example", b"another that is longer", bytes(range(7, 130))]
+    return {
+        "type_": _one("PyObject", types_),
+        "bytes_length": _one("PyBytesObject", [_where(memory.read(id(b), 32), len(b)) for b in contents]),
+        "bytes_data": _one("PyBytesObject", [{memory.read(id(b), 256).find(b)} - {-1} for b in contents]),
+    }
+
+
+class _Examples:
+    """Functions whose names, first lines and sizes differ; their qualified names are others than their names."""
+
+    def short(self) -> None:
+        pass
+
+    def longer(self, argument: int) -> list[int]:
+        return [argument * number for number in range(argument) if number != argument]
+
+    class Inner:
+        def method(self) -> Callable[[], str]:
+            return lambda: str(self)
+
+
+def _codes(memory: Memory) -> dict[str, Any]:
+    functions = (_Examples.short, _Examples.longer, _Examples.Inner.method, _one, _where, _available)
+    seen = [(function.__code__, memory.read(id(function.__code__), _CODE_BYTES)) for function in functions]
+    return {
+        "code_units": _one("co_code", [_where(data, len(code.co_code) // 2) for code, data in seen]),
+        "code_start": types.CodeType.__basicsize__,
+        "code_file": _one("co_filename", [_where(data, id(code.co_filename)) for code, data in seen]),
+        "code_name": _one("co_name", [_where(data, id(code.co_name)) for code, data in seen]),
+        "code_lines": _one("co_linetable", [_where(data, id(code.co_linetable)) for code, data in seen]),
+        "code_first_line": _one("co_firstlineno", [_where(data, code.co_firstlineno, 4) for code, data in seen]),
+    }
+
+
+_TEXTS = {
+    ("ascii", 1): ("example", "file name.py", "x" * 70, "<cell>"),
+    ("latin-1", 1): ("\xe9t\xe9", "M\xfcller.py", "\xf8" * 41, "na\xefve name"),
+    ("utf-16-le", 2): ("\u0436\u0443\u043a", "\u4e2d\u6587.py", "\u03b1" * 33, "a\u2026"),
+    ("utf-32-le", 4): ("\U0001f600", "x\U0001f680.py", "\U0001d400" * 29, "a \U0001f4a5"),
+}
+
+
+def _strings(memory: Memory) -> dict[str, Any]:
+    """The kind of a string is told by a few bits that are the same in all of a kind and differ between kinds."""
+    # Texts made at run time are not interned; those of the table are, in part.
+    samples = {kind: [*texts, *("-".join(texts[:n]) for n in (2, 3))] for kind, texts in _TEXTS.items()}
+    heads = {kind: [memory.read(id(text), _HEADER_BYTES) for text in texts] for kind, texts in samples.items()}
+    lengths = [
+        _where(head[:40], len(text)) for kind in samples for text, head in zip(samples[kind], heads[kind], strict=True)
+    ]
+    length = _one("PyUnicodeObject", lengths)
+    for at in range(length + 8, 40, 4):
+        states = {
+            kind: [int.from_bytes(head[at : at + 4], "little") for head in found] for kind, found in heads.items()
+        }
+        mask = _mask(list(states.values()))
+        kinds = {str(found[0] & mask): kind for kind, found in states.items()}
+        if mask and len(kinds) == len(samples):
+            starts = {state: [_data_start(memory, kind, samples[kind]), kind[1]] for state, kind in kinds.items()}
+            return {"str_length": length, "str_state": at, "str_mask": mask, "str_kinds": starts}
+    raise NotUnderstoodError("PyUnicodeObject")
+
+
+def _mask(groups: list[list[int]]) -> int:
+    """The bits that never differ within a group, but do between some."""
+    within = between = 0
+    for group in groups:
+        for value in group:
+            within |= value ^ group[0]
+            between |= value ^ groups[0][0]
+    return between & ~within
+
+
+def _data_start(memory: Memory, kind: tuple[str, int], texts: list[str]) -> int:
+    encoding = kind[0]
+    found = []
+    for text in texts:
+        data = text.encode(encoding)
+        found.append({memory.read(id(text), _HEADER_BYTES).find(data[: _HEADER_BYTES - 72])} - {-1})
+    return _one("PyUnicodeObject data", found)
+
+
+def _frames(memory: Memory) -> dict[str, Any]:
+    """Nested calls: the frame objects lead to the interpreter's own frames, and these to each other.
+
+    Only as long as they are being executed: afterwards a frame object holds a copy.
+    """
+    return _nested(3, lambda: _frames_of_callers(memory))
+
+
+def _nested(depth: int, look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    return _nested_again(depth - 1, look) if depth else look()
+
+
+def _nested_again(depth: int, look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    return _nested(depth - 1, look) if depth else look()
+
+
+def _frames_of_callers(memory: Memory) -> dict[str, Any]:
+    frames = _callers(sys._getframe())[2:6]  # noqa: SLF001 - there is no public way to a frame object
+    heads = [memory.read(id(frame), type(frame).__basicsize__) for frame in frames]
+    pairs = [_inner_frames(memory, frame, head) for frame, head in zip(frames, heads, strict=True)]
+    for at, code in sorted(set.intersection(*pairs)):
+        addresses = [word_at(head, at) for head in heads]
+        data = [memory.read(address, _FRAME_BYTES) for address in addresses]
+        starts = [id(frame.f_code) + types.CodeType.__basicsize__ + frame.f_lasti for frame in frames]
+        previous = [_where(inner, outer) for inner, outer in zip(data, addresses[1:], strict=False)]
+        instruction = [_where(one, start) for one, start in zip(data, starts, strict=True)]
+        if set.intersection(*previous) and set.intersection(*instruction):
+            return {
+                "frame_code": code,
+                "frame_previous": _one("previous", previous),
+                "frame_instruction": _one("instruction", instruction),
+            }
+    raise NotUnderstoodError("_PyInterpreterFrame")
+
+
+def _inner_frames(memory: Memory, frame: types.FrameType, head: bytes) -> set[tuple[int, int]]:
+    """Where in a frame object a pointer stands to something that refers to the code, and where that does."""
+    found: set[tuple[int, int]] = set()
+    for at in range(0, len(head) - 7, 8):
+        address = word_at(head, at)
+        if address % 8 == 0 and address != id(frame.f_back):
+            found.update(
+                (at, code) for code in _references(_available(memory, address, _FRAME_BYTES), id(frame.f_code))
+            )
+    return found
+
+
+def _callers(frame: types.FrameType | None) -> list[types.FrameType]:
+    found = []
+    while frame is not None:
+        found.append(frame)
+        frame = frame.f_back
+    return found
+
+
+def _references(data: bytes, address: int) -> set[int]:
+    """Where a reference to an object stands; its lowest bits may be tags."""
+    return {at for at in range(0, len(data) - 7, 8) if word_at(data, at) & ~_TAGS == address}
+
+
+class _Waiting:
+    """A thread that waits in a function of its own, until it is let go."""
+
+    def __init__(self) -> None:
+        self._begun, self._hold, self._over = (_thread.allocate_lock() for _ in range(3))
+        for lock in (self._begun, self._hold, self._over):
+            lock.acquire()
+        self.state = self.native_id = 0
+        self.frame: types.FrameType | None = None
+        _thread.start_new_thread(self._run, ())
+        self._begun.acquire()
+
+    def _run(self) -> None:
+        self.state, self.native_id = _thread_state(), _thread.get_native_id()
+        self.frame = sys._getframe()  # noqa: SLF001
+        self._begun.release()
+        self._hold.acquire()
+        self._over.release()
+
+    def end(self) -> None:
+        self._hold.release()
+        self._over.acquire()
+
+
+def _threads(memory: Memory) -> dict[str, Any]:
+    main, main_id = _thread_state(), _thread.get_native_id()
+    older, newer = _Waiting(), _Waiting()
+    states = (newer.state, older.state, main)
+    try:
+        data: list[bytes] = [_available(memory, state, _THREAD_BYTES) for state in states]
+        chain = [_where(data[0], older.state), _where(data[1], main)]
+        interpreter = _available(memory, _interpreter(), _INTERPRETER_BYTES)
+        ids = (newer.native_id, older.native_id, main_id)
+        steps: set[tuple[int, ...]] = set.intersection(
+            *(_ways_to_frame(memory, w.state, w.frame) for w in (older, newer))
+        )
+        if not steps:
+            raise NotUnderstoodError("the way from a thread to its frame")
+        return {
+            "interp_head": _one("PyInterpreterState", [_where(interpreter, newer.state)]),
+            "thread_next": _one("PyThreadState", chain),
+            "thread_native_id": _one(
+                "native_thread_id", [_where(head, number) for head, number in zip(data, ids, strict=True)]
+            ),
+            "thread_frame": list(min((len(way), way) for way in steps)[1]),
+        }
+    finally:
+        older.end()
+        newer.end()
+
+
+def _ways_to_frame(memory: Memory, state: int, frame: types.FrameType | None) -> set[tuple[int, ...]]:
+    """The steps that lead from a waiting thread's state to its innermost frame: one, or two through `cframe`."""
+    head = memory.read(id(frame), type(frame).__basicsize__)
+    wanted = {word_at(head, at) for at in range(0, len(head), 8)} - {0}
+    code = id(frame.f_code) if frame is not None else 0
+    wanted = {word for word in wanted if word % 8 == 0 and _references(_available(memory, word, _FRAME_BYTES), code)}
+    data = _available(memory, state, _THREAD_BYTES)
+    ways: set[tuple[int, ...]] = set()
+    for at in range(0, len(data) - 7, 8):
+        word = word_at(data, at)
+        if word in wanted:
+            ways.add((at,))
+        elif word % 8 == 0 and word:
+            behind = _available(memory, word, _CFRAME_BYTES)
+            ways.update((at, step) for step in range(0, len(behind) - 7, 8) if word_at(behind, step) in wanted)
+    return ways
+
+
+def _thread_state() -> int:
+    return _call("PyThreadState_Get")
+
+
+def _interpreter() -> int:
+    return _call("PyInterpreterState_Get")
+
+
+def _call(name: str) -> int:
+    function = getattr(ctypes.PyDLL(None), name)
+    function.restype = ctypes.c_void_p
+    return int(function())
+
+
+def _try_out(memory: Memory, layout: Layout) -> None:
+    """Read known stacks: through Python and C functions, a generator and a lambda, and one of another thread."""
+    reader = StackReader(memory, layout, own_runtime())
+    waiting = _Waiting()
+    try:
+        threads = reader.threads()
+        if list(threads) != [waiting.native_id, _thread.get_native_id()]:
+            raise NotUnderstoodError("the list of threads")
+        if reader.stack(threads[waiting.native_id]) != _expected(waiting.frame):
+            raise NotUnderstoodError("the stack of a waiting thread")
+        own = threads[_thread.get_native_id()]
+        sorted([1], key=lambda _: _try_within(reader, own))
+    finally:
+        waiting.end()
+
+
+def _try_within(reader: StackReader, own: int) -> int:
+    def known() -> Any:
+        yield _seen_by_another(reader, own)
+
+    for found, expected in map(lambda pair: pair, known()):  # noqa: C417 - a lambda called from C is the point
+        # The innermost function has gone on to another line since.
+        if found[1:] != expected[1:] or found[0].function != expected[0].function:
+            raise NotUnderstoodError("the stack of the main thread")
+    return 0
+
+
+def _seen_by_another(reader: StackReader, own: int) -> tuple[list[RawFrame], list[RawFrame]]:
+    """This thread's stack as another thread reads it while this one waits, and as it really is."""
+    found: list[RawFrame] = []
+    over = _thread.allocate_lock()
+    over.acquire()
+
+    def read() -> None:
+        try:
+            found.extend(reader.stack(own))
+        finally:
+            over.release()
+
+    _thread.start_new_thread(read, ())
+    over.acquire()
+    if not found:
+        raise NotUnderstoodError("the stack of a thread that waits in several functions")
+    return found, _expected(sys._getframe())  # noqa: SLF001
+
+
+def _expected(innermost: types.FrameType | None) -> list[RawFrame]:
+    frames = _callers(innermost)
+    return [RawFrame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name) for frame in frames]

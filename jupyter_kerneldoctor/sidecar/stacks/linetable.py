@@ -1,0 +1,42 @@
+"""The location table of a code object, Python 3.11 and later (InternalDocs/code_objects.md in CPython).
+
+An entry begins with a byte whose highest bit is set: four bits say its form, three how many code units it covers.
+"""
+
+from __future__ import annotations
+
+_UNIT_BYTES = 2
+
+_NO_LOCATION, _LONG, _NO_COLUMNS, _ONE_LINE = 15, 14, 13, range(10, 13)
+
+
+def line_at(table: bytes, first_line: int, offset: int) -> int | None:
+    """The line of the instruction at `offset` bytes; None for code that belongs to no line, or beyond the table."""
+    line, end, position = first_line, 0, 0
+    while position < len(table):
+        head = table[position]
+        form = (head >> 3) & 15
+        position += 1
+        if form in (_LONG, _NO_COLUMNS):
+            line += _signed(table, position)
+        elif form in _ONE_LINE:
+            line += form - _ONE_LINE.start
+        end += ((head & 7) + 1) * _UNIT_BYTES
+        if offset < end:
+            return None if form == _NO_LOCATION else line
+        while position < len(table) and not table[position] & 0x80:
+            position += 1
+    return None
+
+
+def _signed(table: bytes, position: int) -> int:
+    """A number in pieces of six bits, lowest first, bit 6 set in all but the last; its lowest bit is the sign."""
+    value = shift = 0
+    while position < len(table):
+        piece = table[position]
+        value |= (piece & 63) << shift
+        if not piece & 64:
+            break
+        shift += 6
+        position += 1
+    return -(value >> 1) if value & 1 else value >> 1

@@ -1,0 +1,50 @@
+"""Another process's memory, read through /proc/PID/mem (proc_pid_mem(5)): the process is neither stopped nor told.
+
+Opening needs the permission to attach as a debugger (PTRACE_MODE_ATTACH_FSCREDS in ptrace(2)).
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+_WORD = struct.Struct("=Q")
+_HIGHEST = 1 << 56  # user space ends below that on every architecture with 64 bits
+
+
+class UnreadableError(Exception):
+    """There is nothing at that address (any more), or not what should be there."""
+
+
+class Memory:
+    """The memory of one process. It stays open across the process's end, and then holds nothing."""
+
+    def __init__(self, pid: int) -> None:
+        """Open it. Raises OSError: PermissionError where attaching is not permitted."""
+        self._fd = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self, address: int, size: int) -> bytes:
+        """All of these bytes. Raises UnreadableError."""
+        if not 4096 <= address < _HIGHEST:
+            raise UnreadableError
+        try:
+            data = os.pread(self._fd, size, address)
+        except OSError:
+            raise UnreadableError from None
+        if len(data) != size:
+            raise UnreadableError
+        return data
+
+    def word(self, address: int) -> int:
+        """A pointer. Raises UnreadableError."""
+        value: int = _WORD.unpack(self.read(address, 8))[0]
+        return value
+
+    def close(self) -> None:
+        """Close it."""
+        os.close(self._fd)
+
+
+def word_at(data: bytes, offset: int) -> int:
+    """The pointer in bytes that were read."""
+    return int.from_bytes(data[offset : offset + 8], "little")

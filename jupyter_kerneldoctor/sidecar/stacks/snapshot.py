@@ -1,0 +1,205 @@
+"""What the threads and the child processes of the kernel are doing, as events tell it (`recording.evidence`)."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..meters.files import entries, whole
+from .memory import Memory, UnreadableError
+from .reader import StackReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .layout import Layout, Runtime
+    from .reader import RawFrame, Reading
+
+INNERMOST = 30
+"""How many frames of a stack are kept in any case; of what is further out only the cells' own."""
+
+_CELL_FILE = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-\d|^<timed exec>$")
+
+_MOST_THREADS = 64
+_MOST_CHILDREN = 64
+_STACKS_OF_CHILDREN = 16
+_PF_FORKNOEXEC = 0x40  # of the flags in proc_pid_stat(5), include/linux/sched.h: forked, and has not called exec
+
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class Stacks:
+    """The Python stacks of the kernel and of its forks, where they can be read."""
+
+    def __init__(self, pid: int, layout: Layout, runtime: Runtime) -> None:
+        """Raises OSError: PermissionError where attaching to the kernel is not permitted."""
+        self._pid = pid
+        self._layout = layout
+        self._runtime = runtime
+        self._memory = Memory(pid)
+        self._reader = StackReader(self._memory, layout, runtime)
+        self._last: tuple[int, Reading] | None = None
+
+    def main(self) -> list[dict[str, Any]]:
+        """The frames of the main thread, innermost first. Raises UnreadableError."""
+        self._last = None
+        self._last = _read_main(self._reader, self._pid)
+        return told(self._last[1].frames)
+
+    def glance(self) -> list[dict[str, Any]] | None:
+        """The same from the innermost frame of a cell on, if the last reading still helps; cheap enough for often."""
+        if self._last is None:
+            return None
+        thread, last = self._last
+        try:
+            reading = self._reader.glance(thread, last, is_cell_file)
+        except UnreadableError:
+            return None
+        if reading is None:
+            return None
+        self._last = thread, reading
+        return told(reading.frames)
+
+    def forget(self) -> None:
+        """Another cell runs from now on."""
+        self._last = None
+
+    def threads(self) -> list[dict[str, Any]]:
+        """All threads, the main one first, those that Python does not know last."""
+        reader = self._reader
+        try:
+            states = reader.threads()
+        except UnreadableError:
+            states = {}
+        found = []
+        for thread in native_threads(self._pid):
+            state = states.get(thread)
+            found.append(
+                {**_of_system(self._pid, thread), "main": thread == self._pid, "frames": _tried(reader, state)}
+            )
+        found.sort(key=lambda thread: (not thread["main"], not thread["frames"]))
+        return found[:_MOST_THREADS]
+
+    def of_fork(self, pid: int) -> list[dict[str, Any]]:
+        """The frames of the main thread of a process that the kernel forked; none where they cannot be read."""
+        try:
+            memory = Memory(pid)
+        except OSError:
+            return []
+        try:
+            return told(_read_main(StackReader(memory, self._layout, self._runtime), pid)[1].frames)
+        except UnreadableError:
+            return []
+        finally:
+            memory.close()
+
+    def close(self) -> None:
+        """Close the kernel's memory."""
+        self._memory.close()
+
+
+def threads_without_stacks(pid: int) -> list[dict[str, Any]]:
+    """The same as `Stacks.threads` where no stack can be read."""
+    found = [{**_of_system(pid, thread), "main": thread == pid, "frames": []} for thread in native_threads(pid)]
+    found.sort(key=lambda thread: not thread["main"])
+    return found[:_MOST_THREADS]
+
+
+def _read_main(reader: StackReader, pid: int) -> tuple[int, Reading]:
+    """The main thread's state and stack. Raises UnreadableError."""
+    states = reader.threads()
+    # In a fork that a thread of the kernel made, this thread goes on as the only one.
+    state = states.get(pid) or (next(iter(states.values())) if len(states) == 1 else None)
+    if state is None:
+        raise UnreadableError
+    return state, reader.read(state)
+
+
+def _tried(reader: StackReader, state: int | None) -> list[dict[str, Any]]:
+    try:
+        return [] if state is None else told(reader.stack(state))
+    except UnreadableError:
+        return []
+
+
+def told(frames: list[RawFrame]) -> list[dict[str, Any]]:
+    """The frames that say something: the inner ones, and the cells'; not what the kernel runs a cell with."""
+    cells = [at for at, frame in enumerate(frames) if is_cell_file(frame.file)]
+    inner = frames[: cells[-1] + 1] if cells else frames
+    kept = inner[:INNERMOST] + [frame for frame in inner[INNERMOST:] if is_cell_file(frame.file)][-INNERMOST:]
+    return [{"file": file, "line": line, "function": function} for file, line, function in kept]
+
+
+def is_cell_file(file: str) -> bool:
+    """Whether IPython or ipykernel made this name for a cell."""
+    return _CELL_FILE.search(file) is not None
+
+
+def native_threads(pid: int) -> list[int]:
+    """The ids of all threads of a process."""
+    return sorted(int(name) for name in entries(f"/proc/{pid}/task") if name.isdigit())
+
+
+def _of_system(pid: int, thread: int) -> dict[str, Any]:
+    at = f"/proc/{pid}/task/{thread}"
+    stat = whole(f"{at}/stat")
+    name = _name(stat)
+    return {
+        "thread_id": thread,
+        # Threads that were given no name have the process's.
+        "name": name if thread == pid or name != _name(whole(f"/proc/{pid}/stat")) else None,
+        "state": _fields(stat)[0] if stat else None,
+        "waits_in": _wchan(at),
+    }
+
+
+def children(pid: int, stacks: Stacks | None) -> list[dict[str, Any]]:
+    """All processes below the kernel, as `recording.evidence.ChildState`."""
+    found: list[dict[str, Any]] = []
+    for child, forked in below(pid):
+        stat = whole(f"/proc/{child}/stat")
+        if not stat or len(found) >= _MOST_CHILDREN:
+            continue
+        fields = _fields(stat)
+        readable = stacks is not None and forked and len(found) < _STACKS_OF_CHILDREN
+        found.append(
+            {
+                "pid": child,
+                "name": _name(stat),
+                "state": fields[0],
+                "waits_in": _wchan(f"/proc/{child}"),
+                "rss_bytes": int(fields[21]) * _PAGE_BYTES,
+                "cpu_s": round((int(fields[11]) + int(fields[12])) * _TICK_S, 2),
+                "forked": forked,
+                "stack": stacks.of_fork(child) if readable and stacks is not None else [],
+            }
+        )
+    return found
+
+
+def below(pid: int, *, forks: bool = True) -> Iterator[tuple[int, bool]]:
+    """The processes below one, each with whether it is a fork of it that has not called exec."""
+    for thread in entries(f"/proc/{pid}/task"):
+        for word in whole(f"/proc/{pid}/task/{thread}/children").split():
+            child = int(word)
+            stat = whole(f"/proc/{child}/stat")
+            if stat:
+                forked = forks and bool(int(_fields(stat)[6]) & _PF_FORKNOEXEC)
+                yield child, forked
+                yield from below(child, forks=forked)
+
+
+def _wchan(at: str) -> str | None:
+    name = whole(f"{at}/wchan").decode("ascii", "replace").strip()
+    return name if name not in ("", "0") else None
+
+
+def _name(stat: bytes) -> str | None:
+    return stat[stat.find(b"(") + 1 : stat.rfind(b")")].decode("utf-8", "replace") if stat else None
+
+
+def _fields(stat: bytes) -> list[str]:
+    """From the third field on, as `recording.processes.stat_fields`."""
+    return stat[stat.rfind(b")") + 1 :].decode("ascii", "replace").split()

@@ -1,0 +1,48 @@
+import { incident, report, row, survivor } from './fixtures';
+import { all, click, dispose, show, text } from './world';
+
+jest.mock('../plot', () => ({ HEIGHT: 150, draw: jest.fn() }));
+
+afterEach(dispose);
+
+it('shows what a living kernel survived like a death', async () => {
+  const first = incident({ headline: 'The disk was full in cell [2].' });
+  await show({
+    rows: [row({ died: false, ended: null, survived: incident().headline })],
+    report: report(survivor([first, incident()]))
+  });
+  expect(all('h2')[0].textContent).toBe(incident().headline);
+  expect(text()).toContain('95 % sure');
+  expect(text()).toContain('Survived, still running');
+  expect(all('time')).toHaveLength(1);
+  expect(all('h3').map(node => node.textContent)).toEqual([
+    'Where',
+    'Survived before'
+  ]);
+  expect(text()).toContain('The disk was full in cell [2].');
+  expect(text()).toContain('torch.OutOfMemoryError');
+});
+
+it('tells with a death what the kernel had survived', async () => {
+  const many = Array.from({ length: 7 }, (_, i) =>
+    incident({ headline: `Incident ${i}.` })
+  );
+  await show({ report: report({ incidents: many }) });
+  expect(text()).toContain('Incident 6.');
+  expect(text()).not.toContain('Incident 0.');
+  await click('Show all 7');
+  expect(text()).toContain('Incident 0.');
+});
+
+it('lists what other kernels survived', async () => {
+  const other = row({
+    recording: 'r0',
+    died: false,
+    headline: 'The kernel was shut down, as it was asked to be.',
+    survived: 'The disk was full in cell [2].'
+  });
+  await show({ rows: [row(), other] });
+  expect(all('.jp-KernelDoctor-earlier button')[0].textContent).toContain(
+    'Survived: The disk was full in cell [2].'
+  );
+});

@@ -1,0 +1,65 @@
+import { framePromise } from '@jupyterlab/testing';
+import { Signal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
+import { IRecordingRow, IReport } from '../api';
+import { PostMortems } from '../model';
+import { Notebooks } from '../notebooks';
+import { KernelDoctorPanel } from '../panel';
+import { OLD, openNotebook, report, row, trackerOf, trans } from './fixtures';
+
+let panel: KernelDoctorPanel;
+
+/** Take the panel away again. */
+export const dispose = () => panel.dispose();
+
+export interface IWorld {
+  rows?: IRecordingRow[];
+  report?: IReport;
+  error?: Error;
+  source?: string;
+}
+
+/** Show a panel with the real model on a server that answers so. */
+export async function show(world: IWorld) {
+  const model = new PostMortems({
+    list: async () => {
+      if (world.error) {
+        throw world.error;
+      }
+      return world.rows ?? [row()];
+    },
+    report: async recording => ({ ...(world.report ?? report()), recording })
+  });
+  const open = openNotebook([{ id: 'c8', source: world.source ?? OLD }]);
+  const copied: string[] = [];
+  panel = new KernelDoctorPanel({
+    trans,
+    model,
+    notebooks: new Notebooks(trackerOf(open.panel), () => undefined),
+    docsUrl: path => `http://host/${path}`,
+    copy: text => copied.push(text),
+    themeChanged: new Signal({})
+  });
+  Widget.attach(panel, document.body);
+  await model.refresh();
+  await settled();
+  return { ...open, copied, model };
+}
+
+export async function settled() {
+  await framePromise();
+  await panel.renderPromise;
+  await framePromise();
+}
+
+export const text = () => panel.node.textContent ?? '';
+export const all = (selector: string) =>
+  Array.from(panel.node.querySelectorAll(selector));
+export const button = (label: string) =>
+  all('button').find(node => node.textContent === label) as
+    HTMLButtonElement | undefined;
+
+export async function click(label: string) {
+  button(label)!.click();
+  await settled();
+}

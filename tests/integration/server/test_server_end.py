@@ -1,0 +1,95 @@
+"""The server's own end, in a server of its own process."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from support.requires import linux
+
+from jupyter_kerneldoctor.recording.layout import ROOT_VARIABLE
+from jupyter_kerneldoctor.recording.processes import is_alive
+from jupyter_kerneldoctor.recording.store import Store
+
+pytestmark = linux
+
+SERVER = """
+import sys
+from jupyter_server.serverapp import ServerApp
+ServerApp.launch_instance([
+    "--ServerApp.jpserver_extensions", "jupyter_kerneldoctor=True", "--ServerApp.root_dir=.", "--port=" + sys.argv[1],
+    "--IdentityProvider.token=secret", "--no-browser", "--allow-root",
+])
+"""
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A server with one kernel, and the recording of that kernel."""
+    directories = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_RUNTIME_DIR": "runtime", ROOT_VARIABLE: "recorded"}
+    environment = {**os.environ, **{name: str(tmp_path / place) for name, place in directories.items()}}
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER, port], env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            address = f"http://127.0.0.1:{port}/api/kernels"
+            request = urllib.request.Request(address, b"{}", {"Authorization": "token secret"})
+            kernel_id = wait_for(lambda: posted(request))["id"]
+            yield process, lambda: recording_of(tmp_path / "recorded", kernel_id)
+        finally:
+            process.kill()
+
+
+def posted(request):
+    """The answer, or None: the server does not listen yet."""
+    try:
+        with urllib.request.urlopen(request) as response:
+            return json.load(response)
+    except OSError:
+        return None
+
+
+def recording_of(root, kernel_id):
+    store = Store(root)
+    found = [store.open(recording_id) for recording_id in store.ids()]
+    return next((one for one in found if one.kernel.kernel_id == kernel_id and one.sidecar), None)
+
+
+def wait_for(look, patience_s=30):
+    deadline = time.monotonic() + patience_s
+    while not (seen := look()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return seen
+
+
+def test_a_server_that_is_told_to_end_notes_it_for_each_kernel(server):
+    process, recording = server
+    wait_for(recording)
+
+    process.terminate()
+    process.wait(timeout=60)
+
+    ended = wait_for(lambda: (now := recording()).end and now)
+    assert ended.server.requested == "shutdown"
+    assert ended.server.requested_by == "server"
+    assert ended.server.ended_wall_s <= time.time()
+    wait_for(lambda: not is_alive(ended.sidecar))
+
+
+def test_a_sidecar_outlives_a_server_that_is_killed(server):
+    process, recording = server
+    sidecar = wait_for(recording).sidecar
+
+    process.kill()
+    process.wait()
+
+    ended = wait_for(lambda: (now := recording()).end and now)  # ipykernel ends when its parent is gone
+    assert ended.server.ended_wall_s is None
+    wait_for(lambda: not is_alive(sidecar))

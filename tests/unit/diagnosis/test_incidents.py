@@ -1,0 +1,199 @@
+"""What the kernel survived, judged: the cause, the place, and what a report of a kernel that lives is about."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, cell_file, recording
+from jupyter_kerneldoctor.recording.evidence import Child, FileSystem, Frame, Incident, Output, Surroundings
+from jupyter_kerneldoctor.recording.reader import assemble
+
+CELL = "def f(n):\n    return np.ones(n)\n\ny = f(10**9)"
+RAISED = (
+    Frame("/site-packages/numpy/_core/numeric.py", 232, "ones"),
+    Frame(cell_file(CELL), 2, "f"),
+    Frame(cell_file(CELL), 4, "<module>"),
+)
+
+
+def refused(**more):
+    return Incident("memory-error", -5.0, "MemoryError", 1, RAISED, asked_bytes=8 * 10**9, rss_bytes=70 * MIB, **more)
+
+
+def incident(kind, signature=None, error="RuntimeError", **numbers):
+    return Incident(kind, -5.0, error, 1, signature=signature, numbers=numbers)
+
+
+def with_seq(recorded):
+    """As the reader gives them: with the numbers by which other events name a cell."""
+    return replace(recorded, cells=tuple(replace(cell, seq=n) for n, cell in enumerate(recorded.cells, 1)))
+
+
+def alive(*incidents, **facts):
+    return diagnose(with_seq(recording(CELL, "x = 1", alive=True, idle=True, incidents=incidents, **facts)))
+
+
+def test_the_report_of_a_living_kernel_is_about_its_latest_incident():
+    answer = alive(incident("recursion", error="RecursionError"), refused())
+
+    assert [one.finding.id for one in answer.incidents] == ["stack-overflow", "allocation-refused"]
+    assert answer.cause.id == "allocation-refused"
+    assert answer.end.kind == "running"
+    assert not answer.died
+
+
+def test_an_incident_is_placed_where_the_users_code_was():
+    survived = alive(refused()).incidents[0]
+
+    assert (survived.cell.execution_count, survived.cell.line) == (1, 2)
+    assert survived.cell.line_source == "    return np.ones(n)"
+    assert any("`ones`, _core/numeric.py, line 232" in evidence.text for evidence in survived.finding.evidence)
+
+
+def test_its_public_form_is_that_of_a_cause_with_cell_and_time():
+    document = json.loads(json.dumps(alive(refused()).to_json(), allow_nan=False))
+
+    (survived,) = document["incidents"]
+    assert survived["id"] == document["cause"] == "allocation-refused"
+    assert {"title", "confidence", "evidence", "docs"} <= set(survived)
+    assert survived["cell"]["line"] == document["cell"]["line"] == 2
+    assert survived["time"].startswith("2027-01-15T08:00:25")
+    assert survived["headline"] == document["headline"]
+
+
+def test_after_an_orderly_end_it_stays_listed():
+    answer = diagnose(with_seq(recording(CELL, exit_code=0, idle=True, request="message", incidents=[refused()])))
+
+    assert answer.cause.id == "ordinary-end"
+    assert [one.finding.id for one in answer.incidents] == ["allocation-refused"]
+    assert answer.to_row()["survived"] == answer.incidents[0].finding.headline
+
+
+def test_a_death_is_not_explained_by_what_was_survived_before():
+    answer = diagnose(with_seq(recording(CELL, "g()", signal="SIGSEGV", incidents=[refused()])))
+
+    assert answer.cause.id == "segfault"
+    assert answer.cell.execution_count == 2
+    assert len(answer.incidents) == 1
+
+
+def test_without_an_incident_nothing_is_survived():
+    answer = alive()
+
+    assert answer.cause.id == "no-death"
+    assert answer.incidents == ()
+    assert answer.to_row()["survived"] is None
+
+
+def killed(oom_kills):
+    return Child(7, -6.0, kind="signal", signal="SIGKILL", oom_kills=oom_kills)
+
+
+LIMIT = {"groups": [Group(1 * GIB)]}
+
+
+@pytest.mark.parametrize(
+    ("lost", "child", "facts", "cause", "at_least"),
+    [
+        (incident("worker-killed", pid=7), killed(oom_kills=1), LIMIT, "oom-cgroup", 0.9),
+        (incident("worker-killed", pid=7), killed(oom_kills=1), {}, "oom-host", 0.9),
+        (incident("broken-pool"), killed(oom_kills=0), LIMIT, "killed-externally", 0.6),
+        (incident("broken-pool"), Child(7, -6.0, kind="signal", signal="SIGSEGV"), {}, "segfault", 0.8),
+        (incident("broken-pool", "…: SIGABRT", exit_code=-6), None, {}, "abort", 0.8),
+        (incident("worker-killed", "DataLoader worker is killed by signal: Bus error"), None, {}, "shm-exhausted", 0.6),
+        (incident("worker-killed", "DataLoader worker is killed by signal: Killed"), None, LIMIT, "oom-cgroup", 0.5),
+        (incident("broken-pool"), None, LIMIT, "unknown", 0.3),
+        # That child ended long before; nothing is known of the worker that was lost now.
+        (incident("broken-pool"), Child(7, -60.0, kind="signal", signal="SIGSEGV"), {}, "unknown", 0.3),
+    ],
+)
+def test_a_lost_worker_is_explained_by_how_it_ended(lost, child, facts, cause, at_least):
+    answer = alive(lost, children=[] if child is None else [child], **facts)
+
+    assert answer.cause.id == cause
+    assert answer.cause.confidence >= at_least
+    assert answer.cause.confidence < 0.9 or child is not None
+
+
+def test_a_pool_that_ends_the_workers_left_is_not_taken_for_the_cause():
+    crashed = Child(7, -6.0, kind="signal", signal="SIGSEGV", oom_kills=0)
+    ended = [Child(8, -5.9, kind="signal", signal="SIGKILL", oom_kills=0), crashed]
+
+    assert alive(incident("broken-pool"), children=[crashed, *ended[:1]]).cause.id == "segfault"
+    said = incident("broken-pool", "A worker process managed by the executor …: SIGSEGV", exit_code=-11)
+    assert alive(said, children=ended).cause.id == "segfault"
+
+
+def test_the_worker_that_the_error_names_is_the_one():
+    other = Child(8, -5.5, kind="signal", signal="SIGTERM")
+    named = Child(7, -6.0, kind="signal", signal="SIGSEGV")
+
+    assert alive(incident("worker-killed", pid=7), children=[named, other]).cause.id == "segfault"
+
+
+@pytest.mark.parametrize(
+    ("survived", "cause"),
+    [
+        (incident("torch-out-of-memory", "CUDA out of memory", gpu=0), "gpu-oom"),
+        (incident("jax-out-of-memory", "RESOURCE_EXHAUSTED: Out of memory"), "gpu-oom"),
+        (incident("cuda-error", "CUDNN_STATUS_ALLOC_FAILED"), "gpu-oom"),
+        (incident("cuda-error", "device-side assert triggered"), "gpu-illegal-access"),
+        (incident("cuda-error", "an illegal memory access was encountered"), "gpu-illegal-access"),
+        (incident("cuda-error", "CUDA driver version is insufficient for CUDA runtime version"), "driver-mismatch"),
+        (incident("cuda-error", "libcudnn.so: cannot open shared object file", "ImportError"), "driver-mismatch"),
+        (incident("cuda-error", "uncorrectable ECC error encountered"), "gpu-hardware"),
+        (incident("cuda-error", "Cannot re-initialize CUDA in forked subprocess"), "fork-unsafe"),
+        (incident("no-space", "No space left on device", "OSError"), "disk-full"),
+        (incident("no-space", "No space left on device (/dev/shm)", "OSError"), "shm-exhausted"),
+        (incident("too-many-files", "Too many open files", "OSError"), "fd-limit"),
+        (incident("no-threads", "can't start new thread"), "thread-limit"),
+        (incident("no-memory-for-process", "Cannot allocate memory", "OSError"), "allocation-refused"),
+        (incident("binary-mismatch", "_ARRAY_API not found", "AttributeError"), "binary-incompatibility"),
+        (incident("recursion", "maximum recursion depth exceeded", "RecursionError"), "stack-overflow"),
+        (incident("something-new"), "unknown"),
+    ],
+)
+def test_each_kind_has_its_cause_and_a_plain_headline(survived, cause):
+    answer = alive(survived)
+
+    assert answer.cause.id == cause
+    assert answer.cause.headline.endswith(".")
+    assert answer.cause.evidence
+
+
+def test_an_interrupt_that_openblas_raised_is_found_by_its_words():
+    said = "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 8: Resource temporarily unavailable\n"
+    events = [
+        {"event": "start", "mono_s": 1.0, "wall_s": 1e9},
+        {"event": "cell_start", "seq": 1, "mono_s": 2.0, "source": "import numpy", "execution_count": 1},
+        {"event": "cell_end", "seq": 1, "mono_s": 3.0, "error": "KeyboardInterrupt"},
+    ]
+
+    pressed = assemble("r", events)
+    assert diagnose(pressed).incidents == ()
+
+    interrupted = assemble("r", events, output=[{"mono_s": 2.5, "fd": 2, "text": said}])
+    (survived,) = diagnose(interrupted).incidents
+    assert survived.finding.id == "thread-limit"
+    assert survived.cell.execution_count == 1
+
+
+def test_the_full_file_system_is_named():
+    full = Surroundings(-5.0, "incident", filesystems=(FileSystem("/data", "ext4", GIB, 0, ("open",)),))
+    answer = alive(incident("no-space", "No space left on device", "OSError"), surroundings=[full])
+
+    assert "`/data`" in answer.cause.headline
+
+
+def test_what_was_written_is_no_incident_by_itself():
+    answer = alive(output=[Output(-5.0, 2, "OpenBLAS blas_thread_init: pthread_create failed\n")])
+
+    assert answer.incidents == ()
+
+
+def test_only_the_latest_of_very_many_are_told():
+    answer = alive(*[refused()] * 500)
+
+    assert len(answer.incidents) == 50

@@ -1,0 +1,112 @@
+"""The sentences with which libraries say why they give up, and which of them count."""
+
+import time
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import recording
+from jupyter_kerneldoctor.diagnosis.lastwords import farewell, naming_a_cause
+from jupyter_kerneldoctor.recording.evidence import Output
+
+BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
+
+
+def causes(text):
+    return [words.cause for words in naming_a_cause(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("free(): invalid next size (fast)", "heap-corruption"),
+        ("free(): too many chunks detected in tcache", "heap-corruption"),
+        ("malloc_consolidate(): unaligned fastbin chunk detected", "heap-corruption"),
+        ("realloc(): invalid old size", "heap-corruption"),
+        ("malloc(): unsorted double linked list corrupted", "heap-corruption"),
+        ("python: malloc.c:2617: sysmalloc: Assertion `(old_top == initial_top (av))' failed.", "heap-corruption"),
+        ("==77==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602", "heap-corruption"),
+        (
+            "libc++abi: terminating due to uncaught exception of type std::bad_alloc: std::bad_alloc",
+            "allocation-refused",
+        ),
+        ("OpenBLAS blas_thread_init: pthread_create failed for thread 7 of 64: Resource temp", "thread-limit"),
+        ("OMP: Error #34: System unable to allocate necessary resources for OMP thread:", "thread-limit"),
+        ("/lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by a.so)", "binary-incompatibility"),
+        ("Intel oneMKL FATAL ERROR: Cannot load libmkl_core.so.2.", "binary-incompatibility"),
+        ("INTEL MKL ERROR: /a/libmkl_avx2.so: undefined symbol: mkl_sparse_optimize.", "binary-incompatibility"),
+        ("Cannot mix incompatible Qt library (5.15.2) with this library (5.12.9)", "binary-incompatibility"),
+        ("QXcbConnection: Could not connect to display :99", "no-display"),
+        ("(Viewer:12): Gtk-WARNING **: 10:11:12.123: cannot open display: ", "no-display"),
+        ('XIO:  fatal IO error 11 (Resource temporarily unavailable) on X server ":0"', "no-display"),
+    ],
+)
+def test_a_line_speaks_for_a_cause(text, cause):
+    assert causes(f"some log line\n{text}\nAborted\n") == [cause]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Epoch 1/10 - loss: 0.3\n",
+        "freed 12 blocks, all pointers valid\n",
+        "the display is fine\n",
+        "WARNING: memory allocation of buffers took 3 s\n",
+        "opened 12 files\n",
+    ],
+)
+def test_ordinary_text_speaks_for_none(text):
+    assert causes(text) == []
+    assert farewell(text) is None
+
+
+def test_the_last_of_several_counts():
+    said = "No space left on device\ndouble free or corruption (out)\n"
+    assert diagnose(recording("f()", signal="SIGABRT", output=said)).cause.id == "heap-corruption"
+
+
+def test_what_was_said_long_before_the_end_is_no_last_word():
+    long_ago = Output(-60, 2, BAD_ALLOC)
+    answer = diagnose(recording("f()", "g()", "h()", signal="SIGABRT", output=[long_ago]))
+    assert answer.cause.id == "abort"
+    assert not any("bad_alloc" in evidence.text for evidence in answer.cause.evidence)
+
+
+def test_a_line_that_came_in_two_pieces_is_one():
+    pieces = [Output(-0.2, 2, "memory allocation of 1048"), Output(-0.1, 2, "576 bytes failed\n")]
+    answer = diagnose(recording("f()", signal="SIGABRT", output=pieces))
+    assert answer.cause.id == "allocation-refused"
+    assert "1.0 MiB" in answer.cause.headline
+
+
+@pytest.mark.parametrize("signal", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_words_do_not_count_when_somebody_else_ended_it(signal):
+    assert diagnose(recording("f()", signal=signal, output=BAD_ALLOC)).cause.id == "killed-externally"
+
+
+def test_a_kernel_that_lives_on_has_no_last_words():
+    assert diagnose(recording("f()", alive=True, idle=True, output=BAD_ALLOC)).cause.id == "no-death"
+
+
+def test_words_are_believed_with_reserve_when_nobody_saw_the_exit_status():
+    answer = diagnose(recording("f()", end="status-unknown", output="double free or corruption (out)\n"))
+    assert (answer.cause.id, answer.cause.confidence) == ("heap-corruption", 0.7)
+
+
+def test_the_crash_is_less_likely_by_itself_the_surer_its_reason_is():
+    answer = diagnose(recording("f()", signal="SIGSEGV", output="free(): invalid pointer\n"))
+    assert [cause.id for cause in answer.causes] == ["heap-corruption"]
+
+
+def test_words_that_name_no_cause_are_quoted():
+    said = "step 7\nF 12:01 solver.cc:88] Check failed: n > 0 (0 vs. 0)\nAborted (core dumped)\n"
+    answer = diagnose(recording("f()", signal="SIGABRT", output=said))
+    assert answer.cause.id == "abort"
+    assert "Check failed: n > 0" in answer.cause.headline
+
+
+def test_much_text_is_read_fast():
+    started = time.process_time()
+    naming_a_cause("a line of a log, with words (and numbers) 0x7f in it\n" * 300)
+    assert time.process_time() - started < 0.5  # seconds; some 0.01 on a machine that is idle

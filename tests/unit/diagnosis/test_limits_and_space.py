@@ -1,0 +1,208 @@
+"""What limits, file systems and timers tell of a death or an incident."""
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.causes.allocation_refused import AllocationRefused
+from jupyter_kerneldoctor.diagnosis.causes.disk_full import DiskFull
+from jupyter_kerneldoctor.diagnosis.causes.fd_limit import FdLimit
+from jupyter_kerneldoctor.diagnosis.causes.shm_exhausted import ShmExhausted
+from jupyter_kerneldoctor.diagnosis.causes.thread_limit import ThreadLimit
+from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, recording
+from jupyter_kerneldoctor.diagnosis.facts import Facts
+from jupyter_kerneldoctor.diagnosis.state import at_the_end
+from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Rlimit, Surroundings
+
+SHM = "/dev/shm"
+
+
+def incident(kind, surroundings=None, **more):
+    return Incident(kind, -1.0, "OSError", surroundings=surroundings, **more)
+
+
+def explained(cause, what, **facts):
+    recorded = recording("f()", alive=True, incidents=[what], **facts)
+    return cause().explains(Facts(recorded), recorded.incidents[0])
+
+
+def bus_error(*filesystems):
+    return diagnose(recording("f()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=filesystems)]))
+
+
+# Space
+
+
+def test_one_look_need_not_have_seen_everything():
+    first = Surroundings(-9, "start", rlimits={"AS": Rlimit(GIB)}, threads=3)
+    last = Surroundings(-1, "end", threads=5)
+    state = at_the_end(recording("f()", signal="SIGABRT", surroundings=[first, last]))
+    assert (state.soft_limit("AS"), state.soft_limit("DATA"), state.known.threads) == (GIB, None, 5)
+
+
+def test_what_a_death_freed_counts_as_it_was_before():
+    full = FileSystem(SHM, "tmpfs", 64 * MIB, 0, ("shm",))
+    freed = FileSystem(SHM, "tmpfs", 64 * MIB, 64 * MIB, ("shm",))
+    before, after = Surroundings(-2, "changed", filesystems=(full,)), Surroundings(0, "end", filesystems=(freed,))
+    answer = diagnose(recording("f()", signal="SIGBUS", surroundings=[before, after]))
+    assert (answer.cause.id, answer.cause.confidence) == ("shm-exhausted", 0.96)
+
+
+def test_what_was_full_a_minute_ago_and_is_not_now_does_not_count():
+    full = FileSystem("/data", "ext4", 9 * GIB, 0, ("mapped",))
+    room = FileSystem("/data", "ext4", 9 * GIB, GIB, ("mapped",))
+    around = [
+        Surroundings(-19, "changed", filesystems=(full,)),
+        Surroundings(-15, "changed", filesystems=(room,)),
+        Surroundings(0, "end", filesystems=(room,)),
+    ]
+    assert diagnose(recording("f()", "g()", signal="SIGBUS", surroundings=around)).cause.id == "unknown"
+
+
+def test_shared_memory_and_disk_are_told_apart_by_which_is_full():
+    shm_full = FileSystem(SHM, "tmpfs", 64 * MIB, 0, ("shm",))
+    shm_free = FileSystem(SHM, "tmpfs", 8 * GIB, 8 * GIB, ("shm",))
+    disk_full, disk_free = (FileSystem("/d", "ext4", GIB, free, ("mapped", "cwd")) for free in (0, MIB * 500))
+    assert bus_error(shm_full, disk_free).cause.id == "shm-exhausted"
+    assert bus_error(shm_free, disk_full).cause.id == "disk-full"
+    assert bus_error(shm_free, disk_free).cause.id == "unknown"
+
+
+def test_of_two_full_disks_the_one_with_a_mapped_file_is_named():
+    boot = FileSystem("/boot", "vfat", 100 * MIB, 0, ())
+    data = FileSystem("/scratch", "xfs", 9 * GIB, 0, ("mapped",))
+    assert "/scratch" in bus_error(boot, data).cause.headline
+
+
+def test_a_bus_error_that_nothing_explains_says_what_was_looked_at():
+    answer = bus_error(
+        FileSystem(SHM, "tmpfs", 8 * GIB, 8 * GIB, ("shm",)), FileSystem("/", "ext4", GIB, GIB, ("cwd",))
+    )
+    assert answer.cause.id == "unknown"
+    assert any("Not a full disk" in sentence for sentence in answer.cause.ruled_out)
+
+
+def test_an_error_about_space_is_about_shared_memory_or_the_disk():
+    shm = Surroundings(-1, "incident", filesystems=(FileSystem(SHM, "tmpfs", 64 * MIB, 0, ("shm",)),))
+    disk = Surroundings(-1, "incident", filesystems=(FileSystem("/d", "ext4", GIB, 0, ("cwd",)),))
+    found = explained(ShmExhausted, incident("no-space", shm, signature="unable to allocate shared memory(shm)"))
+    assert found is not None
+    assert "64 MiB" in found.headline
+    assert explained(ShmExhausted, incident("no-space", disk)) is None
+    assert "`/d`" in explained(DiskFull, incident("no-space", disk)).headline
+
+
+def test_a_workers_bus_error_is_explained_by_what_it_said():
+    said = (
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).\n"
+    )
+    assert explained(ShmExhausted, incident("worker-killed"), output=said).id == "shm-exhausted"
+    assert explained(ShmExhausted, incident("worker-killed")) is None
+
+
+# Memory that was refused
+
+
+@pytest.mark.parametrize(
+    ("around", "asked", "words"),
+    [
+        ({"rlimits": {"AS": Rlimit(4 * GIB)}, "address_space_bytes": 2 * GIB}, 3 * GIB, "limit of 4.0 GiB"),
+        ({"rlimits": {"DATA": Rlimit(4 * GIB)}, "data_bytes": 2 * GIB}, 3 * GIB, "limit of 4.0 GiB"),
+        ({"overcommit_mode": 2, "commit_limit_bytes": 8 * GIB, "committed_bytes": 6 * GIB}, 3 * GIB, "8.0 GiB"),
+        ({"overcommit_mode": 0, "swap_total_bytes": 4 * GIB}, 30 * GIB, "20.0 GiB of memory this machine has"),
+        ({}, 30 * GIB, "16.0 GiB of memory this machine has"),
+    ],
+)
+def test_a_request_names_the_limit_it_does_not_fit_into(around, asked, words):
+    what = incident("memory-error", Surroundings(-1, "incident", **around), asked_bytes=asked)
+    finding = explained(AllocationRefused, what)
+    assert words in finding.headline
+    assert f"{asked // GIB}.0 GiB" in finding.headline
+    assert finding.confidence == 0.97
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        {"rlimits": {"AS": Rlimit(64 * GIB)}, "address_space_bytes": 2 * GIB},
+        {"overcommit_mode": 1, "swap_total_bytes": 0},
+        {"overcommit_mode": 2, "commit_limit_bytes": 80 * GIB, "committed_bytes": 6 * GIB},
+    ],
+)
+def test_a_limit_with_room_for_the_request_is_not_named(around):
+    what = incident("memory-error", Surroundings(-1, "incident", **around), asked_bytes=3 * GIB)
+    assert explained(AllocationRefused, what).headline == (
+        "A request for 3.0 GiB of memory at once was refused in this kernel."
+    )
+
+
+def test_a_crash_at_the_end_of_the_address_space_is_likely_a_refusal_but_no_proof():
+    full = Surroundings(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
+    answer = diagnose(recording("f()", signal="SIGSEGV", surroundings=[full]))
+    assert [(cause.id, cause.confidence) for cause in answer.causes] == [("allocation-refused", 0.7), ("segfault", 0.3)]
+
+
+# Threads, files, processor time
+
+
+def test_the_limit_of_threads_is_that_of_the_group_or_of_the_user():
+    group = Surroundings(-1, "incident", pids_current=59, pids_limit=60, threads=55)
+    user = Surroundings(-1, "incident", rlimits={"NPROC": Rlimit(64)}, threads=64)
+    assert "no more than 60 may exist here" in explained(ThreadLimit, incident("no-threads", group)).headline
+    assert "no more than 64 may exist for this user" in explained(ThreadLimit, incident("no-threads", user)).headline
+    assert explained(ThreadLimit, incident("no-memory-for-process")) is None
+
+
+def test_the_interrupt_of_openblas_is_explained():
+    texts = [evidence.text for evidence in explained(ThreadLimit, incident("interrupted-by-openblas")).evidence]
+    assert any("nobody pressed a key" in text for text in texts)
+
+
+def test_too_many_files_come_with_their_number():
+    around = Surroundings(-1, "incident", rlimits={"NOFILE": Rlimit(1024)}, open_files=1024)
+    assert "1024 being the limit" in explained(FdLimit, incident("too-many-files", around)).headline
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "cause"),
+    [
+        (Rlimit(10, 10), 9.8, "cpu-time-limit"),
+        (Rlimit(3, 10), 9.8, "cpu-time-limit"),
+        (Rlimit(10, 10), 5.0, "killed-externally"),
+        (Rlimit(10, None), 9.8, "killed-externally"),
+    ],
+)
+def test_a_kill_at_the_hard_limit_of_processor_time(limit, used, cause):
+    around = Surroundings(-0.2, "changed", rlimits={"CPU": limit}, cpu_s=used)
+    assert diagnose(recording("while True: pass", signal="SIGKILL", surroundings=[around])).cause.id == cause
+
+
+# Timers
+
+
+@pytest.mark.parametrize(
+    ("cells", "line"),
+    [
+        (["import signal\nx = 1\nsignal.alarm(5)\nwork()"], 3),
+        (["from signal import alarm as wake\nwake(5)\nwork()"], 2),
+        (["import signal", "signal.setitimer(signal.ITIMER_REAL, 1)\nwork()"], 1),
+        (["import signal\nsignal.alarm(5)", "work()"], 1),
+        (["import signal\nsignal.setitimer(signal.ITIMER_PROF, 1)\nwork()\nmore()"], None),
+    ],
+)
+def test_the_line_of_the_timer(cells, line):
+    answer = diagnose(recording(*cells, signal="SIGALRM"))
+    assert (answer.cause.id, answer.cell.line) == ("unhandled-signal", line)
+
+
+def test_a_timer_of_an_earlier_cell_is_named_with_its_cell():
+    texts = [
+        e.text for e in diagnose(recording("import signal\nsignal.alarm(5)", "work()", signal="SIGALRM")).cause.evidence
+    ]
+    assert "Line 2 of cell [1] starts such a timer: `signal.alarm(5)`." in texts
+
+
+def test_the_look_that_was_taken_because_of_an_incident_comes_a_moment_later():
+    before = Surroundings(-5, "start", pids_current=16, pids_limit=64)
+    because = Surroundings(-0.8, "incident", pids_current=64, pids_limit=64)
+    finding = explained(ThreadLimit, incident("no-threads"), surroundings=[before, because])
+    assert any(evidence.text.startswith("64 processes and threads existed") for evidence in finding.evidence)

@@ -1,0 +1,108 @@
+"""The same cell again: recognised by its code, told with dates and figures, found without reading everything."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+from support.handwritten import write_recording
+
+from jupyter_kerneldoctor.archive import Archive
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import MIB, Group, recording
+from jupyter_kerneldoctor.diagnosis.recurrence import fingerprint, recurrence
+from jupyter_kerneldoctor.recording.layout import JOURNAL
+from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.recording.tail import last_cell_source
+
+DAY_S = 86_400
+
+
+def killed(day, source="df = load()"):
+    full = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=500 * MIB)
+    made = recording("import pandas", source, signal="SIGKILL", memory=(100 * MIB, 480 * MIB), groups=[full])
+    end = replace(made.end, wall_s=made.end.wall_s + day * DAY_S)
+    return diagnose(replace(made, id=f"202701{15 + day}T080000Z-4242-a1b2c3", end=end))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x = f( 1 )  # try", "x = f(1)"),
+        ("\n\nx = 1\n\n\ny = 2\n", "x = 1\ny = 2"),
+        ("x = [\n  1,\n]", "x = [1]"),
+        ("# first\n%time f()", "%time f()\n"),
+        ("not python at all\n\n", "not python at all"),
+    ],
+)
+def test_layout_and_comments_do_not_matter(one, other):
+    assert fingerprint(one) == fingerprint(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("f(1)", "f(2)"), ("%time f()", "%time g()"), ("x = '#'", "x = ''")])
+def test_other_code_is_another_cell(one, other):
+    assert fingerprint(one) != fingerprint(other)
+
+
+def test_what_is_said_of_it():
+    found = recurrence(killed(9), [killed(0), killed(2, "df = load()  # again"), killed(3, "other()")])
+    assert found.text == (
+        "The same cell has ended a kernel twice before: on 2027-01-17 at 08:00 UTC (Out of memory: a container or "
+        "session limit, with 480 MiB in use) and on 2027-01-15 at 08:00 UTC (Out of memory: a container or "
+        "session limit, with 480 MiB in use)."
+    )
+    assert [death.cause for death in found.deaths] == ["oom-cgroup"] * 2
+
+
+def test_the_first_time_nothing_is_said():
+    assert recurrence(killed(0), [killed(0)]) is None
+    assert recurrence(diagnose(recording("f()", alive=True)), [killed(0)]) is None
+
+
+@pytest.fixture
+def archive(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNELDOCTOR_DATA_DIR", str(tmp_path))
+    return Archive(Store(tmp_path))
+
+
+def test_a_report_tells_of_earlier_recordings_only(archive):
+    first = write_recording(1, source="crash()")
+    write_recording(2, source="harmless()", signal=None)
+    middle = write_recording(3, source="crash()  # why")
+    write_recording(4, source="crash()")
+
+    told = archive.document(middle)["recurrence"]
+
+    assert told["text"].startswith("The same cell has ended a kernel once before: on 2026-11-21 at ")
+    assert [death["recording"] for death in told["deaths"]] == [first]
+    assert archive.document(first)["recurrence"] is None
+
+
+def test_the_last_cell_is_found_at_the_end_of_a_long_journal(archive):
+    recording_id = write_recording(1, source="last()")
+    journal = archive.store.path(recording_id) / JOURNAL
+    long = '{"event": "cell_start", "seq": 0, "source": "' + "x" * 1000 + '", "mono_s": 1}\n'
+    journal.write_text(long * 3000 + journal.read_text())
+
+    assert last_cell_source(archive.store.path(recording_id)) == "last()"
+
+
+@pytest.mark.parametrize(
+    "text", ["", '{"event": "end"', '{"event": "cell_start", "source": 7}\n{"event": "end"}\n', "[]\n"]
+)
+def test_a_damaged_journal_has_no_last_cell(archive, text):
+    path = archive.store.path(write_recording(1))
+    (path / JOURNAL).write_text(text)
+    assert last_cell_source(path) is None
+
+
+def test_two_hundred_earlier_recordings_take_little_time(archive):
+    for number in range(50):
+        write_recording(number, source=f"import numpy\nf({number})")
+    newest = write_recording(59, source="crash()")
+    archive.document(newest)
+
+    start = time.perf_counter()
+    archive.document(newest)
+    assert time.perf_counter() - start < 0.25  # a fourth of the most there can be; 20 ms is the aim

@@ -1,0 +1,59 @@
+"""Why a kernel could not be started."""
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import recording
+from jupyter_kerneldoctor.diagnosis.startup import start_failure
+from jupyter_kerneldoctor.recording.model import ServerView
+
+SHADOWED = (
+    "Traceback (most recent call last):\n"
+    '  File "/env/lib/python3.11/site-packages/ipykernel/kernelapp.py", line 20, in <module>\n    import zmq\n'
+    '  File "/home/ada/{name}", line 1, in <module>\n    import antigravity\n'
+    "ImportError: cannot import name 'x' from partially initialized module\n"
+)
+
+
+def reason(stderr="", **seen):
+    return start_failure(ServerView(never_ready=True, stderr=stderr, **seen)).reason
+
+
+@pytest.mark.parametrize(
+    ("stderr", "words"),
+    [
+        (SHADOWED.format(name="random.py"), "`/home/ada/random.py` is taken for Python's module of that name"),
+        (SHADOWED.format(name="zmq/__init__.py"), "`zmq`"),
+        ("/env/bin/python: No module named ipykernel_launcher\n", "has no package `ipykernel`"),
+        ("ModuleNotFoundError: No module named 'traitlets'\n", "the package `traitlets` is missing"),
+        ("OSError: [Errno 28] No space left on device: '/home/ada/.ipython'\n", "no room left"),
+        ("PermissionError: [Errno 13] Permission denied: '/home/ada/.ipython'\n", "may not use `/home/ada/.ipython`"),
+        ("ImportError: /lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found\n", "could not be loaded"),
+        ("zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:5555')\n", "network port"),
+        ("ValueError: bad profile\n", "`ValueError: bad profile`"),
+        ("", "nothing was heard of it"),
+    ],
+)
+def test_the_reason_is_read_from_what_the_process_wrote(stderr, words):
+    assert words in reason(stderr)
+
+
+def test_a_users_module_with_a_name_of_its_own_hides_nothing():
+    assert "is taken for" not in reason(SHADOWED.format(name="helpers.py"))
+
+
+def test_a_program_that_is_not_there():
+    gone = "[Errno 2] No such file or directory: '/gone/bin/python'"
+    assert "`/gone/bin/python` that its kernel.json names" in reason(
+        start_error=gone, start_command=("/gone/bin/python", "-m", "ipykernel_launcher")
+    )
+
+
+def test_a_kernel_that_answered_did_start():
+    assert diagnose(recording("f()", exit_code=1, server="watched")).cause.id != "startup-failure"
+
+
+def test_a_kernel_that_never_started_has_ended_though_it_has_no_process():
+    gone = ServerView(never_ready=True, start_error="[Errno 2] No such file or directory: '/gone/bin/python'")
+    answer = diagnose(recording(alive=None, end="not-seen", server=gone))
+    assert (answer.cause.id, answer.died, answer.end.summary) == ("startup-failure", True, "Never became ready")

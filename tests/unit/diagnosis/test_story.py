@@ -1,0 +1,128 @@
+"""The story of the memory: its six shapes, the cells that left something behind, and what held it, by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
+from jupyter_kerneldoctor.diagnosis.shapes import left_behind
+from jupyter_kerneldoctor.recording.evidence import NamedObject, Namespace
+from jupyter_kerneldoctor.recording.model import Cell
+
+FULL = Group(8 * GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=8 * GIB)
+
+
+def killed(*sources, memory, cells=(), group=FULL, **more):
+    """A kernel that was killed at its limit in the last cell; `cells` are (before, after) of the earlier ones."""
+    made = recording(*sources, signal="SIGKILL", memory=memory, groups=[group], **more)
+    *earlier, last = made.cells
+    measured = [
+        replace(cell, rss_before_bytes=before, rss_after_bytes=after)
+        for cell, (before, after) in zip(earlier, cells, strict=True)
+    ]
+    return replace(made, cells=(*measured, last))
+
+
+def told(recorded):
+    answer = diagnose(recorded)
+    return answer.memory_shape, answer.story
+
+
+def test_what_was_needed_what_was_held_and_who_had_left_it():
+    objects = (
+        NamedObject("df", "pandas.core.frame.DataFrame", 2100 * MIB, (1_000_000, 40)),
+        NamedObject("losses", "builtins.list", 1200 * MIB, items=400, item_type="torch.Tensor"),
+        NamedObject("Out[5]", "numpy.ndarray", 600 * MIB, (80_000_000,), hidden=True),
+        NamedObject("small", "numpy.ndarray", 3 * MIB),
+    )
+    shape, story = told(
+        killed(
+            *["import pandas", "df = read()", "x = 1", "y = 2", "fit()", "z = 3", "df.merge(df)"],
+            memory=(4700 * MIB, 6000 * MIB, 7800 * MIB),
+            cells=[
+                (100 * MIB, 160 * MIB),
+                (160 * MIB, 2260 * MIB),
+                *[(2260 * MIB, 2260 * MIB)] * 2,
+                (2260 * MIB, 4700 * MIB),
+                (4700 * MIB, 4700 * MIB),
+            ],
+            namespaces=[Namespace(-12.0, 6, objects)],
+        )
+    )
+    assert "Cell [7] needed at least 3.4 GiB on top of 4.6 GiB already held; " in story
+    assert "4.5 GiB of those were left by cells [1], [2] and [5]." in story
+    assert (
+        "The largest things held when it began: `df` (DataFrame of 1000000 x 40, 2.1 GiB), "
+        "`losses` (list of 400 Tensor, 1.2 GiB) and `Out[5]` (ndarray of 80000000, 600 MiB)." in story
+    )
+    assert shape == "staircase"
+
+
+def test_one_jump():
+    assert told(killed("f()", memory=[500 * MIB] * 30 + [7900 * MIB] * 2))[0] == "jump"
+
+
+def test_a_ramp_has_a_speed():
+    shape, story = told(killed("f()", memory=[number * 200 * MIB for number in range(1, 40)]))
+    assert shape == "ramp"
+    assert "It grew steadily, by 7" in story
+
+
+def test_two_measurements_are_no_steady_growth():
+    assert "steadily" not in told(killed("f()", memory=(100 * MIB, 7000 * MIB)))[1]
+
+
+def test_a_full_house():
+    shape, story = told(killed("x = load()", "f()", memory=(7 * GIB, 7900 * MIB), cells=[(100 * MIB, 7 * GIB)]))
+    assert shape == "full-house"
+    assert "6.9 GiB of those were left by cell [1]." in story
+
+
+def test_zeros_that_a_later_cell_fills():
+    memory = [number * 200 * MIB for number in range(1, 40)]
+    cells = [(100 * MIB, 130 * MIB), (130 * MIB, 131 * MIB)]
+    sources = "import numpy as np", "a = np.zeros((40_000, 40_000))"
+    shape, story = told(killed(*sources, "a[:] = 1", memory=memory, cells=cells))
+    assert shape == "touched-later"
+    assert (
+        "`a` (11.9 GiB) had been made in cell [2], but such memory is taken only when it is first written to" in story
+    )
+
+    assert told(killed(*sources, "b = f()", memory=memory, cells=cells))[0] == "ramp"
+    filled = [(100 * MIB, 130 * MIB), (130 * MIB, 8000 * MIB)]
+    assert told(killed(*sources, "a[:] = 1", memory=memory, cells=filled))[0] == "ramp"
+
+
+def test_children_hold_it():
+    made = killed("Parallel(4)(jobs)", memory=(200 * MIB,) * 4)
+    trees = tuple(sample._replace(tree_bytes=7 * GIB, children=4) for sample in made.samples)
+    shape, story = told(replace(made, samples=trees))
+    assert shape == "children"
+    assert "The kernel itself was seen with 200 MiB at most; its 4 child processes held 6.8 GiB together." in story
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ([(1, 100, 2100), (2, 2100, 4100)], [(1, 2000), (2, 2000)]),
+        ([(1, 100, 2100), (2, 2100, 3100), (3, 3100, 1100)], [(2, 1000)]),  # `del df` gives back what cell 1 had left
+        ([(1, 100, 2100), (2, 2100, 3100), (3, 3100, 2600)], [(1, 2000), (2, 500)]),
+        ([(1, 100, 105)], []),
+        ([(1, None, 3000), (2, 3000, None)], []),
+    ],
+)
+def test_what_was_given_back_is_nobodys_fault(changes, expected):
+    cells = [
+        Cell("x", number, rss_before_bytes=before and before * MIB, rss_after_bytes=after and after * MIB)
+        for number, before, after in changes
+    ]
+    left = left_behind(cells, 5000 * MIB)
+    assert sorted((one.execution_count, one.bytes // MIB) for one in left) == expected
+
+
+def test_cells_cannot_have_left_more_than_there_is():
+    cells = [Cell("x", 1, rss_before_bytes=0, rss_after_bytes=900 * MIB)]
+    assert sum(one.bytes for one in left_behind(cells, 200 * MIB)) == 200 * MIB

@@ -1,0 +1,262 @@
+"""Which exceptions are incidents, and what is told of them. The texts are the libraries' own."""
+
+import errno
+import json
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jupyter_kerneldoctor.kernel.incidents import describe
+
+GIB = 1 << 30
+MIB = 1 << 20
+
+TORCH_1 = (
+    "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 7.75 GiB total capacity; 5.25 GiB already allocated; "
+    "1.50 GiB free; 5.50 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try setting "
+    "max_split_size_mb to avoid fragmentation."
+)
+TORCH_2 = (
+    "CUDA out of memory. Tried to allocate 20.00 MiB. GPU 1 has a total capacity of 7.75 GiB of which 1.50 GiB is "
+    "free. Process 123 has 3.00 GiB memory in use. Process 12 has 1.00 GiB memory in use. Including non-PyTorch "
+    "memory, this process has 4.50 GiB memory in use. Of the allocated memory 3.25 GiB is allocated by PyTorch, and "
+    "128.00 MiB is reserved by PyTorch but unallocated."
+)
+MPS = (
+    "MPS backend out of memory (MPS allocated: 8.00 GB, other allocations: 1.10 GB, max allowed: 9.00 GB). Tried to "
+    "allocate 256.00 MB on private pool."
+)
+CPU = (
+    "[enforce fail at alloc_cpu.cpp:118] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+    "4000000000000 bytes. Error code 12 (Cannot allocate memory)"
+)
+TENSORFLOW = (
+    "OOM when allocating tensor with shape[12800,64,28,28] and type float on /job:localhost/replica:0/task:0/"
+    "device:{}:0 by allocator {} [Op:Conv2D]"
+)
+CUPY = "Out of memory allocating 8,000,000,000 bytes (allocated so far: 2,000,000,000 bytes)."
+
+
+def raised(make):
+    """The exception that a call raises, with its traceback."""
+    with pytest.raises(BaseException) as caught:
+        make()
+    return caught.value
+
+
+def library_type(name, module, *bases):
+    return type(name, bases or (RuntimeError,), {"__module__": module})
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "asked", "numbers"),
+    [
+        (
+            TORCH_1,
+            "torch-out-of-memory",
+            2 * GIB,
+            {"total_bytes": 7.75 * GIB, "free_bytes": 1.5 * GIB, "allocated_bytes": 5.25 * GIB, "gpu": 0},
+        ),
+        (
+            TORCH_2,
+            "torch-out-of-memory",
+            20 * MIB,
+            {
+                "total_bytes": 7.75 * GIB,
+                "others_bytes": 4 * GIB,
+                "process_bytes": 4.5 * GIB,
+                "unallocated_bytes": 128 * MIB,
+                "reserved_bytes": 3.25 * GIB + 128 * MIB,
+                "gpu": 1,
+            },
+        ),
+        (MPS, "torch-out-of-memory", 256 * MIB, {"allocated_bytes": 8 * GIB, "allowed_bytes": 9 * GIB}),
+        (CPU, "memory-error", 4_000_000_000_000, {}),
+        (TENSORFLOW.format("GPU", "GPU_0_bfc"), "tf-resource-exhausted", 12800 * 64 * 28 * 28 * 4, {"gpu": 0}),
+        (TENSORFLOW.format("CPU", "cpu"), "memory-error", 12800 * 64 * 28 * 28 * 4, {}),
+        (
+            "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.",
+            "jax-out-of-memory",
+            8 * GIB,
+            {},
+        ),
+        ("RESOURCE_EXHAUSTED: Out of memory allocating 37.25GiB.", "jax-out-of-memory", 37.25 * GIB, {}),
+        ("unable to mmap 120000000 bytes from file </torch_1>: Cannot allocate memory (12)", "memory-error", None, {}),
+        ("CUDA error: device-side assert triggered\nCompile with `TORCH_USE_CUDA_DSA`", "cuda-error", None, {}),
+        ("CUDA driver version is insufficient for CUDA runtime version", "cuda-error", None, {}),
+        ("cuDNN error: CUDNN_STATUS_NOT_INITIALIZED", "cuda-error", None, {}),
+        ("can't start new thread", "no-threads", None, {}),
+        ("unable to write to file </torch_7_1>: No space left on device (28)", "no-space", None, {}),
+        ("received 0 items of ancdata", "too-many-files", None, {}),
+        ("DataLoader worker (pid 1234) is killed by signal: Bus error. ", "worker-killed", None, {"pid": 1234}),
+        ("DataLoader worker (pid(s) 12, 13) exited unexpectedly", "worker-killed", None, {"pid": 12}),
+        ("module compiled against API version 0x10 but this version of numpy is 0xf", "binary-mismatch", None, {}),
+    ],
+)
+def test_what_libraries_say_when_something_runs_out(text, kind, asked, numbers):
+    told = describe(RuntimeError(text))
+
+    assert told["kind"] == kind
+    assert told["asked_bytes"] == asked
+    assert told["numbers"].items() >= numbers.items()
+
+
+def test_an_array_that_numpy_could_not_allocate():
+    told = describe(raised(lambda: np.ones((10**8, 10**8))))
+
+    assert (told["kind"], told["asked_bytes"]) == ("memory-error", 8 * 10**16)
+    assert told["error"] == "MemoryError"
+    assert [frame["function"] for frame in told["frames"][:2]] == ["ones", "<lambda>"]
+
+
+def test_an_error_of_the_operating_system_is_told_by_its_number():
+    def full():
+        Path("/dev/full").write_text("x")
+
+    assert describe(raised(full))["kind"] == "no-space"
+    assert describe(OSError(errno.EMFILE, "Zu viele offene Dateien"))["kind"] == "too-many-files"
+    assert describe(OSError(errno.ENOSPC, "full", "/dev/shm/torch_1"))["signature"].endswith("(/dev/shm)")
+
+
+def test_a_socket_that_would_block_is_no_incident_and_a_fork_that_fails_is_one():
+    def _execute_child():  # as in the standard library's subprocess
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    assert describe(BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")) is None
+    assert describe(raised(_execute_child))["kind"] == "no-threads"
+
+
+def test_the_innermost_of_a_chain_says_most():
+    def fit():
+        try:
+            raise RuntimeError("DataLoader worker (pid 99) is killed by signal: Killed. ")
+        except RuntimeError as error:
+            raise RuntimeError("DataLoader worker (pid(s) 99) exited unexpectedly") from error
+
+    told = describe(raised(fit))
+
+    assert told["signature"] == "DataLoader worker is killed by signal: Killed"
+    assert told["frames"][0]["function"] == "fit"
+
+
+def test_an_incident_that_an_except_clause_turned_into_another_error():
+    def handled():
+        try:
+            raise MemoryError
+        except MemoryError:
+            return {}["fallback"]
+
+    assert describe(raised(handled))["kind"] == "memory-error"
+
+
+def test_workers_that_a_pool_lost():
+    pool = library_type("BrokenProcessPool", "concurrent.futures.process")
+    loky = library_type("TerminatedWorkerError", "joblib.externals.loky.process_executor", pool)
+
+    assert describe(pool("..."))["kind"] == "broken-pool"
+    told = describe(loky("... The exit codes of the workers are {SIGKILL(-9)}"))
+    assert told["signature"].endswith(": SIGKILL")
+    assert told["numbers"]["exit_code"] == -9
+
+
+def test_a_recursion_is_told_without_its_thousand_frames():
+    def down():
+        down()
+
+    told = describe(raised(down))
+
+    assert told["kind"] == "recursion"
+    assert 3 <= len(told["frames"]) <= 50
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("No room for 3"),
+        KeyError("memory"),
+        KeyboardInterrupt(),
+        SystemExit(1),
+        OSError(errno.ENOENT, "gone"),
+    ],
+)
+def test_an_error_like_any_other_is_no_incident(error):
+    assert describe(error) is None
+
+
+def test_an_undefined_symbol_is_one_only_where_something_is_loaded():
+    text = "/lib/x.so: undefined symbol: f"
+
+    assert describe(ImportError(text))["kind"] == "binary-mismatch"
+    assert describe(AttributeError(text)) is None
+
+
+def test_nothing_of_the_users_is_told():
+    error = RuntimeError(f"{TORCH_1} while loading /home/ada/secret.csv of swordfish")
+    error.add_note("swordfish")
+
+    told = json.dumps({**describe(error), "frames": []})
+
+    assert "secret" not in told
+    assert "swordfish" not in told
+
+
+def test_none_of_the_exceptions_own_code_runs():
+    class TrapError(MemoryError):
+        def __str__(self):
+            raise SystemExit
+
+        args = property(lambda self: 1 / 0)
+        __class__ = property(lambda self: 1 / 0)
+
+        def __getattribute__(self, name):
+            raise SystemExit
+
+    assert describe(TrapError())["kind"] == "memory-error"
+
+
+def test_the_words_of_the_users_own_exceptions_are_the_users():
+    own = type("OutOfLuck", (Exception,), {"__module__": "__main__"})
+
+    assert describe(own("CUDA out of memory")) is None
+
+
+def test_members_of_a_group_count():
+    group = ExceptionGroup("several", [ValueError("1"), OSError(errno.ENOSPC, "No space left on device")])
+
+    assert describe(group)["kind"] == "no-space"
+
+
+def test_a_chain_that_bites_its_own_tail_ends():
+    first, second = ValueError("a"), ValueError("b")
+    first.__context__, second.__context__ = second, first
+
+    assert describe(first) is None
+
+
+def test_an_incident_of_another_thread_keeps_its_place():
+    found = []
+
+    def work():
+        try:
+            np.ones(10**15)
+        except MemoryError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+    def reraise():
+        raise found[0]
+
+    assert [frame["function"] for frame in describe(raised(reraise))["frames"]][:2] == ["ones", "work"]
+
+
+def test_tensorflow_keeps_its_words_apart_from_the_arguments():
+    base = library_type("OpError", "tensorflow.python.framework.errors_impl", Exception)
+    error = library_type("ResourceExhaustedError", "tensorflow.python.framework.errors_impl", base)()
+    error._message = TENSORFLOW.format("GPU", "GPU_0_bfc")
+
+    assert describe(error)["asked_bytes"] == 12800 * 64 * 28 * 28 * 4

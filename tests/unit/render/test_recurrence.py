@@ -1,0 +1,18 @@
+"""Every form of the report says that the same cell ended a kernel before."""
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import recording
+from jupyter_kerneldoctor.render import html, markdown, terminal
+
+AGAIN = "The same cell has ended a kernel once before: on 2027-01-15 at 08:00 UTC (Crash in native code)."
+
+
+@pytest.mark.parametrize("form", [html, markdown, terminal])
+def test_it_is_told_where_there_is_one(form):
+    document = diagnose(recording("f()", signal="SIGSEGV")).to_json()
+    assert "has ended a kernel" not in form.render(document)
+
+    told = form.render({**document, "recurrence": {"text": AGAIN, "deaths": []}})
+    assert AGAIN in " ".join(told.replace("\\", "").split())

@@ -1,0 +1,337 @@
+"""The Python stacks of another process, read from outside while it runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import requires
+
+from jupyter_kerneldoctor.sidecar.stacks.layout import Runtime
+from jupyter_kerneldoctor.sidecar.stacks.learner import Learner
+from jupyter_kerneldoctor.sidecar.stacks.linetable import line_at
+from jupyter_kerneldoctor.sidecar.stacks.memory import Memory, UnreadableError
+from jupyter_kerneldoctor.sidecar.stacks.reader import MOST_FRAMES, RawFrame, StackReader
+from jupyter_kerneldoctor.sidecar.stacks.snapshot import INNERMOST, Stacks, children, told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import CodeType
+
+    from jupyter_kerneldoctor.sidecar.stacks.layout import Layout
+
+pytestmark = requires.linux
+
+TELLS_WHERE = """
+import os, sys, threading, time
+from jupyter_kerneldoctor.kernel.tracing import runtime
+def ready():
+    print(*runtime(), flush=True)
+    time.sleep(600)
+"""
+
+
+def learn() -> Layout:
+    learner = Learner()
+    deadline = time.monotonic() + 30
+    while not learner.is_done:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+        learner.look()
+    assert learner.layout is not None, learner.problem
+    return learner.layout
+
+
+@pytest.fixture(scope="module")
+def layout() -> Layout:
+    """What a forked child of this very process finds out about its interpreter."""
+    return learn()
+
+
+class Program:
+    """A Python program that runs until the test is over."""
+
+    def __init__(self, source: str, layout: Layout, file: str = "program.py") -> None:
+        code = f"exec(compile({TELLS_WHERE + textwrap.dedent(source)!r}, {file!r}, 'exec'))"
+        self.process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.runtime = Runtime(*map(int, self.process.stdout.readline().split()))
+        self.pid = self.process.pid
+        self.stacks = Stacks(self.pid, layout, self.runtime)
+        self.reader = StackReader(Memory(self.pid), layout, self.runtime)
+        wait_until(lambda: self.main()[0].function == "ready")
+
+    def main(self) -> list[RawFrame]:
+        return self.reader.stack(self.reader.threads()[self.pid])
+
+
+@pytest.fixture
+def start(layout: Layout) -> Iterator[Callable[..., Program]]:
+    started: list[Program] = []
+
+    def run(source: str, **options: str) -> Program:
+        started.append(Program(source, layout, **options))
+        return started[-1]
+
+    yield run
+    for program in started:
+        program.process.kill()
+        program.process.wait()
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            if true():
+                return
+        except UnreadableError:
+            pass
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def functions(frames: list[RawFrame]) -> list[str]:
+    return [frame.function for frame in frames if frame.file == "program.py"]
+
+
+def test_calls_of_all_kinds_are_seen_with_their_lines(start: Callable[..., Program]) -> None:
+    program = start(
+        """
+        def plain(call):
+            return call()
+        def numbers():
+            yield plain(ready)
+        class Thing:
+            def method(self):
+                return sorted([1], key=lambda _: sum(n or 0 for n in numbers()))
+        [Thing().method() for _ in range(1)]
+        """
+    )
+    stack = program.main()
+
+    expected = ["ready", "plain", "numbers", "<genexpr>", "<lambda>", "method", "<listcomp>", "<module>"]
+    assert functions(stack) == [name for name in expected if name != "<listcomp>" or sys.version_info < (3, 12)]
+    lines = {frame.function: frame.line for frame in stack}
+    first = TELLS_WHERE.count("\n") + 1  # the line break that the text begins with
+    assert lines["plain"] == first + 2
+    assert lines["numbers"] == first + 4
+    assert lines["<lambda>"] == lines["method"] == first + 7
+    assert lines["<module>"] in (first + 8, 1)
+
+
+@pytest.mark.parametrize("name", ["größe", "размер", "大小", "𐐷x"])
+def test_names_in_any_script(start: Callable[..., Program], name: str) -> None:
+    program = start(f"def {name}():\n    ready()\n{name}()", file=f"/tmp/{name} ü.py")
+    (frame,) = [frame for frame in program.main() if frame.function not in ("ready", "<module>")]
+
+    assert frame.file == f"/tmp/{name} ü.py"
+    assert compile(f"def {name}(): pass", "", "exec").co_consts[0].co_name == frame.function
+
+
+STEPS = """
+def inner(step):
+    for _ in range(10):
+        ready() if step else None
+        input()
+print(*runtime(), flush=True)
+step = 1
+input()
+inner(0)
+step = 2
+input()
+"""
+
+
+def test_a_glance_follows_the_cell_from_line_to_line(layout: Layout) -> None:
+    """Between two readings only the frames of cells are looked at again."""
+    cell = "/tmp/ipykernel_12/34.py"
+    code = f"import os; exec(compile({(TELLS_WHERE + STEPS)!r}, {cell!r}, 'exec'))"
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        stacks = Stacks(process.pid, layout, Runtime(*map(int, process.stdout.readline().split())))
+        assert stacks.glance() is None, "there is nothing to compare with"
+        line = TELLS_WHERE.count("\n") + STEPS[: STEPS.index("input()\ninner")].count("\n") + 1
+        wait_until(lambda: stacks.main()[0]["line"] == line)
+        assert stacks.glance() == stacks.main(), "nothing has changed"
+
+        process.stdin.write("\n")
+        process.stdin.flush()
+        wait_until(lambda: (stacks.glance() or [{}])[0].get("line") == line + 1)
+        assert [frame["function"] for frame in stacks.glance() or []] == ["<module>"], "`inner` is not known yet"
+        assert [frame["function"] for frame in stacks.main()] == ["inner", "<module>"]
+        assert [frame["function"] for frame in stacks.glance() or []] == ["inner", "<module>"]
+
+        process.stdin.write("\n" * 10)
+        process.stdin.flush()
+        wait_until(lambda: (stacks.glance() or [{}])[0].get("line") == line + 3)
+        stacks.forget()
+        assert stacks.glance() is None
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_of_a_deep_recursion_the_inner_frames_are_seen(start: Callable[..., Program]) -> None:
+    program = start(
+        """
+        sys.setrecursionlimit(10_000)
+        def down(depth):
+            return down(depth - 1) if depth else ready()
+        down(5_000)
+        """
+    )
+    stack = program.main()
+
+    assert len(stack) == MOST_FRAMES
+    assert functions(stack) == ["ready"] + ["down"] * (MOST_FRAMES - 1)
+
+
+def test_every_thread_with_what_it_waits_for(start: Callable[..., Program]) -> None:
+    program = start(
+        """
+        lock = threading.Lock()
+        def holds():
+            with lock:
+                time.sleep(600)
+        def wants():
+            with lock:
+                pass
+        for target in (holds, wants):
+            threading.Thread(target=target, daemon=True).start()
+            time.sleep(0.1)
+        ready()
+        """
+    )
+    wait_until(lambda: {thread["state"] for thread in program.stacks.threads()} == {"S"})
+    main, *others = program.stacks.threads()
+    by_function = {thread["frames"][0]["function"]: thread for thread in others}
+
+    assert main["main"]
+    assert main["thread_id"] == program.pid
+    assert main["frames"][0]["function"] == "ready"
+    assert set(by_function) == {"holds", "wants"}
+    if by_function["wants"]["waits_in"] is not None:  # not everywhere may one read it
+        assert "futex" in by_function["wants"]["waits_in"]
+        assert "sleep" in by_function["holds"]["waits_in"]
+
+
+def test_forks_are_read_as_well_and_other_children_are_told_apart(start: Callable[..., Program]) -> None:
+    program = start(
+        """
+        import subprocess
+        def child():
+            time.sleep(600)
+        subprocess.Popen(["sleep", "600"])
+        if os.fork() == 0:
+            child()
+        ready()
+        """
+    )
+
+    def below() -> dict[bool, dict[str, Any]]:
+        return {child["forked"]: child for child in children(program.pid, program.stacks) if child["name"] != "sh"}
+
+    def functions_of_fork() -> list[str]:
+        return [frame["function"] for frame in below()[True]["stack"]][:2]
+
+    wait_until(lambda: len(below()) == 2 and below()[False]["name"] == "sleep")
+    try:
+        wait_until(lambda: functions_of_fork() == ["child", "<module>"])
+        assert below()[False]["stack"] == []
+    finally:
+        for child in below().values():
+            os.kill(child["pid"], 9)
+
+
+def test_the_memory_of_a_process_that_has_ended_is_unreadable(start: Callable[..., Program]) -> None:
+    program = start("ready()")
+    program.process.kill()
+    program.process.wait()
+
+    with pytest.raises(UnreadableError):
+        program.stacks.main()
+
+
+def test_wrong_addresses_give_no_stack(start: Callable[..., Program], layout: Layout) -> None:
+    program = start("ready()")
+    right = program.runtime
+    for wrong in (
+        right._replace(interpreter=0),
+        right._replace(interpreter=right.interpreter + 8),
+        right._replace(interpreter=right.code_type),
+        right._replace(code_type=right.str_type),
+        right._replace(str_type=right.bytes_type),
+        right._replace(bytes_type=right.code_type),
+    ):
+        with pytest.raises(UnreadableError):
+            Stacks(program.pid, layout, wrong).main()
+
+
+def test_a_process_of_somebody_else_may_not_be_read() -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(65534)
+                os.setuid(65534)
+            Memory(1)
+        except PermissionError:
+            os._exit(0)
+        finally:
+            os._exit(1)
+
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_lines_are_those_of_the_interpreter() -> None:
+    checked = 0
+    for code in codes_of(compile(TELLS_WHERE + "\n\n\nx = [\n n\n for n in range(3)\n]\n" * 60, "", "exec")):
+        checked += assert_same_lines(code)
+    for module in (subprocess, textwrap, os, pytest):
+        for code in codes_of(compile(Path(module.__file__).read_text(encoding="utf-8"), "", "exec")):
+            checked += assert_same_lines(code)
+    assert checked > 4_000
+
+
+def assert_same_lines(code: CodeType) -> int:
+    checked = 0
+    for start, end, line in code.co_lines():
+        for offset in {start, end - 2}:
+            assert line_at(code.co_linetable, code.co_firstlineno, offset) == line, (code, offset)
+        checked += 1
+    return checked
+
+
+def codes_of(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, type(code)):
+            yield from codes_of(constant)
+
+
+@pytest.mark.parametrize("table", [b"", b"\x00", b"\xff", b"\xf8\x80", b"\xf0\xff\xff\xff"])
+def test_a_damaged_table_has_no_line_or_any(table: bytes) -> None:
+    assert line_at(table, 1, 10**6) is None
+
+
+def test_what_runs_the_cell_is_left_out_and_its_own_frames_never() -> None:
+    cell = "/tmp/ipykernel_12/34.py"
+    library = [RawFrame("/lib/pandas.py", n, "merge") for n in range(INNERMOST + 5)]
+    kernel = [RawFrame("/lib/ipykernel_launcher.py", 1, "<module>")]
+    frames = [*library, RawFrame(cell, 2, "f"), RawFrame(cell, 7, "<module>"), *kernel]
+
+    kept = told(frames)
+
+    assert len(kept) == INNERMOST + 2
+    assert [frame["line"] for frame in kept[-2:]] == [2, 7]
+    assert [frame["function"] for frame in told(kernel)] == ["<module>"]
