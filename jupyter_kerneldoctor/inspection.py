@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .diagnosis.cellfiles import cell_of, user_line
-from .diagnosis.waits import Waiting, frames_of
+from .diagnosis.code.cellfiles import cell_of, user_line
+from .diagnosis.signs.waits import Waiting, frames_of
 from .recording.decode import build
 from .recording.evidence import Stack
 from .recording.journal import read_events_from
@@ -19,7 +19,7 @@ from .recording.processes import is_alive
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .diagnosis.traceback import Frame
+    from .diagnosis.signs.traceback import Frame
     from .recording.evidence import ChildState, ThreadStack
     from .recording.evidence import Frame as RecordedFrame
     from .recording.model import Cell, Recording

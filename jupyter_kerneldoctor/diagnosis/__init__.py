@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from .cause import all_causes
 from .context import FixContext
 from .culprit import culprit
-from .ending import is_death
 from .facts import Facts
 from .incidents import survived
-from .memory import Memory
 from .postmortem import CauseFinding, PostMortem, iso
-from .shapes import shape
-from .story import story
-from .timeline import timeline
+from .signs.ending import is_death
+from .signs.memory import Memory
+from .telling.shapes import shape
+from .telling.story import story
+from .telling.timeline import timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from .postmortem import Culprit, Ending, FixProposal, Survived
-    from .shapes import Shape
+    from .telling.shapes import Shape
 
 __all__ = ["diagnose"]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from . import traceback as tracebacks
-from .calls import EndingCall, ending_calls
-from .cellfiles import cell_of, is_cell_file, user_line
-from .cellsource import sole_statement
-from .ending import (
+from .code.calls import EndingCall, ending_calls
+from .code.cellfiles import cell_of, is_cell_file, user_line
+from .code.cellsource import sole_statement
+from .signs import traceback as tracebacks
+from .signs.ending import (
     ExitStatus,
     Request,
     ending,
@@ -20,18 +20,18 @@ from .ending import (
     missed_the_end,
     request,
 )
-from .laststack import LastStack, last_stack
-from .lastwords import Words, farewell, naming_a_cause, newest_text
-from .memory import Memory
-from .standstill import Standstill, standstill
-from .state import State, at_the_end
+from .signs.laststack import LastStack, last_stack
+from .signs.lastwords import Words, farewell, naming_a_cause, newest_text
+from .signs.memory import Memory
+from .signs.standstill import Standstill, standstill
+from .signs.state import State, at_the_end
 from .units import cell_name, quote
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from .postmortem import Ending
-    from .traceback import Frame, Thread, Traceback
+    from .signs.traceback import Frame, Thread, Traceback
 
 _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
 """Signals of a program that fails by itself."""

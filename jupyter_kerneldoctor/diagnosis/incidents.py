@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident
 
-from . import workers
 from .cause import all_causes
-from .cellfiles import is_cell_file
+from .code.cellfiles import is_cell_file
 from .postmortem import CauseFinding, Culprit, Evidence, Survived, iso
-from .raised import cell_of_incident, line_of_incident, where_raised
+from .signs import workers
+from .signs.raised import cell_of_incident, line_of_incident, where_raised
 from .units import quote, size
 
 if TYPE_CHECKING:

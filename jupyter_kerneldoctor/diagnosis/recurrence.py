@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .cellsource import mask
+from .code.cellsource import mask
 from .units import enumeration, size
 
 if TYPE_CHECKING:

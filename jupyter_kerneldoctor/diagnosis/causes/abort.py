@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..examples import cell_file, crash_report, recording
-from ..lastwords import said_last
 from ..postmortem import CauseFinding, Evidence
-from ..traceback import GAVE_UP_ON_STACK, fatal_message
+from ..signs.lastwords import said_last
+from ..signs.traceback import GAVE_UP_ON_STACK, fatal_message
+from ..telling import exclusions, proofs
 from ..units import cell_name, quote
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..calls import EndingCall
+    from ..code.calls import EndingCall
     from ..facts import Facts
 
 

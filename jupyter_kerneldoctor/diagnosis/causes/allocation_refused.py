@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..raised import line_of_incident, where_raised
-from ..refusals import Refusal, refusals
-from ..state import at_incident
+from ..signs.raised import line_of_incident, where_raised
+from ..signs.refusals import Refusal, refusals
+from ..signs.state import at_incident
+from ..telling import exclusions, proofs
 from ..units import size
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Frame, Incident
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..raised import line_of_incident, where_raised
-from ..traceback import Frame as CrashFrame
+from ..signs.raised import line_of_incident, where_raised
+from ..signs.traceback import Frame as CrashFrame
+from ..telling import exclusions, proofs
 from ..units import quote
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Rlimit, Surroundings
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
+from ..telling import exclusions, proofs
 from ..units import duration
 
 if TYPE_CHECKING:

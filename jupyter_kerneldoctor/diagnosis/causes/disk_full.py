@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surroundings
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..raised import is_about_shm, line_of_incident, where_raised
-from ..state import State, at_incident, is_full
+from ..signs.raised import is_about_shm, line_of_incident, where_raised
+from ..signs.state import State, at_incident, is_full
+from ..telling import exclusions, proofs
 from ..units import quote, size
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..examples import recording
-from ..lastwords import said_last
 from ..postmortem import CauseFinding, Evidence
+from ..signs.lastwords import said_last
+from ..telling import exclusions, proofs
 from ..units import cell_name, quote
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..calls import EndingCall
+    from ..code.calls import EndingCall
     from ..facts import Facts
 
 _AT_ONCE_S = 2.0

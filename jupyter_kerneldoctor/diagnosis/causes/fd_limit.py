@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..raised import line_of_incident, where_raised
-from ..state import State, at_incident
+from ..signs.raised import line_of_incident, where_raised
+from ..signs.state import State, at_incident
+from ..telling import exclusions, proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Surroundings
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
+from ..telling import exclusions, proofs
 from ..units import quote
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ..cause import Cause
 from ..examples import recording
+from ..examples.stuck import child, child_state, frame, own_frame, stuck_in
 from ..postmortem import CauseFinding, Evidence
-from ..standstill import failed_children, how_they_ended, written
-from ..stuckexamples import child, child_state, frame, own_frame, stuck_in
+from ..signs.standstill import failed_children, how_they_ended, written
 from ..units import cell_name, plural, quote
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
-    from ..standstill import BlockedChild, Standstill
+    from ..signs.standstill import BlockedChild, Standstill
 
 _SAID = re.compile(r"[^\n]*fork\(\) called from a process already using GNU OpenMP[^\n]*")
 _CUDA = re.compile(r"Cannot re-initialize CUDA in forked subprocess")

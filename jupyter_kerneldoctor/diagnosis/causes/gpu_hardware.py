@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import GpuSample, Xid
 
-from .. import gpu, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, recording
-from ..gpuexamples import CARD, died, sample, survived
+from ..examples.gpu import CARD, died, sample, survived
 from ..postmortem import CauseFinding, Evidence
-from ..raised import line_of_incident, where_raised
+from ..signs import gpu
+from ..signs.raised import line_of_incident, where_raised
+from ..telling import proofs
 from ..units import quote
 
 if TYPE_CHECKING:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Xid
 
-from .. import gpu, proofs
 from ..cause import Cause
 from ..certainty import certainty
-from ..gpuexamples import died, survived
+from ..examples.gpu import died, survived
 from ..postmortem import CauseFinding, Evidence
-from ..raised import line_of_incident, where_raised
+from ..signs import gpu
+from ..signs.raised import line_of_incident, where_raised
+from ..telling import proofs
 from ..units import quote
 
 if TYPE_CHECKING:

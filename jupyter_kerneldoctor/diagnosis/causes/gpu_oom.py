@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Framework, GpuProcess, NamedObject, Namespace
 
-from .. import gpu, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, MIB
-from ..gpuexamples import died, sample, survived, torch_memory
+from ..examples.gpu import died, sample, survived, torch_memory
 from ..postmortem import CauseFinding, Evidence
-from ..raised import line_of_incident, where_raised
+from ..signs import gpu
+from ..signs.raised import line_of_incident, where_raised
+from ..telling import proofs
 from ..units import quote, size
 
 if TYPE_CHECKING:

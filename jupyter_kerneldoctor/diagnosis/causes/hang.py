@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ..cause import Cause
 from ..examples import recording
+from ..examples.stuck import child, child_state, frame, own_frame, stuck_in, thread
 from ..postmortem import CauseFinding, Evidence
-from ..standstill import how_they_ended
-from ..stuckexamples import child, child_state, frame, own_frame, stuck_in, thread
+from ..signs.standstill import how_they_ended
 from ..units import cell_name, quote
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
-    from ..standstill import Standstill
+    from ..signs.standstill import Standstill
 
 
 class Hang(Cause):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..traceback import fatal_message
+from ..signs.traceback import fatal_message
+from ..telling import exclusions, proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
+from ..telling import exclusions, proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

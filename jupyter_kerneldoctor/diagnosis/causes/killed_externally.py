@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
-from .. import exclusions, proofs, tree
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
-from ..memory import NEAR
-from ..oomlog import oom_kill
 from ..postmortem import CauseFinding, Evidence
-from ..strain import strain
+from ..signs import tree
+from ..signs.memory import NEAR
+from ..signs.oomlog import oom_kill
+from ..signs.strain import strain
+from ..telling import exclusions, proofs
 from ..units import duration
 
 if TYPE_CHECKING:

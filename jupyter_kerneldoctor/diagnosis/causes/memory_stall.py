@@ -8,9 +8,9 @@ from jupyter_kerneldoctor.recording.evidence import Surroundings
 
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
+from ..examples.stuck import frame, stuck_in
 from ..postmortem import CauseFinding, Evidence
-from ..strain import strain
-from ..stuckexamples import frame, stuck_in
+from ..signs.strain import strain
 from ..units import cell_name, quote, size
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import proofs
 from ..cause import Cause
 from ..examples import GIB, Group, recording
+from ..examples.stuck import frame, stuck_in
 from ..postmortem import CauseFinding, Evidence
-from ..standstill import failed_children
-from ..stuckexamples import frame, stuck_in
+from ..signs.standstill import failed_children
+from ..signs.waits import frames_of
+from ..telling import proofs
 from ..units import cell_name, plural, quote
-from ..waits import frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report, recording
-from ..lastwords import newest_text
 from ..postmortem import CauseFinding, Evidence
+from ..signs.lastwords import newest_text
+from ..telling import exclusions, proofs
 from ..units import quote
 
 if TYPE_CHECKING:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Child
 
-from .. import exclusions, proofs, tree
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
-from ..memory import NEAR
-from ..oomlog import OomKill, oom_kill
 from ..postmortem import CauseFinding, Evidence
+from ..signs import tree
+from ..signs.memory import NEAR
+from ..signs.oomlog import OomKill, oom_kill
+from ..telling import exclusions, proofs
 from ..units import sentence, size
 
 if TYPE_CHECKING:

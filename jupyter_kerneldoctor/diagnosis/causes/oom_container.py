@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .. import proofs, tree
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
 from ..postmortem import CauseFinding, Evidence
+from ..signs import tree
+from ..telling import proofs
 from ..units import size
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
-from ..oomlog import OomKill, oom_kill
 from ..postmortem import CauseFinding, Evidence
-from ..strain import Strain, strain
+from ..signs.oomlog import OomKill, oom_kill
+from ..signs.strain import Strain, strain
+from ..telling import exclusions, proofs
 from ..units import size
 
 if TYPE_CHECKING:

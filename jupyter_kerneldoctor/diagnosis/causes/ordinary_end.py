@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import proofs
 from ..cause import Cause
 from ..examples import GIB, Group, recording
 from ..postmortem import CauseFinding, Evidence
+from ..telling import proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding
+from ..telling import exclusions, proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..examples import MIB, Group, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
+from ..telling import exclusions, proofs
 from ..units import cell_name, quote, sentence
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..calls import EndingCall
+    from ..code.calls import EndingCall
     from ..facts import Facts
 
 _AT_ONCE_S = 2.0

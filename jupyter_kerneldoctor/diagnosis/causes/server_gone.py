@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.model import ServerView
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import CELL_S, STARTED_WALL_S, recording
 from ..postmortem import CauseFinding, Evidence, iso
+from ..telling import exclusions, proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

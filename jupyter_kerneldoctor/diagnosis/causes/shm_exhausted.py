@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surroundings
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
-from ..lastwords import newest_text
 from ..postmortem import CauseFinding, Evidence
-from ..raised import is_about_shm, line_of_incident, where_raised
-from ..state import NEARLY_FULL, State, at_incident, is_full
+from ..signs.lastwords import newest_text
+from ..signs.raised import is_about_shm, line_of_incident, where_raised
+from ..signs.state import NEARLY_FULL, State, at_incident, is_full
+from ..telling import exclusions, proofs
 from ..units import quote, size
 
 if TYPE_CHECKING:

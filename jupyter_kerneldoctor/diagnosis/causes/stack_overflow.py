@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..traceback import GAVE_UP_ON_STACK, fatal_message
+from ..signs.traceback import GAVE_UP_ON_STACK, fatal_message
+from ..telling import exclusions, proofs
 from ..units import cell_name, sentence
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
-    from ..traceback import Recursion
+    from ..signs.traceback import Recursion
 
 _RAISED_LIMIT = re.compile(r"\bsetrecursionlimit\s*\(")
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.model import ServerView
 
-from .. import proofs
 from ..cause import Cause
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
-from ..startup import start_failure
+from ..signs.startup import start_failure
+from ..telling import proofs
 from ..units import quote
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
+from ..telling import exclusions, proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
-    from ..traceback import Thread
+    from ..signs.traceback import Thread
 
 _ONE_AT_A_TIME = frozenset(
     {"netCDF4", "tables", "pyhdf", "tkinter", "osgeo", "fiona", "vtk", "vtkmodules", "pyvista", "pygame", "wx"}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..certainty import certainty
+from ..code.timers import Timer, timers
 from ..examples import recording
-from ..lastwords import said_last
 from ..postmortem import CauseFinding, Evidence
-from ..timers import Timer, timers
+from ..signs.lastwords import said_last
+from ..telling import exclusions, proofs
 from ..units import cell_name, quote
 
 if TYPE_CHECKING:

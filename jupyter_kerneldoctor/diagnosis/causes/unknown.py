@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import exclusions, proofs
 from ..cause import Cause
 from ..examples import MIB, Group, recording
-from ..lastwords import said_last
-from ..memory import NEAR
 from ..postmortem import CauseFinding, Evidence
+from ..signs.lastwords import said_last
+from ..signs.memory import NEAR
+from ..telling import exclusions, proofs
 from ..units import cell_name
 
 if TYPE_CHECKING:

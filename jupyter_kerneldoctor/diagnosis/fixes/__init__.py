@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from jupyter_kerneldoctor.diagnosis.cellsource import mask
+from jupyter_kerneldoctor.diagnosis.code.cellsource import mask
 from jupyter_kerneldoctor.diagnosis.postmortem import Edit, FixProposal
 from jupyter_kerneldoctor.diagnosis.registry import rules as find_rules
 from jupyter_kerneldoctor.diagnosis.units import cell_name

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.diagnosis.cellsource import mask
+from jupyter_kerneldoctor.diagnosis.code.cellsource import mask
 
 from ._bindings import Binding, Function, bindings_of, parameters, walk_scope
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.diagnosis.cellsource import mask
+from jupyter_kerneldoctor.diagnosis.code.cellsource import mask
 
 from ._accumulation import backward_calls
 from ._bindings import bindings_of, walk_scope

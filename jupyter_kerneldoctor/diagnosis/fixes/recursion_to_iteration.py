@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from jupyter_kerneldoctor.diagnosis.traceback import Recursion, reports
+from jupyter_kerneldoctor.diagnosis.signs.traceback import Recursion, reports
 from jupyter_kerneldoctor.diagnosis.units import cell_name, quote, sentence
 
 from ._bindings import parameters

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jupyter_kerneldoctor.diagnosis.calls import ending_calls
+from jupyter_kerneldoctor.diagnosis.code.calls import ending_calls
 from jupyter_kerneldoctor.recording.model import Cell
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_kerneldoctor.diagnosis.cellsource import header_magics, mask, parse, sole_statement
+from jupyter_kerneldoctor.diagnosis.code.cellsource import header_magics, mask, parse, sole_statement
 
 KEPT = [
     ("x = 1", "x = 1"),

@@ -9,9 +9,9 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.cause import all_causes
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB
-from jupyter_kerneldoctor.diagnosis.gpu import HARDWARE_XIDS, trouble_of
-from jupyter_kerneldoctor.diagnosis.gpuexamples import CARD, died, sample, survived, torch_memory
-from jupyter_kerneldoctor.diagnosis.stuckexamples import stuck_in
+from jupyter_kerneldoctor.diagnosis.examples.gpu import CARD, died, sample, survived, torch_memory
+from jupyter_kerneldoctor.diagnosis.examples.stuck import stuck_in
+from jupyter_kerneldoctor.diagnosis.signs.gpu import HARDWARE_XIDS, trouble_of
 from jupyter_kerneldoctor.recording.evidence import Framework, GpuDriver, GpuProcess, NamedObject, Namespace, Xid
 
 CAUSES = {cause.id: cause for cause in all_causes() if hasattr(cause, "survives")}

@@ -6,7 +6,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import recording
-from jupyter_kerneldoctor.diagnosis.lastwords import farewell, naming_a_cause
+from jupyter_kerneldoctor.diagnosis.signs.lastwords import farewell, naming_a_cause
 from jupyter_kerneldoctor.recording.evidence import Output
 
 BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"

@@ -10,7 +10,7 @@ from jupyter_kerneldoctor.diagnosis.causes.shm_exhausted import ShmExhausted
 from jupyter_kerneldoctor.diagnosis.causes.thread_limit import ThreadLimit
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, recording
 from jupyter_kerneldoctor.diagnosis.facts import Facts
-from jupyter_kerneldoctor.diagnosis.state import at_the_end
+from jupyter_kerneldoctor.diagnosis.signs.state import at_the_end
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Rlimit, Surroundings
 
 SHM = "/dev/shm"

@@ -6,7 +6,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
-from jupyter_kerneldoctor.diagnosis.timeline import thin
+from jupyter_kerneldoctor.diagnosis.telling.timeline import thin
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, quote, size
 from jupyter_kerneldoctor.recording.samples import Sample
 

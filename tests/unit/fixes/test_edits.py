@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from jupyter_kerneldoctor.diagnosis.cellsource import mask
+from jupyter_kerneldoctor.diagnosis.code.cellsource import mask
 from jupyter_kerneldoctor.diagnosis.fixes._edits import (
     EditRefusedError,
     Replacement,

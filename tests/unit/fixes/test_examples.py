@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import fixes
-from jupyter_kerneldoctor.diagnosis.cellsource import parse
+from jupyter_kerneldoctor.diagnosis.code.cellsource import parse
 from jupyter_kerneldoctor.diagnosis.fixes._rule import HEADINGS
 
 EXAMPLES = [

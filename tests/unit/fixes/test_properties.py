@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jupyter_kerneldoctor.diagnosis import fixes
-from jupyter_kerneldoctor.diagnosis.cellsource import mask
+from jupyter_kerneldoctor.diagnosis.code.cellsource import mask
 from jupyter_kerneldoctor.diagnosis.fixes._examples import Example
 
 CAUSES = sorted({cause for rule in fixes.fixes() for cause in rule.causes})

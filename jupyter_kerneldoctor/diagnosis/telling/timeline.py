@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_kerneldoctor.recording.samples import Sample
 
-from .postmortem import Timeline, iso
+from ..postmortem import Timeline, iso
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from .facts import Facts
+    from ..facts import Facts
 
 POINTS = 600
 """How many samples a chart gets at most."""

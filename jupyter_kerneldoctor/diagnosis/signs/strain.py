@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .postmortem import Evidence
-from .units import size
+from ..postmortem import Evidence
+from ..units import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .facts import Facts
+    from ..facts import Facts
 
 LOW_SHARE = 0.10
 """Below this share of the machine's memory available, it is low."""

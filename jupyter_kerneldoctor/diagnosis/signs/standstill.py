@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .cellfiles import user_line
-from .postmortem import Evidence
-from .units import duration, plural, quote, sentence
+from ..code.cellfiles import user_line
+from ..postmortem import Evidence
+from ..units import duration, plural, quote, sentence
 from .waits import Waiting, frames_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.evidence import Child, ChildState, Stuck
 
-    from .facts import Facts
+    from ..facts import Facts
     from .traceback import Frame
 
 _WAITING_FOR = {

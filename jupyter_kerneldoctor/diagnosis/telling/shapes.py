@@ -9,8 +9,8 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from . import tree
-from .zeroed import Zeroed, reserved_before
+from ..code.zeroed import Zeroed, reserved_before
+from ..signs import tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import NamedObject, Namespace
     from jupyter_kerneldoctor.recording.model import Cell
 
-    from .facts import Facts
+    from ..facts import Facts
 
 Name = Literal["jump", "ramp", "staircase", "full-house", "touched-later", "children"]
 """One jump; a ramp inside the cell; steps that earlier cells left; full before the cell began; memory that was reserved

@@ -6,7 +6,7 @@ import signal as signals
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from .postmortem import Ending
+from ..postmortem import Ending
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .units import size
+from ..units import size
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, Limit, Recording

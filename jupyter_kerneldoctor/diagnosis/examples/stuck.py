@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_kerneldoctor.recording.evidence import Child, ChildState, Frame, Stuck, ThreadStack
 
-from .examples import MIB, PID, cell_file, recording
+from . import MIB, PID, cell_file, recording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

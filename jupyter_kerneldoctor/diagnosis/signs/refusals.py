@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .postmortem import Evidence
-from .units import size
+from ..postmortem import Evidence
+from ..units import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

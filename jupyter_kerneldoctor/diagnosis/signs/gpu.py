@@ -10,16 +10,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ..postmortem import Evidence
+from ..units import quote, size
 from .lastwords import newest_text
-from .postmortem import Evidence
-from .units import quote, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_kerneldoctor.recording.evidence import Framework, GpuProcess, GpuSample, Incident, Xid
 
-    from .facts import Facts
+    from ..facts import Facts
 
 Trouble = Literal["memory", "astray", "mismatch", "hardware", "handle"]
 """`handle`: cuDNN or cuBLAS could not begin, for want of memory or because it does not fit."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from .postmortem import Evidence
-from .units import quote
+from ..postmortem import Evidence
+from ..units import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from ..signs.ending import signal_name
 from .cellsource import header_magics, mask
-from .ending import signal_name
 from .names import Names
 
 if TYPE_CHECKING:

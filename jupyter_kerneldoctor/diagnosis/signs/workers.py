@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..postmortem import CauseFinding, Evidence
+from ..units import plural, size
 from .ending import signal_name
-from .postmortem import CauseFinding, Evidence
 from .raised import cell_of_incident, line_of_incident, where_raised
-from .units import plural, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_kerneldoctor.recording.evidence import Child, Incident
 
-    from .facts import Facts
+    from ..facts import Facts
 
 _JUST_BEFORE_S = 30.0
 """A library may notice only after a while that a worker is gone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .cellfiles import user_line
+from ..code.cellfiles import user_line
 from .traceback import Frame
 
 if TYPE_CHECKING:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .memory import WHY_ABOVE_LIMIT
+from ..signs.memory import WHY_ABOVE_LIMIT
+from ..units import cell_name, duration, enumeration, plural, quote, sentence, size
 from .shapes import FULL_HOUSE, WORTH_TELLING_BYTES
-from .units import cell_name, duration, enumeration, plural, quote, sentence, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jupyter_kerneldoctor.recording.evidence import NamedObject
 
-    from .facts import Facts
+    from ..facts import Facts
     from .shapes import Left, Shape
 
 _STALE_S = 1.0

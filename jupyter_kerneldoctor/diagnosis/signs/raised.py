@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .cellfiles import is_cell_file, user_line
+from ..code.cellfiles import is_cell_file, user_line
+from ..units import cell_name, quote
 from .traceback import Frame as CrashFrame
-from .units import cell_name, quote
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Cell
 
-    from .facts import Facts
+    from ..facts import Facts
 
 
 def cell_of_incident(facts: Facts, incident: Incident) -> Cell | None:

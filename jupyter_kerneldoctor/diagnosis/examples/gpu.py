@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_kerneldoctor.recording.evidence import Frame, Framework, Gpu, GpuProcess, GpuSample, Incident
 
-from .examples import GIB, cell_file, recording
+from . import GIB, cell_file, recording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

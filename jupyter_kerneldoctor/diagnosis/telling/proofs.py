@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .ending import signal_name
-from .memory import WHY_ABOVE_LIMIT
-from .postmortem import Evidence, iso
-from .units import cell_name, duration, quote, sentence, size
+from ..postmortem import Evidence, iso
+from ..signs.ending import signal_name
+from ..signs.memory import WHY_ABOVE_LIMIT
+from ..units import cell_name, duration, quote, sentence, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .facts import Facts
+    from ..facts import Facts
 
 _SIGNALS = {
     "SIGKILL": "the signal that ends a program at once and cannot be caught",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from .units import quote
+from ..units import quote
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import ServerView

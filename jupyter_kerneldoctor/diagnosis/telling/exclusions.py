@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .facts import Facts
+    from ..facts import Facts
 
 
 def not_asked_for(facts: Facts) -> str | None:

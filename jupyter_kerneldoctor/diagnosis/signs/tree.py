@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .postmortem import Evidence
-from .units import plural, size
+from ..postmortem import Evidence
+from ..units import plural, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_kerneldoctor.recording.samples import Sample
 
-    from .facts import Facts
+    from ..facts import Facts
 
 _WORTH_TELLING_BYTES = 50 << 20
 

@@ -1,0 +1,1 @@
+"""What the user's code says: its calls, names and lines, read and never run."""
