@@ -24,12 +24,15 @@ sys.path += [str(ROOT / "tests"), str(ROOT / "demo")]
 from support.kernels import LiveKernel  # noqa: E402
 
 from jupyter_kerneldoctor.diagnosis import diagnose  # noqa: E402
-from jupyter_kerneldoctor.recording.journal import read_events  # noqa: E402
+from jupyter_kerneldoctor.diagnosis.cause import all_causes  # noqa: E402
+from jupyter_kerneldoctor.recording.journal import JsonLines, read_events  # noqa: E402
+from jupyter_kerneldoctor.recording.layout import JOURNAL  # noqa: E402
+from jupyter_kerneldoctor.recording.reader import read  # noqa: E402
 from jupyter_kerneldoctor.recording.samples import Sample, SampleWriter  # noqa: E402
 from jupyter_kerneldoctor.recording.store import Store  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 GIB = 1 << 30
 
@@ -166,6 +169,48 @@ def day_on_disk(work: Path, cells: int) -> Iterator[Figure]:
     yield Figure(f"a day on disk: {CELLS_A_DAY} such cells and these samples", whole / 1e6, "MB", 5)
 
 
+def diagnosing(work: Path) -> Iterator[Figure]:
+    """How long a diagnosis takes: of the example of every cause, and of a day that ended out of memory."""
+    times = [_timed_s(lambda one=one: diagnose(one)) for cause in all_causes() for one in cause.fires_on()]
+    del times[0]  # the first one imports what the others use
+    yield Figure(f"diagnosing, median of {len(times)} examples", statistics.median(times) * 1000, "ms", 50)
+    directory = work / "20261121T000000Z-4242-abcdef"
+    _samples_of_a_day(directory)
+    _cells_of_a_day(directory)
+    day = statistics.median(_timed_s(lambda: diagnose(read(directory))) for _ in range(5))
+    yield Figure("reading and diagnosing a recording of a day", day * 1000, "ms", 200)
+
+
+def _timed_s(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def _cells_of_a_day(directory: Path) -> None:
+    """The journal to the samples of `_samples_of_a_day`; its last cell is killed at a memory limit."""
+    journal = JsonLines(directory / JOURNAL)
+    clock = {"mono_s": 100_000.0, "wall_s": 1.8e9}
+    journal.write({"event": "start", **clock, "process": [4242, 1, "boot"], "ram_bytes": 16 * GIB})
+    limit = {"kind": "cgroup", "name": "container limit", "bytes": 6 * GIB, "source": "memory.max"}
+    journal.write({"event": "limits", **clock, "limits": [limit]})
+    for seq in range(CELLS_A_DAY):
+        began = 100_000.0 + seq * 60
+        source = CELL.format(rows=2000 + seq, name="abc"[seq % 3], size=10_000_000)
+        cell = {"event": "cell_start", "seq": seq, "mono_s": began, "execution_count": seq, "source": source}
+        journal.write({**cell, "rss_before_bytes": 2 * GIB})
+        held = {"name": "rows", "type": "builtins.list", "bytes": GIB, "items": 2000}
+        journal.write({"event": "namespace", "mono_s": began + 20, "cell_seq": seq, "objects": [held] * 12})
+        if seq < CELLS_A_DAY - 1:
+            ended = {"event": "cell_end", "seq": seq, "mono_s": began + 20}
+            journal.write({**ended, "rss_after_bytes": 2 * GIB, "peak_bytes": 3 * GIB, "peak_basis": "exact"})
+    counts = {"oom_kills_before": 0, "oom_kills_after": 1, "limit_bytes": 6 * GIB}
+    group = {"path": "/kernel", "source": "memory.events", **counts}
+    end = {"event": "end", "kind": "signal", "signal": "SIGKILL", "source": "pidfd", "cgroups": [group]}
+    journal.write({**end, "mono_s": 186_400.0, "wall_s": 1.8e9 + 86_400})
+    journal.close()
+
+
 def _samples_of_a_day(directory: Path) -> int:
     directory.mkdir()
     writer = SampleWriter(directory)
@@ -273,6 +318,7 @@ def main() -> int:
             day_on_disk(work, 40 if quick else 200),
             peak_error(work),
             death_to_answer(work, 6 if quick else 51),
+            diagnosing(work),
         ):
             for figure in figures:
                 print(figure, flush=True)

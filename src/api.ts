@@ -1,5 +1,6 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
+import { IInspection, IRefusal } from './inspection';
 
 /** One line of `GET kerneldoctor/recordings`. */
 export interface IRecordingRow {
@@ -129,19 +130,30 @@ export class ApiError extends Error {
   }
 }
 
-/** The panel's view of the server: two reads, and the address of the reference pages. */
+export function asApiError(error: unknown): ApiError {
+  return error instanceof ApiError
+    ? error
+    : new ApiError('failed', String(error));
+}
+
+/** The panel's view of the server: two reads, one question, and the address of the reference pages. */
 export class DoctorClient {
   constructor(private readonly _settings = ServerConnection.makeSettings()) {}
 
   async list(): Promise<IRecordingRow[]> {
-    return (await this._get('', 'not-installed')) as IRecordingRow[];
+    return (await this._json('', 'not-installed')) as IRecordingRow[];
   }
 
   async report(recording: string): Promise<IReport> {
-    return (await this._get(
-      encodeURIComponent(recording),
-      'deleted'
-    )) as IReport;
+    const path = encodeURIComponent(recording);
+    return (await this._json(path, 'deleted')) as IReport;
+  }
+
+  /** Ask what the kernel of a recording is doing. It may take two seconds. */
+  async inspect(recording: string): Promise<IInspection | IRefusal> {
+    const path = `${encodeURIComponent(recording)}/inspect`;
+    return (await this._json(path, 'deleted', 'POST')) as
+      IInspection | IRefusal;
   }
 
   /** Always below the server's own address, whatever the recording says. */
@@ -149,7 +161,11 @@ export class DoctorClient {
     return URLExt.join(this._settings.baseUrl, ...path.split('/'));
   }
 
-  private async _get(path: string, notFound: Failure): Promise<unknown> {
+  private async _json(
+    path: string,
+    notFound: Failure,
+    method: 'GET' | 'POST' = 'GET'
+  ): Promise<unknown> {
     const url = URLExt.join(
       this._settings.baseUrl,
       'kerneldoctor',
@@ -160,25 +176,30 @@ export class DoctorClient {
     try {
       response = await ServerConnection.makeRequest(
         url,
-        { cache: 'no-store' },
+        { cache: 'no-store', method },
         this._settings
       );
     } catch (error) {
       throw new ApiError('unreachable', String(error));
     }
-    if (response.ok) {
+    // A conflict is an answer, too: the kernel cannot be asked.
+    if (response.ok || response.status === 409) {
       return response.json().catch(error => {
         throw new ApiError('failed', String(error));
       });
     }
-    const failure =
-      response.status === 404
-        ? notFound
-        : response.status === 401 || response.status === 403
-          ? 'signed-out'
-          : 'failed';
-    throw new ApiError(failure, await reason(response));
+    throw new ApiError(
+      failureOf(response.status, notFound),
+      await reason(response)
+    );
   }
+}
+
+function failureOf(status: number, notFound: Failure): Failure {
+  if (status === 404) {
+    return notFound;
+  }
+  return status === 401 || status === 403 ? 'signed-out' : 'failed';
 }
 
 async function reason(response: Response): Promise<string> {

@@ -1,6 +1,7 @@
 import { createContext, useContext } from 'react';
 import type { ISignal } from '@lumino/signaling';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import type { Inspector } from './inspector';
 import type { PostMortems } from './model';
 import type { INotebooks } from './notebooks';
 
@@ -8,6 +9,7 @@ import type { INotebooks } from './notebooks';
 export interface IDoctor {
   trans: TranslationBundle;
   model: PostMortems;
+  inspector: Inspector;
   notebooks: INotebooks;
   docsUrl: (path: string) => string;
   copy: (text: string) => void;

@@ -1,5 +1,11 @@
 import { ISignal, Signal } from '@lumino/signaling';
-import { ApiError, DoctorClient, IRecordingRow, IReport } from './api';
+import {
+  ApiError,
+  asApiError,
+  DoctorClient,
+  IRecordingRow,
+  IReport
+} from './api';
 
 export type View =
   | { kind: 'loading' }
@@ -25,9 +31,17 @@ export class PostMortems {
     return this._view;
   }
 
-  /** Newest first: deaths, and kernels that survived something. Those that were well are not among them. */
+  /** Newest first: deaths, and kernels that survived something or are stuck. Those that are well are not among them. */
   get cases(): readonly IRecordingRow[] {
-    return this._rows.filter(row => row.died || !!row.survived);
+    return this._rows.filter(
+      row => row.died || !!row.survived || isStuck(row)
+    );
+  }
+
+  /** The recording of a kernel that is stuck, as far as is known. */
+  stuck(kernel_id: string | null): IRecordingRow | null {
+    const newest = this._rows.find(row => row.kernel_id === kernel_id);
+    return newest && isStuck(newest) ? newest : null;
   }
 
   /** Whether the same kernel, restarted, was watched again later. */
@@ -94,8 +108,12 @@ export class PostMortems {
   private readonly _changed = new Signal<this, void>(this);
 }
 
-function asApiError(error: unknown): ApiError {
-  return error instanceof ApiError
-    ? error
-    : new ApiError('failed', String(error));
+/** Whether its kernel lives and does not get on. */
+export function isStuck(row: IRecordingRow): boolean {
+  return (
+    !row.died &&
+    row.ended === null &&
+    row.cause !== 'no-death' &&
+    row.headline !== row.survived
+  );
 }

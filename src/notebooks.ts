@@ -3,7 +3,8 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { ISignal, Signal } from '@lumino/signaling';
 import { IEdit, IReport } from './api';
 
-type Place = Pick<IReport, 'kernel_id' | 'notebook'>;
+/** Where a recording was made. */
+export type Place = Pick<IReport, 'kernel_id' | 'notebook'>;
 
 /** How to recognise a cell; without an id, by its source. */
 export interface ICellRef {
@@ -17,9 +18,17 @@ export type Reach = 'ready' | 'closed' | 'missing';
 /** Why an edit can or cannot be applied. */
 export type EditState = Reach | 'changed' | 'locked' | 'applied';
 
+/** The notebook in front, with a kernel that runs. */
+export interface IPresent {
+  kernel_id: string;
+  path: string;
+  status: 'idle' | 'busy' | 'other';
+}
+
 export interface INotebooks {
-  /** Emitted when an open notebook, or a cell in it, may have changed. */
+  /** Emitted when an open notebook, its kernel, or a cell in it may have changed. */
   readonly changed: ISignal<INotebooks, void>;
+  readonly present: IPresent | null;
   reach(place: Place, ref: ICellRef): Reach;
   goTo(place: Place, ref: ICellRef, line: number | null): Promise<void>;
   editState(place: Place, edits: IEdit[]): EditState;
@@ -35,6 +44,21 @@ export class Notebooks implements INotebooks {
   ) {
     _tracker.forEach(panel => this._watch(panel));
     _tracker.widgetAdded.connect((_, panel) => this._watch(panel));
+    _tracker.currentChanged.connect(() => this._changed.emit());
+  }
+
+  get present(): IPresent | null {
+    const panel = this._tracker.currentWidget;
+    const kernel = panel?.sessionContext.session?.kernel;
+    if (!panel || !kernel || kernel.status === 'dead') {
+      return null;
+    }
+    const { status } = kernel;
+    return {
+      kernel_id: kernel.id,
+      path: panel.context.localPath,
+      status: status === 'idle' || status === 'busy' ? status : 'other'
+    };
   }
 
   get changed(): ISignal<this, void> {
@@ -113,6 +137,7 @@ export class Notebooks implements INotebooks {
     const tell = () => this._changed.emit();
     panel.context.model.contentChanged.connect(tell);
     panel.sessionContext.kernelChanged.connect(tell);
+    panel.sessionContext.statusChanged.connect(tell);
     panel.disposed.connect(tell);
     void panel.context.ready.then(tell);
   }

@@ -33,8 +33,11 @@ def build_all(kind: Callable[..., T], values: Any) -> tuple[T, ...]:
 
 def fitting(kind: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
     """Keep the values that are fields of a dataclass and of the type it declares."""
-    decoded = {name: decode(values[name]) for name, decode in _decoders(kind).items() if name in values}
-    return {name: value for name, value in decoded.items() if value is not _MISFIT}
+    decoders, known = _decoders(kind), {}
+    for name, value in values.items():
+        if (decode := decoders.get(name)) is not None and (decoded := decode(value)) is not _MISFIT:
+            known[name] = decoded
+    return known
 
 
 def number(value: Any) -> float | None:
@@ -46,7 +49,7 @@ def number(value: Any) -> float | None:
 
 def is_size(value: Any) -> bool:
     """Whether it can be a number of bytes."""
-    return _is_whole(value) and value >= 0
+    return type(value) is int and 0 <= value < 1 << 63
 
 
 def _is_whole(value: Any) -> bool:

@@ -96,7 +96,17 @@ def read_events(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _values(data: bytes) -> Iterator[Any]:
-    for line in data.split(b"\n"):
+    lines = data.split(b"\n")
+    try:  # all at once takes a third of the time; a line that is damaged spoils the whole, and they are read one by one
+        values = json.loads(b"[" + b",\n".join(line for line in lines if line) + b"]")
+    except (ValueError, RecursionError):
+        yield from _one_by_one(lines)
+    else:
+        yield from values
+
+
+def _one_by_one(lines: list[bytes]) -> Iterator[Any]:
+    for line in lines:
         try:
             yield json.loads(line)
         except (ValueError, RecursionError):

@@ -6,7 +6,7 @@ import platform
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .decode import build, build_all, fitting, is_size, number
+from .decode import build, build_all, fitting, number
 from .evidence import (
     Child,
     Framework,
@@ -36,6 +36,9 @@ Event = dict[str, Any]
 
 CRASH_TEXT_BYTES = 256 * 1024
 """How much of the crash file is read: faulthandler writes at most 100 frames for each thread."""
+
+_NAMESPACES = 200
+"""How many of the newest looks at the user's variables are read: what was held long ago helps nobody."""
 
 LAST_WORDS_S = 5.0
 """How long before the end a crash may have been reported: the sidecar looks at the output every 2 s."""
@@ -69,7 +72,7 @@ def assemble(
     events: list[Event],
     *,
     server_events: list[Event] | None = None,
-    samples: tuple[Any, ...] = (),
+    samples: tuple[Sample, ...] = (),
     crash_text: str = "",
     output: Iterable[Any] = (),
     gpu_samples: Iterable[Any] = (),
@@ -99,7 +102,7 @@ def assemble(
         started_wall_s=number(start.get("wall_s")) or 0.0,
         limits=build_all(Limit, newest("limits").get("limits")),
         cells=_cells(events),
-        samples=tuple(_some(_sample(sample) for sample in samples)),
+        samples=samples,
         exit_request=build(ExitRequest, request),
         end=end,
         server=_server(server_events or []),
@@ -111,7 +114,7 @@ def assemble(
         children=all_of("child_end", Child),
         stuck=all_of("stuck", Stuck),
         incidents=all_of("incident", Incident),
-        namespaces=all_of("namespace", Namespace),
+        namespaces=build_all(Namespace, by_kind.get("namespace", [])[-_NAMESPACES:]),
         frameworks=all_of("framework", Framework),
         gpu_driver=build(GpuDriver, gpus.get("driver")),
         gpus=build_all(Gpu, gpus.get("devices")),
@@ -210,13 +213,6 @@ _SERVER_FIELDS = {
     "server_end": {"ended_wall_s": "wall_s"},
 }
 """Which fields of `ServerView` an event tells, and under which name."""
-
-
-def _sample(sample: Any) -> Sample | None:
-    """Keep of a sample what can be a measurement; None without a time."""
-    if not isinstance(sample, Sample) or number(sample.mono_s) is None:
-        return None
-    return Sample(sample.mono_s, *(value if is_size(value) else None for value in sample[1:]))
 
 
 def _some(values: Any) -> list[Any]:

@@ -6,7 +6,7 @@ reader needs nothing but the file. Times are CLOCK_MONOTONIC seconds, the same c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .journal import JsonLines, read_lines
 from .layout import RECENT, SAMPLES
@@ -40,6 +40,7 @@ RECENT_S = 60.0
 
 _SMALL_STEP = 0.01  # a thinned sample stands for its neighbours while memory moved less than this share
 _LONGEST_GAP_S = 30.0
+_TOO_MUCH = 1 << 63
 
 _MINUTE_ROWS = 16
 _MANY_ROWS = 16 * 60 * 24
@@ -155,21 +156,34 @@ def _tells_something(before: Sample, after: Sample) -> bool:
 
 
 def read_samples(directory: Path) -> tuple[Sample, ...]:
-    """All samples of a recording in order of time; a damaged line is passed over."""
+    """All samples of a recording in order of time; a damaged line is passed over, and what is no measurement left out.
+
+    Of two with the same time the later one counts: a writer that was cut short writes again.
+    """
+    from .decode import number  # noqa: PLC0415 - the sidecar only writes
+
     found: dict[float, Sample] = {}
     for name in (SAMPLES, *RECENT):
-        columns: list[str] = []
+        places: list[int] | None = None
+        width = 0
         for row in read_lines(directory / name):
             if not isinstance(row, list):
                 continue
             if row and all(isinstance(cell, str) for cell in row):
-                columns = row
-            elif len(row) == len(columns) and all(_is_number_or_none(cell) for cell in row):
-                values = {column: cell for column, cell in zip(columns, row, strict=True) if column in FIELDS}
-                if values.get("mono_s") is not None:
-                    found[values["mono_s"]] = Sample(**values)
+                places, width = _places(row), len(row)
+            elif places is not None and len(row) == width:
+                mono_s = number(row[places[0]])
+                if mono_s is not None:
+                    found[mono_s] = Sample(mono_s, *[_measured(row, place) for place in places[1:]])
     return tuple(found[time] for time in sorted(found))
 
 
-def _is_number_or_none(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+def _places(columns: list[str]) -> list[int] | None:
+    """Where in a row each field stands, -1 for one that this file does not have; None for a table without times."""
+    places = [columns.index(name) if name in columns else -1 for name in FIELDS]
+    return None if places[0] < 0 else places
+
+
+def _measured(row: list[Any], place: int) -> int | None:
+    value = row[place] if place >= 0 else None
+    return value if type(value) is int and 0 <= value < _TOO_MUCH else None

@@ -1,4 +1,4 @@
-"""REST: the list of recordings, the report of one, and the reference pages."""
+"""REST: the list of recordings, the report of one, what its kernel is doing now, and the reference pages."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
 from tornado import web
 
+from jupyter_kerneldoctor.inspection import (
+    CannotInspectError,
+    KernelGoneError,
+    NoAnswerError,
+    NotPermittedError,
+    NotRecordedError,
+    inspect,
+)
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError
 from jupyter_kerneldoctor.reference import Kind, pages
 from jupyter_kerneldoctor.render import jsontext
@@ -19,6 +27,13 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.archive import Archive
 
 T = TypeVar("T")
+
+_REFUSED: dict[type[CannotInspectError], str] = {
+    KernelGoneError: "gone",
+    NotRecordedError: "not-recorded",
+    NoAnswerError: "no-answer",
+    NotPermittedError: "not-permitted",
+}
 
 
 class _Handler(APIHandler):
@@ -58,6 +73,23 @@ class RecordingHandler(_Handler):
         self.finish(jsontext.render(document))
 
 
+class InspectHandler(_Handler):
+    """`POST kerneldoctor/recordings/{id}/inspect`: a POST, since it makes the recorder look and write."""
+
+    @web.authenticated
+    @authorized
+    async def post(self, recording_id: str) -> None:
+        """Answer what the kernel of a recording is doing; 409, with a sentence and a key for it, when it cannot say."""
+        try:
+            document = await self.in_thread(inspect, self.archive.store, recording_id)
+        except UnknownRecordingError:
+            raise web.HTTPError(404, "There is no recording of this id.") from None
+        except CannotInspectError as error:
+            self.set_status(409)
+            document = {"message": str(error), "help": error.help, "refused": _REFUSED[type(error)]}
+        self.finish(jsontext.render(document))
+
+
 class PageHandler(_Handler):
     """`GET kerneldoctor/docs/causes/{id}` and `.../fixes/{id}`."""
 
@@ -73,6 +105,7 @@ class PageHandler(_Handler):
 
 HANDLERS = (
     (r"recordings/?", RecordingsHandler),
+    (r"recordings/([^/]+)/inspect", InspectHandler),
     (r"recordings/(.+)", RecordingHandler),  # all there is, slashes too: what is no id is answered here, by 404
     (r"docs/(causes|fixes)/(.+)", PageHandler),
 )

@@ -1,10 +1,10 @@
 import React from 'react';
-import { ICulprit, IReport } from '../api';
+import { IReport } from '../api';
 import { useDoctor } from '../context';
 import { cellName } from '../format';
 import { Code } from './Code';
+import { GoTo } from './GoTo';
 import { Section } from './Section';
-import { useNotebooks } from './useNotebooks';
 
 interface IProps {
   report: IReport;
@@ -26,7 +26,7 @@ export function Culprit({ report }: IProps): JSX.Element {
   return (
     <Section
       title={trans.__('Where')}
-      aside={<GoTo report={report} cell={cell} />}
+      aside={<GoTo place={report} cell={cell} />}
     >
       <Code
         source={cell.source}
@@ -44,31 +44,5 @@ export function Culprit({ report }: IProps): JSX.Element {
         </p>
       )}
     </Section>
-  );
-}
-
-function GoTo(props: { report: IReport; cell: ICulprit }): JSX.Element {
-  const { trans, notebooks } = useDoctor();
-  const { report, cell } = props;
-  useNotebooks();
-  const name = cellName(trans, cell.execution_count);
-  const reach = notebooks.reach(report, cell);
-  if (reach !== 'ready') {
-    return (
-      <small>
-        {reach === 'closed'
-          ? trans.__('Its notebook is not open here')
-          : trans.__('The cell is no longer in the notebook')}
-      </small>
-    );
-  }
-  return (
-    <button
-      type="button"
-      className="jp-KernelDoctor-link"
-      onClick={() => void notebooks.goTo(report, cell, cell.line)}
-    >
-      {trans.__('Go to %1', name)}
-    </button>
   );
 }

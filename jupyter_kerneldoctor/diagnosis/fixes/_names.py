@@ -63,7 +63,7 @@ class Executed:
         self._first = max(0, self.death + 1 - _MOST_CELLS)
         self._modules: dict[int, Scope | None] = {}
         self._functions: dict[int, Scope] = {}
-        self._globals: dict[str, list[Binding]] = {}
+        self._globals: dict[tuple[str, int], list[Binding]] = {}
 
     def _place(self, context: FixContext) -> int:
         for index in reversed(range(len(self.cells))):
@@ -100,19 +100,18 @@ class Executed:
                 return (before or local)[-1]
             position = _position(None)
         limit = (scope.cell, position) if isinstance(scope.node, ast.Module) else (self.death, position)
-        bound = self._bound(name)
-        return next((one for one in reversed(bound) if (one.cell, one.position) < limit), None)
+        for index in range(min(limit[0], self.death), self._first - 1, -1):
+            found = next((one for one in reversed(self._bound(name, index)) if (one.cell, one.position) < limit), None)
+            if found is not None:
+                return found
+        return None
 
-    def _bound(self, name: str) -> list[Binding]:
-        """All places where the cells bind a name, in the order they ran."""
-        if name not in self._globals:
-            self._globals[name] = [
-                one
-                for index in range(self._first, self.death + 1)
-                if _may_bind(name, self.cells[index].source) and (module := self.module(index)) is not None
-                for one in module.bindings.get(name, ())
-            ]
-        return self._globals[name]
+    def _bound(self, name: str, index: int) -> list[Binding]:
+        """All places where a cell binds a name, in the order they run."""
+        if (name, index) not in self._globals:
+            module = self.module(index) if _may_bind(name, self.cells[index].source) else None
+            self._globals[name, index] = [] if module is None else module.bindings.get(name, [])
+        return self._globals[name, index]
 
     def home(self, binding: Binding, scope: Scope) -> Scope:
         """The scope in which a binding that was looked up from `scope` stands."""
@@ -234,9 +233,11 @@ def _may_bind(name: str, source: str) -> bool:
     """Whether it is worth parsing a cell for a name: it stands there other than as what is called or reached into."""
     if name not in source:
         return False
-    if "import " in source or f"def {name}" in source or f"class {name}" in source:
+    if f"def {name}" in source or f"class {name}" in source:
         return True
     letters = re.escape(name)  # the name itself comes first in the pattern: that is what makes the search fast
+    if "import " in source and ("import (" in source or re.search(rf"import [^\n]*\b{letters}\b", source)):
+        return True
     return re.search(rf"{letters}(?<![\w.]{letters})(?!\w|\s*[(.])", source) is not None
 
 

@@ -2,10 +2,14 @@
 
 import asyncio
 import json
+import os
+import signal
 import time
+from contextlib import suppress
 
 import pytest
 from support.handwritten import write_recording
+from support.requires import linux
 from tornado.httpclient import HTTPClientError
 
 from jupyter_kerneldoctor import diagnosis
@@ -15,6 +19,7 @@ from jupyter_kerneldoctor.server.handlers import HANDLERS
 ROUTES = (
     "recordings",
     "recordings/20261121T032101Z-4711-ab12cd",
+    "recordings/20261121T032101Z-4711-ab12cd/inspect",
     "docs/causes/oom-cgroup",
     "docs/fixes/read-in-chunks",
 )
@@ -99,7 +104,8 @@ async def test_nobody_reads_anything_without_a_token(jp_fetch, route, verb):
         )  # fmt: skip
 
     assert refused.value.code in (403, 405)
-    assert verb != "GET" or refused.value.code == 403
+    does = "POST" if route.endswith("inspect") else "GET"
+    assert verb != does or refused.value.code == 403
 
 
 def test_every_verb_of_every_handler_is_authenticated():
@@ -107,6 +113,71 @@ def test_every_verb_of_every_handler_is_authenticated():
 
     assert len(verbs) == len(HANDLERS)
     assert all(verb.__code__.co_filename.endswith("tornado/web.py") for verb in verbs)
+
+
+STUCK = """\
+import threading
+
+lock = threading.Lock()
+
+def work():
+    with lock:
+        with lock:
+            pass
+
+work()
+"""
+
+
+@linux
+async def test_a_kernel_that_does_not_answer_is_asked_what_it_is_doing(jp_fetch, notebook):
+    kernel = await notebook()
+    await kernel.run("%load_ext kerneldoctor")
+    await kernel.send(STUCK, cell_id="c2")
+    recording = await kernel.recorded(lambda recording: recording.running_cell.cell_id == "c2")
+
+    told = await answer(jp_fetch, recording.id, lambda told: told["threads"] and told["threads"][0]["frames"])
+
+    assert told["kernel_id"] == kernel.id
+    assert (told["cell"]["cell_id"], told["cell"]["line"]) == ("c2", 7)
+    assert [frame["function"] for frame in told["threads"][0]["frames"]] == ["work", "<module>"]
+    os.kill(told["pid"], signal.SIGINT)
+
+
+@linux
+async def test_why_a_kernel_cannot_be_asked(jp_fetch, notebook):
+    kernel = await notebook()
+    await kernel.run("%load_ext kerneldoctor")
+    await kernel.run("%kerneldoctor off")
+    switched_off = await kernel.recorded(lambda recording: recording.switched_off)
+    ended = write_recording(1)
+
+    refused = {name: await refusal(jp_fetch, name) for name in (switched_off.id, ended, "20261121T032101Z-1-aaaaaa")}
+
+    assert {name: (code, said.get("refused")) for name, (code, said) in refused.items()} == {
+        switched_off.id: (409, "not-recorded"),
+        ended: (409, "gone"),
+        "20261121T032101Z-1-aaaaaa": (404, None),
+    }
+    assert refused[ended][1]["message"] == f"The kernel of {ended} is not running any more."
+
+
+async def answer(jp_fetch, recording_id, true):
+    """Ask until the answer is as `true` says: a kernel needs a moment to run into its lock."""
+    for _ in range(100):
+        with suppress(HTTPClientError):  # on a busy machine the recorder may need more than its two seconds
+            response = await jp_fetch("kerneldoctor", "recordings", recording_id, "inspect", method="POST", body="")
+            told = json.loads(response.body)
+            if true(told):
+                return told
+        await asyncio.sleep(0.1)
+    raise AssertionError("no answer")
+
+
+async def refusal(jp_fetch, recording_id):
+    with pytest.raises(HTTPClientError) as refused:
+        await jp_fetch("kerneldoctor", "recordings", recording_id, "inspect", method="POST", body="")
+    return refused.value.code, json.loads(refused.value.response.body)
 
 
 async def test_a_slow_recording_does_not_keep_the_server_from_serving(jp_fetch, jp_serverapp, monkeypatch):

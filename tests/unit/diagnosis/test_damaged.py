@@ -93,7 +93,8 @@ server_events = st.lists(
     st.one_of(event("request", "action", "wall_s"), event("exit", returncode=numbers), event("exit", "returncode")),
     max_size=3,
 )
-samples = st.lists(st.builds(Sample, numbers, *[st.one_of(st.none(), numbers)] * 4), max_size=8).map(tuple)
+sizes = st.none() | st.integers(0, (1 << 63) - 1)
+samples = st.lists(st.builds(Sample, st.floats(0, 1e9), *[sizes] * 6), max_size=8).map(tuple)
 crashes = st.one_of(
     st.text(max_size=50),
     st.lists(

@@ -2,8 +2,10 @@
 
 import pytest
 
+from jupyter_kerneldoctor.recording import layout
+from jupyter_kerneldoctor.recording.journal import JsonLines
 from jupyter_kerneldoctor.recording.reader import assemble
-from jupyter_kerneldoctor.recording.samples import Sample
+from jupyter_kerneldoctor.recording.samples import Sample, read_samples
 
 CELL = {"event": "cell_start", "seq": 1, "source": "x = 1", "mono_s": 2.0}
 
@@ -57,10 +59,12 @@ def test_the_first_request_and_the_first_exit_count():
     assert (view.requested, view.requested_wall_s, view.returncode) == ("shutdown", 5.0, -9)
 
 
-def test_samples_keep_what_can_be_a_measurement():
+def test_samples_keep_what_can_be_a_measurement(tmp_path):
     nan = float("nan")
-    found = assemble("x", [], samples=(Sample(nan, 1), Sample(1.0, -5, nan, 7, 0), Sample(2.0, 10)))
-    assert found.samples == (Sample(1.0, None, None, 7, 0), Sample(2.0, 10))
+    rows = (["mono_s", "rss_bytes", "oom_kills"], [nan, 1, 0], [1.0, -5, nan], [2.0, 10, 7], [3.0, 1.5, True])
+    JsonLines(tmp_path / layout.SAMPLES).write(*rows)
+
+    assert read_samples(tmp_path) == (Sample(1.0), Sample(2.0, 10, oom_kills=7), Sample(3.0))
 
 
 @pytest.mark.parametrize("name", ["", "a-b-c", "x-²-y", "x-" + "9" * 5000 + "-y"])

@@ -1,0 +1,37 @@
+import React from 'react';
+import { ICulprit } from '../api';
+import { useDoctor } from '../context';
+import { cellName } from '../format';
+import { Place } from '../notebooks';
+import { useNotebooks } from './useNotebooks';
+
+interface IProps {
+  place: Place;
+  cell: Pick<ICulprit, 'execution_count' | 'cell_id' | 'source' | 'line'>;
+}
+
+/** The way to a cell; or why there is none. */
+export function GoTo({ place, cell }: IProps): JSX.Element {
+  const { trans, notebooks } = useDoctor();
+  useNotebooks();
+  const name = cellName(trans, cell.execution_count);
+  const reach = notebooks.reach(place, cell);
+  if (reach !== 'ready') {
+    return (
+      <small>
+        {reach === 'closed'
+          ? trans.__('Its notebook is not open here')
+          : trans.__('The cell is no longer in the notebook')}
+      </small>
+    );
+  }
+  return (
+    <button
+      type="button"
+      className="jp-KernelDoctor-link"
+      onClick={() => void notebooks.goTo(place, cell, cell.line)}
+    >
+      {trans.__('Go to %1', name)}
+    </button>
+  );
+}
