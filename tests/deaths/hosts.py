@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_SECOND_ATTEMPT_S = 12.0
+"""A server looks after its kernels every 3 s, and starts again what has ended."""
+
+
 class Host(Protocol):
     """A kernel and a client of it."""
 
@@ -110,8 +114,10 @@ class UnderServer:
         options = ["--ServerApp.ip=127.0.0.1", "--port=0", "--no-browser", f"--ServerApp.root_dir={work}"]
         command = [sys.executable, "-m", "jupyter_server", "--allow-root", "--IdentityProvider.token=t", *options]
         enabled = "--ServerApp.jpserver_extensions={'jupyter_kerneldoctor': True}"
-        with (work / "server.log").open("wb") as log:
-            self._server = subprocess.Popen([*command, enabled], env=self.env, cwd=work, stdout=log, stderr=log)
+        place = work / "server"  # what lies in the directory of the notebook is the kernel's, not the server's
+        place.mkdir()
+        with (place / "log").open("wb") as log:
+            self._server = subprocess.Popen([*command, enabled], env=self.env, cwd=place, stdout=log, stderr=log)
 
     def start(self, patience_s: float) -> bool:
         deadline = time.monotonic() + patience_s
@@ -129,6 +135,7 @@ class UnderServer:
         try:
             self.client.wait_for_ready(timeout=min(patience_s, 20))
         except RuntimeError:
+            time.sleep(_SECOND_ATTEMPT_S)
             return False
         self.pid = self._kernel_pid()
         return True

@@ -131,13 +131,18 @@ def _wait(host: Host, message_id: str, patience_s: float) -> str:
 
 
 def _report(host: Host) -> dict[str, Any]:
-    """What `jupyter kerneldoctor report` says about the kernel."""
-    which = ["--kernel", host.kernel_id] if host.kernel_id else ["--last"]
-    command = [sys.executable, "-m", "jupyter_kerneldoctor", "report", "--json", *which]
+    """What the command line says about the process that ran the cells: after a restart its kernel has another one."""
     for _ in range(10):
-        result = subprocess.run(command, capture_output=True, text=True, check=False, env=host.env)
-        document = json.loads(result.stdout or "null")
+        rows = _ask(host, "list") or []
+        mine = [row["recording"] for row in rows if host.pid in (0, row["pid"])]
+        document = _ask(host, "report", *mine[:1]) if mine else None
         if document is not None:
             return dict(document)
         time.sleep(0.5)
-    return {"cause": None, "confidence": 0.0, "headline": result.stderr.strip(), "fixes": [], "cell": None}
+    return {"cause": None, "confidence": 0.0, "headline": "There is no report.", "fixes": [], "cell": None}
+
+
+def _ask(host: Host, *words: str) -> Any:
+    command = [sys.executable, "-m", "jupyter_kerneldoctor", *words, "--json"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=host.env)
+    return json.loads(result.stdout or "null")
