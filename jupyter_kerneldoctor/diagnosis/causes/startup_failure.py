@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.model import ServerView
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from ..facts import Facts
 
+_AT_ONCE_S = 5.0
+
 
 class StartupFailure(Cause):
     """The kernel never became ready: it could not be started, or ended before it answered.
@@ -33,7 +36,8 @@ class StartupFailure(Cause):
     How it is recognised
     --------------------
     The Jupyter server noted that the kernel ended, or could not be started at all, before it answered. The reason is
-    read from the error that the server got and from what the process wrote.
+    read from the error that the server got and from what the process wrote. Before the server has noted anything: it
+    left with an error within seconds, and no cell ran.
 
     What to do
     ----------
@@ -52,8 +56,10 @@ class StartupFailure(Cause):
     def judge(self, facts: Facts) -> CauseFinding | None:
         """See the class's page."""
         server = facts.recording.server
-        if not server.never_ready or facts.request is not None or facts.recording.cells:
+        if facts.request is not None or facts.recording.cells:
             return None
+        if not server.never_ready:
+            return self._left_at_once(facts)
         failure = start_failure(server)
         return CauseFinding(
             self.id,
@@ -66,6 +72,23 @@ class StartupFailure(Cause):
                 *(proofs.exit_status(facts) if facts.status.known else ()),
             ),
             summary="Never became ready",
+        )
+
+    def _left_at_once(self, facts: Facts) -> CauseFinding | None:
+        """A kernel that the server started, and of which it has not yet said anything."""
+        recording, code = facts.recording, facts.status.exit_code
+        end = recording.end
+        if recording.kernel.loaded_by != "server" or not code or end is None:
+            return None
+        if end.mono_s - recording.started_mono_s > _AT_ONCE_S:
+            return None
+        return CauseFinding(
+            self.id,
+            self.title,
+            0.7,
+            f"The kernel did not start: it left at once with exit code {code}.",
+            evidence=tuple(proofs.exit_status(facts)),
+            summary="Left at once",
         )
 
     @staticmethod
@@ -87,12 +110,20 @@ class StartupFailure(Cause):
         full = "OSError: [Errno 28] No space left on device: '/home/ada/.ipython'\n"
         yield recording(exit_code=1, server=_failed(stderr=full, returncode=1))
         yield recording(end="not-seen", server=_failed(returncode=1))
+        yield _by_server(recording(exit_code=1), after_s=0.1)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """A kernel that answered, and one whose start was called off."""
         yield recording("f()", exit_code=1, server="watched")
         yield recording(exit_code=0, server=_failed(requested="shutdown", returncode=0))
+        yield _by_server(recording(exit_code=1), after_s=60.0)
+
+
+def _by_server(recorded: Recording, after_s: float) -> Recording:
+    assert recorded.end is not None
+    kernel = replace(recorded.kernel, loaded_by="server")
+    return replace(recorded, kernel=kernel, started_mono_s=recorded.end.mono_s - after_s)
 
 
 def _failed(**seen: object) -> ServerView:
