@@ -40,6 +40,7 @@ test-ui: $(VENV)/.test ui-tests/node_modules/.installed
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/stacks.py
 
 deaths: $(VENV)/.test
 	PYTHONPATH=tests:demo $(BIN)/python -m deaths.accuracy --write docs/accuracy.md
