@@ -149,8 +149,18 @@ def describe(recording: Recording, stack: Stack) -> Document:
         "cell": None if cell is None else _cell(cell, stack),
         "threads": threads,
         "children": [_child(recording, child) for child in stack.children],
-        "no_stacks": recording.no_stacks,
+        "no_stacks": _why_no_stacks(recording, stack),
     }
+
+
+def _why_no_stacks(recording: Recording, stack: Stack) -> str | None:
+    if recording.no_stacks is not None or any(thread.frames for thread in stack.threads):
+        return recording.no_stacks
+    if recording.kernel.loaded_by != "server":
+        return "the recorder is still learning how to read them, or that is switched off; ask again in a moment"
+    if recording.kernel.language not in (None, "python"):
+        return "the kernel is not Python"
+    return "the kernel has not loaded KernelDoctor (`%load_ext kerneldoctor`)"
 
 
 def _cell(cell: Cell, stack: Stack) -> Document:

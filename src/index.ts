@@ -14,12 +14,14 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
 import { DoctorClient } from './api';
 import { doctorIcon } from './icons';
+import { Inspector } from './inspector';
 import { PostMortems } from './model';
 import { Notebooks } from './notebooks';
 import { asDeath, notifyOfDeath } from './notifications';
 import { KernelDoctorPanel } from './panel';
 
 const OPEN = 'kerneldoctor:open';
+const INSPECT = 'kerneldoctor:inspect';
 
 const plugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-kerneldoctor:plugin',
@@ -49,10 +51,13 @@ function activate(
   const trans = (translator ?? nullTranslator).load('jupyter_kerneldoctor');
   const client = new DoctorClient(app.serviceManager.serverSettings);
   const model = new PostMortems(client);
+  const inspector = new Inspector(client);
+  const notebooks = new Notebooks(tracker, id => app.shell.activateById(id));
   const panel = new KernelDoctorPanel({
     trans,
     model,
-    notebooks: new Notebooks(tracker, id => app.shell.activateById(id)),
+    inspector,
+    notebooks,
     docsUrl: path => client.docsUrl(path),
     copy: text => Clipboard.copyToSystem(text),
     themeChanged: themes?.themeChanged ?? new Signal<unknown, unknown>(app)
@@ -83,7 +88,24 @@ function activate(
       await model.open(typeof recording === 'string' ? recording : null);
     }
   });
-  palette?.addItem({ command: OPEN, category: trans.__('Kernel Operations') });
+  app.commands.addCommand(INSPECT, {
+    label: trans.__('What Is the Kernel Doing?'),
+    caption: trans.__('Ask the kernel of this notebook what each thread does'),
+    icon: doctorIcon,
+    describedBy: { args: { type: 'object', properties: {} } },
+    isEnabled: () => notebooks.present !== null,
+    execute: async () => {
+      const { present } = notebooks;
+      app.shell.activateById(panel.id);
+      if (present) {
+        await inspector.ask({ kernel_id: present.kernel_id });
+        await model.refresh();
+      }
+    }
+  });
+  for (const command of [OPEN, INSPECT]) {
+    palette?.addItem({ command, category: trans.__('Kernel Operations') });
+  }
 
   let notify = true;
   void settingRegistry

@@ -64,9 +64,16 @@ export interface IRefusal {
   refused: Refusal;
 }
 
-/** A thread with code of the user's, or of a library that the user called. */
-export function isOwn(thread: IThread): boolean {
-  return thread.main || (!thread.serves_the_kernel && thread.frames.length > 0);
+/**
+ * Whether a thread is the user's to know of: it runs code of the user's, or of a library that the user called.
+ *
+ * The one that runs the cells always does while there is a cell, and else in a callback.
+ */
+export function isOwn(thread: IThread, inCell: boolean): boolean {
+  if (thread.main) {
+    return inCell || thread.frames.some(frame => frame.in_cell);
+  }
+  return !thread.serves_the_kernel && thread.frames.length > 0;
 }
 
 /** The functions to show at first: the innermost, and all that stand in cells. */

@@ -33,9 +33,13 @@ export class PostMortems {
 
   /** Newest first: deaths, and kernels that survived something or are stuck. Those that are well are not among them. */
   get cases(): readonly IRecordingRow[] {
-    return this._rows.filter(
-      row => row.died || !!row.survived || isStuck(row)
-    );
+    return this._rows.filter(row => row.died || !!row.survived || isStuck(row));
+  }
+
+  /** Whether this kernel is being recorded, as far as is known. */
+  watches(kernel_id: string): boolean {
+    const newest = this._rows.find(row => row.kernel_id === kernel_id);
+    return newest !== undefined && newest.ended === null && !newest.died;
   }
 
   /** The recording of a kernel that is stuck, as far as is known. */

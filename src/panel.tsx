@@ -17,6 +17,11 @@ export class KernelDoctorPanel extends ReactWidget {
     this.node.setAttribute('aria-label', trans.__('Kernel Doctor'));
   }
 
+  /** A kernel that is stuck is not told of: one looks. */
+  protected onAfterShow(): void {
+    void this._doctor.model.refresh();
+  }
+
   protected render(): JSX.Element {
     return (
       <DoctorContext.Provider value={this._doctor}>

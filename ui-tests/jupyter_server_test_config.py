@@ -10,7 +10,7 @@ c.ServerApp.allow_root = True  # noqa: F821
 c.ServerApp.log_level = "ERROR"  # noqa: F821
 c.ServerApp.ip = "127.0.0.1"  # noqa: F821
 c.ServerApp.port = int(os.environ.get("KERNELDOCTOR_UI_PORT", "8899"))  # noqa: F821
-# Where the server watches all kernels, nobody needs to be told how to have a kernel watched.
-c.KernelDoctor.watch_all_kernels = False  # noqa: F821
+# Where the server watches all kernels, nobody needs to be told how to have a kernel watched: both are tested.
+c.KernelDoctor.watch_all_kernels = "KERNELDOCTOR_UI_WATCH_ALL" in os.environ  # noqa: F821
 
 os.environ["KERNELDOCTOR_DATA_DIR"] = tempfile.mkdtemp(prefix="kerneldoctor-ui-tests-")

@@ -4,8 +4,17 @@ import { defineConfig } from '@playwright/test';
 // eslint-disable-next-line @typescript-eslint/no-require-imports
 const base = require('@jupyterlab/galata/lib/playwright-config');
 
-const port = process.env.KERNELDOCTOR_UI_PORT ?? '8899';
-const url = `http://127.0.0.1:${port}`;
+const port = Number(process.env.KERNELDOCTOR_UI_PORT ?? 8899);
+const address = (port: number) => `http://127.0.0.1:${port}`;
+
+/** A server of the tests. */
+const server = (port: number, env: Record<string, string> = {}) => ({
+  command: 'jlpm start',
+  env: { KERNELDOCTOR_UI_PORT: String(port), ...env },
+  url: `${address(port)}/lab`,
+  timeout: 120_000,
+  reuseExistingServer: false
+});
 
 // Debian's Chromium where there is one; else the browser that Playwright has downloaded.
 const chromium = '/usr/bin/chromium';
@@ -13,7 +22,7 @@ const chromium = '/usr/bin/chromium';
 export default defineConfig({
   ...base,
   testDir: 'tests',
-  // One server, and deaths are shown in every page that it serves.
+  // Deaths are shown in every page that it serves.
   workers: 1,
   // On a loaded machine JupyterLab itself may not start a kernel in time; such a test is reported as flaky.
   retries: process.env.CI ? 1 : 0,
@@ -22,18 +31,24 @@ export default defineConfig({
   reporter: [['list']],
   use: {
     ...base.use,
-    baseURL: url,
+    baseURL: address(port),
     video: 'off',
     launchOptions: {
       executablePath: existsSync(chromium) ? chromium : undefined,
       args: ['--no-sandbox']
     }
   },
-  webServer: {
-    command: 'jlpm start',
-    env: { KERNELDOCTOR_UI_PORT: port },
-    url: `${url}/lab`,
-    timeout: 120_000,
-    reuseExistingServer: false
-  }
+  projects: [
+    { name: 'on-request', testIgnore: 'all-kernels.spec.ts' },
+    {
+      name: 'all-kernels',
+      testMatch: 'all-kernels.spec.ts',
+      use: { baseURL: address(port + 1) }
+    }
+  ],
+  // One watches the kernels that load KernelDoctor, the other, as it is by default, every kernel.
+  webServer: [
+    server(port),
+    server(port + 1, { KERNELDOCTOR_UI_WATCH_ALL: 'yes' })
+  ]
 });

@@ -5,10 +5,11 @@ import tests from './playwright.config';
 const config: PlaywrightTestConfig = {
   ...tests,
   testDir: 'screenshots',
-  webServer: [tests.webServer!].flat().map(server => ({
-    ...server,
-    command: 'jlpm start:limited'
-  }))
+  projects: [{ name: 'screenshots' }],
+  webServer: [tests.webServer!]
+    .flat()
+    .slice(0, 1)
+    .map(server => ({ ...server, command: 'jlpm start:limited' }))
 };
 
 export default config;

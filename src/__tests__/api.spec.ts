@@ -26,6 +26,12 @@ it('reads the list and a report', async () => {
   ]);
 });
 
+it('asks what a kernel is doing; a refusal is an answer, too', async () => {
+  const { asked, doctor } = client(() => json({ refused: 'gone' }, 409));
+  expect(await doctor.inspect('r/1')).toEqual({ refused: 'gone' });
+  expect(asked[0]).toContain('kerneldoctor/recordings/r%2F1/inspect');
+});
+
 it('does not leave its folder, whatever the id', async () => {
   const { asked, doctor } = client(() => json({}));
   await doctor.report('../../api/contents');

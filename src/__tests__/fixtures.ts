@@ -159,8 +159,9 @@ export function openNotebook(
   const panel = {
     id: `panel-${path}`,
     sessionContext: {
-      session: { kernel: { id: kernel } },
-      kernelChanged: new Signal(owner)
+      session: { kernel: { id: kernel, status: 'busy' } },
+      kernelChanged: new Signal(owner),
+      statusChanged: new Signal(owner)
     },
     context: {
       localPath: path,
@@ -187,6 +188,8 @@ export function openNotebook(
 export function trackerOf(...panels: NotebookPanel[]): INotebookTracker {
   return {
     forEach: (visit: (panel: NotebookPanel) => void) => panels.forEach(visit),
+    currentWidget: panels[0] ?? null,
+    currentChanged: new Signal({}),
     widgetAdded: new Signal({})
   } as unknown as INotebookTracker;
 }

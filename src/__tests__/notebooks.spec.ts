@@ -13,6 +13,15 @@ function setUp(...open: ReturnType<typeof openNotebook>[]) {
   return { activate, notebooks: new Notebooks(tracker, activate) };
 }
 
+it('knows the kernel of the notebook in front', () => {
+  expect(setUp().notebooks.present).toBeNull();
+  expect(setUp(openNotebook(cells)).notebooks.present).toEqual({
+    kernel_id: 'k1',
+    path: 'work/train.ipynb',
+    status: 'busy'
+  });
+});
+
 describe('finding the cell', () => {
   it('by the kernel, wherever the notebook lies now', () => {
     const { notebooks } = setUp(openNotebook(cells, 'moved.ipynb', 'k1'));

@@ -164,6 +164,13 @@ it('says how to watch the restarted kernel, until that was done', async () => {
   expect(text()).not.toContain('The restarted kernel is not watched');
 });
 
+it('says of a kernel that loaded nothing how more can be known', async () => {
+  const cell = { ...report().cell!, line: null };
+  await show({ report: report({ loaded_by: 'server', cell }) });
+  expect(text()).toContain('%load_ext kerneldoctor, more is known');
+  expect(text()).not.toContain('The restarted kernel is not watched');
+});
+
 it('lists earlier deaths and shows one on a click', async () => {
   const earlier = row({ recording: 'r0', headline: 'Two OpenMP runtimes.' });
   const { model } = await show({ rows: [row(), earlier] });

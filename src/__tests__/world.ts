@@ -2,10 +2,13 @@ import { framePromise } from '@jupyterlab/testing';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 import { IRecordingRow, IReport } from '../api';
+import { IInspection, IRefusal } from '../inspection';
+import { Inspector } from '../inspector';
 import { PostMortems } from '../model';
 import { Notebooks } from '../notebooks';
 import { KernelDoctorPanel } from '../panel';
 import { OLD, openNotebook, report, row, trackerOf, trans } from './fixtures';
+import { inspection } from './inspections';
 
 let panel: KernelDoctorPanel;
 
@@ -17,24 +20,35 @@ export interface IWorld {
   report?: IReport;
   error?: Error;
   source?: string;
+  inspection?: IInspection | IRefusal;
 }
 
 /** Show a panel with the real model on a server that answers so. */
 export async function show(world: IWorld) {
-  const model = new PostMortems({
+  const inspected: string[] = [];
+  const server = {
     list: async () => {
       if (world.error) {
         throw world.error;
       }
       return world.rows ?? [row()];
     },
-    report: async recording => ({ ...(world.report ?? report()), recording })
-  });
+    report: async (recording: string) => ({
+      ...(world.report ?? report()),
+      recording
+    }),
+    inspect: async (recording: string) => {
+      inspected.push(recording);
+      return world.inspection ?? inspection();
+    }
+  };
+  const model = new PostMortems(server);
   const open = openNotebook([{ id: 'c8', source: world.source ?? OLD }]);
   const copied: string[] = [];
   panel = new KernelDoctorPanel({
     trans,
     model,
+    inspector: new Inspector(server),
     notebooks: new Notebooks(trackerOf(open.panel), () => undefined),
     docsUrl: path => `http://host/${path}`,
     copy: text => copied.push(text),
@@ -43,7 +57,7 @@ export async function show(world: IWorld) {
   Widget.attach(panel, document.body);
   await model.refresh();
   await settled();
-  return { ...open, copied, model };
+  return { ...open, copied, inspected, model };
 }
 
 export async function settled() {

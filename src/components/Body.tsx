@@ -3,6 +3,7 @@ import { useDoctor } from '../context';
 import { Bar } from './Bar';
 import { Earlier } from './Earlier';
 import { PostMortem } from './PostMortem';
+import { Present } from './Present';
 import { Empty, Failed, Loading } from './States';
 
 /** The panel below its frame: a post-mortem, or why there is none to see. */
@@ -12,6 +13,7 @@ export function Body(): JSX.Element {
   return (
     <>
       <Bar notebook={report?.notebook ?? null} />
+      <Present report={report} />
       {view.kind === 'loading' && <Loading />}
       {view.kind === 'empty' && <Empty />}
       {view.kind === 'error' && <Failed error={view.error} />}

@@ -4,6 +4,7 @@ import { useDoctor } from '../context';
 import { cellName } from '../format';
 import { Code } from './Code';
 import { GoTo } from './GoTo';
+import { Prose } from './Prose';
 import { Section } from './Section';
 
 interface IProps {
@@ -40,7 +41,14 @@ export function Culprit({ report }: IProps): JSX.Element {
       )}
       {cell.line === null && (
         <p className="jp-KernelDoctor-quiet">
-          {trans.__('Which line of the cell it was is not known.')}
+          {trans.__('Which line of the cell it was is not known.')}{' '}
+          {report.loaded_by === 'server' && (
+            <Prose
+              text={trans.__(
+                'Of a Python kernel that runs `%load_ext kerneldoctor`, more is known.'
+              )}
+            />
+          )}
         </p>
       )}
     </Section>

@@ -13,7 +13,8 @@ interface IProps {
 export function Headline({ report }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const { confidence, end } = report;
-  const wrong = report.died || shownIncident(report) !== null;
+  const survivedOrStuck = end.kind === 'running' && report.cause !== 'no-death';
+  const wrong = report.died || survivedOrStuck;
   const sure = wrong && report.cause !== 'unknown' && confidence;
   return (
     <header>

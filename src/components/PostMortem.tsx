@@ -6,6 +6,7 @@ import { Evidence } from './Evidence';
 import { Fix } from './Fix';
 import { Headline } from './Headline';
 import { HowToWatch } from './HowToWatch';
+import { Now } from './Now';
 import { Prose } from './Prose';
 import { Section } from './Section';
 import { Survived } from './Survived';
@@ -22,8 +23,8 @@ export function PostMortem({ report }: IProps): JSX.Element {
     report.died &&
     report.loaded_by === 'magic' &&
     !model.wasWatchedAgain(report);
-  const somewhere =
-    report.died || (report.end.kind === 'running' && report.cell !== null);
+  const runs = report.end.kind === 'running';
+  const somewhere = report.died || (runs && report.cell !== null);
   return (
     <article>
       <Headline report={report} />
@@ -39,6 +40,13 @@ export function PostMortem({ report }: IProps): JSX.Element {
         </p>
       )}
       {somewhere && <Culprit report={report} />}
+      {runs && (
+        <Now
+          asked={report}
+          about={trans.__('The kernel is running.')}
+          above={report.cell}
+        />
+      )}
       {report.fixes.length > 0 && (
         <Section title={trans.__('What to change')}>
           {report.fixes.map(fix => (

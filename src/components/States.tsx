@@ -1,8 +1,10 @@
 import React from 'react';
 import { ApiError, Failure } from '../api';
 import { useDoctor } from '../context';
+import { fileName } from '../format';
 import { plain } from '../text';
 import { HowToWatch } from './HowToWatch';
+import { useNotebooks } from './useNotebooks';
 
 export function Loading(): JSX.Element {
   const { trans } = useDoctor();
@@ -14,7 +16,9 @@ export function Loading(): JSX.Element {
 }
 
 export function Empty(): JSX.Element {
-  const { trans } = useDoctor();
+  const { trans, model, notebooks } = useDoctor();
+  useNotebooks();
+  const { present } = notebooks;
   return (
     <div className="jp-KernelDoctor-state">
       <h2>{trans.__('No kernel has died')}</h2>
@@ -23,9 +27,15 @@ export function Empty(): JSX.Element {
           'When a kernel dies, this panel says why, which line did it, and what to change.'
         )}
       </p>
-      <HowToWatch
-        intro={trans.__('To have a kernel watched, run this in its notebook:')}
-      />
+      {present && model.watches(present.kernel_id) ? (
+        <p>{trans.__('%1 is being watched.', plain(fileName(present.path)))}</p>
+      ) : (
+        <HowToWatch
+          intro={trans.__(
+            'To have a kernel watched, run this in its notebook:'
+          )}
+        />
+      )}
     </div>
   );
 }

@@ -1,5 +1,16 @@
 import { expect, test } from '@jupyterlab/galata';
-import { die, openNotebook, showWhy, toast } from '../tests/world';
+import {
+  askUntil,
+  die,
+  interrupt,
+  openNotebook,
+  openPanel,
+  prompt,
+  run,
+  showWhy,
+  start,
+  toast
+} from '../tests/world';
 
 const FOLDER = '../docs/screenshots';
 
@@ -13,6 +24,17 @@ const READ = `import pandas as pd
 
 sales = pd.read_csv("sales.csv")
 sales["column_3"].value_counts()`;
+
+const DEADLOCK = `import threading
+
+lock = threading.Lock()
+
+def total(prices):
+    with lock:
+        return sum(prices)
+
+with lock:
+    print(total([12, 7, 30]))`;
 
 // Not a test of its own: pictures of the panel after real deaths, for the documentation.
 test('the panel after a kernel ran out of memory', async ({
@@ -60,4 +82,27 @@ test('the panel after a kernel ran out of memory', async ({
       await report.screenshot({ path: `${FOLDER}/panel-${theme}-${name}.png` });
     }
   }
+});
+
+test('the panel of a kernel that is stuck', async ({ page, tmpPath }) => {
+  await page.setViewportSize({ width: 1280, height: 1000 });
+  await openNotebook(page, tmpPath, 'prices.ipynb', [
+    '%load_ext kerneldoctor',
+    DEADLOCK
+  ]);
+  await run(page, 0, 1);
+  await page.sidebar.close('left');
+  await start(page, 1);
+  const report = await openPanel(page);
+  await page.sidebar.setWidth(430, 'right');
+  await askUntil(report, async () => {
+    await expect(report.getByRole('heading', { level: 2 })).toContainText(
+      'is stuck',
+      { timeout: 3000 }
+    );
+  });
+  await page.waitForTimeout(500);
+  await page.screenshot({ path: `${FOLDER}/stuck.png` });
+  await interrupt(page);
+  await prompt(page, 1, '[2]:');
 });

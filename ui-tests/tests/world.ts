@@ -1,4 +1,5 @@
 import { expect, IJupyterLabPageFixture } from '@jupyterlab/galata';
+import type { NotebookPanel } from '@jupyterlab/notebook';
 import { Locator } from '@playwright/test';
 
 /** The cells of the notebook that is in front. */
@@ -92,6 +93,40 @@ export function toast(page: IJupyterLabPageFixture, text: string): Locator {
 
 export function panel(page: IJupyterLabPageFixture): Locator {
   return page.locator('#kerneldoctor-panel');
+}
+
+/** Opens the panel as from the command palette. */
+export async function openPanel(
+  page: IJupyterLabPageFixture
+): Promise<Locator> {
+  await page.evaluate(() =>
+    window.jupyterapp.commands.execute('kerneldoctor:open')
+  );
+  await expect(panel(page)).toBeVisible();
+  return panel(page);
+}
+
+/** Asks until this is said: a kernel takes a moment to get where it stays, and the recorder to learn to read it. */
+export async function askUntil(
+  panel: Locator,
+  said: (now: Locator) => Promise<void>
+): Promise<Locator> {
+  const now = panel.getByRole('region', { name: 'The kernel now' });
+  const asks = /^(What is it doing\?|Ask again)$/;
+  await expect(async () => {
+    await now.getByRole('button', { name: asks }).click();
+    await said(now);
+  }).toPass({ timeout: 60_000 });
+  return now;
+}
+
+/** Interrupts the kernel of the notebook in front; Galata cannot let the menu's own request through. */
+export async function interrupt(page: IJupyterLabPageFixture): Promise<void> {
+  const kernel = await page.evaluate(() => {
+    const notebook = window.jupyterapp.shell.currentWidget as NotebookPanel;
+    return notebook.sessionContext.session!.kernel!.id;
+  });
+  await page.request.post(`/api/kernels/${kernel}/interrupt`);
 }
 
 /** Follows the notification to the panel. */

@@ -145,6 +145,20 @@ async def test_a_kernel_that_does_not_answer_is_asked_what_it_is_doing(jp_fetch,
 
 
 @linux
+async def test_a_kernel_that_loaded_nothing_tells_less_and_says_why(jp_fetch, notebook):
+    kernel = await notebook()
+    await kernel.send("import threading\nthreading.Event().wait()")
+    recording = await kernel.recorded(lambda recording: recording.running_cell)
+
+    told = await answer(jp_fetch, recording.id, lambda told: told["threads"])
+
+    assert told["cell"]["source"].endswith("wait()")
+    assert told["cell"]["line"] is None
+    assert told["no_stacks"] == "the kernel has not loaded KernelDoctor (`%load_ext kerneldoctor`)"
+    os.kill(told["pid"], signal.SIGINT)
+
+
+@linux
 async def test_why_a_kernel_cannot_be_asked(jp_fetch, notebook):
     kernel = await notebook()
     await kernel.run("%load_ext kerneldoctor")

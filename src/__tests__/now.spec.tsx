@@ -1,0 +1,182 @@
+import { IInspection } from '../inspection';
+import { Inspector } from '../inspector';
+import { report, row } from './fixtures';
+import { frame, inspection } from './inspections';
+import { all, button, click, dispose, settled, show, text } from './world';
+
+jest.mock('../plot', () => ({ HEIGHT: 150, draw: jest.fn() }));
+
+afterEach(dispose);
+
+const ASK = 'What is it doing?';
+const living = row({
+  recording: 'r2',
+  started: '2026-11-21T14:05:00Z',
+  ended: null,
+  cause: 'no-death',
+  headline: 'The kernel is running.',
+  died: false
+});
+const stuckRow = { ...living, cause: 'hang', headline: 'The kernel is stuck.' };
+const running = { kind: 'running', signal: null, exit_code: null };
+
+it('offers to ask the kernel of the notebook in front, also when nothing ever died', async () => {
+  const { inspected } = await show({ rows: [living] });
+  expect(text()).toContain('No kernel has died');
+  expect(text()).toContain('The kernel of train.ipynb is busy.');
+  expect(text()).toContain('train.ipynb is being watched.');
+  await click(ASK);
+  expect(inspected).toEqual(['r2']);
+});
+
+it('shows the cell with its line, each thread, the children', async () => {
+  await show({ rows: [living] });
+  await click(ASK);
+  expect(text()).toContain('It has been in cell [8] for 25 s');
+  expect(all('.jp-mod-culprit').map(node => node.textContent)).toEqual([
+    '    lock.acquire()'
+  ]);
+  expect(all('.jp-KernelDoctor-threads h4').map(n => n.textContent)).toEqual([
+    'The thread that runs the cells',
+    'Child process 4711 (python), a copy of the kernel'
+  ]);
+  expect(text()).toContain('It is waiting for a lock or for another thread.');
+  expect(all('.jp-KernelDoctor-stack')[0].textContent).toBe(
+    'wait in cell [8], line 2lock.acquire()cell [8], line 3wait()'
+  );
+  expect(text()).toContain('40 MiB, 0.5 s of CPU time');
+  expect(text()).toContain('2 more threads belong to the kernel itself');
+});
+
+it('asks again, and puts the answer away', async () => {
+  const { inspected } = await show({ rows: [living] });
+  await click(ASK);
+  await click('Ask again');
+  expect(inspected).toEqual(['r2', 'r2']);
+  await click('Close');
+  expect(all('.jp-KernelDoctor-threads')).toEqual([]);
+  expect(button(ASK)).toBeDefined();
+});
+
+it('folds the functions of libraries, not those in cells', async () => {
+  const [main] = inspection().threads;
+  const library = Array.from({ length: 9 }, (_, i) => frame(`f${i}`, i, null));
+  const frames = [...library, ...main.frames];
+  await show({
+    rows: [living],
+    inspection: inspection({ threads: [{ ...main, frames }] })
+  });
+  await click(ASK);
+  const [stack] = all('.jp-KernelDoctor-stack');
+  expect(stack.textContent).toContain('f2 in selectors.py, line 2');
+  expect(stack.textContent).not.toContain('f3');
+  expect(stack.textContent).toContain('wait in cell [8]');
+  await click('Show all 11 functions');
+  expect(stack.textContent).toContain('f8');
+});
+
+it('says of an idle kernel that it waits for the next cell', async () => {
+  const threads = inspection().threads.slice(1);
+  await show({
+    rows: [living],
+    inspection: inspection({ cell: null, threads, children: [] })
+  });
+  await click(ASK);
+  expect(text()).toContain('It runs no cell');
+  expect(all('.jp-KernelDoctor-threads h4')).toEqual([]);
+});
+
+it('shows code and names as text, never as markup', async () => {
+  const nasty = '<img src=x onerror="window.hacked=1">\u001b[31m';
+  const thread = {
+    ...inspection().threads[0],
+    ...{ main: false, name: nasty, doing: nasty, waits_in: nasty },
+    frames: [frame(nasty, 1, nasty, { short_file: nasty })]
+  };
+  await show({
+    rows: [living],
+    inspection: inspection({ threads: [thread], no_stacks: nasty })
+  });
+  await click(ASK);
+  expect(all('img')).toEqual([]);
+  expect(text()).not.toContain('\u001b');
+  expect(text()).toContain('<img src=x');
+});
+
+it.each([
+  ['gone', 'is not running any more'],
+  ['not-recorded', '%load_ext kerneldoctor'],
+  ['no-answer', 'Ask again in a moment'],
+  ['not-permitted', 'belongs to another user']
+] as const)('explains %s', async (refused, explanation) => {
+  await show({ rows: [living], inspection: { refused } });
+  await click(ASK);
+  expect(all('[role=alert]')[0].textContent).toContain(explanation);
+});
+
+it('a kernel without a living recording is not watched', async () => {
+  const { inspected } = await show({ rows: [row()] });
+  await click(ASK);
+  expect(all('[role=alert]')[0].textContent).toContain('is not watched');
+  expect(inspected).toEqual([]);
+});
+
+it('shows the report of a kernel that is stuck, with the button in it', async () => {
+  const { cell } = inspection();
+  const world = { rows: [living] };
+  const { model } = await show({
+    ...world,
+    report: report({ died: false, ended: null, end: running, cell })
+  });
+  await click(ASK);
+  expect(text()).toContain('No kernel has died');
+  world.rows[0] = stuckRow;
+  await model.refresh();
+  await settled();
+  expect(model.view).toMatchObject({ report: { recording: 'r2' } });
+  expect(text()).toContain('97 % sure');
+  // The answer is still there, below the cell, which is shown only once.
+  expect(all('.jp-KernelDoctor-now')).toHaveLength(1);
+  expect(all('article .jp-KernelDoctor-now')).toHaveLength(1);
+  expect(all('.jp-mod-culprit')).toHaveLength(1);
+  expect(all('.jp-KernelDoctor-threads h4')).toHaveLength(2);
+});
+
+it('leads to the report of the stuck kernel from an older one', async () => {
+  const { model } = await show({ rows: [living, row()] });
+  await model.open('r1');
+  expect(text()).not.toContain('seems to be stuck');
+  dispose();
+  const stuck = await show({ rows: [stuckRow, row()] });
+  await stuck.model.open('r1');
+  await settled();
+  await click('Show why');
+  expect(stuck.model.view).toMatchObject({ report: { recording: 'r2' } });
+});
+
+it('a late answer does not come back after it was put away', async () => {
+  let answer: (said: IInspection) => void = () => undefined;
+  const inspector = new Inspector({
+    list: async () => [living],
+    inspect: () => new Promise(resolve => (answer = resolve))
+  });
+  const asked = { kernel_id: 'k1' };
+  const asking = inspector.ask(asked);
+  await new Promise(resolve => setTimeout(resolve));
+  expect(inspector.of(asked)).toEqual({ waits: true, answer: null });
+  inspector.putAway(asked);
+  answer(inspection());
+  await asking;
+  expect(inspector.of(asked)).toBeNull();
+});
+
+it('says so when the server fails', async () => {
+  const inspector = new Inspector({
+    list: () => Promise.reject(new Error('boom')),
+    inspect: async () => inspection()
+  });
+  await inspector.ask({ kernel_id: 'k1' });
+  expect(inspector.of({ kernel_id: 'k1' })?.answer).toMatchObject({
+    kind: 'error'
+  });
+});

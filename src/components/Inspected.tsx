@@ -1,0 +1,144 @@
+import React from 'react';
+import { ICulprit } from '../api';
+import { useDoctor } from '../context';
+import { bytes, cellName, duration } from '../format';
+import { IChild, IInspection, isOwn, IThread } from '../inspection';
+import { plain } from '../text';
+import { Code } from './Code';
+import { GoTo } from './GoTo';
+import { Prose } from './Prose';
+import { Stack } from './Stack';
+
+interface IProps {
+  inspection: IInspection;
+  /** The cell that is shown above already. */
+  above?: ICulprit | null;
+}
+
+/** The cell with its line; then the threads and child processes, each with what it does and where it is. */
+export function Inspected({ inspection, above }: IProps): JSX.Element {
+  const { trans } = useDoctor();
+  const { cell, threads, children, no_stacks } = inspection;
+  const own = threads.filter(thread => isOwn(thread, cell !== null));
+  return (
+    <>
+      <Running inspection={inspection} above={above} />
+      <ul className="jp-KernelDoctor-threads">
+        {own.map(thread => (
+          <li key={thread.thread_id}>
+            <h4>
+              <Prose text={title(trans, thread)} />
+            </h4>
+            <Doing who={thread} />
+            <Stack frames={thread.frames} />
+          </li>
+        ))}
+        {children.map(child => (
+          <li key={child.pid}>
+            <h4>
+              {trans.__(
+                child.forked
+                  ? 'Child process %1 (%2), a copy of the kernel'
+                  : 'Child process %1 (%2)',
+                child.pid,
+                plain(child.name ?? '?')
+              )}
+            </h4>
+            <Doing who={child} />
+            <Stack frames={child.frames} />
+          </li>
+        ))}
+      </ul>
+      {no_stacks !== null && (
+        <p className="jp-KernelDoctor-quiet">
+          <Prose
+            text={trans.__('Python functions cannot be shown: %1.', no_stacks)}
+          />
+        </p>
+      )}
+      <Rest threads={threads.filter(thread => !own.includes(thread))} />
+    </>
+  );
+}
+
+function Running({ inspection, above }: IProps): JSX.Element {
+  const { trans } = useDoctor();
+  const { cell } = inspection;
+  if (!cell) {
+    return <p>{trans.__('It runs no cell, and waits for the next one.')}</p>;
+  }
+  const name = cellName(trans, cell.execution_count);
+  const since = duration(trans, cell.running_s);
+  const isAbove = above?.source === cell.source && above.line === cell.line;
+  return (
+    <>
+      <p className="jp-KernelDoctor-nowCell">
+        <strong>
+          {cell.line === null
+            ? trans.__('It has been in %1 for %2.', name, since)
+            : trans.__(
+                'It has been in %1 for %2, and is in line %3.',
+                name,
+                since,
+                cell.line
+              )}
+        </strong>{' '}
+        {!isAbove && <GoTo place={inspection} cell={cell} />}
+      </p>
+      {!isAbove && (
+        <Code
+          source={cell.source}
+          line={cell.line}
+          label={trans.__('Source of %1', name)}
+        />
+      )}
+    </>
+  );
+}
+
+function title(
+  trans: ReturnType<typeof useDoctor>['trans'],
+  thread: IThread
+): string {
+  if (thread.main) {
+    return trans.__('The thread that runs the cells');
+  }
+  if (thread.name !== null) {
+    return trans.__('Thread `%1`', thread.name);
+  }
+  const started = thread.frames.filter(frame => frame.in_cell).pop();
+  return started
+    ? trans.__('The thread that runs `%1`', started.function)
+    : trans.__('Thread %1', thread.thread_id);
+}
+
+function Doing({ who }: { who: IThread | IChild }): JSX.Element {
+  const { trans } = useDoctor();
+  const figures = [
+    who.waits_in !== null && trans.__('%1 in Linux', plain(who.waits_in)),
+    'rss_bytes' in who && who.rss_bytes !== null && bytes(who.rss_bytes),
+    'cpu_s' in who &&
+      who.cpu_s !== null &&
+      trans.__('%1 of CPU time', duration(trans, who.cpu_s))
+  ];
+  return (
+    <p>
+      {trans.__('It is %1.', plain(who.doing))}{' '}
+      <small>{figures.filter(Boolean).join(', ')}</small>
+    </p>
+  );
+}
+
+/** The threads that nobody asks about, in one sentence. */
+function Rest({ threads }: { threads: IThread[] }): JSX.Element | null {
+  const { trans } = useDoctor();
+  return threads.length === 0 ? null : (
+    <p className="jp-KernelDoctor-quiet">
+      {trans._n(
+        'One more thread belongs to the kernel itself or to a library.',
+        '%1 more threads belong to the kernel itself or to libraries.',
+        threads.length
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,43 @@
+import React from 'react';
+import { useDoctor } from '../context';
+import { Refusal } from '../inspection';
+import { Answer } from '../inspector';
+import { plain } from '../text';
+
+/** Why a kernel could not be asked, and what to do. */
+export function Unanswered(props: {
+  answer: Exclude<Answer, { kind: 'told' }>;
+}): JSX.Element {
+  const { trans } = useDoctor();
+  const { answer } = props;
+  if (answer.kind === 'error') {
+    return (
+      <p role="alert">
+        {trans.__('The server could not ask the kernel.')}{' '}
+        <small>{plain(answer.error.message)}</small>
+      </p>
+    );
+  }
+  if (answer.why === 'not-recorded') {
+    return (
+      <div role="alert">
+        <p>
+          {trans.__(
+            'This kernel is not watched, so it cannot be asked. Interrupt it if it is busy, then run this in its notebook:'
+          )}
+        </p>
+        <pre>%load_ext kerneldoctor</pre>
+      </div>
+    );
+  }
+  const texts: Record<Exclude<Refusal, 'not-recorded'>, string> = {
+    gone: trans.__('This kernel is not running any more.'),
+    'no-answer': trans.__(
+      'No answer came within two seconds. The machine may be out of memory, or very busy. Ask again in a moment.'
+    ),
+    'not-permitted': trans.__(
+      'This kernel belongs to another user, who would have to ask.'
+    )
+  };
+  return <p role="alert">{texts[answer.why]}</p>;
+}

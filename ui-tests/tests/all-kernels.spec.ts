@@ -1,0 +1,63 @@
+import { expect, test } from '@jupyterlab/galata';
+import {
+  askUntil,
+  die,
+  interrupt,
+  openNotebook,
+  openPanel,
+  prompt,
+  showWhy,
+  start,
+  toast
+} from './world';
+
+test('the first crash of a notebook that loads nothing is explained', async ({
+  page,
+  tmpPath
+}) => {
+  const crash = 'import ctypes\nctypes.string_at(0)';
+  await openNotebook(page, tmpPath, 'unaware.ipynb', ['x = 1', crash]);
+  await die(page, 1);
+
+  const report = await showWhy(page, 'unaware.ipynb');
+  await expect(report.getByRole('heading', { level: 2 })).toContainText(
+    'cell [2]'
+  );
+  await expect(report.getByLabel('Source of cell [2]')).toContainText(
+    'ctypes.string_at(0)'
+  );
+  await expect(report).toContainText('SIGSEGV');
+
+  // The next kernel is watched, too: nobody has to do anything for that.
+  await expect(toast(page, 'is not watched')).toHaveCount(0);
+  await expect(
+    report.getByRole('region', { name: 'After the restart' })
+  ).toHaveCount(0);
+  await expect(
+    report.getByRole('button', { name: 'Go to cell [2]' })
+  ).toBeVisible();
+});
+
+test('a kernel that loads nothing can be asked what it is doing', async ({
+  page,
+  tmpPath
+}) => {
+  const wait = 'import threading\nthreading.Event().wait()';
+  await openNotebook(page, tmpPath, 'event.ipynb', [wait]);
+  await start(page, 0);
+  await prompt(page, 0, '[*]:');
+
+  const panel = await openPanel(page);
+  const now = await askUntil(panel, async now => {
+    await expect(now).toContainText('It has been in cell [1]', {
+      timeout: 3000
+    });
+  });
+  await expect(now.getByLabel('Source of cell [1]')).toContainText(
+    'threading.Event().wait()'
+  );
+  // The line is known only of a kernel that tells where its interpreter keeps it.
+  await expect(now).toContainText('has not loaded KernelDoctor');
+  await interrupt(page);
+  await prompt(page, 0, '[1]:');
+});
