@@ -92,7 +92,7 @@ export function reading(evidence: IEvidence): string {
     typeof value === 'number'
       ? unit === 'bytes'
         ? bytes(value)
-        : [value.toLocaleString(), unit].filter(Boolean).join(' ')
+        : [value.toLocaleString(), named(unit, value)].filter(Boolean).join(' ')
       : [value, unit].filter(Boolean).join(' ');
   return [source, number].filter(Boolean).join(': ');
 }
@@ -119,4 +119,9 @@ export function expectedPeak(
     case 'fitted':
       return trans.__('Expected peak: %1.', range);
   }
+}
+
+/** "1 process", "2 processes". */
+function named(unit: string | null, value: number): string | null {
+  return value === 1 && unit ? unit.replace(/(?<=process)es$|(?<!s)s$/, '') : unit;
 }

@@ -233,7 +233,7 @@ class Facts:
 
     def name(self, frame: Frame) -> str:
         """Return the function and its place: "`w` (cell [1], line 4)"."""
-        return f"{quote(frame.function)} ({self.place(frame)})"
+        return self.place(frame) if frame.function == "<module>" else f"{quote(frame.function)} ({self.place(frame)})"
 
     def where(self, line: int | None = None) -> str:
         """Return "in cell [2] on `code`", as much of it as is known."""
@@ -244,6 +244,7 @@ class Facts:
         line = self.line if line is None else line
         lines = self.cell.source.split("\n")
         code = lines[line - 1] if line is not None and 0 < line <= len(lines) else ""
+        code = code.rstrip().removesuffix(":")  # of `with lock:`, for the sentence goes on
         place = f"in {cell_name(self.cell.execution_count)}"
         return f"{place} on {quote(code)}" if code.strip() else place
 

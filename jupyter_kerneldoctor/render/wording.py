@@ -148,6 +148,8 @@ def measure(evidence: Document) -> str | None:
         return None
     if isinstance(value, int | float) and unit == "bytes":
         return size(value)
+    if value == 1 and unit is not None:
+        unit = unit.removesuffix("s") if unit != "processes" else "process"
     return one_line(f"{value:g} {unit or ''}" if isinstance(value, float) else f"{value} {unit or ''}")
 
 

@@ -185,10 +185,10 @@ class Watcher:
 
     def _end(self) -> None:
         status = exit_status(self._watched.kernel.pid, self._pidfd)
+        self._drain(time.monotonic())  # what the kernel said last comes first: an observer may need it for its own
         fields: dict[str, Any] = {}
         for observer in self._observers:
             fields |= self._call(observer, observer.at_end) or {}
-        self._drain(time.monotonic())  # what the kernel said last is older than its end
         lost = self._watched.journal.lost + self._memory.lost
         self._watched.note("end", **status._asdict(), **fields, lost=lost)
         self._watched.journal.sync()

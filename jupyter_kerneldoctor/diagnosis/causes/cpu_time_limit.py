@@ -55,7 +55,7 @@ class CpuTimeLimit(Cause):
         """See the class's page."""
         if not facts.is_unasked_end:
             return None
-        limit = facts.state.known.rlimits.get("CPU", Rlimit())
+        limit = _allowed(facts)
         if facts.signal == "SIGXCPU":
             confidence, reached = 0.97, limit.soft
         elif facts.signal == "SIGKILL" and _at_hard_limit(facts, limit):
@@ -80,7 +80,7 @@ class CpuTimeLimit(Cause):
     def fires_on() -> Iterable[Recording]:
         """At the soft limit, at the hard one, and without a look at the limits."""
         soft = Surroundings(-9, "start", rlimits={"CPU": Rlimit(3, 10)})
-        used = Surroundings(-0.2, "changed", rlimits={"CPU": Rlimit(3, 10)}, cpu_s=2.9)
+        used = Surroundings(-0.1, "end", rlimits={"CPU": Rlimit(4, 10)}, cpu_s=3.0)
         yield recording("while True: pass", signal="SIGXCPU", surroundings=[soft, used])
         yield recording("while True: pass", signal="SIGXCPU", server="watched")
         hard = Surroundings(-0.2, "changed", rlimits={"CPU": Rlimit(60, 60)}, cpu_s=59.6)
@@ -93,6 +93,13 @@ class CpuTimeLimit(Cause):
         yield recording("while True: pass", signal="SIGKILL", surroundings=[far])
         yield recording("while True: pass", signal="SIGKILL", surroundings=[Surroundings(-1, "end", cpu_s=4000.0)])
         yield recording("import signal\nsignal.raise_signal(signal.SIGXCPU)", signal="SIGXCPU")
+
+
+def _allowed(facts: Facts) -> Rlimit:
+    """The limit as it was set: with each SIGXCPU Linux raises the soft one by 1 s (kernel/time/posix-cpu-timers.c)."""
+    hard = facts.state.known.rlimits.get("CPU", Rlimit()).hard
+    seen = [around.rlimits["CPU"].soft for around in facts.state.surroundings if "CPU" in around.rlimits]
+    return Rlimit(min((soft for soft in seen if soft is not None), default=None), hard)
 
 
 def _at_hard_limit(facts: Facts, limit: Rlimit) -> bool:
