@@ -123,5 +123,7 @@ export function expectedPeak(
 
 /** "1 process", "2 processes". */
 function named(unit: string | null, value: number): string | null {
-  return value === 1 && unit ? unit.replace(/(?<=process)es$|(?<!s)s$/, '') : unit;
+  return value === 1 && unit
+    ? unit.replace(/(?<=process)es$|(?<!s)s$/, '')
+    : unit;
 }
