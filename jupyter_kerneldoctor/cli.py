@@ -108,7 +108,7 @@ def _add_inspect(commands: Commands) -> None:
     parser = commands.add_parser("inspect", help=words, description=_sentence(words))
     which = parser.add_mutually_exclusive_group()
     which.add_argument("recording", nargs="?", help="id of a recording, from `list`; by default the newest that runs")
-    which.add_argument("--kernel", metavar="KERNEL_ID", help="the newest of that kernel")
+    which.add_argument("--kernel", metavar="KERNEL_ID", help="the newest of that kernel; its process id will do, too")
     parser.add_argument("--json", action="store_true", help="for programs; `null` when the kernel cannot be asked")
     parser.set_defaults(run="inspect:inspect", nothing=None)
 

@@ -15,6 +15,7 @@ from .recording.evidence import Stack
 from .recording.journal import read_events_from
 from .recording.layout import JOURNAL
 from .recording.processes import is_alive
+from .recording.room import trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,6 +72,12 @@ class NoAnswerError(CannotInspectError):
     help = "The machine may be out of memory, or very busy. Try again in a moment."
 
 
+class NothingKeptError(CannotInspectError):
+    """The recorder lives, and cannot write its answer."""
+
+    help = "Make room, or `%kerneldoctor off` and `%kerneldoctor on` in the kernel for a new recording."
+
+
 class NotPermittedError(CannotInspectError):
     """The kernel is another user's."""
 
@@ -89,6 +96,8 @@ def inspect(store: Store, recording_id: str, patience_s: float = PATIENCE_S) -> 
     journal = store.path(recording_id) / JOURNAL
     stack = _ask(recording.sidecar, journal, patience_s)
     if stack is None:
+        if why := trouble(store.path(recording_id)):
+            raise NothingKeptError(f"The recorder of {recording_id} cannot write its answer: {why}.")
         raise NoAnswerError(f"The recorder of {recording_id} did not answer within {patience_s:g} s.")
     return describe(store.open(recording_id, patience_s=0), stack)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from jupyter_kerneldoctor.archive import Archive
 from jupyter_kerneldoctor.inspection import CannotInspectError
 from jupyter_kerneldoctor.inspection import inspect as ask
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError
@@ -15,6 +17,7 @@ from .errors import CannotAskError, NoSuchRecordingError, NothingRunningError
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from jupyter_kerneldoctor.archive import Head
     from jupyter_kerneldoctor.recording.store import Store
 
 
@@ -36,10 +39,24 @@ def inspect(options: Namespace) -> None:
 
 
 def _newest_living(store: Store, kernel_id: str | None) -> str:
-    """The recording of the kernel that was started last, of those that run. Raises NothingRunningError."""
-    for recording_id in store.ids():
-        recording = store.open(recording_id, patience_s=0)
-        if recording.alive and kernel_id in (None, recording.kernel.kernel_id):
-            return recording_id
+    """The newest recording of a kernel that runs, if possible one that is still written. Raises NothingRunningError.
+
+    A kernel may be named by its process id, too: that is what is printed where it has no other.
+    """
+    archive, living = Archive(store), []
+    for recording_id in archive.ids():
+        with suppress(UnknownRecordingError):  # deleted meanwhile
+            if kernel_id is not None and kernel_id not in _names(archive.head(recording_id)):
+                continue
+            recording = store.open(recording_id, patience_s=0)
+            if recording.alive and recording.recorder_alive and not recording.stopped_early:
+                return recording_id
+            living += [recording_id] if recording.alive else []
+    if living:
+        return living[0]
     of = "" if kernel_id is None else f" with the id {kernel_id!r}"
     raise NothingRunningError(f"No recorded kernel{of} is running.")
+
+
+def _names(head: Head) -> tuple[str | None, str]:
+    return head.kernel_id, str(head.pid)

@@ -19,10 +19,12 @@ from .signs.ending import (
     left_on_request_of_a_cell,
     missed_the_end,
     request,
+    unseen,
 )
 from .signs.laststack import LastStack, last_stack
 from .signs.lastwords import Words, farewell, naming_a_cause, newest_text
 from .signs.memory import Memory
+from .signs.reached import reached
 from .signs.standstill import Standstill, standstill
 from .signs.state import State, at_the_end
 from .units import cell_name, quote
@@ -94,13 +96,22 @@ class Facts:
 
         Of a kernel that lives, the one that runs.
         """
-        if self.ended is None or self.stopped_early:
+        if self.ended is None or self.stopped_early or self._recorder_stands_still:
             return None  # a cell in the middle of which the recording stopped is no cell that died
         if self.ended and self.told_to_exit:
             asked = [cell for cell in self.recording.cells if cell.asked_exit]
             if asked:
                 return asked[-1]
         return self.recording.running_cell
+
+    @cached_property
+    def last_cell_is_unknown(self) -> bool:
+        """Whether cells may have run that were not recorded: nobody wrote down the end, or what came before it."""
+        return unseen(self.recording) and self.cell is None
+
+    @property
+    def _recorder_stands_still(self) -> bool:
+        return unseen(self.recording) and self.recording.recorder_alive is True
 
     @cached_property
     def standstill(self) -> Standstill | None:
@@ -168,6 +179,8 @@ class Facts:
         if call.signal == "SIGINT" or self.crash_line not in (None, call.line):
             return False
         if self.background is not None and self.crash_line is None:
+            return False
+        if reached(call, self) == "passed":
             return False
         return None in (call.signal, self.signal) or call.signal == self.signal
 
@@ -241,17 +254,21 @@ class Facts:
             return f"in a background thread, in {self.name(self.background)}, {self.when()}"
         if self.cell is None:
             return self.when()
-        line = self.line if line is None else line
+        loop = self.last_stack.loop if line is None and self.ended and self.last_stack is not None else None
+        line = loop or line or self.line
         lines = self.cell.source.split("\n")
         code = lines[line - 1] if line is not None and 0 < line <= len(lines) else ""
         code = code.rstrip().removesuffix(":")  # of `with lock:`, for the sentence goes on
         place = f"in {cell_name(self.cell.execution_count)}"
-        return f"{place} on {quote(code)}" if code.strip() else place
+        on = " on" if loop is None else ", in the loop"
+        return f"{place}{on} {quote(code)}" if code.strip() else place
 
     def when(self) -> str:
         """Return "while cell [2] was running"."""
         if self.stopped_early:
             return "after its recording had stopped"
+        if self.last_cell_is_unknown:
+            return "at a moment that was not recorded"
         running = "no cell" if self.cell is None else cell_name(self.cell.execution_count)
         return f"while {running} was running"
 

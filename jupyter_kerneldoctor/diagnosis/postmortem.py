@@ -39,6 +39,8 @@ class Ending:
     exit_code: int | None = None
     summary: str = ""
     """A few words: "Killed by Linux at the container limit"."""
+    seen: bool = True
+    """False: it was not recorded, and `ended` is the last that is known of the kernel."""
 
 
 @dataclass(frozen=True)

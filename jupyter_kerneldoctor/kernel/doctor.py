@@ -13,6 +13,7 @@ from traitlets.config import Configurable
 
 from ..recording import layout
 from ..recording.journal import JsonLines
+from ..recording.room import trouble
 from . import crash, tracing
 from .cells import CellHooks, execute_request
 from .facts import start_facts
@@ -115,7 +116,9 @@ class Doctor:
     def status(self) -> str:
         """What a user wants to know, in a line or two."""
         if self.is_recording:
-            return f"KernelDoctor is recording this kernel.\nRecording: {self.directory}"
+            why_not = trouble(self.directory) if self.directory is not None else None
+            but = f", but {why_not}: what happens now is not kept" if why_not else ""
+            return f"KernelDoctor is recording this kernel{but}.\nRecording: {self.directory}"
         reason = self.problem or "The recording was switched off. To switch it on: %kerneldoctor on"
         return f"KernelDoctor is not recording this kernel. {reason}"
 

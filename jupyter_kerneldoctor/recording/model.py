@@ -154,6 +154,8 @@ class End:
     """Lines of the operating system's log that name this process, where it may be read."""
     parent_gone: bool | None = None
     """Whether the program that had started the kernel was gone by then; None when it had none, or nobody looked."""
+    lost: int | None = None
+    """How many lines of the recording could not be written."""
 
 
 @dataclass(frozen=True)
@@ -230,9 +232,13 @@ class Recording:
     lost_wall_s: float | None = None
     """When the kernel found its sidecar gone; what happened afterwards was not recorded."""
     last_wall_s: float | None = None
-    """When the newest event was written."""
+    """When the newest event or sample was taken."""
     alive: bool | None = None
     """Whether the kernel process runs, as the caller observed it; None when that cannot be told from here."""
+    recorder_alive: bool | None = None
+    """Whether the sidecar runs, as the caller observed it; None when that cannot be told from here."""
+    silent_s: float | None = None
+    """How long ago the newest sample of a living kernel was taken: much more than 5 s, and its recorder is held up."""
 
     @property
     def stopped_early(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,7 +29,7 @@ from .processes import ProcessIdentity, boot_id, is_alive
 from .samples import Sample, read_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 T = TypeVar("T")
@@ -58,13 +59,16 @@ def read(directory: Path) -> Recording:
 
 
 def observe(recording: Recording) -> Recording:
-    """Add what is not on disk: whether the kernel process lives, and whether the machine was started anew since."""
+    """Add what is not on disk: whether kernel and sidecar live, and whether the machine was started anew since."""
     process = recording.kernel.process
     if process.pid <= 0 or recording.kernel.hostname not in (None, platform.node()):
         return replace(recording, alive=None)
     now = boot_id()
     rebooted = None if None in (now, process.boot_id) else now != process.boot_id
-    return replace(recording, alive=is_alive(process), rebooted=rebooted)
+    recorder = None if recording.sidecar is None else is_alive(recording.sidecar)
+    alive = is_alive(process)
+    silent_s = time.monotonic() - recording.samples[-1].mono_s if alive and recording.samples else None
+    return replace(recording, alive=alive, recorder_alive=recorder, rebooted=rebooted, silent_s=silent_s)
 
 
 def assemble(
@@ -122,7 +126,7 @@ def assemble(
         xids=all_of("xid", Xid),
         switched_off="off" in by_kind,
         lost_wall_s=number(by_kind.get("lost", [{}])[0].get("wall_s")),
-        last_wall_s=max(walls, default=None),
+        last_wall_s=max([*walls, *_sampled_wall_s(start, samples)], default=None),
     )
 
 
@@ -136,6 +140,13 @@ def _start(events: list[Event]) -> Event:
     for event in events:
         merged.update({name: value for name, value in event.items() if value is not None and name not in merged})
     return merged
+
+
+def _sampled_wall_s(start: Event, samples: tuple[Sample, ...]) -> Iterator[float]:
+    """When the newest sample was taken: it may be younger than the newest event by as long as a cell ran."""
+    mono_s, wall_s = number(start.get("mono_s")), number(start.get("wall_s"))
+    if samples and mono_s is not None and wall_s is not None:
+        yield wall_s + max(sample.mono_s for sample in samples) - mono_s
 
 
 def _kernel(recording_id: str, start: Event) -> Kernel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_kerneldoctor.diagnosis.postmortem import iso
-from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, quote, size
+from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, quote, size
 
 from .wording import clock, one_line
 
@@ -177,6 +177,7 @@ def _end(recording: Recording, end: End) -> str:
         f"limit hits {group.limit_hits_before} -> {group.limit_hits_after}"
         for group in end.cgroups[:1]
     ]
+    parts += [f"{plural(end.lost, 'line')} of the recording could not be written"] if end.lost else []
     return "; ".join([*parts, *end.kernel_log])
 
 

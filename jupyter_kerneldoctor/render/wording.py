@@ -16,6 +16,8 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 
+_UTC = re.compile(r"(?P<date>\d{4}-\d\d-\d\d) at (?P<time>\d\d:\d\d) UTC")
+
 APPLICABILITY = {
     "safe": "safe: the results stay the same",
     "suggested": "suggested: check that the results are still what you want",
@@ -68,8 +70,15 @@ def where(cell: Document) -> str:
 
 def line_unknown(doc: Document) -> str | None:
     """Why no line of the cell is named; None where one is, or where nothing can be said."""
-    if doc["cell"].get("line") is None and doc["end"].get("signal") == "SIGKILL":
-        return "The line is not known: a program that is killed cannot report it."
+    if doc["cell"].get("line") is not None:
+        return None
+    if doc.get("loaded_by") == "server":
+        return (
+            "The line is not known: KernelDoctor was not loaded inside this kernel. In a Python kernel "
+            "`%load_ext kerneldoctor` or `jupyter kerneldoctor enable` would tell it."
+        )
+    if doc["end"].get("signal") == "SIGKILL":
+        return "The line is not known: the kernel's stack could not be read in time before it was killed."
     return None
 
 
@@ -85,16 +94,22 @@ def how_it_ended(doc: Document) -> str:
 def when(doc: Document) -> str | None:
     """The time of the end, and how long the cell had been running: "14:03:08, after 29 s in the cell".
 
-    Of a kernel that lives, the time of what it survived.
+    Of an end that was not recorded, the last time it was seen; of a kernel that lives, the time of what it survived.
     """
     if (shown := shown_incident(doc)) is not None:
         return clock(shown.get("time"), date=True)
     ended = clock(doc.get("ended"), date=True)
+    seen = doc["end"].get("seen", True)
+    if ended is not None and not seen:
+        ended = f"last seen {ended}"
     timeline = doc.get("timeline") or {}
     running = [cell for cell in timeline.get("cells") or [] if cell.get("end_s") is None]
     if ended is None or not running or timeline.get("death_s") is None:
         return ended
-    return f"{ended}, after {duration(max(0.0, timeline['death_s'] - running[-1]['start_s']))} in the cell"
+    took = duration(max(0.0, timeline["death_s"] - running[-1]["start_s"]))
+    if seen:
+        return f"{ended}, after {took} in the cell"
+    return ended if took == "0 ms" else f"{ended}, after at least {took} in the cell"
 
 
 def subject(doc: Document) -> str:
@@ -121,9 +136,14 @@ def survived(doc: Document) -> list[str]:
 
 
 def recurrence(doc: Document) -> str | None:
-    """That the same cell has ended kernels before, with dates and figures."""
+    """That the same cell has ended kernels before, with dates and figures; the times are local, as all we show."""
     found = doc.get("recurrence")
-    return one_line(found["text"]) if found else None
+    return _UTC.sub(_local, one_line(found["text"])) if found else None
+
+
+def _local(found: re.Match[str]) -> str:
+    shown = clock(f"{found['date']}T{found['time']}+00:00", date=True) or found[0]
+    return shown.removesuffix(":00").replace(" ", " at ")
 
 
 def what_happened(row: Document) -> str:
@@ -197,7 +217,7 @@ def next_steps(doc: Document) -> list[str]:
             f"`jupyter kerneldoctor explain {one_line(doc['cause'])}` tells more about this cause.",
         ]
     if doc["end"]["kind"] == "running":
-        return ["The kernel is running; this is what is known so far."]
+        return _steps_while_running(doc)
     if not doc.get("died"):
         return []
     if doc["cause"] == "startup-failure":  # there is no kernel to run anything in
@@ -210,3 +230,16 @@ def next_steps(doc: Document) -> list[str]:
         steps.append(_HOW_TO_WATCH[doc["loaded_by"]])
     steps.append(f"`jupyter kerneldoctor explain {one_line(doc['cause'])}` tells more about this cause.")
     return steps
+
+
+_STUCK = frozenset({"hang", "fork-unsafe", "memory-stall"})
+
+
+def _steps_while_running(doc: Document) -> list[str]:
+    if doc["cause"] not in _STUCK:
+        return ["The kernel is running; this is what is known so far."]
+    how = "Interrupt the kernel (■, or Kernel > Interrupt)" if doc.get("kernel_id") else "Press Ctrl-C"
+    return [
+        f"{how}: its variables stay. If it does not react, restart it.",
+        f"`jupyter kerneldoctor explain {one_line(doc['cause'])}` tells more about this cause.",
+    ]

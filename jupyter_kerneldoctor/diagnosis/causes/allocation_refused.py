@@ -11,18 +11,20 @@ from ..certainty import certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs.raised import line_of_incident, where_raised
-from ..signs.refusals import Refusal, refusals
+from ..signs.refusals import NEAR, Refusal, refusals
 from ..signs.state import at_incident
 from ..telling import exclusions, proofs
 from ..units import size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
+    from ..signs.state import State
 
+_MUCH_LESS = 0.5
 _MEMORY_INCIDENTS = ("memory-error", "no-memory-for-process")
 
 
@@ -76,6 +78,7 @@ class AllocationRefused(Cause):
                 *proofs.exit_status(facts),
                 *(() if words is None else (words.evidence,)),
                 *(reason.evidence for reason in reasons),
+                *_reserved(facts.state, facts.memory.peak_bytes),
                 *proofs.last_measurement(facts),
                 *proofs.crash_report(facts),
                 *proofs.running_cell(facts),
@@ -107,6 +110,7 @@ class AllocationRefused(Cause):
                     else (Evidence(f"{size(asked)} was asked for.", asked, "bytes", "the exception"),)
                 ),
                 *(reason.evidence for reason in reasons),
+                *_reserved(state, facts.memory.peak_bytes),
             ),
             line=line_of_incident(facts, incident),
             summary="Memory was refused",
@@ -133,6 +137,21 @@ class AllocationRefused(Cause):
         far = Surroundings(-0.4, "changed", rlimits={"AS": Rlimit(64 * GIB)}, address_space_bytes=2 * GIB)
         yield recording("f()", signal="SIGSEGV", surroundings=[far], crash=crash_report("Segmentation fault"))
         yield recording("f()", signal="SIGKILL", output="memory allocation of 4096 bytes failed\n")
+
+
+def _reserved(state: State, resident_bytes: int | None) -> Iterator[Evidence]:
+    """Why an address space can be full while little memory is used: getrlimit(2), RLIMIT_AS."""
+    limit, used = state.soft_limit("AS"), state.known.address_space_bytes
+    if limit is None or used is None or resident_bytes is None:
+        return
+    if used >= NEAR * limit and resident_bytes < _MUCH_LESS * used:
+        yield Evidence(
+            f"Reserved address space counts there, not resident memory, of which {size(resident_bytes)} was seen at "
+            "most.",
+            resident_bytes,
+            "bytes",
+            "samples",
+        )
 
 
 def _headline(asked: int | None, reasons: tuple[Refusal, ...], where: str, *, sure: bool) -> str:

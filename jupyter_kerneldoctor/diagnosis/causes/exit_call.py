@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..cause import Cause
+from ..code.calls import names_an_exit
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs.lastwords import said_last
+from ..signs.reached import reached
 from ..telling import exclusions, proofs
 from ..units import cell_name, quote
 
@@ -81,9 +83,10 @@ class ExitCall(Cause):
     def _left(self, facts: Facts) -> CauseFinding:
         assert facts.cell is not None
         code = facts.status.exit_code
-        calls = [call for call in facts.calls if call.kind in ("exit", "replace") and call.exit_code in (None, code)]
+        calls = [call for call in _exits(facts) if call.exit_code in (None, code) and reached(call, facts) != "passed"]
         call = _only(calls)
-        line = call.line if call is not None else None if calls else facts.sole_line
+        named = None if _exits(facts) else names_an_exit(facts.recording.cells, facts.cell)
+        line = call.line if call is not None else None if calls else named or facts.sole_line
         cell = cell_name(facts.cell.execution_count)
         if call is not None:
             headline = f"The code in {cell} ended the kernel with {quote(call.text)} (exit code {code})."
@@ -92,11 +95,11 @@ class ExitCall(Cause):
         return CauseFinding(
             self.id,
             self.title,
-            _confidence(calls, facts),
+            _confidence(calls, facts, named),
             headline,
             evidence=(
                 *proofs.exit_status(facts),
-                *_told_by(calls, code),
+                *_told_by(facts, calls, named),
                 *_last_words(facts, calls),
                 *proofs.running_cell(facts),
             ),
@@ -107,7 +110,7 @@ class ExitCall(Cause):
             ),
             line=line,
             summary=f"Ended itself with exit code {code}",
-            general=not calls,
+            general=not calls and named is None,
         )
 
     @staticmethod
@@ -120,6 +123,7 @@ class ExitCall(Cause):
         yield recording("import os\ndef stop(code):\n    os._exit(code)", "stop(4)", exit_code=4)
         yield recording("import ctypes\nlibc = ctypes.CDLL(None)\nlibc.exit(3)", exit_code=3)
         yield recording("solver.run()", exit_code=3)
+        yield recording("import os, threading\nthreading.Timer(1, os._exit, args=(5,)).start()\nf()", exit_code=5)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -135,7 +139,13 @@ def _only(calls: list[EndingCall]) -> EndingCall | None:
     return calls[0] if len(calls) == 1 else None
 
 
-def _confidence(calls: list[EndingCall], facts: Facts) -> float:
+def _exits(facts: Facts) -> list[EndingCall]:
+    return [call for call in facts.calls if call.kind in ("exit", "replace")]
+
+
+def _confidence(calls: list[EndingCall], facts: Facts, named: int | None) -> float:
+    if not calls and named is not None:
+        return 0.75
     if not calls:
         # The kernel itself leaves with 1 when the program that started it is gone.
         return 0.45 if facts.status.exit_code == 1 else 0.6
@@ -151,12 +161,22 @@ def _last_words(facts: Facts, calls: list[EndingCall]) -> Iterable[Evidence]:
         yield from said_last(facts.farewell)
 
 
-def _told_by(calls: list[EndingCall], code: int | None) -> Iterable[Evidence]:
+def _told_by(facts: Facts, calls: list[EndingCall], named: int | None) -> Iterable[Evidence]:
     for call in calls:
         yield Evidence(
             f"Line {call.line} of the cell ends the process: {quote(call.text, 100)}.", call.line, "line", "cell source"
         )
-    if not calls:
-        yield Evidence("The cell's own code holds no call that ends the process; a module or library it calls may.")
-        if code == 1:
+    if not calls and named is not None and facts.cell is not None:
+        code = quote(facts.cell.source.split("\n")[named - 1].strip(), 100)
+        yield Evidence(
+            f"Line {named} of the cell names a call that ends the process, for a handler, a timer or another function "
+            f"to make: {code}.",
+            named,
+            "line",
+            "cell source",
+        )
+    elif not calls:
+        if facts.cell is not None and not facts.cell.truncated and not _exits(facts):
+            yield Evidence("The cell's own code holds no call that ends the process; a module or library it calls may.")
+        if facts.status.exit_code == 1:
             yield Evidence("A kernel also leaves with exit code 1 when the program that started it is gone.")

@@ -67,8 +67,8 @@ class HeapCorruption(Cause):
             self.id,
             self.title,
             certainty(facts, confidence),
-            f"Native code had damaged the program's memory; that was noticed {facts.where()}, so the mistake is in "
-            "that call or in one before it.",
+            f"Native code had damaged the program's memory{_how(facts)}; that was noticed {facts.where()}, so the "
+            "mistake is in that call or in one before it.",
             evidence=(
                 *proofs.exit_status(facts),
                 *_found(facts),
@@ -128,10 +128,26 @@ def _crashed_in_the_allocator(facts: Facts) -> bool:
     return any(_IN_THE_ALLOCATOR.search(line) for line in lines[:_CALLS])
 
 
+_FREED_TWICE = re.compile(r"double free(?P<unsure> or corruption)?")
+
+
+def _how(facts: Facts) -> str:
+    found = _freed_twice(facts)
+    return "" if found is None or found["unsure"] else " by freeing a piece of it twice"
+
+
+def _freed_twice(facts: Facts) -> re.Match[str] | None:
+    words = facts.said("heap-corruption")
+    return None if words is None else _FREED_TWICE.search(words.line)
+
+
 def _found(facts: Facts) -> Iterator[Evidence]:
     words, message = facts.said("heap-corruption"), fatal_message(facts.recording.crash_text)
     if words is not None:
         yield words.evidence
+        if twice := _freed_twice(facts):
+            otherwise = ", or what lies beside it was overwritten" if twice["unsure"] else ""
+            yield Evidence(f"That means: a piece of memory was freed twice{otherwise}.", source="glibc malloc")
     elif message is not None:
         yield Evidence(
             f"Python's memory debugger found it: {message}.",

@@ -15,6 +15,7 @@ from ..signs.oomlog import oom_kill
 from ..signs.strain import strain
 from ..telling import exclusions, proofs
 from ..units import duration
+from . import self_kill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -113,10 +114,15 @@ def _confidence(facts: Facts) -> float:
     kills = facts.memory.kills
     if kills is not None and kills.oom_kills and not tree.accounts_for_kills(facts):
         return 0.1
-    if facts.own_signals:
-        return 0.2
     if _log_tells_of_memory(facts):
         return 0.1
+    leaves = max((self_kill.confidence(call, facts) for call in facts.own_signals), default=0.0)
+    return min(_from_outside(facts), max(0.2, round(1 - leaves, 2)))
+
+
+def _from_outside(facts: Facts) -> float:
+    """How likely it is where the cell sends no such signal."""
+    kills = facts.memory.kills
     confidence = 0.85 if facts.server_watched else 0.6
     if kills is None:
         confidence -= 0.2  # a memory kill would not have been seen

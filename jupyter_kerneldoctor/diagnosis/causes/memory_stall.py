@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
@@ -11,7 +12,7 @@ from ..examples import GIB, MIB, Group, recording
 from ..examples.stuck import frame, stuck_in
 from ..postmortem import CauseFinding, Evidence
 from ..signs.strain import strain
-from ..units import cell_name, quote, size
+from ..units import cell_name, duration, quote, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,6 +26,9 @@ _THRASHING_PER_S = 200
 """Pages that had to be read back from disk each second: a disk does hardly more of them, and nothing else."""
 
 _STALLED_PERCENT = 50.0
+_SILENT_S = 10.0
+"""The recorder of a kernel whose cell runs looks several times a second."""
+_FULL = 0.9
 
 
 class MemoryStall(Cause):
@@ -61,7 +65,7 @@ class MemoryStall(Cause):
         cell = facts.recording.running_cell
         if facts.ended is not False or cell is None or facts.stopped_early:
             return None
-        confidence, evidence = _at_a_limit(facts) or _thrashing(facts) or (0.0, ())
+        confidence, evidence = _at_a_limit(facts) or _thrashing(facts) or _all_still(facts) or (0.0, ())
         if confidence == 0:
             return None
         code = facts.standstill.code() if facts.standstill is not None else ""
@@ -90,6 +94,8 @@ class MemoryStall(Cause):
         yield recording(line, alive=True, surroundings=under, groups=[full], memory=memory)
         swap = Surroundings(-0.5, "changed", swap_total_bytes=2 * GIB, swap_free_bytes=1 * MIB, pressure_full=88.0)
         yield recording("fit()", alive=True, surroundings=[swap], memory=(9 * GIB, 15 * GIB), available_bytes=100 * MIB)
+        almost = Group(500 * MIB, limit_hits=(0, 900), usage_bytes=500 * MIB)
+        yield replace(recording("f()", alive=True, memory=(475 * MIB,), groups=[almost]), silent_s=20.0)
         yield stuck_in(
             "fit()",
             1,
@@ -112,6 +118,19 @@ class MemoryStall(Cause):
         under = [Surroundings(-0.5, "stuck", under_oom=True, oom_killer_disabled=True)]
         yield recording("f()", alive=True, idle=True, surroundings=under)
         yield recording("f()", signal="SIGKILL", surroundings=under)
+        yield replace(recording("f()", alive=True, memory=(1 * GIB,), groups=[near]), silent_s=2.0)
+
+
+def _all_still(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
+    """The recorder, which lives under the same limit, stands still as well, and the limit was all but reached."""
+    silent_s, share = facts.recording.silent_s, facts.memory.share_of_limit
+    if silent_s is None or silent_s < _SILENT_S or share is None or share < _FULL or not facts.memory.has_group_limit:
+        return None
+    text = (
+        f"{share:.0%} of the memory that is allowed was in use at the last measurement, {duration(silent_s)} ago; "
+        "the process that measures shares this limit, and has stood still since."
+    )
+    return 0.7, (Evidence(text, round(silent_s, 1), "seconds", "samples"),)
 
 
 def _at_a_limit(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:

@@ -16,11 +16,14 @@ from ..units import cell_name, plural, quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jupyter_kerneldoctor.recording.evidence import Child
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
 
 
+_SILENT_S = 15.0
+"""The recorder of an idle kernel looks every 5 s."""
 _WRITE_TRACEBACKS = ("IPython/core/ultratb.py", "IPython/core/tbtools.py", "stack_data/core.py")
 
 
@@ -58,8 +61,8 @@ class NoDeath(Cause):
         return CauseFinding(
             self.id,
             self.title,
-            0.85 if facts.standstill is None and failed_children(facts) else 0.99,
-            f"The kernel is running{_and(facts)}.",
+            _confidence(facts),
+            f"The kernel is running{_lost(facts)}{_and(facts)}.",
             evidence=(
                 Evidence(f"Process {pid} is alive.", pid, None, "process list"),
                 *_at_rest(facts),
@@ -92,6 +95,28 @@ class NoDeath(Cause):
         yield recording("f()", end="not-seen", alive=None)
 
 
+def _confidence(facts: Facts) -> float:
+    silent_s = facts.recording.silent_s
+    if silent_s is not None and silent_s > _SILENT_S and not facts.stopped_early:
+        return 0.6  # nobody has looked for a while
+    return 0.85 if facts.standstill is None and failed_children(facts) else 0.99
+
+
+def _ended_for_memory(facts: Facts) -> list[Child]:
+    return [child for child in facts.recording.children if child.oom_kills and child.signal == "SIGKILL"]
+
+
+def _lost_now(facts: Facts) -> int:
+    """How many processes Linux ended for memory since the last cell began."""
+    cells = facts.recording.cells
+    since = cells[-1].started_mono_s if cells else 0.0
+    return sum(child.mono_s >= since for child in _ended_for_memory(facts))
+
+
+def _lost(facts: Facts) -> str:
+    return f"; Linux ended {lost} of its child processes for memory" if (lost := _lost_now(facts)) else ""
+
+
 def _and(facts: Facts) -> str:
     if facts.recording.switched_off:
         return "; recording was switched off"
@@ -101,7 +126,7 @@ def _and(facts: Facts) -> str:
         code = facts.standstill.code()
         at = f" on {quote(code)}" if code else ""
         return f"; {cell_name(facts.cell.execution_count)} {facts.standstill.does}{at}"
-    return ", and there is nothing to report"
+    return "" if _lost_now(facts) else ", and there is nothing to report"
 
 
 def _at_rest(facts: Facts) -> Iterator[Evidence]:
@@ -124,8 +149,7 @@ def _writes_a_traceback(facts: Facts) -> Iterator[Evidence]:
 
 
 def _lost_children(facts: Facts) -> Iterator[Evidence]:
-    lost = [child for child in facts.recording.children if child.oom_kills and child.signal == "SIGKILL"]
-    if lost:
+    if lost := _ended_for_memory(facts):
         yield Evidence(
             f"Linux ended {plural(len(lost), 'process')} that the kernel had started, for memory; the kernel lives.",
             len(lost),

@@ -93,7 +93,7 @@ class OutOfMemoryInContainer(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """With memory to spare, after a restart of the machine, when somebody saw the end, when it still runs."""
+        """With memory to spare, after a restart of the machine, when somebody saw the end or could have: it lives."""
         full = Group(2 * GIB)
         yield recording("f()", end="not-seen", memory=(100 * MIB,) * 9, groups=[full])
         yield recording("f()", end="not-seen", memory=(2 * GIB,), groups=[full], rebooted=True)
@@ -101,6 +101,8 @@ class OutOfMemoryInContainer(Cause):
         yield recording("f()", signal="SIGKILL", memory=(2 * GIB,), groups=[killed])
         yield recording("f()", end="not-seen", memory=(2 * GIB,), groups=[full], switched_off=True)
         yield recording("f()", alive=True, memory=(2 * GIB,), groups=[full])
+        still_there = recording("f()", end="not-seen", memory=(2 * GIB,), groups=[full])
+        yield replace(still_there, recorder_alive=True)
 
 
 def _killed_as_a_group(recorded: Recording) -> Recording:
@@ -120,6 +122,8 @@ def _group_that_went(facts: Facts) -> CgroupDelta | None:
 def _likelihood(facts: Facts) -> float:
     share = facts.memory.share_of_limit
     if facts.recording.end is not None or facts.status.known or not facts.memory.has_group_limit or share is None:
+        return 0.0
+    if facts.recording.recorder_alive:  # what ends a whole container does not leave it
         return 0.0
     climb = _climb_bytes(facts)
     climbing = climb is not None and climb >= _CLIMB * (facts.memory.limit_bytes or 1)

@@ -30,9 +30,9 @@ class Segfault(Cause):
     --------------------
     The process was ended by SIGSEGV. Python's faulthandler writes which Python function was running in that moment;
     the function nearest to the crash and its library are named, and the line of the cell that led there. Where that was
-    in a background thread, the cell that ran meanwhile is named, but no line of it blamed. A report in which one
-    function calls itself again and again is a stack overflow instead, and what the process wrote last, or a limit that
-    was reached, can make another cause likelier.
+    in a background thread, the line that thread was at is named, in whichever cell defined its function; the line that
+    the cell itself was at is not blamed. A report in which one function calls itself again and again is a stack
+    overflow instead, and what the process wrote last, or a limit that was reached, can make another cause likelier.
 
     What to do
     ----------

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_kerneldoctor.recording.evidence import Stack, ThreadStack
+
 from ..cause import Cause
 from ..examples import MIB, Group, cell_file, crash_report, recording
+from ..examples.stuck import own_frame
 from ..postmortem import CauseFinding, Evidence
+from ..signs.reached import reached
 from ..telling import exclusions, proofs
 from ..units import cell_name, quote, sentence
 
@@ -18,7 +22,9 @@ if TYPE_CHECKING:
     from ..code.calls import EndingCall
     from ..facts import Facts
 
-_AT_ONCE_S = 2.0
+_AT_ONCE_S = 0.5
+_FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")
+"""What others send to end a program: a call in the cell that may not have run yet proves nothing."""
 
 
 class SelfKill(Cause):
@@ -32,7 +38,9 @@ class SelfKill(Cause):
     How it is recognised
     --------------------
     The running cell holds a call that sends a signal to the kernel's own process, and the process was ended by that
-    signal. It is proven when nothing before the call takes time, or when the crash report shows that line.
+    signal. It is proven when nothing before the call takes time, when the cell ended as soon as it began, or when the
+    crash report or a stack shows that line. A call within an `if` or a loop, or behind work that takes time, need not
+    have run; it did not where the cell was seen in a later statement.
 
     What to do
     ----------
@@ -56,11 +64,12 @@ class SelfKill(Cause):
             return None
         line = calls[0].line if len(calls) == 1 else None
         sent = facts.signal or "a signal"
+        sure = max(confidence(call, facts) for call in calls)
         return CauseFinding(
             self.id,
             self.title,
-            _confidence(calls[0], facts),
-            f"The code in {cell_name(facts.cell.execution_count)} ended its own kernel with {_quoted(calls)}.",
+            sure,
+            f"The code in {cell_name(facts.cell.execution_count)} {_ended(sure)} its own kernel with {_quoted(calls)}.",
             evidence=(
                 *proofs.exit_status(facts),
                 *(
@@ -111,20 +120,33 @@ class SelfKill(Cause):
         yield recording("import psutil\npsutil.Process(42).kill()\nf()", signal="SIGKILL")
         killed = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 50), usage_bytes=499 * MIB)
         yield recording("import os\nf()\nos.kill(os.getpid(), 9)", signal="SIGKILL", groups=[killed])
+        passed = "import os\nif bad:\n    os.kill(os.getpid(), 9)\nf()"
+        seen = ThreadStack((own_frame(passed, 4),), main=True)
+        yield recording(passed, signal="SIGKILL", stacks=[Stack(-5, "asked", (seen,))])
 
 
-def _confidence(call: EndingCall, facts: Facts) -> float:
+def confidence(call: EndingCall, facts: Facts) -> float:
+    """How likely it is that this call ended the kernel."""
     if facts.memory.kills is not None and facts.memory.kills.oom_kills:
         return 0.4  # Linux killed for memory in the same moment
     if not facts.status.known or call.signal is None:
         return 0.6
-    if call.line == facts.crash_line:
-        return 0.97
+    seen = reached(call, facts)
+    if seen in ("shown", "elsewhere"):
+        return 0.97 if seen == "shown" else 0.2
     end, cell = facts.recording.end, facts.cell
     at_once = end is not None and cell is not None and 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
-    if not call.certain:
-        return 0.85 if call.prompt or at_once else 0.75
-    return 0.97 if call.prompt or at_once else 0.85
+    if at_once or (call.prompt and call.certain):
+        return 0.97 if call.certain else 0.85
+    if facts.signal in _FROM_OUTSIDE:
+        return 0.65 if call.certain else 0.6
+    return 0.85 if call.certain or call.prompt else 0.75
+
+
+def _ended(sure: float) -> str:
+    if sure >= 0.8:
+        return "ended"
+    return "probably ended" if sure >= 0.5 else "may have ended"
 
 
 def _quoted(calls: tuple[EndingCall, ...]) -> str:

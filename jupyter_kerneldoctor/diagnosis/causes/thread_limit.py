@@ -13,6 +13,7 @@ from ..postmortem import CauseFinding, Evidence
 from ..signs.raised import line_of_incident, where_raised
 from ..signs.state import State, at_incident
 from ..telling import exclusions, proofs
+from ..units import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..facts import Facts
 
 _NEAR = 0.9
+_LARGE_STACK_BYTES = 1 << 30
 _NO_THREADS = ("no-threads", "interrupted-by-openblas")
 
 
@@ -39,8 +41,8 @@ class ThreadLimit(Cause):
     --------------------
     By the last words: "pthread_create failed", "Thread creation failed", "Resource temporarily unavailable" with a
     thread (pthread_create(3), EAGAIN). Or an error of that kind was raised, which the kernel survives. The limit is
-    named where it is known: that of the control group (pids.max), or that of the user (getrlimit(2), RLIMIT_NPROC,
-    `ulimit -u`).
+    named where it is known: that of the control group (pids.max), that of the user (getrlimit(2), RLIMIT_NPROC,
+    `ulimit -u`), or that of the address space (RLIMIT_AS, `ulimit -v`), in which each thread reserves its stack.
 
     What to do
     ----------
@@ -142,7 +144,18 @@ def _reached(state: State) -> str | None:
     limit, threads = state.soft_limit("NPROC"), state.known.threads
     if limit is not None and threads is not None and threads >= _NEAR * limit:
         return f", as no more than {limit} may exist for this user at once"
+    space = _full_address_space(state)
+    if space is not None:
+        return f", as little was left of the {size(space)} of address space that this process may have"
     return None
+
+
+def _full_address_space(state: State) -> int | None:
+    """The limit of the address space, if what is left below it can be too little for another thread's stack."""
+    limit, used = state.soft_limit("AS"), state.known.address_space_bytes
+    if limit is None or used is None:
+        return None
+    return limit if used >= max(_NEAR * limit, limit - _LARGE_STACK_BYTES) else None
 
 
 def _limit(state: State) -> str:
@@ -152,7 +165,15 @@ def _limit(state: State) -> str:
 
 
 def _counts(state: State) -> Iterator[Evidence]:
-    current, limit = state.known.pids_current, state.known.pids_limit
+    space, current, limit = _full_address_space(state), state.known.pids_current, state.known.pids_limit
+    if space is not None:
+        yield Evidence(
+            f"Each thread reserves address space for its stack (8 MiB as a rule), and this process may have "
+            f"{size(space)} (RLIMIT_AS, `ulimit -v`); {size(state.known.address_space_bytes or 0)} was taken.",
+            space,
+            "bytes",
+            "/proc/PID/limits and /proc/PID/status",
+        )
     if current is not None and limit is not None:
         yield Evidence(
             f"{current} processes and threads existed in the kernel's control group (cgroup), which allows {limit}.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..cause import Cause
@@ -10,7 +11,7 @@ from ..postmortem import CauseFinding, Evidence
 from ..signs.lastwords import said_last
 from ..signs.memory import NEAR
 from ..telling import exclusions, proofs
-from ..units import cell_name
+from ..units import cell_name, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,6 +79,7 @@ class Unknown(Cause):
         yield recording("f()", end="status-unknown", groups=[Group(500 * MIB)])
         yield recording("f()", end="not-seen", switched_off=True)
         yield recording("f()", end="not-seen", lost=True)
+        yield replace(recording("f()", end="not-seen"), recorder_alive=True)
         yield recording("f()", signal="SIGBUS")
         yield recording("x = 1", exit_code=3, idle=True)
 
@@ -105,10 +107,13 @@ def _headline(facts: Facts) -> str:
             f"The machine was restarted {when}, or the notebook moved to another one; that ended the kernel, and what "
             "led to it is not known."
         )
+    what = "what ran last, and what led to it," if facts.last_cell_is_unknown else "what led to it"
     if facts.signal is not None:
-        return f"The kernel was ended by the signal {facts.signal} {when}; what led to it is not known."
+        return f"The kernel was ended by the signal {facts.signal} {when}; {what} is not known."
     if facts.status.exit_code is not None:
-        return f"The kernel left with exit code {facts.status.exit_code} {when}; what led to it is not known."
+        return f"The kernel left with exit code {facts.status.exit_code} {when}; {what} is not known."
+    if facts.last_cell_is_unknown:
+        return f"The kernel ended {when}: what ran last, and why it ended, is not known{_near_limit(facts)}."
     return f"The kernel ended {when}, and nothing that was recorded tells why{_near_limit(facts)}."
 
 
@@ -136,6 +141,12 @@ def _nothing_missing_behind(facts: Facts) -> str | None:
     )
 
 
+def _why_not(facts: Facts) -> str:
+    if facts.recording.recorder_alive:
+        return "it is alive but does not answer, as it was stopped or the machine is very busy"
+    return "it was ended, too, or the machine was restarted"
+
+
 def _evidence(facts: Facts) -> Iterator[Evidence]:
     if facts.ended is None:
         yield Evidence("The recording was made on another machine, or does not name the process.", source="journal")
@@ -151,13 +162,18 @@ def _evidence(facts: Facts) -> Iterator[Evidence]:
         return
     yield from proofs.exit_status(facts)
     if facts.recording.end is None and not facts.stopped_early:
-        yield Evidence(
-            "The process that records did not write the end: it was ended, too, or the machine was restarted.",
-            source="journal",
-        )
+        yield Evidence(f"The process that records did not write the end: {_why_not(facts)}.", source="journal")
         if facts.recording.rebooted is not None:
             since = "The machine has been started anew since" if facts.recording.rebooted else "The machine ran on"
             yield Evidence(f"{since}.", source="boot id")
+    if facts.recording.end is not None and facts.recording.end.lost:
+        lost = facts.recording.end.lost
+        yield Evidence(
+            f"{plural(lost, 'line')} of the recording could not be written: what is known is not all.",
+            lost,
+            "lines",
+            "journal",
+        )
     yield from proofs.counts_of_kills(facts)
     yield from proofs.last_measurement(facts)
     if facts.signal == "SIGBUS":

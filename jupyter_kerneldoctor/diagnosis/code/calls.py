@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ..signs.ending import signal_name
-from .cellsource import header_magics, mask
+from .cellsource import header_magics, mask, parse
 from .names import Names
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ _SHELL_KILL = re.compile(r"\bkill\s+(?:-(?:s\s*)?(?P<signal>\w+)\s+)?[^;|&]*?(?:
 _SHELLS = frozenset({"os.system", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.Popen"})
 _NATIVE = re.compile(r"ctypes\.(?:C|Py)DLL\(.*\)\.(?:_?exit|abort)|ctypes\.cdll\..*\.(?:_?exit|abort)")
 _ASKS = frozenset({"exit", "quit", "get_ipython().ask_exit", "get_ipython().exit"})
+_QUICK = frozenset(
+    {"print", "flush", "getpid", "getppid", "getpgrp", "getpgid", "get_ident", "Process", "CDLL", "dict"}
+)
+"""Calls by the last part of their name: what is written before, and what finds the own process."""
+_RUNS_MORE = ("!", "%run", "%pip", "%conda", "%mamba")
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.AsyncFor, ast.AsyncWith, ast.IfExp, ast.BoolOp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -46,7 +51,9 @@ class EndingCall:
     certain: bool = True
     """It is reached whenever the cell runs so far: not under an `if`, in a loop, or in a `try`."""
     prompt: bool = False
-    """Nothing before it takes time: imports, definitions and plain values only."""
+    """Nothing before it takes time: imports, definitions, plain values and words on the screen only."""
+    until: int | None = None
+    """The last line of the cell's statement that holds it: code beyond that line runs after it. None: not known."""
 
 
 def ending_calls(cells: Sequence[Cell], cell: Cell) -> tuple[EndingCall, ...]:
@@ -72,27 +79,64 @@ def ending_calls(cells: Sequence[Cell], cell: Cell) -> tuple[EndingCall, ...]:
     return shell + tuple(_calls_in(masked.tree, names, functions, cell.source))
 
 
+def names_an_exit(cells: Sequence[Cell], cell: Cell) -> int | None:
+    """Return the first line of `cell` that names `os._exit` or a native exit, also within functions; None without one.
+
+    A handler of a signal, a timer or another thread may run it, where no statement of the cell calls it.
+    """
+    masked = mask(cell.source)
+    if cell.truncated or masked is None:
+        return None
+    names = Names()
+    for earlier in (*cells, cell):
+        if "exit" in earlier.source and (tree := parse(earlier.source)) is not None:
+            names.learn(tree)
+        if earlier is cell:
+            break
+    found = [
+        node.lineno
+        for node in ast.walk(masked.tree)
+        if isinstance(node, ast.Name | ast.Attribute) and _is_exit(names.resolve(node) or "")
+    ]
+    return min(found, default=None)
+
+
+def _is_exit(name: str) -> bool:
+    return name == "os._exit" or (bool(_NATIVE.fullmatch(name)) and name.endswith("exit"))
+
+
 def _learn_functions(functions: dict[str, EndingCall], tree: ast.Module, names: Names, source: str) -> None:
     """Note the functions that end the kernel when they are called; one that is defined again is another."""
     for node in tree.body:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         functions.pop(node.name, None)
-        for call, certain in (found for statement in node.body for found in _reachable(statement, certain=True)):
-            if (ending := _judge(call, names, source)) is not None:
-                functions.setdefault(node.name, replace(ending, certain=certain))
+        prompt = True
+        for statement in node.body:
+            for call, certain in _reachable(statement, certain=True):
+                if (ending := _judge(call, names, source)) is not None:
+                    functions.setdefault(node.name, replace(ending, certain=certain, prompt=prompt))
+            prompt = prompt and _takes_no_time(statement)
 
 
 def _calls_in(tree: ast.Module, names: Names, functions: dict[str, EndingCall], source: str) -> Iterator[EndingCall]:
-    prompt = True
+    prompt, lines = True, source.split("\n")
     for statement in tree.body:
         for call, certain in _reachable(statement, certain=True):
             name = names.resolve(call.func) if isinstance(call, ast.Call) else None
-            ending = functions.get(name or "") or _judge(call, names, source)
+            known = functions.get(name or "")
+            ending = known or _judge(call, names, source)
             if ending is not None:
-                text = ast.get_source_segment(source, call) or ending.text
-                yield replace(ending, line=call.lineno, text=text, certain=certain and ending.certain, prompt=prompt)
-        prompt = prompt and _takes_no_time(statement)
+                yield replace(
+                    ending,
+                    line=call.lineno,
+                    text=ast.get_source_segment(source, call) or ending.text,
+                    certain=certain and ending.certain,
+                    prompt=prompt and (known is None or known.prompt),
+                    until=statement.end_lineno,
+                )
+        runs_more = lines[statement.lineno - 1].lstrip().startswith(_RUNS_MORE)
+        prompt = prompt and not runs_more and _takes_no_time(statement)
 
 
 def _reachable(node: ast.AST, *, certain: bool) -> Iterator[tuple[ast.expr, bool]]:
@@ -109,11 +153,18 @@ def _reachable(node: ast.AST, *, certain: bool) -> Iterator[tuple[ast.expr, bool
 
 
 def _takes_no_time(statement: ast.stmt) -> bool:
-    """Imports, definitions and plain values; of calls only those that are given nothing to work on."""
+    """Imports, definitions and plain values; of calls only those that are known to be quick."""
     if isinstance(statement, ast.Import | ast.ImportFrom | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         return True
-    slow = (ast.For, ast.While, ast.Await, ast.comprehension)
-    return not any(isinstance(node, slow) or (isinstance(node, ast.Call) and node.args) for node in ast.walk(statement))
+    slow = (ast.For, ast.While, ast.With, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.comprehension)
+    return not any(
+        isinstance(node, slow) or (isinstance(node, ast.Call) and not _is_quick(node)) for node in ast.walk(statement)
+    )
+
+
+def _is_quick(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in _QUICK
 
 
 def _judge(call: ast.expr, names: Names, source: str) -> EndingCall | None:

@@ -79,6 +79,22 @@ def sole_statement(source: str) -> ast.stmt | None:
     return body[0] if len(body) == 1 and (len(masked.tree.body) == 1 or _on_one_line(masked.tree)) else None
 
 
+def enclosing_loop(source: str, line: int) -> int | None:
+    """Return the line where the innermost loop of several statements begins that repeats this line; None without one.
+
+    In such a loop, one look at the line tells the loop, but not which of its statements did most.
+    """
+    tree = parse(source)
+    loops = [
+        node
+        for node in (() if tree is None else ast.walk(tree))
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While))
+        and node.lineno <= line <= (node.body[-1].end_lineno or 0)
+        and sum(isinstance(part, ast.stmt) for statement in node.body for part in ast.walk(statement)) > 1
+    ]
+    return max((node.lineno for node in loops), default=None)
+
+
 def _is_mask(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value == 0
 

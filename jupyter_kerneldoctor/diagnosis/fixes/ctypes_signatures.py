@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from jupyter_kerneldoctor.diagnosis.signs.lastwords import newest_text
 from jupyter_kerneldoctor.diagnosis.units import cell_name, quote
 
 from ._edits import segment
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 
 _LOADERS = ("ctypes.CDLL", "ctypes.PyDLL", "ctypes.cdll.", "ctypes.pydll.", "numpy.ctypeslib.load_library")
 _RAW = frozenset({"string_at", "wstring_at", "memmove", "memset", "memoryview_at"})
+_C_LIBRARY = re.compile(
+    r"_?exit|abort|ato[ifl]|bzero|close|free|f(?:close|flush|printf|puts|read|write)|raise_?|kill|mem(?:cmp|cpy|move|set)|"
+    r"mprotect|munmap|open|printf|puts|qsort|read|setenv|sleep|sprintf|sscanf|strn?(?:cat|cmp|cpy)|strlen|usleep|write"
+)
+"""Functions of the C library whose result is none, a number, or one of the arguments."""
 _DECLARATIONS = ("argtypes", "restype")
 
 
@@ -46,7 +53,8 @@ class CtypesSignatures(FixRule[NativeCall]):
     When it is offered
     ------------------
     Native code crashed, and the code that ran calls a function of a library loaded with ctypes without having
-    declared it, or reads from an address with `string_at`, `memmove` or the like.
+    declared it, or reads from an address with `string_at`, `memmove` or the like that may be the null pointer. Not
+    where the declarations are no trouble: memory that was freed twice, or `libc.raise_(11)`.
 
     What it costs
     -------------
@@ -62,8 +70,11 @@ class CtypesSignatures(FixRule[NativeCall]):
     causes = ("segfault", "heap-corruption")
     applicability: ClassVar[Applicability] = "advice"
 
-    def detect(self, context: FixContext, code: Executed) -> NativeCall | None:  # noqa: ARG002 - same for all rules
+    def detect(self, context: FixContext, code: Executed) -> NativeCall | None:
         """The last call into an undeclared function, or with a raw address, that may have been running."""
+        damaged = context.cause.id == "heap-corruption"
+        if damaged and "double free" in newest_text(context.recording):
+            return None  # the address was whole: it was right the first time
         declared = _declared(code)
         found = [
             one
@@ -72,6 +83,7 @@ class CtypesSignatures(FixRule[NativeCall]):
             if isinstance(node, ast.Call)
             and at_line(node, scope, code)
             and (one := _native(node, scope, code, declared))
+            and _can_be_it(one, damaged=damaged)
         ]
         return found[-1] if found else None
 
@@ -123,6 +135,38 @@ class CtypesSignatures(FixRule[NativeCall]):
             fires=False,
         ),
         Example(cells=("lib = load()", "lib.area(1)"), cause="segfault", growth="none", fires=False),
+        Example(
+            cells=("import ctypes\nlibc = ctypes.CDLL(None)", "p = lib_address()\nlibc.free(p)"),
+            cause="heap-corruption",
+            growth="none",
+            line=2,
+            says=("libc.free.argtypes = [ctypes.c_void_p]",),
+        ),
+        Example(  # the result is used: an address may have lost its upper half
+            cells=("import ctypes\nlib = ctypes.CDLL('./geo.so')\nlib.make.argtypes = []", "p = lib.make()"),
+            cause="segfault",
+            growth="none",
+            says=("lib.make.restype",),
+        ),
+        Example(
+            cells=(
+                "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.malloc.restype = ctypes.c_void_p",
+                "libc.free.argtypes = [ctypes.c_void_p]",
+                "p = libc.malloc(100)\nlibc.free(p)\nlibc.free(p)",
+            ),
+            cause="heap-corruption",
+            growth="none",
+            line=3,
+            fires=False,
+        ),
+        Example(
+            cells=("import ctypes\nlibc = ctypes.CDLL(None)", "libc.raise_(11)"),
+            cause="segfault",
+            growth="none",
+            fires=False,
+        ),
+        Example(cells=("import ctypes", "ctypes.memset(8, 1, 4)"), cause="segfault", growth="none", fires=False),
+        Example(cells=("import ctypes", "ctypes.memset(p, 1, 4)"), cause="heap-corruption", fires=False),
         Example(cells=("import ctypes", "ctypes.string_at(0)"), cause="oom-cgroup", fires=False),
     )
 
@@ -147,7 +191,30 @@ def _native(node: ast.Call, scope: Scope, code: Executed, declared: set[tuple[st
     missing = tuple(
         name for name in _DECLARATIONS if (named, name) not in declared and (function.attr, name) not in declared
     )
+    if _C_LIBRARY.fullmatch(function.attr):
+        missing = tuple(name for name in missing if name != "restype")
     return NativeCall(node, scope, segment(source, node.func), missing) if missing else None
+
+
+def _can_be_it(one: NativeCall, *, damaged: bool) -> bool:
+    """Whether declarations or a look at the pointer would have changed anything; `damaged`: the heap was."""
+    if not one.missing:
+        return not damaged and _may_be_null(one.call)
+    if "argtypes" in one.missing:
+        named = one.function.rpartition(".")[2]
+        return not _C_LIBRARY.fullmatch(named) or any(not isinstance(each, ast.Constant) for each in one.call.args)
+    return not damaged and not _is_dropped(one.call, one.scope)
+
+
+def _may_be_null(call: ast.Call) -> bool:
+    """A number that is not 0, and what is worked out from another address, are not caught by a check for null."""
+    first = call.args[0] if call.args else None
+    return _is_null(call) or not isinstance(first, (ast.Constant, ast.BinOp))
+
+
+def _is_dropped(call: ast.Call, scope: Scope) -> bool:
+    """Whether nobody uses the result: then its type is no trouble."""
+    return any(isinstance(node, ast.Expr) and node.value is call for node in scope.walk())
 
 
 def _is_library(node: ast.expr, scope: Scope, code: Executed) -> bool:

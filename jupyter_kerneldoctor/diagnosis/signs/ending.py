@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal as signals
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ..postmortem import Ending
@@ -100,8 +100,17 @@ def _left_by_itself(recording: Recording) -> bool:
     return end is None or end.mono_s - asked.mono_s < EXIT_PATIENCE_S
 
 
+def unseen(recording: Recording) -> bool:
+    """Whether the kernel is gone, and its recorder was stopped or gone, too, before it could write that down."""
+    return recording.end is None and not recording.stopped_early and has_ended(recording) is True
+
+
 def ending(recording: Recording) -> Ending:
     """Judge how the kernel ended, or whether it did."""
+    return replace(_ending(recording), seen=not unseen(recording))
+
+
+def _ending(recording: Recording) -> Ending:
     ended, status, asked = has_ended(recording), exit_status(recording), request(recording)
     if ended is False:
         return Ending("running", summary="Running")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..code.cellfiles import user_line
+from ..code.cellsource import enclosing_loop
 from .traceback import Frame
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class LastStack:
     """How long before the end it was read; before the last measurement where nobody saw the end."""
     called: Frame | None = None
     """The function that this line had called and that was still being executed, unless the cell itself was."""
+    loop: int | None = None
+    """Where the loop around the line begins, if it has other lines, too: one of those may have come since."""
 
 
 def last_stack(recording: Recording, cell: Cell) -> LastStack | None:
@@ -51,7 +54,7 @@ def last_stack(recording: Recording, cell: Cell) -> LastStack | None:
         return None
     line = lines[at]
     assert line is not None
-    return LastStack(line, end_s - newest.mono_s, frames[at - 1] if at else None)
+    return LastStack(line, end_s - newest.mono_s, frames[at - 1] if at else None, enclosing_loop(cell.source, line))
 
 
 def _frames(stack: Stack) -> tuple[Frame, ...]:

@@ -37,10 +37,13 @@ def not_a_crash(facts: Facts) -> str | None:
 
 
 def not_by_itself(facts: Facts) -> str | None:
-    """Nothing in the cell ends the kernel; None when something does, or there is no cell to read."""
+    """Nothing in the cell sends a signal or exits; None when something does, or there is no cell to read."""
     if facts.cell is None or facts.calls or facts.cell.truncated:
         return None
-    return "Not the cell itself, as far as its code shows: it sends no signal to its own process and calls no exit."
+    return (
+        "Not a signal or an exit of the cell's own code: as far as it shows, it sends no signal to its own process "
+        "and calls no exit."
+    )
 
 
 def known(*sentences: str | None) -> tuple[str, ...]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from ..code.cellfiles import is_cell_file
 from ..postmortem import Evidence, iso
 from ..signs.ending import signal_name
 from ..signs.memory import WHY_ABOVE_LIMIT
 from ..units import cell_name, duration, quote, sentence, size
+from .timeline import ran_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..facts import Facts
+    from ..signs.traceback import Frame
 
 _SIGNALS = {
     "SIGKILL": "the signal that ends a program at once and cannot be caught",
@@ -112,12 +117,24 @@ def running_cell(facts: Facts) -> Iterator[Evidence]:
     cell, end = facts.cell, facts.recording.end
     if facts.stopped_early:
         yield from recorder_gone(facts)
+    elif facts.last_cell_is_unknown:
+        yield from _last_seen(facts)
     elif cell is None:
         yield Evidence("No cell was running.", source="journal")
     elif not cell.finished and end is not None and end.mono_s >= cell.started_mono_s:
-        took = duration(end.mono_s - cell.started_mono_s)
+        took = duration(ran_s(facts.recording, cell, end.mono_s))
         yield Evidence(f"{sentence(cell_name(cell.execution_count))} had been running for {took}.", source="journal")
         yield from line_seen_from_outside(facts)
+
+
+def _last_seen(facts: Facts) -> Iterator[Evidence]:
+    """Which cell ran when the recording breaks off: others may have come after it."""
+    cell = facts.recording.running_cell
+    ran = "no cell" if cell is None else cell_name(cell.execution_count)
+    yield Evidence(
+        f"{sentence(ran)} was running when the last event was recorded; what ran after that is not known.",
+        source="journal",
+    )
 
 
 def line_seen_from_outside(facts: Facts) -> Iterator[Evidence]:
@@ -158,6 +175,15 @@ def crash_report(facts: Facts) -> Iterator[Evidence]:
             None,
             "crash report of Python's faulthandler",
         )
+    own = _own_module(facts)
+    if own is not None:
+        at = PurePath(own.file).name + ("" if own.line is None else f", line {own.line}")
+        yield Evidence(
+            f"It was called from {at} (function {own.function}).",
+            own.line,
+            "line",
+            "crash report of Python's faulthandler",
+        )
     if facts.background is not None:
         within = "" if facts.background is innermost else f", within {facts.name(facts.background)}"
         yield Evidence(
@@ -170,13 +196,25 @@ def crash_report(facts: Facts) -> Iterator[Evidence]:
         )
     if facts.crash_line is not None and facts.cell is not None:
         code = facts.cell.source.split("\n")[facts.crash_line - 1]
+        name = cell_name(facts.cell.execution_count)
+        text = f"The line of {name} being executed was line {facts.crash_line}"
+        if facts.background is not None:
+            text = f"That thread was at line {facts.crash_line} of {name}"
         yield Evidence(
-            f"The line of {cell_name(facts.cell.execution_count)} being executed was line {facts.crash_line}: "
-            f"{quote(code, 100)}.",
+            f"{text}: {quote(code, 100)}.",
             facts.crash_line,
             "line",
             "crash report of Python's faulthandler",
         )
+
+
+def _own_module(facts: Facts) -> Frame | None:
+    """The innermost function of a module that is the user's: no library's, and no cell's; not if it is the last."""
+    frames = facts.traceback.current.frames if facts.traceback is not None else ()
+    for frame in itertools.takewhile(lambda one: not is_cell_file(one.file), frames):
+        if frame.module is None and not frame.file.startswith("<"):
+            return None if frame is frames[0] else frame
+    return None
 
 
 def _name(path: str) -> str:

@@ -34,6 +34,8 @@ FULL_HOUSE = 0.8
 
 _LARGE_PART = 0.3
 _SAME = 0.1  # memory given back that differs by less than this from what a cell left is taken to be that
+_NEARLY_ALL = 0.9  # of the growth
+_MOST = 0.5  # of the cell's time
 _FEW_SAMPLES = 3
 _NOISE_BYTES = 1 << 20
 _MOST_KEPT = 200  # of a day with many thousand cells the largest are enough
@@ -56,9 +58,9 @@ class Shape:
     peak_bytes: int
     """The highest that was seen in it."""
     took_s: float | None = None
-    """From the start of the cell to its highest point."""
-    steady: bool = False
-    """It grew by steps none of which was a large part of the growth."""
+    """From the start of the cell to the first measurement with nine tenths of the growth: the rest can be noise."""
+    steady_bytes_per_s: float | None = None
+    """How fast it grew, if that was over most of the cell, by steps none of which was a large part of the growth."""
     jump_s: float | None = None
     """In which time most of the growth came, if that was short."""
     left: tuple[Left, ...] = ()
@@ -101,11 +103,10 @@ def shape(facts: Facts) -> Shape | None:
     held = _biggest(look.objects if look is not None else (), before)
     touched = _touched(earlier, cell, peak - before)
     below = tree.children(facts)
-    jump_s = _jump_s(facts, before, peak) if peak - before >= WORTH_TELLING_BYTES else None
-    last = max((sample.mono_s for sample in memory.samples if sample.rss_bytes == peak), default=None)
-    took_s = last - cell.started_mono_s if last is not None and last > cell.started_mono_s else None
-    steady = _is_steady(facts, peak - before)
-    return Shape(before, peak, took_s, steady, jump_s, left, held, touched, below, memory.limit_bytes)
+    rise = _rise(facts, cell, before, peak) if peak - before >= WORTH_TELLING_BYTES else _Rise()
+    return Shape(
+        before, peak, rise.took_s, rise.steady_bytes_per_s, rise.jump_s, left, held, touched, below, memory.limit_bytes
+    )
 
 
 def left_behind(earlier: Iterable[Cell], before_bytes: int) -> tuple[Left, ...]:
@@ -168,19 +169,34 @@ def _touched(earlier: Sequence[Cell], cell: Cell, growth_bytes: int) -> tuple[Ze
     return tuple(one for one in reserved_before(earlier, cell) if one.bytes >= _LARGE_PART * growth_bytes)
 
 
-def _is_steady(facts: Facts, growth_bytes: int) -> bool:
-    seen = [sample.rss_bytes for sample in facts.memory.samples if sample.rss_bytes is not None]
-    steps = [after - before for before, after in itertools.pairwise(seen)]
-    return len(seen) > _FEW_SAMPLES and max(steps) < _LARGE_PART * growth_bytes
+@dataclass(frozen=True)
+class _Rise:
+    """How the memory came from what it was before the cell to its highest; nothing is known of a small growth."""
+
+    took_s: float | None = None
+    jump_s: float | None = None
+    steady_bytes_per_s: float | None = None
 
 
-def _jump_s(facts: Facts, before_bytes: int, peak_bytes: int) -> float | None:
-    """The time between a tenth and nine tenths of the growth, if it is short compared with the cell's."""
-    cell, growth = facts.cell, peak_bytes - before_bytes
-    seen = [(sample.mono_s, sample.rss_bytes) for sample in facts.memory.samples if sample.rss_bytes is not None]
-    low = [time for time, rss in seen if rss <= before_bytes + growth / 10]
-    high = [time for time, rss in seen if rss >= before_bytes + growth * 9 / 10]
-    if cell is None or not low or not high or len(seen) < _FEW_SAMPLES:
-        return None
-    took, whole = high[0] - low[-1], seen[-1][0] - cell.started_mono_s
-    return took if 0 < took < JUMP * whole else None
+def _rise(facts: Facts, cell: Cell, before_bytes: int, peak_bytes: int) -> _Rise:
+    """Look at the time between a tenth and nine tenths of the growth, and whether that is short or long for the cell.
+
+    What the cell had when it began counts as a measurement, so that what came before the first sample is no mystery.
+    """
+    growth = peak_bytes - before_bytes
+    samples = [(sample.mono_s, sample.rss_bytes) for sample in facts.memory.samples if sample.rss_bytes is not None]
+    seen = [(cell.started_mono_s, before_bytes), *samples]
+    high_s, high = next((one for one in seen if one[1] >= before_bytes + growth * _NEARLY_ALL), (None, 0))
+    if high_s is None:
+        return _Rise()
+    low_s = max(time for time, rss in seen if time <= high_s and rss <= before_bytes + growth * (1 - _NEARLY_ALL))
+    took_s, main_s, whole_s = high_s - cell.started_mono_s, high_s - low_s, seen[-1][0] - cell.started_mono_s
+    if len(samples) < _FEW_SAMPLES:
+        return _Rise(took_s)
+    largest_step = max(after - before for (_, before), (_, after) in itertools.pairwise(seen))
+    steady = main_s >= _MOST * whole_s and largest_step < _LARGE_PART * growth
+    return _Rise(
+        took_s,
+        jump_s=main_s if 0 < main_s < JUMP * whole_s else None,
+        steady_bytes_per_s=(high - before_bytes) / took_s if steady and took_s > 0 else None,
+    )

@@ -82,10 +82,12 @@ def _held(found: Shape) -> Iterator[str]:
 
 
 def _pace(found: Shape) -> Iterator[str]:
-    if found.jump_s is not None:
+    if found.took_s is None:
+        return
+    if found.jump_s is not None and found.jump_s < found.took_s:  # else it began with it, which was told
         yield f"Most of that came within {duration(found.jump_s)}."
-    elif found.steady and found.took_s is not None and found.took_s >= _STEADY_S:
-        yield f"It grew steadily, by {size(found.growth_bytes / found.took_s)} a second."
+    elif found.steady_bytes_per_s is not None and found.took_s >= _STEADY_S:
+        yield f"It grew steadily, by {size(found.steady_bytes_per_s)} a second."
 
 
 def _limit(facts: Facts) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
 from jupyter_kerneldoctor.recording.samples import Sample
@@ -11,7 +12,7 @@ from ..postmortem import Timeline, iso
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_kerneldoctor.recording.model import Recording
+    from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from ..facts import Facts
 
@@ -49,14 +50,25 @@ def timeline(facts: Facts) -> Timeline:
 def measurements(recording: Recording) -> list[Sample]:
     """All that is known of the kernel's memory, in order of time: the samples, and what the cells measured themselves.
 
-    So a kernel that died before its first sample has a picture, too.
+    So a kernel that died before its first sample has a picture, too. A cell's highest point that no sample saw stands
+    in the middle of the cell: when it was is not known.
     """
     found = list(recording.samples)
+    times = [sample.mono_s for sample in recording.samples]
     for cell in recording.cells:
         found.append(Sample(cell.started_mono_s, cell.rss_before_bytes))
         if cell.ended_mono_s is not None:
             found.append(Sample(cell.ended_mono_s, cell.rss_after_bytes))
+            during = recording.samples[bisect_left(times, cell.started_mono_s) : bisect_right(times, cell.ended_mono_s)]
+            found += _unseen_peak(cell, cell.ended_mono_s, during)
     return sorted((sample for sample in found if sample.rss_bytes is not None), key=lambda sample: sample.mono_s)
+
+
+def _unseen_peak(cell: Cell, ended_mono_s: float, during: Sequence[Sample]) -> list[Sample]:
+    seen = [cell.rss_before_bytes, cell.rss_after_bytes, *(sample.rss_bytes for sample in during)]
+    if cell.peak_bytes is None or cell.peak_bytes <= max((value for value in seen if value is not None), default=0):
+        return []
+    return [Sample((cell.started_mono_s + ended_mono_s) / 2, cell.peak_bytes)]
 
 
 def thin(samples: Sequence[Sample], points: int = POINTS) -> list[Sample]:
@@ -95,6 +107,12 @@ def _death_s(recording: Recording) -> float | None:
     if recording.last_wall_s is None or not recording.started_wall_s:
         return None
     return _since(recording.last_wall_s, recording.started_wall_s)
+
+
+def ran_s(recording: Recording, cell: Cell, until_mono_s: float) -> float:
+    """How long a cell had been running, with the rounding of the times in the timeline: a report tells both."""
+    start_s = recording.started_mono_s
+    return max(0.0, _since(until_mono_s, start_s) - _since(cell.started_mono_s, start_s))
 
 
 def _since(time_s: float, start_s: float) -> float:

@@ -89,7 +89,9 @@ def test_a_background_thread_whose_first_function_is_not_shown():
 def test_a_background_thread_in_a_function_of_the_running_cell_has_a_line():
     cell = "def work():\n    crash()\nstart(work)\njoin()"
     crash = crash_beside((cell_file(cell), 4, "<module>"), MAIN, thread=((cell_file(cell), 2, "work"), *BOOTSTRAP))
-    assert culprit(cell, signal="SIGSEGV", crash=crash).line == 2
+    answer = diagnose(recording(cell, signal="SIGSEGV", crash=crash))
+    assert answer.cell.line == 2
+    assert "That thread was at line 2 of cell [1]: `crash()`." in [one.text for one in answer.cause.evidence]
 
 
 def test_a_recursion_in_the_main_thread_is_no_background_thread_though_its_start_is_not_shown():
@@ -160,3 +162,17 @@ def test_code_in_a_headline_is_one_short_line_without_escapes():
     headline = diagnose(recording(code, signal="SIGSEGV")).cause.headline
     assert "\x1b" not in headline
     assert len(headline) < 200
+
+
+def test_the_users_own_module_between_the_library_and_the_cell_is_named():
+    cell = "data = mymod.broken(0)"
+    library = ("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at")
+    own, caller = ("/home/me/mymod.py", 3, "broken"), ("/home/me/run.py", 9, "go")
+    called = "It was called from mymod.py, line 3 (function broken)."
+
+    def told(*frames):
+        crash = crash_report("Segmentation fault", *frames, (cell_file(cell), 1, "<module>"))
+        return [one.text for one in diagnose(recording(cell, signal="SIGSEGV", crash=crash)).cause.evidence]
+
+    assert called in told(library, own, caller)
+    assert not any("It was called from" in text for text in (*told(library), *told(own, caller)))

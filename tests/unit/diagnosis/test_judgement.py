@@ -7,7 +7,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, cell_file, crash_report, recording
-from jupyter_kerneldoctor.recording.evidence import Stuck, Surroundings
+from jupyter_kerneldoctor.recording.evidence import Child, Stuck, Surroundings
 from jupyter_kerneldoctor.recording.model import Recording
 
 NEAR = Group(1 * GIB, limit_hits=(0, 12), usage_bytes=1020 * MIB)
@@ -163,3 +163,18 @@ def test_short_of_memory_and_nobody_of_the_system_did_it():
     ((top, confidence), (second, _)) = causes(made)
     assert (top, second) == ("oom-userspace", "killed-externally")
     assert confidence <= 0.7
+
+
+def test_a_living_kernel_tells_of_children_that_linux_ended_for_memory():
+    lost = [Child(number, -2, "python3", 4242, signal="SIGKILL", oom_kills=1) for number in (1, 2, 3)]
+    answer = diagnose(recording("f()", alive=True, children=lost))
+    assert answer.cause.id == "no-death"
+    assert answer.cause.headline == "The kernel is running; Linux ended 3 of its child processes for memory."
+    long_ago = [replace(child, mono_s=-15) for child in lost]
+    assert "nothing to report" in diagnose(recording("x = 1", "f()", alive=True, children=long_ago)).cause.headline
+
+
+def test_the_exclusion_of_an_exit_does_not_acquit_the_cell():
+    answer = diagnose(recording("f()", signal="SIGSEGV", groups=[Group(1 * GIB)]))
+    (said,) = [text for text in answer.cause.ruled_out if "own code" in text]
+    assert said.startswith("Not a signal or an exit of the cell's own code: ")

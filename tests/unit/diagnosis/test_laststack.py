@@ -80,3 +80,29 @@ def test_a_traceback_of_the_crash_itself_counts_more():
     answer = diagnose(recording(CELL, signal="SIGSEGV", crash=crash, memory=[MIB], stacks=[at(0.1, line(3))]))
 
     assert answer.cell.line == 4
+
+
+LOOP = "rows = []\nwhile True:\n    rows.append(f())\n    i += 1\nfor row in rows:\n    g(row)"
+
+
+@pytest.mark.parametrize(
+    ("at_line", "words"),
+    [
+        pytest.param(4, "in cell [1], in the loop `while True`:", id="another line of the loop may have done it"),
+        pytest.param(2, "in cell [1], in the loop `while True`:", id="the loop's own line"),
+        pytest.param(6, "in cell [1] on `g(row)`:", id="a loop of one statement"),
+        pytest.param(1, "in cell [1] on `rows = []`:", id="no loop"),
+    ],
+)
+def test_in_a_loop_the_headline_names_the_loop(at_line, words):
+    answer = killed(LOOP, stacks=[at(0.1, line(at_line, LOOP))])
+
+    assert words in answer.cause.headline
+    assert answer.cell.line == at_line
+
+
+def test_a_crash_report_names_the_line_also_in_a_loop():
+    crash = crash_report("Segmentation fault", (cell_file(LOOP), 4, "<module>"))
+    answer = diagnose(recording(LOOP, signal="SIGSEGV", crash=crash, stacks=[at(0.1, line(3, LOOP))]))
+
+    assert "on `i += 1`" in answer.cause.headline

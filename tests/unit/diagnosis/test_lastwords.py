@@ -110,3 +110,26 @@ def test_much_text_is_read_fast():
     started = time.process_time()
     naming_a_cause("a line of a log, with words (and numbers) 0x7f in it\n" * 300)
     assert time.process_time() - started < 0.5  # seconds; some 0.01 on a machine that is idle
+
+
+@pytest.mark.parametrize(
+    ("said", "headline", "evidence"),
+    [
+        ("free(): double free detected in tcache 2\n", "by freeing a piece of it twice;", "was freed twice."),
+        ("double free or corruption (!prev)\n", "program's memory;", "freed twice, or what lies beside it was"),
+    ],
+)
+def test_a_double_free_is_told_in_plain_words(said, headline, evidence):
+    cause = diagnose(recording("libc.free(p)", signal="SIGABRT", output=said)).cause
+    assert headline in cause.headline
+    assert any(evidence in one.text for one in cause.evidence)
+
+
+def test_memory_freed_twice_is_no_matter_of_declarations():
+    def offered(said):
+        cells = "import ctypes\nlibc = ctypes.CDLL(None)", "libc.free(p)"
+        fixes = diagnose(recording(*cells, signal="SIGABRT", output=said)).fixes
+        return "ctypes-signatures" in [fix.id for fix in fixes]
+
+    assert not offered("free(): double free detected in tcache 2\n")
+    assert offered("free(): invalid pointer\n")

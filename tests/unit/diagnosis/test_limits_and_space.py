@@ -141,6 +141,18 @@ def test_a_crash_at_the_end_of_the_address_space_is_likely_a_refusal_but_no_proo
     assert [(cause.id, cause.confidence) for cause in answer.causes] == [("allocation-refused", 0.7), ("segfault", 0.3)]
 
 
+def test_reserved_address_space_is_told_from_resident_memory():
+    around = Surroundings(-1, "incident", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
+    what = incident("memory-error", around)
+
+    def told(resident_bytes):
+        finding = explained(AllocationRefused, what, memory=[resident_bytes] * 3)
+        return any("Reserved address space counts there" in one.text for one in finding.evidence)
+
+    assert told(300 * MIB)
+    assert not told(3800 * MIB)
+
+
 # Threads, files, processor time
 
 
@@ -150,6 +162,17 @@ def test_the_limit_of_threads_is_that_of_the_group_or_of_the_user():
     assert "no more than 60 may exist here" in explained(ThreadLimit, incident("no-threads", group)).headline
     assert "no more than 64 may exist for this user" in explained(ThreadLimit, incident("no-threads", user)).headline
     assert explained(ThreadLimit, incident("no-memory-for-process")) is None
+
+
+def test_threads_may_lack_address_space_for_their_stacks():
+    limits = {"NPROC": Rlimit(96551), "AS": Rlimit(700 * MIB)}
+    full = Surroundings(-1, "incident", rlimits=limits, threads=13, address_space_bytes=660 * MIB)
+    found = explained(ThreadLimit, incident("no-threads", full))
+    assert "as little was left of the 700 MiB of address space that this process may have" in found.headline
+    assert "may have 700 MiB (RLIMIT_AS, `ulimit -v`); 660 MiB was taken" in found.evidence[1].text
+
+    room = Surroundings(-1, "incident", rlimits=limits, threads=13, address_space_bytes=200 * MIB)
+    assert "address space" not in explained(ThreadLimit, incident("no-threads", room)).headline
 
 
 def test_the_interrupt_of_openblas_is_explained():

@@ -19,7 +19,7 @@ from jupyter_kerneldoctor.recording.tail import last_cell_source
 DAY_S = 86_400
 
 
-def killed(day, source="df = load()"):
+def killed(day, source="df = load_everything()"):
     full = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=500 * MIB)
     made = recording("import pandas", source, signal="SIGKILL", memory=(100 * MIB, 480 * MIB), groups=[full])
     end = replace(made.end, wall_s=made.end.wall_s + day * DAY_S)
@@ -46,7 +46,7 @@ def test_other_code_is_another_cell(one, other):
 
 
 def test_what_is_said_of_it():
-    found = recurrence(killed(9), [killed(0), killed(2, "df = load()  # again"), killed(3, "other()")])
+    found = recurrence(killed(9), [killed(0), killed(2, "df = load_everything()  # again"), killed(3, "other()")])
     assert found.text == (
         "The same cell has ended a kernel twice before: on 2027-01-17 at 08:00 UTC (Out of memory: a container or "
         "session limit, with 480 MiB in use) and on 2027-01-15 at 08:00 UTC (Out of memory: a container or "
@@ -60,6 +60,38 @@ def test_the_first_time_nothing_is_said():
     assert recurrence(diagnose(recording("f()", alive=True)), [killed(0)]) is None
 
 
+CELL = "model.fit(features, labels)"
+
+
+def ended(how, source=CELL, id_="20270101T080000Z-4242-a1b2c3", **more):
+    return diagnose(replace(recording("import m", source, signal=how, **more), id=id_))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "counts"),
+    [
+        ("SIGSEGV", "SIGSEGV", True),
+        ("SIGABRT", "SIGSEGV", True),
+        ("SIGALRM", "SIGSEGV", True),
+        ("SIGUSR1", "SIGSEGV", False),
+        ("SIGKILL", "SIGSEGV", False),
+        ("SIGSEGV", "SIGKILL", False),
+        ("SIGKILL", "SIGKILL", False),
+    ],
+)
+def test_only_ends_that_were_the_cells_doing_count(before, now, counts):
+    found = recurrence(ended(now, id_="20270102T080000Z-4242-a1b2c3"), [ended(before)])
+
+    assert (found is not None) == counts
+
+
+@pytest.mark.parametrize("source", ["import time\ntime.sleep(30)", "import numpy, pandas, scipy.sparse", "f()"])
+def test_a_cell_that_stands_in_many_notebooks_is_no_acquaintance(source):
+    later = ended("SIGSEGV", source, "20270102T080000Z-4242-a1b2c3")
+
+    assert recurrence(later, [ended("SIGSEGV", source)]) is None
+
+
 @pytest.fixture
 def archive(tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELDOCTOR_DATA_DIR", str(tmp_path))
@@ -67,10 +99,10 @@ def archive(tmp_path, monkeypatch):
 
 
 def test_a_report_tells_of_earlier_recordings_only(archive):
-    first = write_recording(1, source="crash()")
+    first = write_recording(1, source="crash_in_native_code()")
     write_recording(2, source="harmless()", signal=None)
-    middle = write_recording(3, source="crash()  # why")
-    write_recording(4, source="crash()")
+    middle = write_recording(3, source="crash_in_native_code()  # why")
+    write_recording(4, source="crash_in_native_code()")
 
     told = archive.document(middle)["recurrence"]
 
@@ -100,7 +132,7 @@ def test_a_damaged_journal_has_no_last_cell(archive, text):
 def test_two_hundred_earlier_recordings_take_little_time(archive):
     for number in range(50):
         write_recording(number, source=f"import numpy\nf({number})")
-    newest = write_recording(59, source="crash()")
+    newest = write_recording(59, source="crash_in_native_code()")
     archive.document(newest)
 
     start = time.perf_counter()

@@ -126,3 +126,28 @@ def test_what_was_given_back_is_nobodys_fault(changes, expected):
 def test_cells_cannot_have_left_more_than_there_is():
     cells = [Cell("x", 1, rss_before_bytes=0, rss_after_bytes=900 * MIB)]
     assert sum(one.bytes for one in left_behind(cells, 200 * MIB)) == 200 * MIB
+
+
+def test_a_jump_at_the_start_of_the_cell_is_no_steady_growth():
+    flat = [600 * MIB + number * 4096 for number in range(30)]
+    made = killed("x = load()", memory=flat)
+    made = replace(made, cells=(replace(made.cells[0], rss_before_bytes=100 * MIB),))
+    shape, story = told(made)
+    assert shape == "jump"
+    assert "began with 100 MiB in use and grew to 600 MiB in 0." in story
+    assert "steadily" not in story
+
+
+def test_what_was_not_seen_to_grow_has_no_speed():
+    calm = Group(8 * GIB, oom_kills=(0, 0), usage_bytes=GIB)
+    crawl = [100 * MIB + number * 21 * 1024 for number in range(30)]
+    story = told(killed("time.sleep(60)", memory=crawl, group=calm))[1]
+    assert "was not seen to grow." in story
+    assert "steadily" not in story
+
+
+def test_growth_that_soon_ended_is_not_called_steady():
+    soon = [number * 200 * MIB for number in range(1, 10)] + [1900 * MIB] * 30
+    story = told(killed("f()", memory=soon))[1]
+    assert "grew to 1.9 GiB in 2.3 s." in story
+    assert "steadily" not in story

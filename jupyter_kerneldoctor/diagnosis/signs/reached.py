@@ -1,0 +1,58 @@
+"""Whether a call in the cell was reached: what the stacks that were read of the running cell say about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from ..code.cellfiles import user_line
+from .traceback import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_kerneldoctor.recording.evidence import Stack, Stuck, ThreadStack
+    from jupyter_kerneldoctor.recording.model import Cell, Recording
+
+    from ..code.calls import EndingCall
+    from ..facts import Facts
+
+Reached = Literal["shown", "passed", "elsewhere", "not-known"]
+
+
+def reached(call: EndingCall, facts: Facts) -> Reached:
+    """Say where the cell was, seen from the call.
+
+    "shown": at its line when it ended; "elsewhere": at another line just before the end; "passed": the cell was seen in
+    a later statement, and never comes back to this one.
+    """
+    if facts.cell is None:
+        return "not-known"
+    if facts.crash_line is not None:
+        return "shown" if call.line == facts.crash_line else "elsewhere"
+    newest = max(_looks(facts.recording, facts.cell), key=lambda look: look[0], default=None)
+    if newest is None:
+        return "not-known"
+    lines = newest[1]
+    if call.until is not None and lines[-1] > call.until:
+        return "passed"
+    if facts.last_stack is None:  # what was read is too old to tell
+        return "not-known"
+    return "shown" if call.line in lines else "elsewhere"
+
+
+def _looks(recording: Recording, cell: Cell) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """When the running cell was looked at, and the lines of it that were being executed, innermost first."""
+    looks: tuple[Stack | Stuck, ...] = (*recording.stacks, *recording.stuck)
+    for look in looks:
+        if look.mono_s >= cell.started_mono_s and look.threads:
+            main = next((thread for thread in look.threads if thread.main), look.threads[0])
+            if lines := tuple(_lines(main, cell)):
+                yield look.mono_s, lines
+
+
+def _lines(thread: ThreadStack, cell: Cell) -> Iterator[int]:
+    """The lines down to the top level of the cell; none where that is not in the stack, as in a task of asyncio."""
+    frames = [Frame(frame.file, frame.line, frame.function) for frame in thread.frames]
+    own = [(frame, line) for frame in frames if (line := user_line(cell, frame)) is not None]
+    if own and own[-1][0].function.startswith("<"):
+        yield from (line for _, line in own)

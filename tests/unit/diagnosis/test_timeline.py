@@ -1,0 +1,26 @@
+"""What the chart of the memory is drawn from."""
+
+from dataclasses import replace
+
+from jupyter_kerneldoctor.diagnosis.examples import MIB, recording
+from jupyter_kerneldoctor.diagnosis.facts import Facts
+from jupyter_kerneldoctor.diagnosis.telling.timeline import timeline
+from jupyter_kerneldoctor.recording.samples import Sample
+
+
+def drawn(peak_bytes, *samples):
+    """What is drawn of a cell that ran from 10 s to 19 s, with 100 MiB before and after."""
+    made = recording("f()", idle=True, signal="SIGKILL")
+    cell = replace(made.cells[0], peak_bytes=peak_bytes)
+    shown = timeline(Facts(replace(made, cells=(cell,), samples=samples))).samples
+    return [(time, size // MIB) for time, size in zip(shown["t_s"], shown["memory_bytes"], strict=True)]
+
+
+def test_a_peak_between_two_samples_is_drawn_in_the_middle_of_its_cell():
+    samples = Sample(12.0, 610 * MIB), Sample(18.0, 100 * MIB)
+    assert drawn(625 * MIB, *samples) == [(10.0, 100), (12.0, 610), (14.5, 625), (18.0, 100), (19.0, 100)]
+
+
+def test_a_peak_that_a_sample_saw_is_drawn_once():
+    assert drawn(610 * MIB, Sample(12.0, 610 * MIB)) == [(10.0, 100), (12.0, 610), (19.0, 100)]
+    assert drawn(None) == [(10.0, 100), (19.0, 100)]

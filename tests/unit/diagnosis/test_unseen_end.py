@@ -1,0 +1,78 @@
+"""Kernel and recorder out of step: what the recording cannot know is not said."""
+
+from dataclasses import replace
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import recording
+from jupyter_kerneldoctor.recording.reader import assemble
+from jupyter_kerneldoctor.recording.samples import Sample
+from jupyter_kerneldoctor.render import recorded, wording
+
+GONE = [4711, 1, "another-boot"]
+
+
+def texts(answer):
+    return " ".join(evidence.text for evidence in answer.cause.evidence)
+
+
+def journal(*events):
+    """A recording of a kernel that is gone; the events are (seconds since the start, name, fields)."""
+    start = (0.0, "start", {"process": GONE, "sidecar": GONE, "loaded_by": "magic"})
+    return [
+        {"event": name, "mono_s": 100.0 + at_s, "wall_s": 1000.0 + at_s, **fields}
+        for at_s, name, fields in (start, *events)
+    ]
+
+
+def test_the_newest_sample_is_the_last_that_is_known_of_a_kernel():
+    events = journal((2.0, "cell_start", {"seq": 1, "execution_count": 1, "source": "f()"}))
+    samples = (Sample(101.5, 1 << 20), Sample(103.25, 2 << 20))
+
+    without, with_samples = (replace(assemble("r", events, samples=s), alive=False) for s in ((), samples))
+
+    assert (without.last_wall_s, with_samples.last_wall_s) == (1002.0, 1003.25)
+    assert "in the cell" not in wording.when(diagnose(without).to_json())
+    assert wording.when(diagnose(with_samples).to_json()).endswith("after at least 1.2 s in the cell")
+
+
+def test_who_cannot_know_what_ran_last_does_not_say_that_nothing_ran():
+    answer = diagnose(recording("f()", end="not-seen", idle=True))
+
+    assert "no cell was running" not in answer.cause.headline
+    assert "what ran last, and why it ended, is not known" in answer.cause.headline
+    assert "No cell was running when the last event was recorded; what ran after that is not known." in texts(answer)
+
+
+def test_a_recorder_that_was_stopped_is_not_called_gone_and_its_last_cell_is_not_blamed():
+    stopped = replace(recording("f()", end="not-seen", rebooted=False), recorder_alive=True)
+
+    answer = diagnose(stopped)
+
+    assert "it is alive but does not answer" in texts(answer)
+    assert "ended, too" not in texts(answer)
+    assert answer.cell is None
+    assert "Cell [1] was running when the last event was recorded" in texts(answer)
+    gone = diagnose(replace(stopped, recorder_alive=False))
+    assert "ended, too" in texts(gone)
+    assert gone.cell.source == "f()"
+
+
+def test_events_that_were_lost_are_told_by_report_and_show():
+    whole = recording("f()", end="status-unknown")
+    lossy = replace(whole, end=replace(whole.end, lost=3))
+
+    assert "3 lines of the recording could not be written" in texts(diagnose(lossy))
+    assert "3 lines of the recording could not be written" in recorded.render(lossy)
+    assert "could not be written" not in texts(diagnose(whole)) + recorded.render(whole)
+
+
+def test_one_report_gives_one_figure_for_how_long_the_cell_ran():
+    events = journal(
+        (1.0106, "cell_start", {"seq": 1, "execution_count": 1, "source": "f()"}),
+        (1.0209, "end", {"kind": "signal", "signal": "SIGUSR1"}),
+    )
+
+    answer = diagnose(assemble("r", events))
+
+    assert "had been running for 10 ms" in texts(answer)
+    assert wording.when(answer.to_json()).endswith("after 10 ms in the cell")
