@@ -101,6 +101,8 @@ export interface IReport {
     signal: string | null;
     exit_code: number | null;
     summary?: string | null;
+    /** False: nobody recorded the end, so what ran last is not known. */
+    seen?: boolean;
   };
   cause: string;
   confidence: number | null;

@@ -141,6 +141,13 @@ it('does not claim to be sure of what is unknown', async () => {
   expect(text()).toContain('No cell was running');
 });
 
+it('does not say what ran when nobody recorded the end', async () => {
+  const end = { ...report().end, seen: false };
+  await show({ report: report({ cause: 'unknown', cell: null, end }) });
+  expect(text()).toContain('is not known');
+  expect(text()).not.toContain('No cell was running');
+});
+
 it('shows no death for a kernel that lives', async () => {
   const { model } = await show({ report: report({ died: false }) });
   await model.open('r1');

@@ -19,7 +19,9 @@ export function Culprit({ report }: IProps): JSX.Element {
     return (
       <Section title={trans.__('Where')}>
         <p className="jp-KernelDoctor-quiet">
-          {trans.__('No cell was running when the kernel ended.')}
+          {report.end.seen === false
+            ? trans.__('What was running when the kernel ended is not known.')
+            : trans.__('No cell was running when the kernel ended.')}
         </p>
       </Section>
     );
