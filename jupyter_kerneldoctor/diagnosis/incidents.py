@@ -15,7 +15,7 @@ from .cause import all_causes
 from .code.cellfiles import is_cell_file
 from .postmortem import CauseFinding, Culprit, Evidence, Survived, iso
 from .signs import workers
-from .signs.raised import cell_of_incident, line_of_incident, where_raised
+from .signs.raised import line_of_incident, that_it_was_raised, where_raised
 from .units import quote, size
 
 if TYPE_CHECKING:
@@ -91,11 +91,7 @@ def _unexplained(facts: Facts, incident: Incident) -> CauseFinding:
         title,
         confidence,
         headline.format(where=where_raised(facts, incident)),
-        (
-            Evidence(
-                f"{incident.error} was raised{words}, and the kernel lived on.", incident.error, None, "the exception"
-            ),
-        ),
+        (that_it_was_raised(incident, words),),
         line=line_of_incident(facts, incident),
     )
 
@@ -121,7 +117,7 @@ def _circumstances(incident: Incident) -> Iterator[Evidence]:
 
 
 def _cell(facts: Facts, incident: Incident) -> Culprit | None:
-    cell = cell_of_incident(facts, incident)
+    cell = facts.recording.execution(incident.cell_seq)
     if cell is None:
         return None
     return Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, line_of_incident(facts, incident))

@@ -10,7 +10,7 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.raised import line_of_incident, where_raised
+from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
 from ..signs.refusals import NEAR, Refusal, refusals
 from ..signs.state import at_incident
 from ..telling import exclusions, proofs
@@ -101,9 +101,7 @@ class AllocationRefused(Cause):
             0.97 if reasons else 0.92,
             _headline(asked, reasons, where_raised(facts, incident), sure=True),
             evidence=(
-                Evidence(
-                    f"{incident.error} was raised, and the kernel lived on.", incident.error, None, "the exception"
-                ),
+                that_it_was_raised(incident),
                 *(
                     ()
                     if asked is None

@@ -10,7 +10,7 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.raised import line_of_incident, where_raised
+from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
 from ..signs.traceback import Frame as CrashFrame
 from ..telling import exclusions, proofs
 from ..units import quote
@@ -94,9 +94,7 @@ class BinaryIncompatibility(Cause):
             f"{package} does not fit the other packages of this environment, and could not be used "
             f"{where_raised(facts, incident)}.",
             evidence=(
-                Evidence(
-                    f"{incident.error} was raised, and the kernel lived on.", incident.error, None, "the exception"
-                ),
+                that_it_was_raised(incident),
                 *_earlier(incident),
             ),
             line=line_of_incident(facts, incident),

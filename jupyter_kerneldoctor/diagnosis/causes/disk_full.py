@@ -10,7 +10,7 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.raised import is_about_shm, line_of_incident, where_raised
+from ..signs.raised import is_about_shm, line_of_incident, that_it_was_raised, where_raised
 from ..signs.state import State, at_incident, is_full
 from ..telling import exclusions, proofs
 from ..units import quote, size
@@ -94,12 +94,7 @@ class DiskFull(Cause):
             0.95 if full is not None else 0.9,
             f"{_place(full)} had no room left for what was written {where_raised(facts, incident)}.",
             evidence=(
-                Evidence(
-                    f"{incident.error} was raised (ENOSPC, no space left on device), and the kernel lived on.",
-                    incident.error,
-                    None,
-                    "the exception",
-                ),
+                that_it_was_raised(incident, " (ENOSPC, no space left on device)"),
                 *_fill(full),
             ),
             line=line_of_incident(facts, incident),

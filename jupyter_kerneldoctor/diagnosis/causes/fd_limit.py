@@ -10,7 +10,7 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.raised import line_of_incident, where_raised
+from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
 from ..signs.state import State, at_incident
 from ..telling import exclusions, proofs
 
@@ -83,12 +83,7 @@ class FdLimit(Cause):
             0.97,
             f"No further file could be opened {where_raised(facts, incident)}: too many are open{_limit(state)}.",
             evidence=(
-                Evidence(
-                    f"{incident.error} was raised (EMFILE, too many open files), and the kernel lived on.",
-                    incident.error,
-                    None,
-                    "the exception",
-                ),
+                that_it_was_raised(incident, " (EMFILE, too many open files)"),
                 *_counts(state),
             ),
             line=line_of_incident(facts, incident),

@@ -12,7 +12,7 @@ from ..examples import GIB, MIB
 from ..examples.gpu import died, sample, survived, torch_memory
 from ..postmortem import CauseFinding, Evidence
 from ..signs import gpu
-from ..signs.raised import line_of_incident, where_raised
+from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
 from ..telling import proofs
 from ..units import quote, size
 
@@ -95,9 +95,7 @@ class OutOfGpuMemory(Cause):
             confidence,
             f"The graphics card had no memory left {where_raised(facts, incident)}{_asked(incident)}{_holder(card)}.",
             evidence=(
-                Evidence(
-                    f"{incident.error} was raised, and the kernel lived on.", incident.error, None, "the exception"
-                ),
+                that_it_was_raised(incident),
                 *_figures(incident),
                 *_who(facts, card, incident.mono_s, incident),
             ),

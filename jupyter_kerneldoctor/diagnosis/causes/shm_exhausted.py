@@ -12,7 +12,7 @@ from ..certainty import certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs.lastwords import newest_text
-from ..signs.raised import is_about_shm, line_of_incident, where_raised
+from ..signs.raised import is_about_shm, line_of_incident, that_it_was_raised, where_raised
 from ..signs.state import NEARLY_FULL, State, at_incident, is_full
 from ..telling import exclusions, proofs
 from ..units import quote, size
@@ -103,9 +103,7 @@ class ShmExhausted(Cause):
             0.95 if said or is_about_shm(incident) or (shm is not None and is_full(shm, NEARLY_FULL)) else 0.8,
             f"Shared memory ({_called(shm)}) had no room for what was to be put there {where_raised(facts, incident)}.",
             evidence=(
-                Evidence(
-                    f"{incident.error} was raised, and the kernel lived on.", incident.error, None, "the exception"
-                ),
+                that_it_was_raised(incident),
                 *(
                     ()
                     if said is None

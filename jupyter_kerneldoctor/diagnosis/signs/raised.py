@@ -5,26 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..code.cellfiles import is_cell_file, user_line
+from ..postmortem import Evidence
 from ..units import cell_name, quote
 from .traceback import Frame as CrashFrame
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Incident
-    from jupyter_kerneldoctor.recording.model import Cell
 
     from ..facts import Facts
 
 
-def cell_of_incident(facts: Facts, incident: Incident) -> Cell | None:
-    """Return the cell that was running."""
-    if incident.cell_seq is None:
-        return None
-    return next((cell for cell in reversed(facts.recording.cells) if cell.seq == incident.cell_seq), None)
+def that_it_was_raised(incident: Incident, meaning: str = "") -> Evidence:
+    """Say that the exception was raised and did not end the kernel; `meaning` explains it in brackets or a clause."""
+    text = f"{incident.error} was raised{meaning}, and the kernel lived on."
+    return Evidence(text, incident.error, None, "the exception")
 
 
 def line_of_incident(facts: Facts, incident: Incident) -> int | None:
     """Return the line of that cell from which the exception came."""
-    cell = cell_of_incident(facts, incident)
+    cell = facts.recording.execution(incident.cell_seq)
     if cell is None:
         return None
     frames = (frame for frame in incident.frames if is_cell_file(frame.file))
@@ -34,7 +33,7 @@ def line_of_incident(facts: Facts, incident: Incident) -> int | None:
 
 def where_raised(facts: Facts, incident: Incident) -> str:
     """Return "in cell [2] on `code`", as much of it as is known."""
-    cell, line = cell_of_incident(facts, incident), line_of_incident(facts, incident)
+    cell, line = facts.recording.execution(incident.cell_seq), line_of_incident(facts, incident)
     if cell is None:
         return "in this kernel"
     place = f"in {cell_name(cell.execution_count)}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..postmortem import CauseFinding, Evidence
 from ..units import plural, size
 from .ending import signal_name
-from .raised import cell_of_incident, line_of_incident, where_raised
+from .raised import line_of_incident, where_raised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +117,7 @@ def _lost(facts: Facts, incident: Incident) -> Child | None:
 
     The first, as a pool ends the workers that are left when it finds one gone.
     """
-    cell = cell_of_incident(facts, incident)
+    cell = facts.recording.execution(incident.cell_seq)
     since = max(incident.mono_s - _JUST_BEFORE_S, cell.started_mono_s if cell is not None else 0.0)
     ended = [one for one in facts.recording.children if since <= one.mono_s <= incident.mono_s + 1]
     ended = [one for one in ended if one.kind == "signal"]
