@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import requires
+from support.fixtures import mounted_tmpfs
 from support.kernels import LiveKernel
 
 from jupyter_kerneldoctor.diagnosis import diagnose
@@ -52,11 +52,8 @@ def test_a_stopped_recorder_is_not_called_gone_and_what_it_missed_is_not_made_up
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 2 MiB."""
-    disk = tmp_path / "small"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(disk)], check=True)
-    yield disk
-    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+    with mounted_tmpfs(tmp_path / "small", "2m") as disk:
+        yield disk
 
 
 def fill(disk: Path) -> None:

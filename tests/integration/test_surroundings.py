@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from support import requires
+from support.fixtures import mounted_tmpfs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,11 +28,8 @@ MIB = 1 << 20
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 8 MiB."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(disk)], check=True)
-    yield disk
-    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+    with mounted_tmpfs(tmp_path / "disk", "8m") as disk:
+        yield disk
 
 
 def at_the_end(kernel: LiveKernel) -> Surroundings:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +43,17 @@ def living_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveKern
     kernel.load()
     yield kernel
     kernel.close()
+
+
+@contextmanager
+def mounted_tmpfs(directory: Path, size: str) -> Iterator[Path]:
+    """A file system of that size, such as `8m`, in a directory that is made for it; needs root."""
+    directory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(directory)], check=True)
+    try:
+        yield directory
+    finally:
+        subprocess.run(["umount", "--lazy", str(directory)], check=True)
 
 
 @pytest.fixture
