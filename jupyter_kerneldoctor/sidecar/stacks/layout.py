@@ -48,3 +48,7 @@ class Runtime(NamedTuple):
     str_type: int
     bytes_type: int
     none: int
+
+
+class NotUnderstoodError(Exception):
+    """This interpreter's structures are not what was expected; the message names the one."""

@@ -1,21 +1,20 @@
 """Finds out where this interpreter keeps what, by looking at its own objects through /proc/self/mem.
 
 It needs `ctypes` for the addresses of the thread states; so it runs in a forked child (`learner`), and none of it
-stays in the sidecar's memory. What is found is tried out on stacks that are known, before it is used on any other.
+stays in the sidecar's memory.
 """
 
 from __future__ import annotations
 
 import _thread
-import ctypes
 import os
 import sys
 import types
 from typing import TYPE_CHECKING, Any
 
-from .layout import Layout, Runtime
+from .layout import Layout, NotUnderstoodError
 from .memory import Memory, UnreadableError, word_at
-from .reader import RawFrame, StackReader
+from .own import Waiting, callers, interpreter_state, thread_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,27 +29,16 @@ _CFRAME_BYTES = 64
 _FRAME_BYTES = 128
 
 
-class NotUnderstoodError(Exception):
-    """This interpreter's structures are not what was expected; the message names the one."""
-
-
 def learn() -> Layout:
-    """Look, and try. Raises NotUnderstoodError, UnreadableError, OSError."""
+    """The layout. Raises NotUnderstoodError, UnreadableError, OSError."""
     memory = Memory(os.getpid())
-    layout = Layout(
+    return Layout(
         **_objects(memory),
         **_codes(memory),
         **_strings(memory),
         **_frames(memory),
         **_threads(memory),
     )
-    _try_out(memory, layout)
-    return layout
-
-
-def own_runtime() -> Runtime:
-    """The addresses that `layout.Runtime` names, of this process."""
-    return Runtime(_interpreter(), id(types.CodeType), id(str), id(bytes), id(None))
 
 
 def _one(name: str, candidates: Iterable[set[int]]) -> int:
@@ -182,7 +170,7 @@ def _nested_again(depth: int, look: Callable[[], dict[str, Any]]) -> dict[str, A
 
 
 def _frames_of_callers(memory: Memory) -> dict[str, Any]:
-    frames = _callers(sys._getframe())[2:6]  # noqa: SLF001 - there is no public way to a frame object
+    frames = callers(sys._getframe())[2:6]  # noqa: SLF001 - there is no public way to a frame object
     heads = [memory.read(id(frame), type(frame).__basicsize__) for frame in frames]
     pairs = [_inner_frames(memory, frame, head) for frame, head in zip(frames, heads, strict=True)]
     for at, code in sorted(set.intersection(*pairs)):
@@ -212,51 +200,19 @@ def _inner_frames(memory: Memory, frame: types.FrameType, head: bytes) -> set[tu
     return found
 
 
-def _callers(frame: types.FrameType | None) -> list[types.FrameType]:
-    found = []
-    while frame is not None:
-        found.append(frame)
-        frame = frame.f_back
-    return found
-
-
 def _references(data: bytes, address: int) -> set[int]:
     """Where a reference to an object stands; its lowest bits may be tags."""
     return {at for at in range(0, len(data) - 7, 8) if word_at(data, at) & ~_TAGS == address}
 
 
-class _Waiting:
-    """A thread that waits in a function of its own, until it is let go."""
-
-    def __init__(self) -> None:
-        self._begun, self._hold, self._over = (_thread.allocate_lock() for _ in range(3))
-        for lock in (self._begun, self._hold, self._over):
-            lock.acquire()
-        self.state = self.native_id = 0
-        self.frame: types.FrameType | None = None
-        _thread.start_new_thread(self._run, ())
-        self._begun.acquire()
-
-    def _run(self) -> None:
-        self.state, self.native_id = _thread_state(), _thread.get_native_id()
-        self.frame = sys._getframe()  # noqa: SLF001
-        self._begun.release()
-        self._hold.acquire()
-        self._over.release()
-
-    def end(self) -> None:
-        self._hold.release()
-        self._over.acquire()
-
-
 def _threads(memory: Memory) -> dict[str, Any]:
-    main, main_id = _thread_state(), _thread.get_native_id()
-    older, newer = _Waiting(), _Waiting()
+    main, main_id = thread_state(), _thread.get_native_id()
+    older, newer = Waiting(), Waiting()
     states = (newer.state, older.state, main)
     try:
         data: list[bytes] = [_available(memory, state, _THREAD_BYTES) for state in states]
         chain = [_where(data[0], older.state), _where(data[1], main)]
-        interpreter = _available(memory, _interpreter(), _INTERPRETER_BYTES)
+        interpreter = _available(memory, interpreter_state(), _INTERPRETER_BYTES)
         ids = (newer.native_id, older.native_id, main_id)
         steps: set[tuple[int, ...]] = set.intersection(
             *(_ways_to_frame(memory, w.state, w.frame) for w in (older, newer))
@@ -292,68 +248,3 @@ def _ways_to_frame(memory: Memory, state: int, frame: types.FrameType | None) ->
             behind = _available(memory, word, _CFRAME_BYTES)
             ways.update((at, step) for step in range(0, len(behind) - 7, 8) if word_at(behind, step) in wanted)
     return ways
-
-
-def _thread_state() -> int:
-    return _call("PyThreadState_Get")
-
-
-def _interpreter() -> int:
-    return _call("PyInterpreterState_Get")
-
-
-def _call(name: str) -> int:
-    function = getattr(ctypes.PyDLL(None), name)
-    function.restype = ctypes.c_void_p
-    return int(function())
-
-
-def _try_out(memory: Memory, layout: Layout) -> None:
-    """Read known stacks: through Python and C functions, a generator and a lambda, and one of another thread."""
-    reader = StackReader(memory, layout, own_runtime())
-    waiting = _Waiting()
-    try:
-        threads = reader.threads()
-        if list(threads) != [waiting.native_id, _thread.get_native_id()]:
-            raise NotUnderstoodError("the list of threads")
-        if reader.stack(threads[waiting.native_id]) != _expected(waiting.frame):
-            raise NotUnderstoodError("the stack of a waiting thread")
-        own = threads[_thread.get_native_id()]
-        sorted([1], key=lambda _: _try_within(reader, own))
-    finally:
-        waiting.end()
-
-
-def _try_within(reader: StackReader, own: int) -> int:
-    def known() -> Any:
-        yield _seen_by_another(reader, own)
-
-    for found, expected in map(lambda pair: pair, known()):  # noqa: C417 - a lambda called from C is the point
-        # The innermost function has gone on to another line since.
-        if found[1:] != expected[1:] or found[0].function != expected[0].function:
-            raise NotUnderstoodError("the stack of the main thread")
-    return 0
-
-
-def _seen_by_another(reader: StackReader, own: int) -> tuple[list[RawFrame], list[RawFrame]]:
-    """This thread's stack as another thread reads it while this one waits, and as it really is."""
-    found: list[RawFrame] = []
-    over = _thread.allocate_lock()
-    over.acquire()
-
-    def read() -> None:
-        try:
-            found.extend(reader.stack(own))
-        finally:
-            over.release()
-
-    _thread.start_new_thread(read, ())
-    over.acquire()
-    if not found:
-        raise NotUnderstoodError("the stack of a thread that waits in several functions")
-    return found, _expected(sys._getframe())  # noqa: SLF001
-
-
-def _expected(innermost: types.FrameType | None) -> list[RawFrame]:
-    frames = _callers(innermost)
-    return [RawFrame(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name) for frame in frames]

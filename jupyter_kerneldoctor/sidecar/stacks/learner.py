@@ -59,7 +59,10 @@ def _learnt() -> bytes:
     """What the child says: the layout as JSON, or a few words about what went wrong."""
     try:
         from .learn import learn  # noqa: PLC0415 - only the child needs ctypes
+        from .trial import try_out  # noqa: PLC0415
 
-        return json.dumps(learn()._asdict()).encode()
+        layout = learn()
+        try_out(layout)
+        return json.dumps(layout._asdict()).encode()
     except Exception as error:
         return f"{type(error).__name__}: {error}".encode()

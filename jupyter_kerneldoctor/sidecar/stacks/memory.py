@@ -25,15 +25,19 @@ class Memory:
 
     def read(self, address: int, size: int) -> bytes:
         """All of these bytes. Raises UnreadableError."""
-        if not 4096 <= address < _HIGHEST:
-            raise UnreadableError
-        try:
-            data = os.pread(self._fd, size, address)
-        except OSError:
-            raise UnreadableError from None
+        data = self.read_some(address, size)
         if len(data) != size:
             raise UnreadableError
         return data
+
+    def read_some(self, address: int, size: int) -> bytes:
+        """These bytes, or as many as there are before a gap. Raises UnreadableError."""
+        if not 4096 <= address < _HIGHEST:
+            raise UnreadableError
+        try:
+            return os.pread(self._fd, size, address)
+        except OSError:
+            raise UnreadableError from None
 
     def word(self, address: int) -> int:
         """A pointer. Raises UnreadableError."""

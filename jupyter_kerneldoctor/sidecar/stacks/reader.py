@@ -7,12 +7,13 @@ missing then; a frame that was never there is not invented.
 
 from __future__ import annotations
 
-import struct
+import time
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from .linetable import line_at
 from .memory import UnreadableError, word_at
+from .window import CODE, INSTRUCTION, Link, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,19 +21,19 @@ if TYPE_CHECKING:
     from .layout import Layout, Runtime
     from .memory import Memory
 
-MOST_FRAMES = 512
+MOST_FRAMES = 8192
 MOST_THREADS = 512
 _GLANCE_FRAMES = 128
-_TRIES = 12
+_GLANCE_KNOWN = 1024
+_PATIENCE_S = 0.01
 """What changes while it is being read may hold still the next time."""
 
 _LONGEST_STR = 1024
 _LONGEST_TABLE = 256 * 1024
 _MOST_UNITS = 1 << 24
-_PAGE_BYTES = 4096
-_PAGES_BELOW = 3  # CPython keeps frames in pieces of 16 KiB
-_TAGS = 7
-"""The lowest bits of a reference to an object (objects are aligned to 8 bytes at least)."""
+
+_REACH_BYTES = 512 * 1024
+"""How much of a stack to take at once when it changes too fast to be read in pieces."""
 
 _SHIM = "<shim>"
 """The file of frames that stand between C and Python in 3.12; from 3.13 on these have None for their code."""
@@ -48,12 +49,6 @@ class RawFrame(NamedTuple):
     function: str
 
 
-_Link = tuple[int, int, int, int]
-"""A frame's address, and what stands in it: the address of its caller's, the code, the instruction."""
-
-_CODE, _INSTRUCTION = 2, 3
-
-
 class _Code(NamedTuple):
     file: str
     function: str
@@ -65,46 +60,9 @@ class _Code(NamedTuple):
 class Reading(NamedTuple):
     """A stack, innermost frame first, and what it was made of."""
 
-    links: list[_Link]
+    links: list[Link]
     frames: list[RawFrame]
     codes: dict[int, _Code]
-
-
-class _Window:
-    """Frames lie one behind the other, callers below: reading many at once is faster, and they change less meanwhile.
-
-    Those of generators lie elsewhere, and are read one by one.
-    """
-
-    def __init__(self, memory: Memory, layout: Layout) -> None:
-        self._memory = memory
-        offsets = sorted((layout.frame_previous, layout.frame_code, layout.frame_instruction))
-        self._order = [offsets.index(at) for at in (layout.frame_previous, layout.frame_code, layout.frame_instruction)]
-        first, second, third = offsets
-        self._fields = struct.Struct(f"={first}xQ{second - first - 8}xQ{third - second - 8}xQ")
-        self._start = 0
-        self._data = b""
-
-    def link(self, address: int) -> _Link:
-        """What a frame says. Raises UnreadableError."""
-        at = address - self._start
-        if not 0 <= at <= len(self._data) - self._fields.size:
-            at = self._move(address)
-        fields = self._fields.unpack_from(self._data, at)
-        previous, code, instruction = self._order
-        return address, fields[previous], fields[code] & ~_TAGS, fields[instruction]
-
-    def _move(self, address: int) -> int:
-        """Read what lies around an address; return where in it that is."""
-        size = self._fields.size
-        below = address % _PAGE_BYTES + _PAGES_BELOW * _PAGE_BYTES
-        try:
-            self._data = self._memory.read(address - below, below + size)
-        except UnreadableError:
-            below = 0
-            self._data = self._memory.read(address, size)
-        self._start = address - below
-        return below
 
 
 class StackReader:
@@ -137,12 +95,15 @@ class StackReader:
 
     def read(self, thread: int) -> Reading:
         """The same, with what is needed to look again."""
-        for _ in range(_TRIES - 1):
+        begun = time.monotonic()
+        reach_bytes = 0
+        while True:
             try:
-                return self._read(thread)
+                return self._read(thread, reach_bytes)
             except UnreadableError:
-                continue
-        return self._read(thread)
+                if time.monotonic() - begun > _PATIENCE_S:
+                    raise
+            reach_bytes = _REACH_BYTES
 
     def glance(self, thread: int, last: Reading, landmarks: Callable[[str], bool]) -> Reading | None:
         """Where the thread is now, as far as the last reading helps to tell; it costs a small part of a reading.
@@ -150,8 +111,9 @@ class StackReader:
         The calls are followed outwards to the first frame that is known from then and whose file is a landmark. What
         lies within it is told if it is all as it was. None when there is no such frame.
         """
-        known = {link[:3]: at for at, link in enumerate(last.links) if landmarks(last.frames[at].file)}
-        inner: list[_Link] = []
+        recent = enumerate(zip(last.links[:_GLANCE_KNOWN], last.frames, strict=False))
+        known = {link[:3]: at for at, (link, frame) in recent if landmarks(frame.file)}
+        inner: list[Link] = []
         for link in self._links(thread):
             at = known.get(link[:3])
             if at is not None:
@@ -161,49 +123,52 @@ class StackReader:
                 break
         return None
 
-    def _moved(self, last: Reading, at: int, inner: list[_Link], link: _Link) -> Reading:
+    def _moved(self, last: Reading, at: int, inner: list[Link], link: Link) -> Reading:
         if [*inner, link] == last.links[: at + 1]:
             return last
         return Reading(
             [link, *last.links[at + 1 :]],
-            [self._frame(link, last.codes[link[_CODE]]), *last.frames[at + 1 :]],
+            [self._frame(link[INSTRUCTION], link[CODE], last.codes[link[CODE]]), *last.frames[at + 1 :]],
             last.codes,
         )
 
-    def _read(self, thread: int) -> Reading:
-        first = self._chain(thread)
+    def _read(self, thread: int, reach_bytes: int) -> Reading:
+        first = self._chain(thread, reach_bytes)
         codes = self._codes(first)
-        links = _agreed(first, self._again(first) if len(first) == MOST_FRAMES else self._chain(thread))
+        is_cut = len(first) == MOST_FRAMES
+        links = _agreed(first, self._again(first) if is_cut else self._chain(thread, reach_bytes))
         known: dict[int, _Code] = {}
         for address, code in self._codes(links).items():
             if code is None or code != codes[address]:
                 raise UnreadableError
             known[address] = code
-        links = [link for link in links if known[link[_CODE]].file != _SHIM]
-        return Reading(links, [self._frame(link, known[link[_CODE]]) for link in links], known)
+        links = [link for link in links if known[link[CODE]].file != _SHIM]
+        places = {(link[CODE], link[INSTRUCTION]) for link in links}
+        told = {(code, at): self._frame(at, code, known[code]) for code, at in places}
+        return Reading(links, [told[link[CODE], link[INSTRUCTION]] for link in links], known)
 
-    def _chain(self, thread: int) -> list[_Link]:
-        return list(islice(self._links(thread), MOST_FRAMES))
+    def _chain(self, thread: int, reach_bytes: int) -> list[Link]:
+        return list(islice(self._links(thread, reach_bytes), MOST_FRAMES))
 
-    def _links(self, thread: int) -> Iterator[_Link]:
+    def _links(self, thread: int, reach_bytes: int = 0) -> Iterator[Link]:
         """The frames from the innermost outwards, each read when it is asked for."""
         address = thread
         for step in self._layout.thread_frame:
             address = self._memory.word(address + step)
         none = self._runtime.none
-        link = _Window(self._memory, self._layout).link
+        link = Window(self._memory, self._layout, reach_bytes).link
         seen = 0
         while address and seen <= 2 * MOST_FRAMES:
             found = link(address)
-            if found[_CODE] != none:
+            if found[CODE] != none:
                 yield found
             address = found[1]
             seen += 1
 
-    def _again(self, links: list[_Link]) -> list[_Link]:
+    def _again(self, links: list[Link]) -> list[Link]:
         """What stands now where these frames were; a stack that is cut off need not be the same part of it again."""
-        link = _Window(self._memory, self._layout).link
-        found: list[_Link] = []
+        link = Window(self._memory, self._layout).link
+        found: list[Link] = []
         for address, *_ in links:
             try:
                 found.append(link(address))
@@ -211,13 +176,13 @@ class StackReader:
                 found = []  # this frame is gone, and so are those that it had called
         return found
 
-    def _codes(self, links: list[_Link]) -> dict[int, _Code | None]:
+    def _codes(self, links: list[Link]) -> dict[int, _Code | None]:
         """Read anew each time: the address of a code object that was freed may be another's a moment later.
 
         None for what is none: the frame of a call that is just beginning or over has nothing in it.
         """
         found: dict[int, _Code | None] = {}
-        for address in {link[_CODE] for link in links}:
+        for address in {link[CODE] for link in links}:
             try:
                 found[address] = self._code(address)
             except UnreadableError:
@@ -238,11 +203,11 @@ class StackReader:
             lines=self._bytes(word_at(data, layout.code_lines)),
         )
 
-    def _frame(self, link: _Link, code: _Code) -> RawFrame:
-        start = link[_CODE] + self._layout.code_start
+    def _frame(self, instruction: int, address: int, code: _Code) -> RawFrame:
+        start = address + self._layout.code_start
         # Of a frame that has only just been made the instruction is the one before the first.
-        offset = max(0, link[_INSTRUCTION] - start)
-        if not start - 2 <= link[_INSTRUCTION] < start + 2 * code.units:
+        offset = max(0, instruction - start)
+        if not start - 2 <= instruction < start + 2 * code.units:
             raise UnreadableError
         return RawFrame(code.file, line_at(code.lines, code.first_line, offset), code.function)
 
@@ -266,13 +231,13 @@ class StackReader:
         return self._memory.read(address + layout.bytes_data, length)
 
 
-def _agreed(first: list[_Link], second: list[_Link]) -> list[_Link]:
+def _agreed(first: list[Link], second: list[Link]) -> list[Link]:
     """The outer part that is the same in both; its innermost frame may have gone on to another instruction.
 
     Raises UnreadableError when not even the outermost frame is.
     """
     seen = {link[0]: link for link in first}
-    common: list[_Link] = []
+    common: list[Link] = []
     for link in second:
         before = seen.get(link[0])
         if before == link:

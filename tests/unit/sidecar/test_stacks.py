@@ -180,19 +180,24 @@ def test_a_glance_follows_the_cell_from_line_to_line(layout: Layout) -> None:
         process.wait()
 
 
-def test_of_a_deep_recursion_the_inner_frames_are_seen(start: Callable[..., Program]) -> None:
-    program = start(
-        """
-        sys.setrecursionlimit(10_000)
-        def down(depth):
-            return down(depth - 1) if depth else ready()
-        down(5_000)
-        """
-    )
-    stack = program.main()
+RECURSION = """
+sys.setrecursionlimit(50_000)
+def down(depth):
+    return down(depth - 1) if depth else ready()
+down(DEPTH)
+"""
 
-    assert len(stack) == MOST_FRAMES
-    assert functions(stack) == ["ready"] + ["down"] * (MOST_FRAMES - 1)
+
+def test_a_deep_recursion_is_seen_down_to_the_cell_that_began_it(start: Callable[..., Program]) -> None:
+    program = start(RECURSION.replace("DEPTH", "5_000"))
+
+    assert functions(program.main()) == ["ready"] + ["down"] * 5_001 + ["<module>"]
+
+
+def test_of_a_still_deeper_one_the_inner_frames_are_seen(start: Callable[..., Program]) -> None:
+    program = start(RECURSION.replace("DEPTH", "20_000"))
+
+    assert functions(program.main()) == ["ready"] + ["down"] * (MOST_FRAMES - 1)
 
 
 def test_every_thread_with_what_it_waits_for(start: Callable[..., Program]) -> None:
