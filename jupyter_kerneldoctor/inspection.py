@@ -163,13 +163,13 @@ def describe(recording: Recording, stack: Stack) -> Document:
 
 
 def _why_no_stacks(recording: Recording, stack: Stack) -> str | None:
-    if recording.no_stacks is not None or any(thread.frames for thread in stack.threads):
+    if any(thread.frames for thread in stack.threads):
+        return None
+    if recording.no_stacks is not None:
         return recording.no_stacks
-    if recording.kernel.loaded_by != "server":
-        return "the recorder is still learning how to read them, or that is switched off; ask again in a moment"
-    if recording.kernel.language not in (None, "python"):
+    if recording.kernel.loaded_by == "server" and recording.kernel.language not in (None, "python"):
         return "the kernel is not Python"
-    return "the kernel has not loaded KernelDoctor (`%load_ext kerneldoctor`)"
+    return "the recorder is still learning how to read them, or that is switched off; ask again in a moment"
 
 
 def _cell(cell: Cell, stack: Stack) -> Document:

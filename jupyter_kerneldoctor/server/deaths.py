@@ -41,7 +41,15 @@ _STEP_S = 0.05
 class DeathWatch:
     """A restarter's callbacks tell of the end of a process before the next one starts: the exit status is exact."""
 
-    def __init__(self, serverapp: ServerApp, archive: Archive, file: ServerFile, *, watches_all: bool = False) -> None:
+    def __init__(
+        self,
+        serverapp: ServerApp,
+        archive: Archive,
+        file: ServerFile,
+        *,
+        watches_all: bool = False,
+        stacks: bool = False,
+    ) -> None:
         self._kernels = serverapp.kernel_manager
         self._events = serverapp.event_logger
         self._log = serverapp.log
@@ -52,7 +60,7 @@ class DeathWatch:
         self._tasks: set[asyncio.Task[None]] = set()
         self._has_failed = False
         self._watches_all = watches_all
-        self.kernels = Kernels(file, self._failed)
+        self.kernels = Kernels(file, self._failed, stacks=stacks)
         """The processes that this server has started a sidecar for."""
 
     def start(self) -> None:

@@ -32,8 +32,9 @@ def load(serverapp: ServerApp) -> None:
     serverapp.web_app.add_handlers(".*$", handlers)  # type: ignore[no-untyped-call]
     try:
         serverapp.event_logger.register_event_schema(_SCHEMA)
-        watches_all = sys.platform == "linux" and KernelDoctor(parent=serverapp).watch_all_kernels
-        watch = DeathWatch(serverapp, archive, ServerFile(archive), watches_all=watches_all)
+        settings = KernelDoctor(parent=serverapp)
+        watches_all = sys.platform == "linux" and settings.watch_all_kernels
+        watch = DeathWatch(serverapp, archive, ServerFile(archive), watches_all=watches_all, stacks=settings.stacks)
         watch.start()
         announce_requests(serverapp.kernel_manager, watch)
         if watches_all:

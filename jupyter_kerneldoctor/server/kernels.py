@@ -76,9 +76,10 @@ class KernelProcess:
 class Kernels:
     """Starts the recording of each process, and remembers how often a kernel failed to start in a row."""
 
-    def __init__(self, file: ServerFile, failed: Callable[[Exception], None]) -> None:
+    def __init__(self, file: ServerFile, failed: Callable[[Exception], None], *, stacks: bool) -> None:
         self._file = file
         self._failed = failed
+        self._stacks = stacks
         self._present: dict[str, KernelProcess] = {}
         self._by_process: WeakKeyDictionary[Popen[bytes], KernelProcess] = WeakKeyDictionary()
         self._failures: dict[str, int] = {}
@@ -147,7 +148,8 @@ class Kernels:
         identity = None if process is None else identify(process.pid)
         if process is None or identity is None:
             return  # it is gone and somebody has read its status: nothing can be learned of it any more
-        link = SidecarLink(start_event(identity, **_facts(provisioner, settings)))
+        facts = _facts(provisioner, settings)
+        link = SidecarLink(start_event(identity, **facts, stacks=self._stacks and facts["language"] == "python"))
         kernel = KernelProcess(provisioner.kernel_id, process, command, link)
         before = self._present.get(kernel.kernel_id)
         if before is not None:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from memory_limit import NoMemoryLimitError, memory_limit
+from memory_limit import Limit, NoMemoryLimitError, memory_limit
 
 from support.kernels import LiveKernel
 
@@ -57,12 +57,18 @@ def mounted_tmpfs(directory: Path, size: str) -> Iterator[Path]:
 
 
 @pytest.fixture
-def limited_kernel(start_kernel: Callable[..., LiveKernel]) -> Iterator[LiveKernel]:
-    """A kernel with KernelDoctor under a real memory limit of 300 MiB."""
+def low_memory() -> Iterator[Limit]:
+    """A real memory limit of 300 MiB, for what is started below it."""
     try:
         with memory_limit(300 << 20) as limit:
-            kernel = start_kernel(prefix=limit.prefix)
-            kernel.load()
-            yield kernel
+            yield limit
     except NoMemoryLimitError as error:
         pytest.skip(f"cannot run here: {error}")
+
+
+@pytest.fixture
+def limited_kernel(start_kernel: Callable[..., LiveKernel], low_memory: Limit) -> LiveKernel:
+    """A kernel with KernelDoctor under that limit."""
+    kernel = start_kernel(prefix=low_memory.prefix)
+    kernel.load()
+    return kernel

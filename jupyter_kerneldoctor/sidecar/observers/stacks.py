@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..meters.files import ProcFile
 from ..observer import Observer
-from ..stacks.layout import Runtime
+from ..stacks.layout import NotUnderstoodError, Runtime
 from ..stacks.learner import Learner
 from ..stacks.memory import UnreadableError
 from ..stacks.occasion import Occasion
 from ..stacks.snapshot import Stacks, children, threads_without_stacks
+from ..stacks.twin import runtime_of
 
 if TYPE_CHECKING:
     from ..observer import Watched
 
 _SETTLED_S = 0.3
 """A fork delays whatever else there is to do, such as to record a kernel that dies at once."""
+_STARTS_S = 2.0
+"""A kernel that says nothing should by then be the program it is to be."""
 _LEARNS_S = 0.02
 _STALLED_S = 1.0
 """With the memory limit reached and nobody killed, reading would take memory that is not there, and never end."""
@@ -32,7 +35,10 @@ _APART_S = ((8, 0.0), (60, 0.25), (120, 1.0), (_MOST_EVENTS, 10.0))
 
 
 class StacksObserver(Observer):
-    """Waits for the kernel to tell where its interpreter is, learns how to read that, and then for an occasion."""
+    """Learns how to read the kernel's interpreter, and then waits for an occasion.
+
+    Where that is the kernel tells when it loads the extension. Of one that has not, it is found out.
+    """
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
@@ -41,6 +47,7 @@ class StacksObserver(Observer):
         self._runtime: Runtime | None = None
         self._settled_mono_s: float | None = None
         """When to begin to learn; None before it is asked for, and once it is over."""
+        self._is_wanted = False
         self._learner: Learner | None = None
         self._asked = False
         self._newest: dict[str, Any] | None = None
@@ -52,12 +59,14 @@ class StacksObserver(Observer):
         """Becomes readable when somebody asks."""
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
-        """The start tells where to read; a cell that starts may climb at any moment."""
+        """The start tells whether to read, and perhaps where; a cell that starts may climb at any moment."""
         kind = event["event"]
-        if kind == "start" and isinstance(event.get("runtime"), list) and self._runtime is None:
-            self._prepare(event["runtime"], now_mono_s)
+        if kind == "start":
+            self._started(event, now_mono_s)
         elif kind == "cell_start":
             self._newest = None
+            if self._settled_mono_s is not None and self._learner is None:
+                self._settled_mono_s = self.due_mono_s = min(self._settled_mono_s, now_mono_s + _SETTLED_S)
             if self.stacks is not None:
                 self.stacks.forget()
                 self._occasion.begin()
@@ -102,23 +111,25 @@ class StacksObserver(Observer):
         pid = self._watched.kernel.pid
         return threads_without_stacks(pid) if self.stacks is None else self.stacks.threads()
 
-    def _prepare(self, runtime: list[int], now: float) -> None:
-        self._runtime = Runtime(*runtime)
-        try:
-            if not os.path.samestat(os.stat("/proc/self/exe"), os.stat(f"/proc/{self._watched.kernel.pid}/exe")):
-                self._give_up("the kernel runs another Python than the recorder")
-                return
-        except OSError as error:
-            self._give_up(_why(error))
-        else:
-            self._settled_mono_s = self.due_mono_s = now + _SETTLED_S
+    def _started(self, event: dict[str, Any], now: float) -> None:
+        """The server says that the kernel runs, and perhaps later the kernel itself, whose word counts."""
+        runtime = event.get("runtime")
+        if isinstance(runtime, list):
+            self._runtime = Runtime(*runtime)
+        self._is_wanted = self._runtime is not None or event.get("stacks") is True
+        if not self._is_wanted:
+            self.stop()
+            if self._learner is None:
+                self._settled_mono_s = None
+        elif self.stacks is None and self._learner is None:
+            settles = _STARTS_S if self._runtime is None else _SETTLED_S
+            self._settled_mono_s = self.due_mono_s = now + settles
 
     def _learn(self, now: float) -> None:
         if self._learner is None:
             try:
-                self._learner = Learner()
-            except OSError as error:
-                self._settled_mono_s = None
+                self._learner = self._begin_to_learn()
+            except (OSError, NotUnderstoodError) as error:
                 self._give_up(_why(error))
             else:
                 self.due_mono_s = now + _LEARNS_S
@@ -127,23 +138,32 @@ class StacksObserver(Observer):
         if not self._learner.is_done:
             self.due_mono_s = now + _LEARNS_S
             return
-        layout, problem = self._learner.layout, self._learner.problem
-        self._learner = self._settled_mono_s = None
-        if layout is None or self._runtime is None:
-            self._give_up(problem)
+        learner, self._learner, self._settled_mono_s = self._learner, None, None
+        if not self._is_wanted:
             return
+        if learner.layout is None or learner.own is None:
+            self._give_up(learner.problem)
+            return
+        pid = self._watched.kernel.pid
         try:
-            self.stacks = Stacks(self._watched.kernel.pid, layout, self._runtime)
+            self.stacks = Stacks(pid, learner.layout, self._runtime or runtime_of(pid, learner.own))
             # A rehearsal: it shows that the kernel is understood, and touches the memory that this takes.
             self.stacks.main()
-        except OSError as error:
+        except (OSError, NotUnderstoodError) as error:
             self._give_up(_why(error))
         except UnreadableError:
             pass  # it may have been a bad moment
         self._occasion.begin()
         self.due_mono_s = now if self._watched.cell_seq is not None else math.inf
 
+    def _begin_to_learn(self) -> Learner:
+        """Raises OSError, and NotUnderstoodError if what is learned of this process is not true of the kernel."""
+        if not os.path.samestat(os.stat("/proc/self/exe"), os.stat(f"/proc/{self._watched.kernel.pid}/exe")):
+            raise NotUnderstoodError("the kernel runs another Python than the recorder")
+        return Learner()
+
     def _give_up(self, why: str) -> None:
+        self._settled_mono_s = None
         self._watched.note("no_stacks", why=why)
 
     def _rss_bytes(self) -> int | None:
@@ -212,7 +232,9 @@ class StacksObserver(Observer):
         self._watched.note("stack", mono_s=now, reason="asked", threads=self.threads(), children=below)
 
 
-def _why(error: OSError) -> str:
+def _why(error: OSError | NotUnderstoodError) -> str:
     if isinstance(error, PermissionError):
         return "this process may not read the kernel's memory (ptrace is not permitted)"
+    if isinstance(error, NotUnderstoodError):
+        return str(error)
     return f"the kernel's memory cannot be read: {error.strerror or error}"

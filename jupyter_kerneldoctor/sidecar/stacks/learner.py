@@ -7,7 +7,7 @@ import os
 import signal
 import time
 
-from .layout import Layout
+from .layout import Layout, Runtime
 
 _PATIENCE_S = 10.0
 _HIGHEST = 1 << 16  # Linux closes such a range with one call; the sidecar has some dozens open
@@ -34,6 +34,8 @@ class Learner:
         os.close(theirs)
         self.is_done = False
         self.layout: Layout | None = None
+        self.own: Runtime | None = None
+        """Where this process's interpreter is; the child's lies at the same place."""
         self.problem = ""
         """Why there is no layout."""
 
@@ -50,19 +52,21 @@ class Learner:
         os.waitpid(self._child, 0)
         self.is_done = True
         try:
-            self.layout = Layout(**json.loads(self._said))
-        except (ValueError, TypeError):
+            said = json.loads(self._said)
+            self.layout, self.own = Layout(**said["layout"]), Runtime(*said["runtime"])
+        except (ValueError, TypeError, KeyError):
             self.problem = self._said.decode("utf-8", "replace") or "looking at the own interpreter failed"
 
 
 def _learnt() -> bytes:
-    """What the child says: the layout as JSON, or a few words about what went wrong."""
+    """What the child says: layout and runtime as JSON, or a few words about what went wrong."""
     try:
         from .learn import learn  # noqa: PLC0415 - only the child needs ctypes
+        from .own import own_runtime  # noqa: PLC0415
         from .trial import try_out  # noqa: PLC0415
 
         layout = learn()
         try_out(layout)
-        return json.dumps(layout._asdict()).encode()
+        return json.dumps({"layout": layout._asdict(), "runtime": own_runtime()}).encode()
     except Exception as error:
         return f"{type(error).__name__}: {error}".encode()

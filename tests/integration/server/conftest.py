@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import sys
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -101,6 +103,13 @@ def kernelspec(jp_environ, jp_kernel_dir):
         return name
 
     return installed
+
+
+@pytest.fixture
+def echo(kernelspec):
+    """A kernel that is not Python's."""
+    program = Path(__file__).resolve().parent.parent.parent / "support" / "echo_kernel.py"
+    return kernelspec("echo", [sys.executable, str(program), "-f", "{connection_file}"], language="echo")
 
 
 @pytest.fixture

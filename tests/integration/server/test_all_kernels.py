@@ -1,8 +1,8 @@
 """Kernels that load nothing: the server starts a sidecar for each, and their first crash is diagnosed."""
 
+import asyncio
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 from jupyter_client.manager import AsyncKernelManager
@@ -13,14 +13,6 @@ from support.requires import linux
 from jupyter_kerneldoctor.recording.store import Store
 
 pytestmark = linux
-
-ECHO = Path(__file__).resolve().parent.parent.parent / "support" / "echo_kernel.py"
-
-
-@pytest.fixture
-def echo(kernelspec):
-    """A kernel that is not Python's."""
-    return kernelspec("echo", [sys.executable, str(ECHO), "-f", "{connection_file}"], language="echo")
 
 
 async def test_the_first_crash_is_diagnosed(notebook, deaths):
@@ -37,6 +29,30 @@ async def test_the_first_crash_is_diagnosed(notebook, deaths):
     assert report["cell"]["cell_id"] == "c2"
     assert report["cell"]["execution_count"] == 2
     assert told["watched_after_restart"] is True
+
+
+GROWS = """\
+pile = []
+def keep(block):
+    pile.append(block)
+
+while True:
+    keep(bytearray(1_000_000))
+"""
+
+
+async def test_the_line_is_known_of_a_kernel_that_ran_out_of_memory(notebook, kernelspec, low_memory, deaths):
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    kernel = await notebook(kernelspec("limited", low_memory.command(command)))
+    await kernel.run("x = 1")
+    await asyncio.sleep(1)  # the recorder learns where the interpreter is
+
+    await kernel.send(GROWS, cell_id="c2")
+    report = await kernel.report((await deaths.next())["recording"])
+
+    assert report["cause"] == "oom-cgroup"
+    assert report["cell"]["cell_id"] == "c2"
+    assert report["cell"]["line"] in (3, 5, 6)
 
 
 @pytest.mark.parametrize("protocol", [None, V1])

@@ -130,9 +130,10 @@ work()
 
 
 @linux
-async def test_a_kernel_that_does_not_answer_is_asked_what_it_is_doing(jp_fetch, notebook):
+@pytest.mark.parametrize("loads", [True, False])
+async def test_a_kernel_that_does_not_answer_is_asked_what_it_is_doing(jp_fetch, notebook, loads):
     kernel = await notebook()
-    await kernel.run("%load_ext kerneldoctor")
+    await kernel.run("%load_ext kerneldoctor" if loads else "import threading")
     await kernel.send(STUCK, cell_id="c2")
     recording = await kernel.recorded(lambda recording: recording.running_cell.cell_id == "c2")
 
@@ -141,21 +142,22 @@ async def test_a_kernel_that_does_not_answer_is_asked_what_it_is_doing(jp_fetch,
     assert told["kernel_id"] == kernel.id
     assert (told["cell"]["cell_id"], told["cell"]["line"]) == ("c2", 7)
     assert [frame["function"] for frame in told["threads"][0]["frames"]] == ["work", "<module>"]
+    assert told["no_stacks"] is None
     os.kill(told["pid"], signal.SIGINT)
 
 
 @linux
-async def test_a_kernel_that_loaded_nothing_tells_less_and_says_why(jp_fetch, notebook):
-    kernel = await notebook()
-    await kernel.send("import threading\nthreading.Event().wait()")
+async def test_a_kernel_of_another_language_tells_less_and_says_why(jp_fetch, notebook, echo):
+    kernel = await notebook(echo)
+    await kernel.send("sleep 20")
     recording = await kernel.recorded(lambda recording: recording.running_cell)
 
     told = await answer(jp_fetch, recording.id, lambda told: told["threads"])
 
-    assert told["cell"]["source"].endswith("wait()")
+    assert told["cell"]["source"] == "sleep 20"
     assert told["cell"]["line"] is None
-    assert told["no_stacks"] == "the kernel has not loaded KernelDoctor (`%load_ext kerneldoctor`)"
-    os.kill(told["pid"], signal.SIGINT)
+    assert told["no_stacks"] == "the kernel is not Python"
+    os.kill(told["pid"], signal.SIGKILL)
 
 
 @linux

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import requires
 
-from jupyter_kerneldoctor.sidecar.stacks.layout import Runtime
+from jupyter_kerneldoctor.sidecar.stacks.layout import NotUnderstoodError, Runtime
 from jupyter_kerneldoctor.sidecar.stacks.learner import Learner
 from jupyter_kerneldoctor.sidecar.stacks.linetable import line_at
 from jupyter_kerneldoctor.sidecar.stacks.memory import Memory, UnreadableError
 from jupyter_kerneldoctor.sidecar.stacks.reader import MOST_FRAMES, RawFrame, StackReader
 from jupyter_kerneldoctor.sidecar.stacks.snapshot import INNERMOST, Stacks, children, told
+from jupyter_kerneldoctor.sidecar.stacks.twin import runtime_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +38,7 @@ def ready():
 """
 
 
-def learn() -> Layout:
+def learn() -> Learner:
     learner = Learner()
     deadline = time.monotonic() + 30
     while not learner.is_done:
@@ -45,13 +46,19 @@ def learn() -> Layout:
         time.sleep(0.005)
         learner.look()
     assert learner.layout is not None, learner.problem
-    return learner.layout
+    return learner
 
 
 @pytest.fixture(scope="module")
-def layout() -> Layout:
+def learnt() -> Learner:
     """What a forked child of this very process finds out about its interpreter."""
     return learn()
+
+
+@pytest.fixture(scope="module")
+def layout(learnt: Learner) -> Layout:
+    assert learnt.layout is not None
+    return learnt.layout
 
 
 class Program:
@@ -255,6 +262,25 @@ def test_forks_are_read_as_well_and_other_children_are_told_apart(start: Callabl
     finally:
         for child in below().values():
             os.kill(child["pid"], 9)
+
+
+def test_a_process_of_the_same_interpreter_need_not_tell_where_that_is(
+    start: Callable[..., Program], learnt: Learner
+) -> None:
+    program = start("ready()")
+    assert learnt.own is not None
+
+    assert runtime_of(program.pid, learnt.own) == program.runtime
+
+
+def test_of_a_process_that_runs_something_else_it_is_not_known(learnt: Learner) -> None:
+    assert learnt.own is not None
+    with subprocess.Popen(["sleep", "600"]) as other:
+        try:
+            with pytest.raises(NotUnderstoodError):
+                runtime_of(other.pid, learnt.own)
+        finally:
+            other.kill()
 
 
 def test_the_memory_of_a_process_that_has_ended_is_unreadable(start: Callable[..., Program]) -> None:
