@@ -1,8 +1,8 @@
 """What runs in a kernel that tells nothing itself: from the requests that pass through the server, and its answers.
 
 A cell counts as started when its request is passed on to an idle kernel, or when the cell before it has ended: a cell
-whose first statement kills the kernel would else not be known. A cell that did not run after all, because the one
-before it failed, is withdrawn when the kernel says so.
+whose first statement kills the kernel would else not be known. It has ended when the kernel has replied or is idle. A
+cell that did not run after all, because the one before it failed, is withdrawn when the kernel says so.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class CellTracker:
         self._begin_next()
 
     def answered(self, answer: Answer) -> None:
-        """The kernel published something about a request."""
+        """The kernel published something about a request, or replied to it."""
+        self._tells_inputs |= answer.kind == "execute_input"
         if answer.parent_id in self._done:
             return  # several connections carry the same answers
         if answer.kind == "execute_input":
@@ -69,25 +70,29 @@ class CellTracker:
         cell = self._waiting.get(answer.parent_id)
         if cell is None:
             return
-        if answer.kind == "error" and answer.error and _ERROR_TYPE.fullmatch(answer.error):
+        if answer.error and _ERROR_TYPE.fullmatch(answer.error):
             cell.error = answer.error
-        elif answer.kind == "busy":
+        if answer.kind in ("busy", "reply"):
             self._reached(cell)
-        elif answer.kind == "idle":
-            self._finish(cell)
+        if answer.kind == "reply" and not answer.aborted:
+            self._ran(cell, answer.count)
+        if answer.kind in ("idle", "reply"):
+            self._finish(cell, aborted=answer.aborted)
             self._begin_next()
 
     def _runs(self, answer: Answer) -> None:
-        self._tells_inputs = True
         cell = self._waiting.get(answer.parent_id)
         if cell is None:  # of a client that does not speak through this server
             cell = self._waiting[answer.parent_id] = _Cell(answer.parent_id, answer.source or "", None, counts=True)
         self._reached(cell)
+        self._ran(cell, answer.count)
+
+    def _ran(self, cell: _Cell, count: int | None) -> None:
         cell.ran = True
-        if cell.counts and answer.count is not None:
-            self._count = answer.count
-            if cell.count != answer.count:
-                cell.count = answer.count
+        if cell.counts and count is not None:
+            self._count = count
+            if cell.count != count:
+                cell.count = count
                 self._tell_start(cell)
 
     def _reached(self, cell: _Cell) -> None:
@@ -113,13 +118,13 @@ class CellTracker:
         known = {"execution_count": cell.count, "cell_id": cell.cell_id}
         self._tell({"event": "cell_start", "seq": cell.seq, "mono_s": cell.started_mono_s, **known, **source})
 
-    def _finish(self, cell: _Cell) -> None:
+    def _finish(self, cell: _Cell, *, aborted: bool = False) -> None:
         del self._waiting[cell.message_id]
         self._done[cell.message_id] = None
         if len(self._done) > _REMEMBERED:
             del self._done[next(iter(self._done))]
         if cell.seq is None:
             return
-        kind = "cell_end" if cell.ran or not self._tells_inputs else "cell_withdrawn"
+        kind = "cell_withdrawn" if aborted or (self._tells_inputs and not cell.ran) else "cell_end"
         error = {} if cell.error is None else {"error": cell.error}
         self._tell({"event": kind, "seq": cell.seq, "mono_s": time.monotonic(), **error})

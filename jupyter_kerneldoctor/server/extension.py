@@ -39,6 +39,6 @@ def load(serverapp: ServerApp) -> None:
         announce_requests(serverapp.kernel_manager, watch)
         if watches_all:
             announce_launches(serverapp.kernel_manager, watch.kernels)
-            announce_cells(serverapp.web_app.settings, watch.kernels.requested)
+            announce_cells(serverapp.web_app.settings, watch.kernels.requested, watch.kernels.replied)
     except Exception:
         serverapp.log.exception("KernelDoctor cannot watch the kernels of this server; it only shows recordings.")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
     from .launches import Settings
-    from .messages import Request
+    from .messages import Answer, Request
     from .serverfile import Event, ServerFile
 
 _SLOWEST_START_S = 60.0
@@ -98,6 +98,12 @@ class Kernels:
         kernel = self._present.get(kernel_id)
         if kernel is not None:
             kernel.cells.requested(request)
+
+    def replied(self, kernel_id: str, reply: Answer) -> None:
+        """The kernel says to who asked that a cell is over."""
+        kernel = self._present.get(kernel_id)
+        if kernel is not None:
+            kernel.cells.answered(reply)
 
     def failures_in_a_row(self, kernel: KernelProcess) -> int:
         """Count that a process ended; return how many in a row never became ready, this one included."""

@@ -30,13 +30,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a kernel published about a request."""
+    """What a kernel published about a request, or replied to it."""
 
-    kind: Literal["busy", "idle", "execute_input", "error"]
+    kind: Literal["busy", "idle", "execute_input", "error", "reply"]
     parent_id: str
     source: str | None = None
     count: int | None = None
     error: str | None = None
+    aborted: bool = False
+    """The reply says that it was not run."""
 
 
 def request_in_websocket(message: str | bytes, *, v1: bool) -> Request | None:
@@ -96,3 +98,19 @@ def answer_in_frames(frames: Sequence[bytes]) -> Answer | None:
         return Answer(kind, parent_id, error=str(content.get("ename", "")))
     state = content.get("execution_state")
     return Answer(state, parent_id) if state in ("busy", "idle") else None
+
+
+def reply_in_frames(frames: Sequence[bytes]) -> Answer | None:
+    """Read what a kernel sent to a client; None when a cell is not over with that. Raises as `answer_in_frames`."""
+    at = frames.index(_DELIMITER)
+    if b'"execute_reply"' not in frames[at + 2]:
+        return None
+    parent_id, content = json.loads(frames[at + 3])["msg_id"], json.loads(frames[at + 5])
+    count, error = content.get("execution_count"), content.get("ename")
+    return Answer(
+        "reply",
+        str(parent_id),
+        count=count if isinstance(count, int) else None,
+        error=error if isinstance(error, str) else None,
+        aborted=content.get("status") in ("aborted", "abort"),
+    )

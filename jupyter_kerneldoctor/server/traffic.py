@@ -1,4 +1,6 @@
-"""Learns of the cells that clients ask kernels to run, before the kernels get to know.
+"""Learns of the cells that clients ask kernels to run, before the kernels get to know, and of the replies.
+
+A kernel that dies at once may not have published yet that the cell before it was over, but it has replied.
 
 The class that the server makes its websocket connections to kernels of is replaced by a subclass. Connections through
 a gateway, and those of other extensions' making, stay what they are.
@@ -10,19 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
 
-from .messages import request_in_websocket
+from .messages import reply_in_frames, request_in_websocket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .messages import Request
+    from zmq.eventloop.zmqstream import ZMQStream
+
+    from .messages import Answer, Request
 
 _CLASS = "kernel_websocket_connection_class"
 _V1 = "v1.kernel.websocket.jupyter.org"
 
 
-def announce_cells(settings: dict[str, Any], on_request: Callable[[str, Request], None]) -> None:
-    """Call `on_request` with the kernel's id and the request. `settings` are those of the server's web application."""
+def announce_cells(
+    settings: dict[str, Any], on_request: Callable[[str, Request], None], on_reply: Callable[[str, Answer], None]
+) -> None:
+    """Call these with the kernel's id and what was said. `settings` are those of the server's web application."""
     base = settings.get(_CLASS)
     if not isinstance(base, type) or not issubclass(base, ZMQChannelsWebsocketConnection):
         return
@@ -36,6 +42,16 @@ def announce_cells(settings: dict[str, Any], on_request: Callable[[str, Request]
             except Exception:
                 self.log.debug("KernelDoctor cannot read this message.", exc_info=True)
             super().handle_incoming_message(incoming_msg)
+
+        def handle_outgoing_message(self, stream: str | ZMQStream, outgoing_msg: list[bytes]) -> None:
+            try:
+                if "shell" in (stream, getattr(stream, "channel", None)):
+                    reply = reply_in_frames(outgoing_msg)
+                    if reply is not None:
+                        on_reply(self.kernel_id, reply)
+            except Exception:
+                self.log.debug("KernelDoctor cannot read this message.", exc_info=True)
+            super().handle_outgoing_message(stream, outgoing_msg)
 
     settings[_CLASS] = Watched
 

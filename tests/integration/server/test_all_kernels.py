@@ -122,7 +122,7 @@ async def test_a_kernel_that_loads_kerneldoctor_later_has_one_recording(notebook
     assert recording.kernel.loaded_by == "magic"
     assert recording.kernel.versions["ipykernel"]
     assert "Fatal Python error: Aborted" in recording.crash_text
-    assert [one for one in kernel.recordings() if one.kernel.process == recording.kernel.process] == [recording]
+    assert [one.id for one in kernel.recordings() if one.kernel.process == recording.kernel.process] == [recording.id]
 
 
 async def test_switching_off_ends_the_one_recording_and_on_begins_another(notebook):

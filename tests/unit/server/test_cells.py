@@ -24,6 +24,9 @@ class Conversation:
             self.tracker.answered(Answer("error", message_id, error=error))
         self.tracker.answered(Answer("idle", message_id))
 
+    def replies(self, message_id, count=None, error=None, *, aborted=False):
+        self.tracker.answered(Answer("reply", message_id, count=count, error=error, aborted=aborted))
+
     @property
     def cells(self):
         return assemble("20261121T032101Z-1-ab12cd", self.events).cells
@@ -51,6 +54,30 @@ def test_the_next_cell_begins_when_the_one_before_it_ends():
     kernel.ends("m1")
 
     assert kernel.seen() == [(1, "first", True), (2, "second", False)]
+
+
+def test_the_reply_ends_a_cell_though_what_was_published_is_lost_with_the_kernel():
+    """So it goes when the next cell kills the kernel with its first statement."""
+    kernel = Conversation()
+    kernel.asks("m1", "first")
+    kernel.asks("m2", "kill")
+
+    kernel.replies("m1", count=7)
+
+    assert kernel.seen() == [(7, "first", True), (8, "kill", False)]
+
+
+def test_replies_that_are_ahead_of_what_is_published():
+    kernel = Conversation()
+    for message_id in ("m1", "m2"):
+        kernel.asks(message_id, message_id)
+    kernel.replies("m1", count=1, error="ZeroDivisionError")
+    kernel.replies("m2", aborted=True)
+    kernel.begins("m1", 1)
+    kernel.ends("m1", error="ZeroDivisionError")
+
+    assert kernel.seen() == [(1, "m1", True)]
+    assert kernel.cells[0].error == "ZeroDivisionError"
 
 
 def test_what_waited_for_a_cell_that_failed_did_not_run():

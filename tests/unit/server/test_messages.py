@@ -6,7 +6,13 @@ import pytest
 from jupyter_client.session import Session
 from jupyter_server.services.kernels.connection.base import serialize_binary_message, serialize_msg_to_ws_v1
 
-from jupyter_kerneldoctor.server.messages import Answer, Request, answer_in_frames, request_in_websocket
+from jupyter_kerneldoctor.server.messages import (
+    Answer,
+    Request,
+    answer_in_frames,
+    reply_in_frames,
+    request_in_websocket,
+)
 
 HEADER = {"msg_id": "m1", "msg_type": "execute_request", "session": "s", "username": "u", "version": "5.3"}
 CONTENT = {"code": "print('é')", "silent": False, "store_history": True}
@@ -93,3 +99,20 @@ def test_what_a_kernel_publishes(kind, content, answer):
 
 def test_what_belongs_to_no_request():
     assert published("status", {"execution_state": "idle"}, parent=None) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "answer"),
+    [
+        ("execute_reply", {"status": "ok", "execution_count": 3}, Answer("reply", "m1", count=3)),
+        ("execute_reply", {"status": "error", "execution_count": 3, "ename": "ValueError", "evalue": "secret"},
+         Answer("reply", "m1", count=3, error="ValueError")),
+        ("execute_reply", {"status": "aborted"}, Answer("reply", "m1", aborted=True)),
+        ("complete_reply", {"status": "ok"}, None),
+    ],
+)  # fmt: skip
+def test_what_a_kernel_replies(kind, content, answer):
+    session = Session(key=b"secret")
+    whole = session.msg(kind, content, parent={"header": HEADER})
+
+    assert reply_in_frames([b"identity", *session.serialize(whole)]) == answer
