@@ -196,7 +196,7 @@ def stress(load: Load, dumps: int, work: Path) -> Result:
 
 def open_stacks(kernel: LiveKernel) -> Stacks:
     """Learn the layout, and take from the recording where to look."""
-    learner = Learner()
+    learner = Learner(kernel.pid)
     while not learner.is_done:
         time.sleep(0.01)
         learner.look()

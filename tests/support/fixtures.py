@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import subprocess
+import sys
+import sysconfig
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -54,6 +56,16 @@ def mounted_tmpfs(directory: Path, size: str) -> Iterator[Path]:
         yield directory
     finally:
         subprocess.run(["umount", "--lazy", str(directory)], check=True)
+
+
+@pytest.fixture(scope="session")
+def another_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python that is not the tests' own program, but a copy of it, with the same packages."""
+    environment = tmp_path_factory.mktemp("another") / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--copies", "--without-pip", str(environment)], check=True)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (packages / "tests.pth").write_text(sysconfig.get_path("purelib"))
+    return environment / "bin" / "python"
 
 
 @pytest.fixture

@@ -128,7 +128,7 @@ class StacksObserver(Observer):
     def _learn(self, now: float) -> None:
         if self._learner is None:
             try:
-                self._learner = self._begin_to_learn()
+                self._learner = Learner(self._watched.kernel.pid)
             except (OSError, NotUnderstoodError) as error:
                 self._give_up(_why(error))
             else:
@@ -141,12 +141,12 @@ class StacksObserver(Observer):
         learner, self._learner, self._settled_mono_s = self._learner, None, None
         if not self._is_wanted:
             return
-        if learner.layout is None or learner.own is None:
+        if learner.layout is None or learner.interpreter is None:
             self._give_up(learner.problem)
             return
         pid = self._watched.kernel.pid
         try:
-            self.stacks = Stacks(pid, learner.layout, self._runtime or runtime_of(pid, learner.own))
+            self.stacks = Stacks(pid, learner.layout, self._runtime or runtime_of(pid, learner.interpreter))
             # A rehearsal: it shows that the kernel is understood, and touches the memory that this takes.
             self.stacks.main()
         except (OSError, NotUnderstoodError) as error:
@@ -155,12 +155,6 @@ class StacksObserver(Observer):
             pass  # it may have been a bad moment
         self._occasion.begin()
         self.due_mono_s = now if self._watched.cell_seq is not None else math.inf
-
-    def _begin_to_learn(self) -> Learner:
-        """Raises OSError, and NotUnderstoodError if what is learned of this process is not true of the kernel."""
-        if not os.path.samestat(os.stat("/proc/self/exe"), os.stat(f"/proc/{self._watched.kernel.pid}/exe")):
-            raise NotUnderstoodError("the kernel runs another Python than the recorder")
-        return Learner()
 
     def _give_up(self, why: str) -> None:
         self._settled_mono_s = None

@@ -50,5 +50,14 @@ class Runtime(NamedTuple):
     none: int
 
 
+class Interpreter(NamedTuple):
+    """One in a process: what it has told of itself, and where the file begins that it was loaded from."""
+
+    runtime: Runtime
+    file: str
+    """Its device and inode, as proc_pid_maps(5) gives them."""
+    start: int
+
+
 class NotUnderstoodError(Exception):
     """This interpreter's structures are not what was expected; the message names the one."""

@@ -1,4 +1,4 @@
-"""Where another process of the very same interpreter keeps what this one has told of itself.
+"""Where the same interpreter has its parts in two processes.
 
 What CPython is built with lies in one file, the program or libpython, and so do the interpreter's state, the types and
 None, which are all static (Include/internal/pycore_runtime.h since 3.11). The system maps that file anywhere, but as
@@ -9,29 +9,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .layout import NotUnderstoodError, Runtime
+from .layout import Interpreter, NotUnderstoodError, Runtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _Mapping = tuple[int, int, str]
-"""From, up to, and the file's device and inode."""
+"""From, up to, and the file."""
 
 
-def runtime_of(pid: int, own: Runtime) -> Runtime:
-    """The addresses in that process. Raises NotUnderstoodError for another interpreter, OSError."""
-    here = list(_mappings("self"))
-    file = next((file for start, end, file in here if start <= own.none < end), None)
-    ours = [start for start, _, where in here if where == file]
-    theirs = [start for start, _, where in _mappings(str(pid)) if where == file]
-    if file is None or not theirs:
-        raise NotUnderstoodError("it has not mapped the recorder's interpreter")
-    shift = min(theirs) - min(ours)
-    return Runtime(*(address + shift for address in own))
+def located(runtime: Runtime) -> Interpreter:
+    """This process's own, of which the addresses are known. Raises NotUnderstoodError, OSError."""
+    mappings = list(_mappings("self"))
+    file = next((file for start, end, file in mappings if start <= runtime.none < end), None)
+    if file is None:
+        raise NotUnderstoodError("the file that None is in")
+    return Interpreter(runtime, file, min(start for start, _, where in mappings if where == file))
+
+
+def runtime_of(pid: int, known: Interpreter) -> Runtime:
+    """The addresses in another process. Raises NotUnderstoodError if it runs another interpreter, OSError."""
+    starts = [start for start, _, file in _mappings(str(pid)) if file == known.file]
+    if not starts:
+        raise NotUnderstoodError("the kernel runs another Python than it seems to")
+    shift = min(starts) - known.start
+    return Runtime(*(address + shift for address in known.runtime))
 
 
 def _mappings(process: str) -> Iterator[_Mapping]:
-    """What is mapped from files (proc_pid_maps(5)). Raises OSError."""
+    """What is mapped from files. Raises OSError."""
     with open(f"/proc/{process}/maps", "rb") as lines:
         for line in lines:
             addresses, _, _, device, inode = line.split(None, 5)[:5]

@@ -147,6 +147,20 @@ async def test_a_kernel_that_does_not_answer_is_asked_what_it_is_doing(jp_fetch,
 
 
 @linux
+async def test_a_kernel_of_another_python_than_the_servers(jp_fetch, notebook, kernelspec, another_python):
+    command = [another_python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    kernel = await notebook(kernelspec("another", command))
+    await kernel.run("%load_ext kerneldoctor")
+    await kernel.send(STUCK, cell_id="c2")
+    recording = await kernel.recorded(lambda recording: recording.running_cell.cell_id == "c2")
+
+    told = await answer(jp_fetch, recording.id, lambda told: told["threads"] and told["threads"][0]["frames"])
+
+    assert told["cell"]["line"] == 7
+    os.kill(told["pid"], signal.SIGINT)
+
+
+@linux
 async def test_a_kernel_of_another_language_tells_less_and_says_why(jp_fetch, notebook, echo):
     kernel = await notebook(echo)
     await kernel.send("sleep 20")

@@ -38,8 +38,8 @@ def ready():
 """
 
 
-def learn() -> Learner:
-    learner = Learner()
+def learn(pid: int) -> Learner:
+    learner = Learner(pid)
     deadline = time.monotonic() + 30
     while not learner.is_done:
         assert time.monotonic() < deadline
@@ -52,7 +52,7 @@ def learn() -> Learner:
 @pytest.fixture(scope="module")
 def learnt() -> Learner:
     """What a forked child of this very process finds out about its interpreter."""
-    return learn()
+    return learn(os.getpid())
 
 
 @pytest.fixture(scope="module")
@@ -268,17 +268,36 @@ def test_a_process_of_the_same_interpreter_need_not_tell_where_that_is(
     start: Callable[..., Program], learnt: Learner
 ) -> None:
     program = start("ready()")
-    assert learnt.own is not None
+    assert learnt.interpreter is not None
 
-    assert runtime_of(program.pid, learnt.own) == program.runtime
+    assert runtime_of(program.pid, learnt.interpreter) == program.runtime
 
 
-def test_of_a_process_that_runs_something_else_it_is_not_known(learnt: Learner) -> None:
-    assert learnt.own is not None
+def test_another_python_is_asked_itself(another_python: Path) -> None:
+    source = "import time\ndef ready():\n    print(flush=True)\n    time.sleep(600)\nready()"
+    with subprocess.Popen([another_python, "-c", source], stdout=subprocess.PIPE) as program:
+        try:
+            assert program.stdout is not None
+            program.stdout.readline()
+            learner = learn(program.pid)
+            assert learner.layout is not None
+            assert learner.interpreter is not None
+            stacks = Stacks(program.pid, learner.layout, runtime_of(program.pid, learner.interpreter))
+            wait_until(lambda: stacks.main()[0]["line"] == 4)
+
+            assert [frame["function"] for frame in stacks.main()] == ["ready", "<module>"]
+        finally:
+            program.kill()
+
+
+def test_what_is_not_python_is_left_alone(learnt: Learner) -> None:
+    assert learnt.interpreter is not None
     with subprocess.Popen(["sleep", "600"]) as other:
         try:
             with pytest.raises(NotUnderstoodError):
-                runtime_of(other.pid, learnt.own)
+                Learner(other.pid)
+            with pytest.raises(NotUnderstoodError):
+                runtime_of(other.pid, learnt.interpreter)
         finally:
             other.kill()
 

@@ -1,0 +1,11 @@
+"""`python -I -S .../sidecar/stacks/__main__.py`: what a Python learns of itself, for a sidecar that is another."""
+
+import os
+import sys
+
+sys.path.append(os.path.abspath(__file__).rpartition("/jupyter_kerneldoctor/")[0])  # behind the standard library
+
+from jupyter_kerneldoctor.sidecar.stacks.learner import learnt
+
+if __name__ == "__main__":
+    os.write(1, learnt())
