@@ -22,7 +22,7 @@ from .signs.ending import (
     unseen,
 )
 from .signs.laststack import LastStack, last_stack
-from .signs.lastwords import Words, farewell, naming_a_cause, newest_text
+from .signs.lastwords import FRESH_S, Words, farewell, naming_a_cause, newest_text
 from .signs.memory import Memory
 from .signs.reached import reached
 from .signs.standstill import Standstill, standstill
@@ -148,7 +148,7 @@ class Facts:
         by_itself = self.signal in _CRASHES or bool(self.status.exit_code) or not self.status.known
         if not by_itself or self.told_to_exit:
             return None
-        named = naming_a_cause(newest_text(self.recording))
+        named = naming_a_cause(newest_text(self.recording, self._fresh_s))
         return named[-1] if named else None
 
     def said(self, cause: str) -> Words | None:
@@ -158,7 +158,15 @@ class Facts:
     @cached_property
     def farewell(self) -> str | None:
         """The last line that reads like giving up, in words that speak for no cause."""
-        return farewell(newest_text(self.recording))
+        return farewell(newest_text(self.recording, self._fresh_s))
+
+    @property
+    def _fresh_s(self) -> float:
+        """How long before the end the last words can be: a program that went on to another cell did not die of them."""
+        cell, end = self.cell, self.recording.end
+        if cell is None or cell.finished or end is None:
+            return FRESH_S
+        return min(FRESH_S, max(0.0, end.mono_s - cell.started_mono_s))
 
     @cached_property
     def calls(self) -> tuple[EndingCall, ...]:
@@ -208,7 +216,7 @@ class Facts:
     @cached_property
     def line(self) -> int | None:
         """The line that was being executed, where the recording tells."""
-        if self.crash_line is not None or self.background is not None:
+        if self.crash_line is not None or self.background is not None or self.native_thread:
             return self.crash_line
         return self.last_stack.line if self.last_stack is not None else self.sole_line
 
@@ -226,6 +234,11 @@ class Facts:
             return None
         frames = self.traceback.current.frames
         return next((frame for frame in frames if self.cell_of(frame) is not None), frames[0])
+
+    @property
+    def native_thread(self) -> bool:
+        """Whether it crashed in a thread that a library started: the line that the cell was at is innocent."""
+        return self.traceback is not None and self.traceback.without_python
 
     @cached_property
     def innermost(self) -> Frame | None:
@@ -252,6 +265,8 @@ class Facts:
         """Return "in cell [2] on `code`", as much of it as is known."""
         if self.background is not None:
             return f"in a background thread, in {self.name(self.background)}, {self.when()}"
+        if self.native_thread:
+            return f"in a thread of its own, {self.when()}"
         if self.cell is None:
             return self.when()
         loop = self.last_stack.loop if line is None and self.ended and self.last_stack is not None else None
@@ -276,12 +291,13 @@ class Facts:
 def _is_background(report: Traceback) -> bool:
     """Whether the crash was in a thread that Python code started, and not in the one that runs the cells.
 
-    A thread shows that by its outermost function, if so much of it is shown; else by the other threads.
+    A thread shows that by its outermost function, if so much of it is shown; else by the other threads. A library's own
+    thread may call into Python anywhere.
     """
     frames = report.current.frames
     if not frames or any(_runs_cells(frame) for frame in frames):
         return False
-    if frames[-1].short_file == "threading.py":
+    if frames[-1].short_file == "threading.py" or (not report.current.cut and frames[-1].function != "<module>"):
         return True
     return any(_runs_cells(frame) for thread in report.threads if not thread.current for frame in thread.frames)
 

@@ -15,6 +15,7 @@ _SIZES = {
         rf"(?:[Tt]ried|[Tt]rying) to allocate {_SIZE}",
         rf"Unable to allocate {_SIZE}",
         rf"Out of memory allocating {_SIZE}",
+        rf"Failed to allocate {_SIZE}",
     ),
     "total_bytes": (rf"{_SIZE} total capacity", rf"total capac\w+ of {_SIZE}"),
     "free_bytes": (rf"of which {_SIZE} is free", rf"{_SIZE} free"),
@@ -29,7 +30,7 @@ _SIZES = {
     "process_bytes": (rf"this process has {_SIZE} memory in use",),
     "allowed_bytes": (rf"{_SIZE} allowed", rf"max allowed: {_SIZE}", rf"limit set to: {_SIZE}"),
 }
-"""PyTorch 1.x and 2.x, MPS, NumPy, XLA, CuPy."""
+"""PyTorch 1.x and 2.x, MPS, NumPy, XLA, CuPy, OpenCV."""
 
 _OTHERS = rf"Process \d+ has {_SIZE} memory in use"
 

@@ -157,6 +157,8 @@ SIGNATURES: tuple[Signature, ...] = (
     Signature("memory-error", "Unable to allocate array", ("Unable to allocate ", " for an array")),
     *_worded("memory-error", "DefaultCPUAllocator: can't allocate memory", "DefaultCPUAllocator: not enough memory"),
     Signature("memory-error", "unable to mmap: Cannot allocate memory", ("unable to mmap ", "Cannot allocate memory")),
+    Signature("memory-error", "Insufficient memory", ("Insufficient memory",), ("cv2.error",)),
+    Signature("memory-error", "bad allocation", ("bad allocation",), ("_duckdb.OutOfMemoryException",)),
     Signature("memory-error", "MemoryError", types=("builtins.MemoryError",)),
     # Builds that do not fit together.
     *_worded(

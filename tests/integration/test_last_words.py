@@ -13,6 +13,8 @@ import pytest
 from support import requires
 from support.lastwords import die
 
+from jupyter_kerneldoctor.diagnosis import diagnose
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -124,6 +126,17 @@ def test_a_crash_in_a_fork_is_not_taken_for_the_kernels(start_kernel: Callable[.
 
     recording = kernel.wait_recorded(lambda found: "Aborted" in words(found))
     assert recording.crash_text == ""
+
+
+def test_words_of_an_earlier_cell_are_not_the_last_ones(kernel: LiveKernel) -> None:
+    kernel.run("import os, time\nos.write(2, b'free(): invalid pointer\\n')\ntime.sleep(0.1)")
+    kernel.wait_recorded(lambda found: "invalid pointer" in words(found))
+    kernel.run_and_die("os.abort()")
+
+    answer = diagnose(kernel.wait_recorded(lambda found: found.end is not None))
+
+    assert answer.cause.id == "abort"
+    assert "free()" not in answer.cause.headline
 
 
 # --- what the user sees ---

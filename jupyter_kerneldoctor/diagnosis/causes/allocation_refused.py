@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ..signs.state import State
 
 _MUCH_LESS = 0.5
+_A_LOT_BYTES = 1 << 20
+"""A request for less than this fails only where everything is used up: its size tells nothing."""
+
 _MEMORY_INCIDENTS = ("memory-error", "no-memory-for-process")
 
 
@@ -155,7 +158,7 @@ def _reserved(state: State, resident_bytes: int | None) -> Iterator[Evidence]:
 def _headline(asked: int | None, reasons: tuple[Refusal, ...], where: str, *, sure: bool) -> str:
     if not sure:
         return f"Native code crashed {where}, most likely because it got no more memory: {reasons[0].reached}."
-    if asked is not None:
+    if asked is not None and (asked >= _A_LOT_BYTES or not reasons):
         why = "" if not reasons else f", as it does not fit into {reasons[0].what}"
         if reasons and not reasons[0].proven:
             why = f": {reasons[0].reached}"

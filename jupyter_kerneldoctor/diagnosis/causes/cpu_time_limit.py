@@ -35,8 +35,9 @@ class CpuTimeLimit(Cause):
 
     How it is recognised
     --------------------
-    The process was ended by SIGXCPU, the signal for exactly this. Or it was ended by SIGKILL, and its processor time
-    had reached the hard limit (getrlimit(2), RLIMIT_CPU).
+    The process was ended by SIGXCPU, the signal for exactly this, and no look at it speaks against that: batch systems
+    send this signal as well, where the process is far from a limit of its own. Or it was ended by SIGKILL, and its
+    processor time had reached the hard limit (getrlimit(2), RLIMIT_CPU).
 
     What to do
     ----------
@@ -56,7 +57,7 @@ class CpuTimeLimit(Cause):
         if not facts.is_unasked_end:
             return None
         limit = _allowed(facts)
-        if facts.signal == "SIGXCPU":
+        if facts.signal == "SIGXCPU" and not sent_by_others(facts):
             confidence, reached = 0.97, limit.soft
         elif facts.signal == "SIGKILL" and _at_hard_limit(facts, limit):
             confidence, reached = 0.93, limit.hard
@@ -88,11 +89,21 @@ class CpuTimeLimit(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """Killed far from the limit, killed without a limit, and a signal sent by the cell."""
+        """Signalled or killed far from the limit, killed without a limit, and a signal sent by the cell."""
         far = Surroundings(-0.2, "changed", rlimits={"CPU": Rlimit(3600, 3600)}, cpu_s=59.6)
+        yield recording("f()", signal="SIGXCPU", surroundings=[far])
+        yield recording("f()", signal="SIGXCPU", surroundings=[Surroundings(-1, "end", rlimits={"CPU": Rlimit()})])
         yield recording("while True: pass", signal="SIGKILL", surroundings=[far])
         yield recording("while True: pass", signal="SIGKILL", surroundings=[Surroundings(-1, "end", cpu_s=4000.0)])
         yield recording("import signal\nsignal.raise_signal(signal.SIGXCPU)", signal="SIGXCPU")
+
+
+def sent_by_others(facts: Facts) -> bool:
+    """Whether SIGXCPU came from a program, a batch system mostly, as the process was far from its own limit."""
+    if not any("CPU" in around.rlimits for around in facts.state.surroundings):
+        return False
+    soft, used = _allowed(facts).soft, facts.state.known.cpu_s
+    return soft is None or (used is not None and used < soft / 2)
 
 
 def _allowed(facts: Facts) -> Rlimit:

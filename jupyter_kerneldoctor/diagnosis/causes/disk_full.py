@@ -67,7 +67,7 @@ class DiskFull(Cause):
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, _confidence(full, said=words is not None)),
+            certainty(facts, _confidence(full, facts)),
             f"{_place(full)} had no room left for what was written {facts.where()}.",
             evidence=(
                 *proofs.exit_status(facts),
@@ -119,9 +119,11 @@ class DiskFull(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """Room left, only /dev/shm full, a full disk beside a crash of another kind."""
+        """Room left, the words of a program the cell ran, only /dev/shm full, a full disk beside another crash."""
         room = [Surroundings(0, "end", filesystems=(FileSystem("/data", "ext4", 9 * GIB, GIB, ("mapped",)),))]
         yield recording("f()", signal="SIGBUS", surroundings=room)
+        said = "tar: write error: No space left on device\nsolver: the matrix is singular, abort\n"
+        yield recording("!tar -cf x.tar .\nsolver.run()", signal="SIGABRT", output=said, surroundings=room)
         shm = FileSystem("/dev/shm", "tmpfs", 64 * MIB, 0, ("shm", "mapped"))  # noqa: S108
         yield recording("f()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(shm,))])
         full = [Surroundings(0, "end", filesystems=(FileSystem("/data", "ext4", 9 * GIB, 0, ("cwd",)),))]
@@ -134,12 +136,14 @@ def _full(state: State) -> FileSystem | None:
     return min(used, key=_rank, default=None)
 
 
-def _confidence(full: FileSystem | None, *, said: bool) -> float:
-    if full is None:
-        return 0.75  # in its own words only
+def _confidence(full: FileSystem | None, facts: Facts) -> float:
+    words = facts.said("disk-full")
+    if full is None:  # in words only
+        gave_up_later = words is not None and facts.farewell not in (None, words.line)
+        return 0.4 if gave_up_later and facts.state.filesystems else 0.75  # it went on after these words, with room
     if "mapped" in full.roles:
         return 0.95
-    return 0.9 if said else 0.85 if full.roles else 0.8
+    return 0.9 if words is not None else 0.85 if full.roles else 0.8
 
 
 def _rank(filesystem: FileSystem) -> int:

@@ -9,6 +9,7 @@ from ..code.calls import names_an_exit
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs.lastwords import said_last
+from ..signs.left import left_to_others
 from ..signs.reached import reached
 from ..telling import exclusions, proofs
 from ..units import cell_name, quote
@@ -86,16 +87,24 @@ class ExitCall(Cause):
         calls = [call for call in _exits(facts) if call.exit_code in (None, code) and reached(call, facts) != "passed"]
         call = _only(calls)
         named = None if _exits(facts) else names_an_exit(facts.recording.cells, facts.cell)
+        others = left_to_others(facts)[-1:] if not calls and named is None else ()
         line = call.line if call is not None else None if calls else named or facts.sole_line
         cell = cell_name(facts.cell.execution_count)
         if call is not None:
             headline = f"The code in {cell} ended the kernel with {quote(call.text)} (exit code {code})."
+        elif others:
+            line = others[0][1].line if others[0][0] is facts.cell else None
+            headline = (
+                f"The kernel was probably ended by its own code (exit code {code}), {facts.when()}: "
+                f"{cell_name(others[0][0].execution_count)} holds {quote(others[0][1].text)}, for a timer, a thread or "
+                "a handler to call."
+            )
         else:
             headline = f"Something that ran {facts.where(line)} ended the kernel with exit code {code}."
         return CauseFinding(
             self.id,
             self.title,
-            _confidence(calls, facts, named),
+            0.75 if others else _confidence(calls, facts, named),
             headline,
             evidence=(
                 *proofs.exit_status(facts),
@@ -110,7 +119,7 @@ class ExitCall(Cause):
             ),
             line=line,
             summary=f"Ended itself with exit code {code}",
-            general=not calls and named is None,
+            general=not calls and named is None and not others,
         )
 
     @staticmethod
@@ -124,6 +133,8 @@ class ExitCall(Cause):
         yield recording("import ctypes\nlibc = ctypes.CDLL(None)\nlibc.exit(3)", exit_code=3)
         yield recording("solver.run()", exit_code=3)
         yield recording("import os, threading\nthreading.Timer(1, os._exit, args=(5,)).start()\nf()", exit_code=5)
+        yield recording("import os\ndef guard():\n    os._exit(3)\nThread(target=guard).start()", "f()", exit_code=3)
+        yield recording("import faulthandler as f\nf.dump_traceback_later(9, exit=True)", "work()", exit_code=1)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:

@@ -93,6 +93,15 @@ class Hang(Cause):
         idle = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL_WORKER, waits_in="pipe_read")
         killed = [child(900, signal="SIGKILL")]
         yield stuck_in("pool.map(f, x)", 1, *plumbing, waits_in="futex_wait_queue", children=[idle], gone=killed)
+        # A program that writes more than a pipe holds, before wait(); and two that both write, or both read.
+        waiting = (frame("subprocess.py", "_try_wait"), frame("subprocess.py", "wait"))
+        writer = child_state(900, forked=False, name="du", waits_in="anon_pipe_write")
+        yield stuck_in("code = p.wait()", 1, *waiting, waits_in="do_wait", children=[writer])
+        shell = child_state(901, forked=False, name="sh", waits_in="do_wait")
+        yield stuck_in("code = p.wait()", 1, *waiting, waits_in="do_wait", children=[shell, writer])
+        yield stuck_in("p.stdin.write(rows)", 1, waits_in="pipe_write", children=[writer])
+        reader = child_state(900, forked=False, name="sort", waits_in="pipe_read")
+        yield stuck_in("p.stdout.read()", 1, waits_in="pipe_read", children=[reader])
         yield stuck_in(
             "f.flock()", 1, frame("h5py/_hl/files.py", "make_fid", library=True), waits_in="flock_lock_inode_wait"
         )
@@ -112,6 +121,11 @@ class Hang(Cause):
         program = child_state(900, forked=False, name="rsync", waits_in="do_select")
         waiting = (frame("subprocess.py", "_try_wait"), frame("subprocess.py", "wait"))
         yield stuck_in("subprocess.run(command)", 1, *waiting, waits_in="do_wait", children=[program])
+        reader = child_state(901, forked=False, name="sort", waits_in="pipe_read")
+        yield stuck_in("subprocess.run(command)", 1, *waiting, waits_in="do_wait", children=[program, reader])
+        writer = child_state(900, forked=False, name="du", waits_in="pipe_write")
+        yield stuck_in("p.wait(timeout=900)", 1, *waiting, waits_in="do_wait", children=[writer])
+        yield stuck_in("size = load(page)", 1, frame("socket.py", "recv"), waits_in="wait_woken", children=[writer])
         source = "def fetch():\n    time.sleep(99)\nt.start()\nt.join()"
         fetching = thread(own_frame(source, 2, "fetch"), waits_in="hrtimer_nanosleep", main=False)
         yield stuck_in(source, 4, frame("threading.py", "join"), waits_in="futex_wait_queue", threads=[fetching])
@@ -149,15 +163,35 @@ def _judge(still: Standstill) -> _Judgement | None:
         return 0.75, "it waits for a file that another process has locked", ()
     if kind == "disk":
         return 0.5, "it waits for a disk or a network drive that does not answer", ()
-    if still.main.has_a_timeout or not still.nobody_can_end_it:
+    return None if still.main.has_a_timeout else _of_each_other(still)
+
+
+def _of_each_other(still: Standstill) -> _Judgement | None:
+    if still.main.kind in ("child", "pipe") and still.held_up_by_pipes:
+        return _of_pipes(still)
+    if not still.nobody_can_end_it:
         return None
     if still.blocked_by_each_other:
         return 0.75, "its processes wait for each other", ()
     return _of_a_lock(still)
 
 
+def _of_pipes(still: Standstill) -> _Judgement:
+    """A pipe holds 64 KiB: who writes more must be read from, and `wait()` does not read (subprocess, Popen.wait)."""
+    waits = (still.main, *(child.waiting for child in still.held_up_by_pipes))
+    writing = any(one.writes_to_a_pipe for one in waits)
+    if still.main.kind == "pipe":
+        each_other = "it and the process it talks to wait for each other, at the two ends of their pipes"
+        return 0.8 if writing else 0.7, each_other, ()
+    if writing:
+        return 0.85, "it waits for a process to end that has filled a pipe, and nobody reads from that pipe", ()
+    return 0.7, "it waits for a process to end that itself waits for input from a pipe, and nobody writes any", ()
+
+
 def _of_a_lock(still: Standstill) -> _Judgement | None:
     kind = still.main.kind
+    if still.main.writes_to_a_pipe:
+        return 0.8, "it has filled a pipe that nobody reads", ()
     if kind == "pipe" or (kind == "child" and still.stuck.children):
         return 0.7, "it waits for data of a process that sends none", ()
     if kind != "lock":

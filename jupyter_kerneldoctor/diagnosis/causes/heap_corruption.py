@@ -9,7 +9,7 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.traceback import fatal_message
+from ..signs.traceback import fatal_message, reports
 from ..telling import exclusions, proofs
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class HeapCorruption(Cause):
             self.title,
             certainty(facts, confidence),
             f"Native code had damaged the program's memory{_how(facts)}; that was noticed {facts.where()}, so the "
-            "mistake is in that call or in one before it.",
+            f"mistake is {_suspects(facts)}.",
             evidence=(
                 *proofs.exit_status(facts),
                 *_found(facts),
@@ -111,14 +111,23 @@ class HeapCorruption(Cause):
         yield recording("f()", signal="SIGABRT", output="terminate called after throwing an instance of 'E'\n")
         yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault", ("m.py", 1, "f")))
         yield recording("f()", signal="SIGKILL", output="double free or corruption (out)\n")
+        # A program that the cell started said so: the allocator of the kernel itself would have aborted.
+        crash = crash_report("Segmentation fault", (cell_file("w.sum()"), 1, "<module>"))
+        yield recording("w.sum()", signal="SIGSEGV", crash=crash, output="free(): double free detected in tcache 2\n")
 
 
 def _confidence(facts: Facts) -> float | None:
     if facts.said("heap-corruption") is not None:
-        return 0.97 if facts.signal == "SIGABRT" else 0.92
+        return 0.97 if facts.signal == "SIGABRT" else 0.4 if _never_aborted(facts) else 0.92
     if facts.signal == "SIGABRT" and _DEBUG_HOOKS.search(fatal_message(facts.recording.crash_text) or ""):
         return 0.95
     return 0.8 if _crashed_in_the_allocator(facts) else None
+
+
+def _never_aborted(facts: Facts) -> bool:
+    """Whether another process must have said it: the allocator aborts then, which faulthandler would have reported."""
+    messages = [report.message for report in reports(facts.recording.crash_text)]
+    return facts.traceback is not None and "Aborted" not in messages
 
 
 def _crashed_in_the_allocator(facts: Facts) -> bool:
@@ -126,6 +135,12 @@ def _crashed_in_the_allocator(facts: Facts) -> bool:
         return False
     lines = [line for line in facts.recording.crash_text.split("\n") if line.startswith("  Binary file")]
     return any(_IN_THE_ALLOCATOR.search(line) for line in lines[:_CALLS])
+
+
+def _suspects(facts: Facts) -> str:
+    if facts.cell is None:
+        return "in a call of a cell before"
+    return "in that call or in one before it" if facts.line is not None else "in that cell or in one before it"
 
 
 _FREED_TWICE = re.compile(r"double free(?P<unsure> or corruption)?")

@@ -60,8 +60,7 @@ class IllegalInstruction(Cause):
             self.id,
             self.title,
             certainty(facts, 0.95),
-            f"A library built for another kind of processor, or damaged, stopped the program {facts.where()}: it holds "
-            "an instruction that this processor does not know.",
+            f"{_what(facts)} stopped the program {facts.where()}{_why(facts)}.",
             evidence=(
                 *proofs.exit_status(facts),
                 *(() if words is None else (words.evidence,)),
@@ -96,6 +95,22 @@ class IllegalInstruction(Cause):
         """The same signal sent on purpose, and an abort that speaks of something else."""
         yield recording("import signal\nsignal.raise_signal(signal.SIGILL)", signal="SIGILL")
         yield recording("import tensorflow", signal="SIGABRT", output="Check failed: shape.ok()\n")
+
+
+def _has_everything(facts: Facts) -> bool:
+    """Whether an old processor is not it; then compilers' traps are as likely (GCC: `__builtin_trap`)."""
+    flags = facts.state.known.cpu_flags
+    return bool(flags) and all(name in flags for name in _AVX) and facts.said("illegal-instruction") is None
+
+
+def _what(facts: Facts) -> str:
+    if _has_everything(facts):
+        return "A trap that code holds for what must not happen, or an instruction this processor does not know,"
+    return "A library built for another kind of processor, or damaged,"
+
+
+def _why(facts: Facts) -> str:
+    return "" if _has_everything(facts) else ": it holds an instruction that this processor does not know"
 
 
 def _processor(facts: Facts) -> Iterator[Evidence]:

@@ -117,6 +117,7 @@ def _confidence(facts: Facts) -> float:
     if _log_tells_of_memory(facts):
         return 0.1
     leaves = max((self_kill.confidence(call, facts) for call in facts.own_signals), default=0.0)
+    leaves = max(leaves, self_kill.confidence_of_others(facts))
     return min(_from_outside(facts), max(0.2, round(1 - leaves, 2)))
 
 

@@ -63,12 +63,14 @@ class OutOfMemoryInCgroup(Cause):
         if confidence == 0:
             return None
         allowed = f": {facts.memory.allowance}" if facts.memory.has_group_limit else ""
+        by_itself = facts.memory.grows_by_itself
+        where = f"{facts.when()}, with something in the background taking memory, too" if by_itself else facts.where()
         ran_out = "ran out of memory" if confidence > 0.5 else "may have run out of memory"
         return CauseFinding(
             self.id,
             self.title,
             confidence,
-            f"The kernel {ran_out} {facts.where()}{allowed}.",
+            f"The kernel {ran_out} {where}{allowed}.",
             evidence=(
                 *proofs.exit_status(facts),
                 *_log(logged),
@@ -85,7 +87,7 @@ class OutOfMemoryInCgroup(Cause):
                 exclusions.not_a_crash(facts),
                 exclusions.not_by_itself(facts),
             ),
-            line=facts.line,
+            line=None if by_itself else facts.line,
             summary=f"Killed by Linux at the {facts.memory.limit_name}" if facts.memory.pressed or logged else None,
         )
 

@@ -10,6 +10,7 @@ from ..cause import Cause
 from ..examples import MIB, Group, cell_file, crash_report, recording
 from ..examples.stuck import own_frame
 from ..postmortem import CauseFinding, Evidence
+from ..signs.left import left_to_others
 from ..signs.reached import reached
 from ..telling import exclusions, proofs
 from ..units import cell_name, quote, sentence
@@ -40,7 +41,8 @@ class SelfKill(Cause):
     The running cell holds a call that sends a signal to the kernel's own process, and the process was ended by that
     signal. It is proven when nothing before the call takes time, when the cell ended as soon as it began, or when the
     crash report or a stack shows that line. A call within an `if` or a loop, or behind work that takes time, need not
-    have run; it did not where the cell was seen in a later statement.
+    have run; it did not where the cell was seen in a later statement. A call that some cell gave to a timer, a thread
+    or a handler is likely to be it as well, where nothing else sent the signal.
 
     What to do
     ----------
@@ -61,7 +63,7 @@ class SelfKill(Cause):
             return None
         calls = facts.own_signals
         if not calls:
-            return None
+            return self._by_others(facts)
         line = calls[0].line if len(calls) == 1 else None
         sent = facts.signal or "a signal"
         sure = max(confidence(call, facts) for call in calls)
@@ -90,6 +92,36 @@ class SelfKill(Cause):
             summary=sentence(f"the cell's own {facts.signal}") if facts.signal else None,
         )
 
+    def _by_others(self, facts: Facts) -> CauseFinding | None:
+        """A timer, a thread or a handler that a cell had given the call to."""
+        left = left_to_others(facts)
+        if not left:
+            return None
+        cell, call = left[-1]
+        name = cell_name(cell.execution_count)
+        return CauseFinding(
+            self.id,
+            self.title,
+            confidence_of_others(facts),
+            f"The kernel was probably ended by its own code, {facts.when()}: {name} holds {quote(call.text)}, for a "
+            "timer, a thread or a handler to call.",
+            evidence=(
+                *proofs.exit_status(facts),
+                Evidence(
+                    f"Line {call.line} of {name}, in a function that is given to another one, sends the kernel's own "
+                    f"process a signal: {quote(call.text, 100)}.",
+                    call.line,
+                    "line",
+                    "cell source",
+                ),
+                *proofs.running_cell(facts),
+                *proofs.counts_of_kills(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            line=call.line if cell is facts.cell else None,
+            summary=sentence(f"the notebook's own {facts.signal}"),
+        )
+
     @staticmethod
     def fires_on() -> Iterable[Recording]:
         """Every way to say it."""
@@ -98,6 +130,7 @@ class SelfKill(Cause):
             "from os import kill as k, getpid\nfrom signal import SIGKILL\nme = getpid()\nk(me, SIGKILL)",
             "import signal as s\ns.raise_signal(9)",
             "import os\nos.killpg(0, 9)",
+            "import signal, threading\nsignal.pthread_kill(threading.main_thread().ident, 9)",
             "!kill -9 $PPID",
             "%%bash\nkill -KILL $PPID",
             "import os\nos.system(f'kill -9 {os.getpid()}')",
@@ -109,10 +142,19 @@ class SelfKill(Cause):
         cell = "work()\nos.kill(os.getpid(), 11)"
         crash = crash_report("Segmentation fault", (cell_file(cell), 2, "<module>"))
         yield recording("import os", cell, signal="SIGSEGV", crash=crash)
+        watchdog = "import os, threading\nthreading.Timer(9, lambda: os.kill(os.getpid(), 15)).start()"
+        yield recording(watchdog, "work()", signal="SIGTERM")
+        watchdog = "import os\ndef stop(*_):\n    os.kill(os.getpid(), 9)\nsignal.signal(signal.SIGUSR1, stop)"
+        yield recording(watchdog, "work()", signal="SIGKILL", server="watched")
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """A signal to another process, another signal than the one that came, a definition that is never called."""
+        yield recording(
+            "import os\ndef stop():\n    os.kill(os.getpid(), 9)\nThread(target=stop)", "f()", signal="SIGTERM"
+        )
+        worker = "import os\ndef work():\n    os.kill(os.getpid(), 9)\nProcess(target=work).start()"
+        yield recording(worker, "f()", signal="SIGKILL")
         yield recording("import os\nos.kill(child.pid, 9)\nwait()", signal="SIGKILL")
         yield recording("import os\nos.kill(os.getpid(), 10)\nf()", signal="SIGKILL")
         yield recording("import os\ndef stop():\n    os.kill(os.getpid(), 9)\nf()", signal="SIGKILL")
@@ -123,6 +165,14 @@ class SelfKill(Cause):
         passed = "import os\nif bad:\n    os.kill(os.getpid(), 9)\nf()"
         seen = ThreadStack((own_frame(passed, 4),), main=True)
         yield recording(passed, signal="SIGKILL", stacks=[Stack(-5, "asked", (seen,))])
+
+
+def confidence_of_others(facts: Facts) -> float:
+    """How likely it is that a call which a cell gave to a timer, a thread or a handler ended the kernel."""
+    if not any(call.kind == "signal" for _, call in left_to_others(facts)):
+        return 0.0
+    killed = facts.memory.kills is not None and facts.memory.kills.oom_kills
+    return 0.3 if killed else 0.6
 
 
 def confidence(call: EndingCall, facts: Facts) -> float:

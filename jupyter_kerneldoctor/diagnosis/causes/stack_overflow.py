@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from ..signs.traceback import Recursion
 
 _RAISED_LIMIT = re.compile(r"\bsetrecursionlimit\s*\(")
+_RAISED_TO = re.compile(r"\bsetrecursionlimit\s*\(\s*(?:int\()?([\d_]+(?:e\d)?|sys\.maxsize)(?:\s*\*\*\s*(\d))?")
+_FAR = 10_000  # nested calls, of which native code needs some hundred bytes each, and a stack has 8 MiB
+_WALKS_IN_C = re.compile(r"\b(?:dumps?|loads?|repr|str|format|print|deepcopy|compile|eval|parse|hash)\s*\(")
+_WALKERS = ("json/", "copy.py", "copyreg.py", "pickle.py", "ast.py", "pprint.py", "reprlib.py")
+"""Of the standard library: what goes through nested data by a recursion in C, whose calls no crash report shows."""
 
 
 class StackOverflow(Cause):
@@ -36,6 +41,8 @@ class StackOverflow(Cause):
     --------------------
     The process was ended by SIGSEGV, and the report of Python's faulthandler, which shows a hundred calls, shows the
     same few functions over and over and more below. Or Python said that it could not recover from a stack overflow.
+    With less certainty: a cell had raised the recursion limit far, and it crashed in what goes through nested data by
+    a recursion in C, as `json.dumps`, `pickle.dumps` and `repr` do; the report does not show such calls.
 
     What to do
     ----------
@@ -56,14 +63,16 @@ class StackOverflow(Cause):
             return None
         recursion = facts.traceback.recursion if facts.traceback is not None else None
         gave_up = facts.signal == "SIGABRT" and GAVE_UP_ON_STACK in (fatal_message(facts.recording.crash_text) or "")
-        if not gave_up and (recursion is None or facts.signal == "SIGABRT"):
+        unseen = not gave_up and recursion is None and _may_recurse_in_c(facts)
+        if not gave_up and not unseen and (recursion is None or facts.signal == "SIGABRT"):
             return None
-        confidence = 0.95 if gave_up or any(_raised(facts)) else 0.8
+        confidence = 0.65 if unseen else 0.95 if gave_up or any(_raised(facts)) else 0.8
         return CauseFinding(
             self.id,
             self.title,
             confidence if facts.status.known else min(confidence, 0.6),
-            f"{sentence(_while(facts))}, {_what(facts, recursion)} until the space for nested calls was used up.",
+            f"{sentence(_while(facts))}, {_what(facts, recursion, unseen=unseen)} until the space for nested calls "
+            "was used up.",
             evidence=(
                 *proofs.exit_status(facts),
                 *_repetition(facts, recursion),
@@ -86,6 +95,11 @@ class StackOverflow(Cause):
         )
         circle = [("/site-packages/lib/a.py", 3, "visit"), ("/site-packages/lib/b.py", 9, "walk")] * 50
         yield recording("walk(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *circle, cut=True))
+        json = ("/usr/lib/python3.11/json/encoder.py", 258, "iterencode")
+        crash = crash_report("Segmentation fault", json, (cell_file("json.dumps(t)"), 1, "<module>"))
+        yield recording("sys.setrecursionlimit(10**7)", "json.dumps(t)", signal="SIGSEGV", crash=crash)
+        crash = crash_report("Segmentation fault", (cell_file("pickle.dumps(t)"), 1, "<module>"))
+        yield recording("sys.setrecursionlimit(1_000_000)", "pickle.dumps(t)", signal="SIGSEGV", crash=crash)
         said = "_Py_CheckRecursiveCall: Cannot recover from stack overflow."
         frames = [("/site-packages/lib/a.py", 3, "visit")] * 100
         crash = crash_report(said, *frames, cut=True) + crash_report("Aborted", *frames, cut=True)
@@ -96,6 +110,10 @@ class StackOverflow(Cause):
         """A crash below a short stack, a deep stack without repetition, and the recursion of a child."""
         shallow = [("/site-packages/lib/a.py", 3, "visit")] * 5
         yield recording("visit(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *shallow))
+        crash = crash_report("Segmentation fault", (cell_file("pickle.dumps(t)"), 1, "<module>"))
+        yield recording("sys.setrecursionlimit(3000)", "pickle.dumps(t)", signal="SIGSEGV", crash=crash)
+        crash = crash_report("Segmentation fault", (cell_file("lib.solve(8)"), 1, "<module>"))
+        yield recording("sys.setrecursionlimit(10**6)", "lib.solve(8)", signal="SIGSEGV", crash=crash)
         varied = [("/site-packages/lib/a.py", number, f"step_{number}") for number in range(100)]
         yield recording("go(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *varied, cut=True))
         deep = [("/site-packages/lib/a.py", 3, "visit")] * 100
@@ -107,7 +125,26 @@ def _while(facts: Facts) -> str:
     return ran if facts.background is None else f"in a background thread, {ran}"
 
 
-def _what(facts: Facts, recursion: Recursion | None) -> str:
+def _may_recurse_in_c(facts: Facts) -> bool:
+    frame = facts.innermost
+    if facts.signal != "SIGSEGV" or frame is None or not any(_is_far(cell.source) for cell in facts.recording.cells):
+        return False
+    if frame.short_file.startswith(_WALKERS):
+        return True
+    lines = facts.cell.source.split("\n") if facts.cell is not None and facts.cell_of(frame) is facts.cell else ()
+    return facts.crash_line is not None and any(_WALKS_IN_C.search(line) for line in lines[facts.crash_line - 1 :][:1])
+
+
+def _is_far(source: str) -> bool:
+    for number, power in _RAISED_TO.findall(source):
+        if number == "sys.maxsize" or float(number) ** int(power or 1) >= _FAR:
+            return True
+    return False
+
+
+def _what(facts: Facts, recursion: Recursion | None, *, unseen: bool) -> str:
+    if unseen:
+        return f"native code called in {facts.name(facts.innermost)} probably called itself" if facts.innermost else ""
     if recursion is None:
         return "a recursion went on"
     return f"{facts.name(recursion.frame)} called itself, more than {recursion.shown} calls deep,"

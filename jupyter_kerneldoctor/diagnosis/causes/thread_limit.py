@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _NEAR = 0.9
 _LARGE_STACK_BYTES = 1 << 30
+_CRASHED_LATER = 0.6
+"""Libraries that give up abort or leave; after OpenBLAS's words a program goes on, and may crash of something else."""
 _NO_THREADS = ("no-threads", "interrupted-by-openblas")
 
 
@@ -66,7 +68,7 @@ class ThreadLimit(Cause):
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, 0.95),
+            certainty(facts, 0.95 if facts.signal != "SIGSEGV" or _reached(facts.state) else _CRASHED_LATER),
             f"No further thread or process could be started {facts.where()}{_limit(facts.state)}.",
             evidence=(
                 *proofs.exit_status(facts),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from typing import TYPE_CHECKING
 
 from ..cause import Cause
 from ..certainty import certainty
+from ..code.cellsource import parse
+from ..code.names import Names
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
 from ..telling import exclusions, proofs
@@ -25,6 +29,9 @@ _ONE_AT_A_TIME = frozenset(
 """Libraries whose documentation allows one thread at a time: netCDF-C, HDF5 without its thread-safe build, GDAL's
 datasets, GUI toolkits."""
 
+_NAMES = "|".join(sorted(_ONE_AT_A_TIME))
+_IMPORTED = re.compile(rf"^[ \t]*(?:import[ \t]+.*?|from[ \t]+)\b({_NAMES})\b", re.MULTILINE)
+
 
 class ThreadUnsafe(Cause):
     """A library that may be used by one thread at a time was used by two.
@@ -40,7 +47,7 @@ class ThreadUnsafe(Cause):
     By the last words: numba's "Concurrent access has been detected" (its workqueue threading layer), Tcl's "async
     handler deleted by the wrong thread", Xlib's "XInitThreads has not been called". With less certainty: it crashed
     while two threads were inside of the same library, one of those whose documentation allows one thread only (netCDF,
-    HDF5, GDAL, GUI toolkits).
+    HDF5, GDAL, GUI toolkits), or in a background thread, below a function of a cell that uses one of these.
 
     What to do
     ----------
@@ -60,19 +67,23 @@ class ThreadUnsafe(Cause):
         """See the class's page."""
         if not facts.is_unasked_end:
             return None
-        words, module = facts.said(self.id), _shared_module(facts)
+        words, shared = facts.said(self.id), _shared_module(facts)
+        module = shared or _called_from_a_cell(facts)
         if words is None and module is None:
             return None
         library = "A library" if module is None else f"The library {module}"
+        seen = words is not None or shared is not None
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, 0.95 if words is not None else 0.75),
-            f"{library} that works for one thread at a time was used by several {facts.where()}.",
+            certainty(facts, 0.95 if words is not None else 0.75 if seen else 0.65),
+            f"{library} that works for one thread at a time was {'' if seen else 'probably '}used by several "
+            f"{facts.where()}.",
             evidence=(
                 *proofs.exit_status(facts),
                 *(() if words is None else (words.evidence,)),
-                *_threads(facts, module),
+                *_threads(facts, shared),
+                *_in_the_background(facts, None if seen else module),
                 *proofs.crash_report(facts),
                 *proofs.running_cell(facts),
             ),
@@ -97,6 +108,7 @@ class ThreadUnsafe(Cause):
         )
         yield recording("show()", signal="SIGABRT", output=xcb, server="watched")
         yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("netCDF4/utils.py"))
+        yield recording("import netCDF4 as nc", _READ, cell, signal="SIGSEGV", crash=_in_a_thread(_READ))
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -104,6 +116,12 @@ class ThreadUnsafe(Cause):
         yield recording("f()", signal="SIGSEGV", crash=_two_threads_in("numpy/_core/_methods.py"))
         one = ("/env/lib/python3.11/site-packages/netCDF4/utils.py", 40, "read")
         yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault", one))
+        # A variable that is called like such a library, and the library in the thread that runs the cells.
+        variable = "def read(n):\n    return tables[n]"
+        yield recording(variable, "list(pool.map(read, parts))", signal="SIGSEGV", crash=_in_a_thread(variable))
+        called = ((cell_file(_READ), 2, "read"), (cell_file("read(1)"), 1, "<module>"))
+        crash = crash_report("Segmentation fault", *called)
+        yield recording("import netCDF4 as nc", _READ, "read(1)", signal="SIGSEGV", crash=crash)
 
 
 def _shared_module(facts: Facts) -> str | None:
@@ -113,6 +131,41 @@ def _shared_module(facts: Facts) -> str | None:
     modules = [_module(thread) for thread in facts.traceback.threads if thread.frames]
     crashed_in = _module(facts.traceback.current)
     return crashed_in if crashed_in in _ONE_AT_A_TIME and modules.count(crashed_in) > 1 else None
+
+
+def _called_from_a_cell(facts: Facts) -> str | None:
+    """The library for one thread that a function of a cell uses, where this function crashed in a background thread.
+
+    Most of these libraries are compiled: of them faulthandler shows no function, but the one that called them.
+    """
+    frame = facts.background
+    if frame is None or frame is not facts.innermost or facts.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS"):
+        return None
+    owner, imported = facts.cell_of(frame), _imported(facts)
+    tree = parse(owner.source) if owner is not None and imported else None
+    if tree is None:
+        return None
+    names = Names()
+    for cell in facts.recording.cells:
+        if _IMPORTED.search(cell.source) and (one := parse(cell.source)) is not None:
+            names.learn(one)
+    function = next((one for one in ast.walk(tree) if getattr(one, "name", None) == frame.function), tree)
+    used = (names.resolve(node) for node in ast.walk(function) if isinstance(node, ast.Name))
+    tops = (name.partition(".")[0] for name in used if name is not None)
+    return next((top for top in tops if top in imported), None)
+
+
+def _imported(facts: Facts) -> set[str]:
+    return {found[1] for cell in facts.recording.cells for found in _IMPORTED.finditer(cell.source)}
+
+
+def _in_the_background(facts: Facts, module: str | None) -> Iterator[Evidence]:
+    if module is not None and facts.background is not None:
+        yield Evidence(
+            f"It crashed in a thread that runs no cells, in {facts.name(facts.background)}, which uses {module}; its "
+            "documentation allows one thread at a time.",
+            source="crash report of Python's faulthandler",
+        )
 
 
 def _module(thread: Thread) -> str | None:
@@ -129,6 +182,16 @@ def _threads(facts: Facts, module: str | None) -> Iterator[Evidence]:
         "threads",
         "crash report of Python's faulthandler",
     )
+
+
+_READ = "def read(n):\n    return nc.Dataset(n)['t'][:]"
+
+
+def _in_a_thread(source: str) -> str:
+    """A crash report of a thread that ran a function of a cell."""
+    pool = ("/usr/lib/python3.11/concurrent/futures/thread.py", 58, "run")
+    frames = ((cell_file(source), 2, "read"), pool, ("/usr/lib/python3.11/threading.py", 1002, "_bootstrap"))
+    return crash_report("Segmentation fault", *frames)
 
 
 def _two_threads_in(file: str) -> str:

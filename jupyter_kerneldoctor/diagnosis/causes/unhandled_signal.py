@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_kerneldoctor.recording.evidence import Rlimit, Surroundings
+
 from ..cause import Cause
 from ..certainty import certainty
 from ..code.timers import Timer, timers
@@ -12,6 +14,7 @@ from ..postmortem import CauseFinding, Evidence
 from ..signs.lastwords import said_last
 from ..telling import exclusions, proofs
 from ..units import cell_name, quote
+from .cpu_time_limit import sent_by_others
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,6 +37,7 @@ _WHAT = {
     "SIGXFSZ": "a file grew beyond the size that files may have here",
     "SIGTRAP": "native code stopped as if for a debugger",
     "SIGSYS": "it called on the operating system in a way that a sandbox forbids",
+    "SIGXCPU": "a signal said that its processor time is used up, which it was not",
 }
 """What each signal tells; in all of these cases the process is ended where it has no handler (signal(7))."""
 
@@ -45,8 +49,9 @@ _SENDERS = {
     "SIGXFSZ": "The limit is that of `ulimit -f`. Python ignores this signal, so something set it back to its default.",
     "SIGTRAP": "Libraries do that on a failed internal check; a debugger's breakpoint does as well.",
     "SIGSYS": "The filter (seccomp) of a container or sandbox sends it.",
+    "SIGXCPU": "It was far from a limit of its own (RLIMIT_CPU); batch systems send it when a job's time ends.",
 }
-_LESS_SURE = {"SIGTRAP": 0.8, "SIGSYS": 0.85}
+_LESS_SURE = {"SIGTRAP": 0.8, "SIGSYS": 0.85, "SIGXCPU": 0.85}
 """Where the signal alone does not tell why."""
 
 
@@ -83,6 +88,8 @@ class UnhandledSignal(Cause):
         signal = facts.signal
         if not facts.is_unasked_end or signal is None or not _is_one(signal):
             return None
+        if signal == "SIGXCPU" and not sent_by_others(facts):
+            return None
         started = _timers(facts)
         line = started[-1].line if started and started[-1].cell is facts.cell else facts.line
         return CauseFinding(
@@ -113,6 +120,8 @@ class UnhandledSignal(Cause):
             yield recording("work()", signal=signal, server="watched")
         yield recording("work()", signal="SIGRTMIN")
         yield recording("x = 1", signal="SIGUSR1", idle=True)
+        unlimited = Surroundings(-1, "end", rlimits={"CPU": Rlimit()}, cpu_s=9.0)
+        yield recording("work()", signal="SIGXCPU", surroundings=[unlimited])
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -120,6 +129,8 @@ class UnhandledSignal(Cause):
         yield recording("import os, signal\nos.kill(os.getpid(), signal.SIGUSR1)", signal="SIGUSR1")
         yield recording("work()", signal="SIGTERM")
         yield recording("work()", signal="SIGBUS")
+        used_up = Surroundings(-0.1, "end", rlimits={"CPU": Rlimit(4, 10)}, cpu_s=3.0)
+        yield recording("work()", signal="SIGXCPU", surroundings=[used_up])
         yield recording("import signal\nsignal.alarm(100)\nwork()", signal="SIGKILL")
 
 

@@ -22,16 +22,24 @@ if TYPE_CHECKING:
 
 Kind = Literal["signal", "exit", "ask", "abort", "replace"]
 
-_INTERESTING = re.compile(r"kill|exit|quit|abort|raise_signal|send_signal|terminate|shutdown|exec[lv]|suicide")
+_INTERESTING = re.compile(
+    r"kill|exit|quit|abort|raise_signal|send_signal|terminate|shutdown|exec[lv]|suicide|dump_traceback_later"
+)
 _TEACHES = re.compile(_INTERESTING.pattern + r"|import|def |getpid|Process")
 _SHELL_KILL = re.compile(r"\bkill\s+(?:-(?:s\s*)?(?P<signal>\w+)\s+)?[^;|&]*?(?:\$+PPID|getpid\(\)|\$pid\b|\{pid\})")
 _SHELLS = frozenset({"os.system", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.Popen"})
 _NATIVE = re.compile(r"ctypes\.(?:C|Py)DLL\(.*\)\.(?:_?exit|abort)|ctypes\.cdll\..*\.(?:_?exit|abort)")
 _ASKS = frozenset({"exit", "quit", "get_ipython().ask_exit", "get_ipython().exit"})
 _QUICK = frozenset(
-    {"print", "flush", "getpid", "getppid", "getpgrp", "getpgid", "get_ident", "Process", "CDLL", "dict"}
+    {"print", "flush", "getpid", "getppid", "getpgrp", "getpgid", "get_ident", "main_thread", "current_thread"}
+    | {"Process", "CDLL", "dict"}
 )
 """Calls by the last part of their name: what is written before, and what finds the own process."""
+_CALL_LATER = frozenset(
+    {"Thread", "Timer", "start_new_thread", "signal", "add_signal_handler", "call_later", "call_at", "add_timeout"}
+    | {"PeriodicCallback", "run_in_executor", "to_thread"}
+)
+"""Functions by the last part of their name that have a function called by a thread, a timer or a signal's handler."""
 _RUNS_MORE = ("!", "%run", "%pip", "%conda", "%mamba")
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.AsyncFor, ast.AsyncWith, ast.IfExp, ast.BoolOp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -77,6 +85,51 @@ def ending_calls(cells: Sequence[Cell], cell: Cell) -> tuple[EndingCall, ...]:
     names.learn(masked.tree)
     _learn_functions(functions, masked.tree, names, cell.source)
     return shell + tuple(_calls_in(masked.tree, names, functions, cell.source))
+
+
+def handed_over(cells: Sequence[Cell], cell: Cell) -> tuple[tuple[Cell, EndingCall], ...]:
+    """Return the calls that a timer, a thread, a handler or the like may make later, and the cells they stand in.
+
+    They are in a function or a `lambda` that a cell, this one or an earlier one, gives to such a function.
+    """
+    names, found = Names(), []
+    functions: dict[str, EndingCall] = {}
+    homes: dict[str, Cell] = {}
+    for one in cells:
+        masked = mask(one.source) if not one.truncated and _TEACHES.search(one.source) else None
+        if masked is not None:
+            names.learn(masked.tree)
+            _learn_functions(functions, masked.tree, names, one.source)
+            defined = [node.name for node in masked.tree.body if isinstance(node, ast.FunctionDef)]
+            homes.update(dict.fromkeys(defined, one))
+        tree = masked.tree if masked is not None else parse(one.source) if functions else None
+        for call in ast.walk(tree) if tree is not None else ():
+            for given in _arguments(call):
+                if isinstance(given, ast.Name) and given.id in functions and given.id in homes:
+                    found.append((homes[given.id], functions[given.id]))
+                elif isinstance(given, ast.Lambda):
+                    inner = (_judge(node, names, one.source) for node in ast.walk(given) if isinstance(node, ast.Call))
+                    found.extend((one, ending) for ending in inner if ending is not None)
+            if isinstance(call, ast.Call) and names.resolve(call.func) == "faulthandler.dump_traceback_later":
+                found.extend(_exit_after(call, one))
+        if one is cell:
+            break
+    return tuple(found)
+
+
+def _arguments(call: ast.AST) -> list[ast.expr]:
+    """What is given to a function that calls it later, in this process: what a worker process does ends only that."""
+    if not isinstance(call, ast.Call):
+        return []
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return [*call.args, *(keyword.value for keyword in call.keywords)] if name in _CALL_LATER else []
+
+
+def _exit_after(call: ast.Call, cell: Cell) -> Iterator[tuple[Cell, EndingCall]]:
+    """With `exit=True`, faulthandler leaves with 1 when the time is up (faulthandler.dump_traceback_later)."""
+    if any(word.arg == "exit" and isinstance(word.value, ast.Constant) and word.value.value for word in call.keywords):
+        text = ast.get_source_segment(cell.source, call) or ""
+        yield cell, EndingCall("exit", call.lineno, text, exit_code=1)
 
 
 def names_an_exit(cells: Sequence[Cell], cell: Cell) -> int | None:

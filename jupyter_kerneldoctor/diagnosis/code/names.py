@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 
-_OWN = ("os.getpid()", "os.getpgrp()", "os.getpgid()", "threading.get_ident()", "psutil.Process().pid")
+_OWN = (
+    *("os.getpid()", "os.getpgrp()", "os.getpgid()", "psutil.Process().pid"),
+    *("threading.get_ident()", "threading.main_thread().ident", "threading.current_thread().ident"),
+)
 _LONGEST = 200  # characters; a chain beyond that is no name of anything
 
 

@@ -63,8 +63,10 @@ class ReturnNotExit(FixRule[list[Exit]]):
     causes = ("exit-call",)
     applicability: ClassVar[Applicability] = "suggested"
 
-    def detect(self, context: FixContext, code: Executed) -> list[Exit] | None:  # noqa: ARG002 - same for all rules
-        """Calls that end the kernel in the code that ran."""
+    def detect(self, context: FixContext, code: Executed) -> list[Exit] | None:
+        """Calls that end the kernel in the code that ran; where it lives, it was a worker process that left."""
+        if context.recording.alive:
+            return None
         found = [one for scope in code.running if not _forks(scope, code) for one in _exits(scope, code)]
         return found if any(at_line(one.node, one.scope, code) for one in found) else None
 

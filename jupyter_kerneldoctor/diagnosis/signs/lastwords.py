@@ -95,9 +95,12 @@ _PATTERNS = tuple((cause, re.compile(pattern, re.MULTILINE)) for cause, pattern 
 
 _FAREWELLS = re.compile(
     r"terminate called|terminating|[Aa]ssert|[Aa]bort|\bFATAL\b|[Ff]atal|\b(?:F|E)\d{4} |: F |Check fail|panicked|"
-    r"[Ee]rror|what\(\)|\*\*\*"
+    r"[Ee]rror|what\(\)|\*\*\*|pure virtual"
 )
 """What a line looks like with which a program gives up, in a library nobody listed."""
+
+_SAYS_NO_REASON = "terminate called without an active exception"
+"""What libstdc++ adds to a reason that stands before it, or says alone."""
 
 _TAKEN_BACK = re.compile(r"^(?:Aborted|Segmentation fault|Killed)\b")
 
@@ -165,4 +168,5 @@ def farewell(text: str) -> str | None:
     """Return the last line with which a program seems to give up, whoever's it is."""
     lines = [line.strip() for line in text.split("\n")]
     said = [line for line in lines if _FAREWELLS.search(line) and not _TAKEN_BACK.match(line)]
-    return said[-1] if said else None
+    reasons = [line for line in said if line != _SAYS_NO_REASON]
+    return (reasons or said)[-1] if said else None

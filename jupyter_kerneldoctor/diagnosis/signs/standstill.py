@@ -36,6 +36,8 @@ _WAITING_FOR = {
     "unknown": "waits",
 }
 
+_WRITES = "waits until somebody reads what it has written to a pipe"
+
 _PATIENT = frozenset({"sleep", "input", "running", "disk"})
 """Waits that end by themselves, or through somebody outside."""
 
@@ -182,10 +184,21 @@ class Standstill:
     def _thread_at_work(self) -> bool:
         return any(one.kind in (*_PATIENT, "pipe", "child", "unknown") or one.has_a_timeout for one in self.others)
 
+    @cached_property
+    def held_up_by_pipes(self) -> tuple[BlockedChild, ...]:
+        """The children, if each of them waits for a pipe or for a child of its own, and no thread is at work either.
+
+        Who could read or write at the other end are the kernel and these children.
+        """
+        alive = [child for child in self._waiting if child.state.state != "Z" and not self._is_idle(child)]
+        blocked = tuple(child for child in alive if child.waiting.kind == "pipe")
+        others = any(child.waiting.kind not in ("pipe", "child") for child in alive)
+        return () if others or self.native_threads_at_work or self._thread_at_work else blocked
+
     @property
     def does(self) -> str:
         """What the kernel does, in a few words: "waits for a lock on a file"."""
-        return _WAITING_FOR[self.main.kind]
+        return _doing(self.main)
 
     def written(self) -> str:
         """Return what the kernel and its children wrote since the cell began, native code included."""
@@ -201,7 +214,7 @@ class Standstill:
 
     def doing(self) -> str:
         """Return what the kernel does: "waits for a lock in `work` (cell [1], line 6)"."""
-        return f"{_WAITING_FOR[self.main.kind]}{self._within(self.main.frames)}"
+        return f"{_doing(self.main)}{self._within(self.main.frames)}"
 
     def evidence(self) -> Iterator[Evidence]:
         """Say for how long nothing happened, what each thread does, and what the children do."""
@@ -214,9 +227,7 @@ class Standstill:
         )
         yield Evidence(f"The thread that runs the cells {self.doing()}.", self.main.wchan, None, "stack")
         for other in self.others[:_THREADS_SHOWN]:
-            yield Evidence(
-                f"Another thread {_WAITING_FOR[other.kind]}{self._within(other.frames)}.", other.wchan, None, "stack"
-            )
+            yield Evidence(f"Another thread {_doing(other)}{self._within(other.frames)}.", other.wchan, None, "stack")
         for child in self._waiting[:_THREADS_SHOWN]:
             yield self._of_child(child)
 
@@ -228,7 +239,7 @@ class Standstill:
         elif self._is_idle(child):
             does = "waits for its next task"
         else:
-            does = f"{_WAITING_FOR[child.waiting.kind]}{self._within(child.waiting.frames)}"
+            does = f"{_doing(child.waiting)}{self._within(child.waiting.frames)}"
         subject = " ".join(filter(None, (what, named)))
         return Evidence(f"{subject}, process {child.state.pid}, {does}.", child.state.pid, None, "stack")
 
@@ -256,6 +267,10 @@ class Standstill:
         if own is None or cell is None or (line := user_line(cell, own)) is None:
             return ""
         return cell.source.split("\n")[line - 1]
+
+
+def _doing(waiting: Waiting) -> str:
+    return _WRITES if waiting.writes_to_a_pipe else _WAITING_FOR[waiting.kind]
 
 
 def standstill(facts: Facts) -> Standstill | None:

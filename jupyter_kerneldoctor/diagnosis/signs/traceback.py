@@ -16,6 +16,8 @@ GAVE_UP_ON_STACK = "Cannot recover from stack overflow"
 """What the interpreter says before it aborts because of a recursion."""
 
 _CUT = ("  ...", "  <truncated rest of calls>")
+_AFTER_THE_STACK = "Extension modules: "
+"""What follows the stack (Modules/faulthandler.c): a report that ends before it was cut."""
 
 _MESSAGES = {
     "SIGSEGV": "Segmentation fault",
@@ -27,6 +29,7 @@ _MESSAGES = {
 _OLD_SPELLING = {"Floating point exception": "Floating-point exception"}
 _PLUMBING = re.compile(r"(?:lib(?:c|m|pthread|dl|python[\d.]*)|ld-linux[^/]*|linux-vdso|python[\d.]*)(?:[.-].*)?")
 
+_MIXED_LINES, _LONGEST_MIXED = 5, 200  # within so much the message of a report is looked for, repeated or not
 _DEEP = 50  # frames; faulthandler shows a hundred of a thread
 _FRAMES_PER_FUNCTION = 4  # among deep frames: fewer different functions than a quarter of them is a recursion
 
@@ -90,6 +93,8 @@ class Traceback:
     threads: tuple[Thread, ...]
     binaries: tuple[str, ...] = ()
     """Native code below, innermost first (Python 3.14 and later)."""
+    without_python: bool = False
+    """The thread that got the signal is none of Python's: faulthandler has nothing to show of it."""
 
     @property
     def current(self) -> Thread:
@@ -145,12 +150,13 @@ def _parse(part: str) -> Traceback:
     lines = part.split("\n")
     threads: list[Thread] = []
     frames: list[Frame] = []
-    current = cut = False
+    current = cut = seen = False
     for line in lines[1:]:
         if header := _THREAD.match(line):
             if frames:
                 threads.append(Thread(tuple(frames), current, cut))
             frames, current, cut = [], header[1] != "Thread", False
+            seen = seen or current
         elif found := _FRAME.match(line):
             number = int(found[3]) if found[3].isdecimal() and len(found[3]) < 10 else None
             frames.append(Frame(found[1] or found[2] or "", number, found[4]))
@@ -159,8 +165,21 @@ def _parse(part: str) -> Traceback:
     if frames:
         threads.append(Thread(tuple(frames), current, cut))
     return Traceback(
-        _OLD_SPELLING.get(lines[0].strip(), lines[0].strip()), tuple(threads), tuple(_BINARY.findall(part))
+        _message(lines),
+        tuple(threads),
+        tuple(_BINARY.findall(part)),
+        without_python=not seen and any(line.startswith(_AFTER_THE_STACK) for line in lines),
     )
+
+
+def _message(lines: list[str]) -> str:
+    """What the report is of. Of threads that crash at once, the words are mixed: twice in a line, or lines later."""
+    said = next((line.strip() for line in lines[:_MIXED_LINES] if line.strip()), "")
+    if _THREAD.match(said):
+        return ""
+    once = re.fullmatch(r"(.+?)\1*", said[:_LONGEST_MIXED])
+    message = once[1] if once is not None and len(said) <= _LONGEST_MIXED else said
+    return _OLD_SPELLING.get(message, message)
 
 
 def _stem(name: str) -> str:

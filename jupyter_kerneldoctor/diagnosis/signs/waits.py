@@ -150,6 +150,11 @@ class Waiting:
         return False
 
     @property
+    def writes_to_a_pipe(self) -> bool:
+        """Whether it waits until somebody reads what it has written: the pipe is full (pipe(7))."""
+        return self.kind == "pipe" and "write" in (self.wchan or "")
+
+    @property
     def serves_the_kernel(self) -> bool:
         """Whether it is a thread of Jupyter's own, which never gives back a lock of the user's."""
         files = [frame.short_file for frame in self.frames]

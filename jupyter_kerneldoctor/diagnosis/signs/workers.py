@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _JUST_BEFORE_S = 30.0
 """A library may notice only after a while that a worker is gone."""
 
+_NOTICED_S = 2.0
+"""A pool of the same machine notices at once."""
+
+_BY_THE_POOL = ("SIGTERM", "SIGKILL")
+
 _NAMES = {
     "Killed": "SIGKILL",
     "Bus error": "SIGBUS",
@@ -50,6 +55,9 @@ def explains(facts: Facts, incident: Incident) -> CauseFinding | None:
     if incident.kind not in ("worker-killed", "broken-pool"):
         return None
     child = _lost(facts, incident)
+    if child is not None and child.kind == "exit":
+        told = f"A worker process ended by itself with exit code {child.exit_code}"
+        return _finding(facts, incident, child, ("exit-call", "A worker process ended by itself", told, 0.85))
     signal = child.signal if child is not None else _said(incident)
     if signal == "SIGKILL":
         return _killed(facts, incident, child)
@@ -100,6 +108,13 @@ def _child(child: Child | None) -> Iterator[Evidence]:
         yield Evidence(
             f"Process {child.pid}, below the kernel, was ended by {child.signal}.", child.signal, None, "/proc"
         )
+    if child.kind == "exit":
+        yield Evidence(
+            f"Process {child.pid}, below the kernel, left with exit code {child.exit_code}.",
+            child.exit_code,
+            None,
+            "/proc",
+        )
     if child.peak_bytes:
         yield Evidence(f"It held {size(child.peak_bytes)} at its largest.", child.peak_bytes, "bytes", "samples")
     if child.oom_kills:
@@ -115,17 +130,25 @@ def _child(child: Child | None) -> Iterator[Evidence]:
 def _lost(facts: Facts, incident: Incident) -> Child | None:
     """The process that was lost: the one the error names, one that ended as it says, else the first that ended badly.
 
-    The first, as a pool ends the workers that are left when it finds one gone.
+    The first, as a pool ends the workers that are left when it finds one gone: by SIGTERM, as concurrent.futures does,
+    or by SIGKILL, as loky. So one that ended in another way comes before those.
     """
     cell = facts.recording.execution(incident.cell_seq)
     since = max(incident.mono_s - _JUST_BEFORE_S, cell.started_mono_s if cell is not None else 0.0)
     ended = [one for one in facts.recording.children if since <= one.mono_s <= incident.mono_s + 1]
-    ended = [one for one in ended if one.kind == "signal"]
     said = _said(incident)
+    ended = [one for one in ended if one.kind == "signal" or (said is None and _left(facts, incident, one))]
     named = [one for one in ended if one.pid == incident.numbers.get("pid")]
     alike = [one for one in ended if said in (None, one.signal)]
     for_memory = [one for one in alike if one.oom_kills]
-    return next(iter((*named, *for_memory, *alike)), None)
+    not_by_the_pool = [one for one in alike if one.signal not in _BY_THE_POOL]
+    return next(iter((*named, *for_memory, *not_by_the_pool, *alike)), None)
+
+
+def _left(facts: Facts, incident: Incident, child: Child) -> bool:
+    """Whether it is a worker that left by itself: right before, and of the kernel's own. Programs may leave so, too."""
+    own = child.parent_pid in (None, facts.recording.kernel.process.pid)
+    return own and child.kind == "exit" and bool(child.exit_code) and incident.mono_s - child.mono_s < _NOTICED_S
 
 
 def _said(incident: Incident) -> str | None:

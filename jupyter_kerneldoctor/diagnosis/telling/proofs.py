@@ -190,6 +190,11 @@ def crash_report(facts: Facts) -> Iterator[Evidence]:
             f"That was in a background thread{within}, not in the thread that runs the cells.",
             source="crash report of Python's faulthandler",
         )
+    if facts.native_thread:
+        yield Evidence(
+            "The thread that crashed is none of Python's: a native library had started it, maybe in an earlier cell.",
+            source="crash report of Python's faulthandler",
+        )
     if report.library is not None:
         yield Evidence(
             f"The native library nearest to the crash is {report.library}.", report.library, None, "C stack trace"

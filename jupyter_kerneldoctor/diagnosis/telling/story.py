@@ -29,6 +29,7 @@ def story(facts: Facts, found: Shape) -> str:
         *_touched(facts, found),
         *_held(found),
         *_pace(found),
+        *_by_itself(facts),
         *_limit(facts),
         *_blind_spot(facts),
         *_children(found),
@@ -90,6 +91,14 @@ def _pace(found: Shape) -> Iterator[str]:
         yield f"It grew steadily, by {size(found.steady_bytes_per_s)} a second."
 
 
+def _by_itself(facts: Facts) -> Iterator[str]:
+    if facts.memory.grows_by_itself:
+        yield (
+            f"Before that, {size(facts.memory.grown_while_idle_bytes)} came while no cell was running: something in "
+            "the background goes on taking memory, such as a thread that an earlier cell started."
+        )
+
+
 def _limit(facts: Facts) -> Iterator[str]:
     memory = facts.memory
     if not memory.limit_bytes:
@@ -126,8 +135,21 @@ def _others(facts: Facts, found: Shape) -> Iterator[str]:
     if peak < group / 2:
         yield (
             f"The kernel itself was seen with {size(peak)} at most; of the {size(group)} that count towards the limit, "
-            "the rest belongs to other processes there, such as its children, or is cached files."
+            "the rest belongs to other processes there, such as its children, or is files: cached ones, and those in a "
+            "file system that lives in memory."
         )
+        yield from _files_in_memory(facts)
+
+
+def _files_in_memory(facts: Facts) -> Iterator[str]:
+    """A tmpfs (tmpfs(5)) has no disk: its files count like other memory, and only deleting them frees it."""
+    used: dict[str, list[int]] = {}
+    for one in (one for around in facts.recording.surroundings for one in around.filesystems):
+        if one.kind in ("tmpfs", "ramfs") and one.total_bytes is not None and one.free_bytes is not None:
+            used.setdefault(one.path, []).append(one.total_bytes - one.free_bytes)
+    for path, seen in used.items():
+        if seen[-1] - seen[0] >= WORTH_TELLING_BYTES:
+            yield f"The files in {quote(path)}, which lives in memory, grew by {size(seen[-1] - seen[0])} meanwhile."
 
 
 def _cell(facts: Facts) -> str:

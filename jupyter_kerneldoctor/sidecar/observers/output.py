@@ -55,7 +55,9 @@ class OutputObserver(Observer):
         self._was_open = is_open
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
-        """Begin, with the descriptors that came along."""
+        """Begin, with the descriptors that came along. What a cell wrote is not to look like the next one's."""
+        if event["event"] == "cell_end":
+            self._write(now_mono_s, at_end=False)
         if event["event"] != "last_words" or not isinstance(event, Message):
             return
         numbers, begins = event.get("fds"), event.get("begins")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jupyter_kerneldoctor.diagnosis.code.calls import ending_calls
+from jupyter_kerneldoctor.diagnosis.code.calls import ending_calls, handed_over
 from jupyter_kerneldoctor.recording.model import Cell
 
 
@@ -91,3 +91,27 @@ def test_what_takes_time_before_the_call_is_noticed():
 def test_a_truncated_cell_is_not_read():
     cell = Cell("import os\nos._exit(1)", truncated=True)
     assert ending_calls([cell], cell) == ()
+
+
+@pytest.mark.parametrize(
+    ("sources", "cell", "line", "code"),
+    [
+        (("import os\nTimer(9, lambda: os.kill(os.getpid(), 15)).start()", "work()"), 0, 2, None),
+        (("import os\ndef stop():\n    os._exit(3)", "Thread(target=stop).start()", "work()"), 0, 3, 3),
+        (("import faulthandler\nfaulthandler.dump_traceback_later(60, exit=True)", "work()"), 0, 2, 1),
+    ],
+)
+def test_finds_what_a_timer_or_a_thread_may_call_later(sources, cell, line, code):
+    cells = [Cell(source) for source in sources]
+    ((home, call),) = handed_over(cells, cells[-1])
+    assert (home is cells[cell], call.line, call.exit_code) == (True, line, code)
+
+
+def test_a_function_that_no_one_is_given_is_called_by_no_one():
+    cells = [Cell("import os\ndef stop():\n    os._exit(3)"), Cell("if bad: stop()\nwork()")]
+    assert handed_over(cells, cells[-1]) == ()
+
+
+def test_a_function_that_a_worker_process_is_given_ends_only_that():
+    cells = [Cell("import os\ndef stop():\n    os._exit(3)"), Cell("Process(target=stop).start()\nwork()")]
+    assert handed_over(cells, cells[-1]) == ()

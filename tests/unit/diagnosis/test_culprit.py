@@ -176,3 +176,20 @@ def test_the_users_own_module_between_the_library_and_the_cell_is_named():
 
     assert called in told(library, own, caller)
     assert not any("It was called from" in text for text in (*told(library), *told(own, caller)))
+
+
+@pytest.mark.parametrize(("signal", "message"), [("SIGSEGV", "Segmentation fault"), ("SIGABRT", "Aborted")])
+def test_a_crash_in_a_librarys_own_thread_is_not_pinned_on_the_cell(signal, message):
+    report = f"Fatal Python error: {message}\n\n\nExtension modules: zmq.backend.cython._zmq (total: 1)\n"
+    answer = diagnose(recording("lib.start()", "time.sleep(9)", signal=signal, crash=report))
+    assert "in a thread of its own, while cell [2] was running" in answer.cause.headline
+    assert answer.cell.line is None
+
+
+def test_a_thread_of_a_library_that_calls_into_a_cell():
+    define = "import tensorflow as tf\ndef load(i):\n    return lib.read(i)"
+    frames = [(cell_file(define), 3, "load"), ("/venv/lib/python3.11/site-packages/tensorflow/x.py", 269, "__call__")]
+    crash = crash_report("Segmentation fault", *frames)
+    answer = diagnose(recording(define, "for item in data: pass", signal="SIGSEGV", crash=crash))
+    assert "in a background thread, in `load` (cell [1], line 3)" in answer.cause.headline
+    assert answer.cell.line is None

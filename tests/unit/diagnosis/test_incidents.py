@@ -126,6 +126,41 @@ def test_a_pool_that_ends_the_workers_left_is_not_taken_for_the_cause():
     assert alive(said, children=ended).cause.id == "segfault"
 
 
+@pytest.mark.parametrize("by_the_pool", ["SIGTERM", "SIGKILL"])
+def test_a_worker_that_left_comes_before_those_that_the_pool_ended(by_the_pool):
+    ended = Child(8, -5.1, kind="signal", signal=by_the_pool, oom_kills=0)
+    left = Child(7, -5.1, kind="exit", exit_code=7)
+
+    answer = alive(incident("broken-pool"), children=[ended, left])
+
+    assert answer.cause.id == "exit-call"
+    assert "ended by itself with exit code 7" in answer.cause.headline
+    assert alive(incident("broken-pool"), children=[ended]).cause.id == "killed-externally"
+
+
+def test_the_exit_of_a_worker_is_none_of_the_kernel():
+    made = recording(
+        "import os\ndef f(n): os._exit(7)\npool.map(f, range(3))",
+        alive=True,
+        idle=True,
+        incidents=[incident("broken-pool")],
+        children=[Child(7, -5.1, kind="exit", exit_code=7)],
+    )
+
+    answer = diagnose(with_seq(made))
+
+    assert (answer.cause.id, answer.fixes) == ("exit-call", ())
+
+
+def test_a_program_that_fails_is_no_worker_that_left():
+    killed_for_memory = Child(7, -5.1, kind="signal", signal="SIGKILL", oom_kills=1)
+    earlier = Child(8, -9.0, kind="exit", exit_code=1)
+
+    assert alive(incident("broken-pool"), children=[earlier]).cause.id == "unknown"
+    both = [replace(earlier, mono_s=-5.2), killed_for_memory]
+    assert alive(incident("broken-pool"), children=both, **LIMIT).cause.id == "oom-cgroup"
+
+
 def test_the_worker_that_the_error_names_is_the_one():
     other = Child(8, -5.5, kind="signal", signal="SIGTERM")
     named = Child(7, -6.0, kind="signal", signal="SIGSEGV")

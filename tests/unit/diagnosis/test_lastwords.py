@@ -1,6 +1,7 @@
 """The sentences with which libraries say why they give up, and which of them count."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -133,3 +134,19 @@ def test_memory_freed_twice_is_no_matter_of_declarations():
 
     assert not offered("free(): double free detected in tcache 2\n")
     assert offered("free(): invalid pointer\n")
+
+
+def test_what_was_said_before_the_cell_began_is_not_what_it_died_of():
+    said = "free(): invalid pointer\n"
+    killed = recording("import lib", "lib.run()", signal="SIGABRT", output=[Output(-6.0, 2, said)])
+    began_s = killed.running_cell.started_mono_s - killed.end.mono_s
+    before, after = (replace(killed.output[0], mono_s=killed.end.mono_s + began_s + shift_s) for shift_s in (-0.2, 0.2))
+    assert diagnose(replace(killed, output=(before,))).cause.id == "abort"
+    assert diagnose(replace(killed, output=(after,))).cause.id == "heap-corruption"
+
+
+def test_a_reason_is_quoted_rather_than_that_there_is_none():
+    assert farewell("pure virtual method called\nterminate called without an active exception\n") == (
+        "pure virtual method called"
+    )
+    assert farewell("terminate called without an active exception\n") == "terminate called without an active exception"

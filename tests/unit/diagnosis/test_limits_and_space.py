@@ -141,6 +141,15 @@ def test_a_crash_at_the_end_of_the_address_space_is_likely_a_refusal_but_no_proo
     assert [(cause.id, cause.confidence) for cause in answer.causes] == [("allocation-refused", 0.7), ("segfault", 0.3)]
 
 
+def test_a_tiny_request_tells_nothing_by_its_size():
+    full = Surroundings(-1, "end", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
+    said = "memory allocation of 1824 bytes failed\n"
+    answer = diagnose(recording("f()", signal="SIGABRT", output=said, surroundings=[full]))
+    assert answer.cause.headline == (
+        "Memory was refused in cell [1] on `f()`: the limit of 4.0 GiB that was set for this process was used up."
+    )
+
+
 def test_reserved_address_space_is_told_from_resident_memory():
     around = Surroundings(-1, "incident", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
     what = incident("memory-error", around)

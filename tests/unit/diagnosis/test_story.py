@@ -9,8 +9,9 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
 from jupyter_kerneldoctor.diagnosis.telling.shapes import left_behind
-from jupyter_kerneldoctor.recording.evidence import NamedObject, Namespace
+from jupyter_kerneldoctor.recording.evidence import FileSystem, NamedObject, Namespace, Surroundings
 from jupyter_kerneldoctor.recording.model import Cell
+from jupyter_kerneldoctor.recording.samples import Sample
 
 FULL = Group(8 * GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=8 * GIB)
 
@@ -151,3 +152,32 @@ def test_growth_that_soon_ended_is_not_called_steady():
     story = told(killed("f()", memory=soon))[1]
     assert "grew to 1.9 GiB in 2.3 s." in story
     assert "steadily" not in story
+
+
+@pytest.mark.parametrize(("speed", "by_itself"), [(1000, True), (200, False)])
+def test_what_grows_while_no_cell_runs_is_no_line_of_the_cell(speed, by_itself):
+    made = killed(
+        "worker.start()", "x = 1", "fit()", memory=(3000 * MIB, 7900 * MIB), cells=[(100 * MIB, 100 * MIB)] * 2
+    )
+    _, second, last = made.cells
+    idle = [
+        Sample(second.ended_mono_s + 0.3 + step / 10, (2000 + step * speed // 10) * MIB)
+        for step in range(5)  # of a second between the cells, at so many MiB a second
+    ]
+    busy = [Sample(last.started_mono_s + 0.1 + step, (3000 + step * 1000) * MIB) for step in range(5)]
+    answer = diagnose(replace(made, samples=(*idle, *busy)))
+
+    assert ("came while no cell was running" in answer.story) == by_itself
+    assert ("something in the background" in answer.cause.headline) == by_itself
+    assert (answer.cell.line is None) == by_itself
+
+
+def test_files_that_live_in_memory_are_named():
+    def around(when, mono_s, free):
+        return Surroundings(mono_s, when, filesystems=(FileSystem("/dev/shm", "tmpfs", 8 * GIB, free, ("shm",)),))
+
+    looks = [around("start", -30.0, 8 * GIB), around("end", -0.1, 5 * GIB)]
+    _, story = told(killed("export()", memory=(100 * MIB, 150 * MIB), surroundings=looks))
+
+    assert "The files in `/dev/shm`, which lives in memory, grew by 3.0 GiB meanwhile." in story
+    assert "/dev/shm" not in told(killed("export()", memory=(100 * MIB, 150 * MIB), surroundings=looks[:1]))[1]

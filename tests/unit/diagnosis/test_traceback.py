@@ -79,3 +79,24 @@ def test_a_report_of_the_one_thread_that_crashed():
 
     assert [frame.function for frame in report.current.frames] == ["f"]
     assert report.current.current
+
+
+def test_a_thread_that_is_none_of_pythons_shows_by_a_report_without_a_stack():
+    library = "Fatal Python error: Aborted\n\n\nExtension modules: zmq.backend.cython._zmq (total: 1)\n"
+    assert fitting(library, "SIGABRT").without_python
+    cut_short = "Fatal Python error: Aborted\n\n"
+    assert not fitting(cut_short, "SIGABRT").without_python
+    assert not fitting(REAL, "SIGSEGV").without_python
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Fatal Python error: Fatal Python error: Segmentation faultSegmentation fault\n\n\n\n",
+        "Fatal Python error: Segmentation faultFatal Python error: \n\nSegmentation fault\n\n",
+        "Fatal Python error: Fatal Python error: Segmentation fault\n\nSegmentation fault\n\n",
+    ],
+)
+def test_two_threads_that_crash_at_once_write_into_each_others_words(head):
+    stack = 'Stack (most recent call first):\n  File "/tmp/ipykernel_7909/3969831056.py", line 6 in read\n'
+    assert fitting(head + stack, "SIGSEGV").current.frames[0].function == "read"

@@ -111,6 +111,21 @@ def test_an_array_that_numpy_could_not_allocate():
     assert [frame["function"] for frame in told["frames"][:2]] == ["ones", "<lambda>"]
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "text", "asked"),
+    [
+        ("cv2", "error", "error: (-4:Insufficient memory) Failed to allocate 6912 bytes", 6912),
+        ("_duckdb", "OutOfMemoryException", "Failed to allocate block of 16777216 bytes (bad allocation)", None),
+    ],
+)
+def test_memory_that_was_refused_in_a_library_with_exceptions_of_its_own(module, name, text, asked):
+    error = type(name, (Exception,), {"__module__": module})
+
+    assert describe(error("a mistake in the arguments")) is None
+    told = describe(error(text))
+    assert (told["kind"], told["asked_bytes"]) == ("memory-error", asked)
+
+
 def test_an_error_of_the_operating_system_is_told_by_its_number():
     def full():
         Path("/dev/full").write_text("x")

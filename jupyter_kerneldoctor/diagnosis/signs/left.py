@@ -1,0 +1,31 @@
+"""Calls that end the kernel, which a cell left to a timer, a thread or a handler: they come while another cell runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..code.calls import handed_over
+
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.model import Cell
+
+    from ..code.calls import EndingCall
+    from ..facts import Facts
+
+
+def left_to_others(facts: Facts) -> tuple[tuple[Cell, EndingCall], ...]:
+    """Return those that fit the end, each with its cell; none where a call or line of the running cell explains it."""
+    if facts.cell is None or facts.own_signals or facts.crash_line is not None:
+        return ()
+    try:
+        found = handed_over(facts.recording.cells, facts.cell)
+    except RecursionError:  # code nested a thousand levels deep parses, but is not worth an answer
+        return ()
+    return tuple((cell, call) for cell, call in found if _fits_the_end(call, facts))
+
+
+def _fits_the_end(call: EndingCall, facts: Facts) -> bool:
+    if call.kind == "signal":
+        return facts.signal is not None and call.signal in (None, facts.signal) and facts.signal != "SIGINT"
+    code = facts.status.exit_code
+    return call.kind == "exit" and code is not None and call.exit_code in (None, code)
