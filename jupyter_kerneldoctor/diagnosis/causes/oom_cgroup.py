@@ -13,6 +13,7 @@ from ..signs import tree
 from ..signs.memory import NEAR
 from ..signs.oomlog import OomKill, oom_kill
 from ..telling import exclusions, proofs
+from ..telling.taking import taken_where, taking_line
 from ..units import sentence, size
 
 if TYPE_CHECKING:
@@ -63,14 +64,12 @@ class OutOfMemoryInCgroup(Cause):
         if confidence == 0:
             return None
         allowed = f": {facts.memory.allowance}" if facts.memory.has_group_limit else ""
-        by_itself = facts.memory.grows_by_itself
-        where = f"{facts.when()}, with something in the background taking memory, too" if by_itself else facts.where()
         ran_out = "ran out of memory" if confidence > 0.5 else "may have run out of memory"
         return CauseFinding(
             self.id,
             self.title,
             confidence,
-            f"The kernel {ran_out} {where}{allowed}.",
+            f"The kernel {ran_out} {taken_where(facts)}{allowed}.",
             evidence=(
                 *proofs.exit_status(facts),
                 *_log(logged),
@@ -87,7 +86,7 @@ class OutOfMemoryInCgroup(Cause):
                 exclusions.not_a_crash(facts),
                 exclusions.not_by_itself(facts),
             ),
-            line=None if by_itself else facts.line,
+            line=taking_line(facts),
             summary=f"Killed by Linux at the {facts.memory.limit_name}" if facts.memory.pressed or logged else None,
         )
 

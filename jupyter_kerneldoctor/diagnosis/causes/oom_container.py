@@ -10,6 +10,7 @@ from ..examples import GIB, MIB, Group, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs import tree
 from ..telling import proofs
+from ..telling.taking import taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class OutOfMemoryInContainer(Cause):
             self.id,
             self.title,
             confidence,
-            f"The whole container {surely} {facts.where()}, and everything in it was ended{allowed}.",
+            f"The whole container {surely} {taken_where(facts)}, and everything in it was ended{allowed}.",
             evidence=(
                 *_together(facts, group),
                 *proofs.last_measurement(facts),
@@ -76,7 +77,7 @@ class OutOfMemoryInContainer(Cause):
                 *proofs.running_cell(facts),
             ),
             ruled_out=_ruled_out(facts),
-            line=facts.line,
+            line=taking_line(facts),
             summary="Gone with its container at the memory limit",
         )
 

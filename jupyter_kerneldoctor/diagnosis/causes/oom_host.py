@@ -13,6 +13,7 @@ from ..signs import tree
 from ..signs.oomlog import OomKill, oom_kill
 from ..signs.strain import strain
 from ..telling import exclusions, proofs
+from ..telling.taking import taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class OutOfMemoryOnHost(Cause):
             self.id,
             self.title,
             confidence,
-            f"The machine ran out of its memory{total} while the kernel was at work {facts.where()}.",
+            f"The machine ran out of its memory{total} while the kernel was at work {taken_where(facts)}.",
             evidence=(
                 *proofs.exit_status(facts),
                 *_log(logged),
@@ -80,7 +81,7 @@ class OutOfMemoryOnHost(Cause):
                 else None,
                 exclusions.not_a_crash(facts),
             ),
-            line=facts.line,
+            line=taking_line(facts),
             summary="Killed by Linux: the machine's memory was full",
         )
 

@@ -12,6 +12,7 @@ from ..postmortem import CauseFinding, Evidence
 from ..signs.oomlog import OomKill, oom_kill
 from ..signs.strain import Strain, strain
 from ..telling import exclusions, proofs
+from ..telling.taking import taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class OutOfMemoryInUserspace(Cause):
             ruled_out=exclusions.known(
                 _not_by_linux(facts), exclusions.not_asked_for(facts), exclusions.not_a_crash(facts)
             ),
-            line=facts.line,
+            line=taking_line(facts),
             summary="Ended by a service that watches over memory" if confidence > 0.5 else None,
         )
 
@@ -144,7 +145,7 @@ def _headline(facts: Facts, told: OomKill | None, shortage: Strain) -> str:
     left = shortage.available_bytes
     why = f", when the machine had {size(left)} of memory left" if left is not None and shortage.is_low else ""
     because = why or ", because memory was short"
-    return f"A service that watches over memory {verb} the kernel {facts.where()}{because}."
+    return f"A service that watches over memory {verb} the kernel {taken_where(facts)}{because}."
 
 
 def _log(told: OomKill | None) -> Iterator[Evidence]:

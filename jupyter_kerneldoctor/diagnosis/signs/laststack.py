@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _BEFORE_LAST_SAMPLE_S = 0.4
 """Near a limit the stack is looked at as often as memory is measured, or more. One that is older than this at the last
 measurement was not followed by others: the cell may have gone on since."""
+
+_SLEEPS = re.compile(r"\bsleep\s*\(")
 
 _BEFORE_END_S = 0.3
 _PER_GIB_S = 0.5
@@ -34,6 +37,8 @@ class LastStack:
     """The function that this line had called and that was still being executed, unless the cell itself was."""
     loop: int | None = None
     """Where the loop around the line begins, if it has other lines, too: one of those may have come since."""
+    sleeps: bool = False
+    """The line did nothing but sleep, and no other line of a loop may have come since."""
 
 
 def last_stack(recording: Recording, cell: Cell) -> LastStack | None:
@@ -54,7 +59,9 @@ def last_stack(recording: Recording, cell: Cell) -> LastStack | None:
         return None
     line = lines[at]
     assert line is not None
-    return LastStack(line, end_s - newest.mono_s, frames[at - 1] if at else None, enclosing_loop(cell.source, line))
+    loop = enclosing_loop(cell.source, line)
+    sleeps = at == 0 and loop is None and _SLEEPS.search(cell.source.split("\n")[line - 1]) is not None
+    return LastStack(line, end_s - newest.mono_s, frames[at - 1] if at else None, loop, sleeps)
 
 
 def _frames(stack: Stack) -> tuple[Frame, ...]:

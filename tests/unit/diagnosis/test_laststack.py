@@ -101,6 +101,23 @@ def test_in_a_loop_the_headline_names_the_loop(at_line, words):
     assert answer.cell.line == at_line
 
 
+def test_a_line_that_only_sleeps_took_no_memory():
+    """A thread did, or the line after it, too fast to be seen."""
+    cell = "thread.start()\ntime.sleep(60)\nthread.join()"
+    answer = killed(cell, stacks=[at(0.1, line(2, cell))])
+
+    assert answer.cell.line is None
+    assert answer.cause.headline.startswith("The kernel ran out of memory while cell [1] was running")
+    assert "the cell was in line 2: `time.sleep(60)`" in " ".join(one.text for one in answer.cause.evidence)
+
+
+def test_a_loop_that_sleeps_between_two_steps_took_it_in_the_other_lines():
+    cell = "for part in parts:\n    pile.append(read(part))\n    time.sleep(0.1)"
+    answer = killed(cell, stacks=[at(0.1, line(3, cell))])
+
+    assert "in cell [1], in the loop `for part in parts`:" in answer.cause.headline
+
+
 def test_a_crash_report_names_the_line_also_in_a_loop():
     crash = crash_report("Segmentation fault", (cell_file(LOOP), 4, "<module>"))
     answer = diagnose(recording(LOOP, signal="SIGSEGV", crash=crash, stacks=[at(0.1, line(3, LOOP))]))
