@@ -49,15 +49,12 @@ test('a kernel that loads nothing can be asked what it is doing', async ({
 
   const panel = await openPanel(page);
   const now = await askUntil(panel, async now => {
-    await expect(now).toContainText('It has been in cell [1]', {
-      timeout: 3000
-    });
+    await expect(now.locator('.jp-mod-culprit')).toHaveText(
+      'threading.Event().wait()',
+      { timeout: 3000 }
+    );
   });
-  await expect(now.getByLabel('Source of cell [1]')).toContainText(
-    'threading.Event().wait()'
-  );
-  // The line is known only of a kernel that tells where its interpreter keeps it.
-  await expect(now).toContainText('has not loaded KernelDoctor');
+  await expect(now).toContainText('It has been in cell [1]');
   await interrupt(page);
   await prompt(page, 0, '[1]:');
 });

@@ -130,7 +130,7 @@ class StacksObserver(Observer):
             try:
                 self._learner = Learner(self._watched.kernel.pid)
             except (OSError, NotUnderstoodError) as error:
-                self._give_up(_why(error))
+                self._give_up(self._why(error))
             else:
                 self.due_mono_s = now + _LEARNS_S
             return
@@ -150,7 +150,7 @@ class StacksObserver(Observer):
             # A rehearsal: it shows that the kernel is understood, and touches the memory that this takes.
             self.stacks.main()
         except (OSError, NotUnderstoodError) as error:
-            self._give_up(_why(error))
+            self._give_up(self._why(error))
         except UnreadableError:
             pass  # it may have been a bad moment
         self._occasion.begin()
@@ -159,6 +159,15 @@ class StacksObserver(Observer):
     def _give_up(self, why: str) -> None:
         self._settled_mono_s = None
         self._watched.note("no_stacks", why=why)
+
+    def _why(self, error: OSError | NotUnderstoodError) -> str:
+        if isinstance(error, PermissionError):
+            # Under Yama the kernel can permit it itself (`kernel.tracing`).
+            may = "" if self._runtime is not None else "; `%load_ext kerneldoctor` in the kernel may permit it"
+            return f"this process may not read the kernel's memory (ptrace is not permitted){may}"
+        if isinstance(error, NotUnderstoodError):
+            return str(error)
+        return f"the kernel's memory cannot be read: {error.strerror or error}"
 
     def _rss_bytes(self) -> int | None:
         words = self._statm.read().split()
@@ -224,11 +233,3 @@ class StacksObserver(Observer):
         now = time.monotonic()
         below = children(self._watched.kernel.pid, self.stacks)
         self._watched.note("stack", mono_s=now, reason="asked", threads=self.threads(), children=below)
-
-
-def _why(error: OSError | NotUnderstoodError) -> str:
-    if isinstance(error, PermissionError):
-        return "this process may not read the kernel's memory (ptrace is not permitted)"
-    if isinstance(error, NotUnderstoodError):
-        return str(error)
-    return f"the kernel's memory cannot be read: {error.strerror or error}"
