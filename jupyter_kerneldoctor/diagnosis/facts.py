@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .code.calls import EndingCall, ending_calls
-from .code.cellfiles import cell_of, is_cell_file, user_line
+from .code.cellfiles import cell_of, user_line
 from .code.cellsource import sole_statement
 from .signs import traceback as tracebacks
+from .signs.background import is_background
 from .signs.ending import (
     ExitStatus,
     Request,
@@ -230,7 +231,7 @@ class Facts:
     @cached_property
     def background(self) -> Frame | None:
         """Where it crashed in a thread that runs no cells: in the innermost function of a cell, else of all."""
-        if self.traceback is None or not _is_background(self.traceback):
+        if self.traceback is None or not is_background(self.traceback):
             return None
         frames = self.traceback.current.frames
         return next((frame for frame in frames if self.cell_of(frame) is not None), frames[0])
@@ -286,27 +287,6 @@ class Facts:
             return "at a moment that was not recorded"
         running = "no cell" if self.cell is None else cell_name(self.cell.execution_count)
         return f"while {running} was running"
-
-
-def _is_background(report: Traceback) -> bool:
-    """Whether the crash was in a thread that Python code started, and not in the one that runs the cells.
-
-    A thread shows that by its outermost function, if so much of it is shown; else by the other threads. A library's own
-    thread may call into Python anywhere.
-    """
-    frames = report.current.frames
-    if not frames or any(_runs_cells(frame) for frame in frames):
-        return False
-    if frames[-1].short_file == "threading.py" or (not report.current.cut and frames[-1].function != "<module>"):
-        return True
-    return any(_runs_cells(frame) for thread in report.threads if not thread.current for frame in thread.frames)
-
-
-def _runs_cells(frame: Frame) -> bool:
-    """Whether this is the top level of a cell, or the kernel's main loop."""
-    if frame.function == "<module>" and is_cell_file(frame.file):
-        return True
-    return frame.short_file == "ipykernel/kernelapp.py"
 
 
 def _of_cells(thread: Thread) -> tuple[Frame, ...]:

@@ -155,7 +155,7 @@ def _earlier(incident: Incident | None) -> Iterator[Evidence]:
         return
     if incident.signature is not None:
         yield Evidence(
-            f"The library said: {quote(incident.signature, 200)}.", incident.signature[:200], None, "exception"
+            f"The library said: {quote(incident.signature, 200)}.", incident.signature[:200], None, "the exception"
         )
     module = _module(incident)
     if module is not None:
@@ -163,5 +163,5 @@ def _earlier(incident: Incident | None) -> Iterator[Evidence]:
             f"Using the package {module} had failed because it was built for another version.",
             module,
             None,
-            "exception",
+            "the exception",
         )

@@ -99,7 +99,10 @@ class ThreadLimit(Cause):
             f"No further thread or process could be started {where_raised(facts, incident)}{_limit(state)}.",
             evidence=(
                 Evidence(
-                    f"{incident.error} was raised, and the kernel lived on.{pressed}", incident.error, None, "exception"
+                    f"{incident.error} was raised, and the kernel lived on.{pressed}",
+                    incident.error,
+                    None,
+                    "the exception",
                 ),
                 *_counts(state),
             ),

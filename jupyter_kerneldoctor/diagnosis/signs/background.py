@@ -1,0 +1,31 @@
+"""Whether the thread that crashed is the one that runs the cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..code.cellfiles import is_cell_file
+
+if TYPE_CHECKING:
+    from .traceback import Frame, Traceback
+
+
+def is_background(report: Traceback) -> bool:
+    """Whether the crash was in a thread that Python code started, and not in the one that runs the cells.
+
+    A thread shows that by its outermost function, if so much of it is shown; else by the other threads. A library's own
+    thread may call into Python anywhere.
+    """
+    frames = report.current.frames
+    if not frames or any(_runs_cells(frame) for frame in frames):
+        return False
+    if frames[-1].short_file == "threading.py" or (not report.current.cut and frames[-1].function != "<module>"):
+        return True
+    return any(_runs_cells(frame) for thread in report.threads if not thread.current for frame in thread.frames)
+
+
+def _runs_cells(frame: Frame) -> bool:
+    """Whether this is the top level of a cell, or the kernel's main loop."""
+    if frame.function == "<module>" and is_cell_file(frame.file):
+        return True
+    return frame.short_file == "ipykernel/kernelapp.py"
