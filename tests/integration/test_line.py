@@ -5,18 +5,18 @@ from __future__ import annotations
 import importlib.util
 import json
 import time
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import requires
+from support.stacks import can_be_read
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.recording.journal import read_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from support.kernels import LiveKernel
 
@@ -88,7 +88,7 @@ all_of_it = load(10_000)
     ],
 )  # fmt: skip
 def test_the_line_that_was_killed(limited_kernel: LiveKernel, source: str, lines: set[int], called: str | None) -> None:
-    wait_until_stacks_can_be_read(limited_kernel)
+    limited_kernel.wait_recorded(can_be_read)
     limited_kernel.run_and_die(source)
     answer = diagnose(limited_kernel.recording())
 
@@ -113,7 +113,7 @@ def test_switched_off_it_reads_nothing(limited_kernel: LiveKernel) -> None:
 
 
 def test_away_from_the_limit_it_reads_nothing(kernel: LiveKernel) -> None:
-    wait_until_stacks_can_be_read(kernel)
+    kernel.wait_recorded(can_be_read)
     kernel.run("import time\nbegin = time.time()\nwhile time.time() < begin + 2:\n    block = bytearray(1_000_000)")
 
     assert kernel.recording().stacks == ()
@@ -121,7 +121,7 @@ def test_away_from_the_limit_it_reads_nothing(kernel: LiveKernel) -> None:
 
 def test_long_near_the_limit_the_recording_stays_small(limited_kernel: LiveKernel) -> None:
     """Every stack differs from the one before."""
-    wait_until_stacks_can_be_read(limited_kernel)
+    limited_kernel.wait_recorded(can_be_read)
     lines = "\n".join(f"    pile[{n} % len(pile)] = bytearray({2_000_000 + n % 2 * 4_000_000})" for n in range(40))
     limited_kernel.run(
         "import time\npile = [bytearray(2_000_000) for _ in range(60)]\nbegin = time.time()\n"
@@ -143,23 +143,6 @@ def test_an_interpreter_that_is_not_the_recorders_is_left_alone(start_kernel: Ca
     assert kernel.run("6 * 7").result == "42"
     assert journal_events(kernel, "fault") == []
     assert kernel.recording().stacks == ()
-
-
-def wait_until_stacks_can_be_read(kernel: LiveKernel) -> None:
-    """The sidecar learns how during its first moments: then it has the kernel's memory open."""
-    sidecar = kernel.sidecar_pid()
-    deadline = time.monotonic() + 20
-    while not any(link.endswith(f"/{kernel.pid}/mem") for link in open_files(sidecar)):
-        assert time.monotonic() < deadline, journal_events(kernel, "no_stacks")
-        time.sleep(0.02)
-
-
-def open_files(pid: int) -> list[str]:
-    found = []
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(OSError):
-            found.append(str(link.readlink()))
-    return found
 
 
 def journal_events(kernel: LiveKernel, kind: str) -> list[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """Kernels that load nothing: the server starts a sidecar for each, and their first crash is diagnosed."""
 
-import asyncio
 import signal
 import sys
 
@@ -9,6 +8,7 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.multikernelmanager import AsyncMultiKernelManager
 from support.notebooks import V1
 from support.requires import linux
+from support.stacks import can_be_read
 
 from jupyter_kerneldoctor.recording.store import Store
 
@@ -45,7 +45,7 @@ async def test_the_line_is_known_of_a_kernel_that_ran_out_of_memory(notebook, ke
     command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     kernel = await notebook(kernelspec("limited", low_memory.command(command)))
     await kernel.run("x = 1")
-    await asyncio.sleep(1)  # the recorder learns where the interpreter is
+    await kernel.recorded(can_be_read)
 
     await kernel.send(GROWS, cell_id="c2")
     report = await kernel.report((await deaths.next())["recording"])
