@@ -51,6 +51,8 @@ def main(arguments: list[str]) -> None:
     """Watch one kernel until it ends: DIRECTORY SOCKET_FD [KERNEL_PIDFD]."""
     os.umask(0o077)
     directory = Path(arguments[0])
+    for descriptor in arguments[1:]:  # whatever this process starts has no part in them (`stacks.learner`)
+        os.set_inheritable(int(descriptor), False)
     inbox = Inbox(socket.socket(fileno=int(arguments[1])))
     pidfd = int(arguments[2]) if len(arguments) > 2 else None
     # The first message says whom to watch; it was in the socket before this process started.
