@@ -40,6 +40,7 @@ _CALL_LATER = frozenset(
     | {"PeriodicCallback", "run_in_executor", "to_thread"}
 )
 """Functions by the last part of their name that have a function called by a thread, a timer or a signal's handler."""
+_HANDS_OVER = re.compile(rf"\b(?:{'|'.join(sorted(_CALL_LATER))}|dump_traceback_later)\s*\(")
 _RUNS_MORE = ("!", "%run", "%pip", "%conda", "%mamba")
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.AsyncFor, ast.AsyncWith, ast.IfExp, ast.BoolOp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -92,10 +93,15 @@ def handed_over(cells: Sequence[Cell], cell: Cell) -> tuple[tuple[Cell, EndingCa
 
     They are in a function or a `lambda` that a cell, this one or an earlier one, gives to such a function.
     """
+    ran = [one for one in cells if one.seq <= cell.seq]
+    if not any(_HANDS_OVER.search(one.source) for one in ran) or not any(
+        _INTERESTING.search(one.source) for one in ran
+    ):
+        return ()  # parsing the cells of a day takes a second
     names, found = Names(), []
     functions: dict[str, EndingCall] = {}
     homes: dict[str, Cell] = {}
-    for one in cells:
+    for one in ran:
         masked = mask(one.source) if not one.truncated and _TEACHES.search(one.source) else None
         if masked is not None:
             names.learn(masked.tree)
@@ -112,8 +118,6 @@ def handed_over(cells: Sequence[Cell], cell: Cell) -> tuple[tuple[Cell, EndingCa
                     found.extend((one, ending) for ending in inner if ending is not None)
             if isinstance(call, ast.Call) and names.resolve(call.func) == "faulthandler.dump_traceback_later":
                 found.extend(_exit_after(call, one))
-        if one is cell:
-            break
     return tuple(found)
 
 
