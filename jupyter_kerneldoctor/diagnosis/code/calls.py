@@ -7,6 +7,7 @@ and through functions defined there (`def stop(): os._exit(1)`). Nothing is run.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -93,7 +94,7 @@ def handed_over(cells: Sequence[Cell], cell: Cell) -> tuple[tuple[Cell, EndingCa
 
     They are in a function or a `lambda` that a cell, this one or an earlier one, gives to such a function.
     """
-    ran = [one for one in cells if one.seq <= cell.seq]
+    ran = [*itertools.takewhile(lambda one: one is not cell, cells), cell]
     if not any(_HANDS_OVER.search(one.source) for one in ran) or not any(
         _INTERESTING.search(one.source) for one in ran
     ):
