@@ -88,13 +88,20 @@ export function fileName(path: string): string {
 /** The small print under an evidence line: the number, and where it was read. */
 export function reading(evidence: IEvidence): string {
   const { value, unit, source } = evidence;
-  const number =
-    typeof value === 'number'
-      ? unit === 'bytes'
-        ? bytes(value)
-        : [value.toLocaleString(), named(unit, value)].filter(Boolean).join(' ')
-      : [value, unit].filter(Boolean).join(' ');
-  return [source, number].filter(Boolean).join(': ');
+  return [source, amount(value, unit)].filter(Boolean).join(': ');
+}
+
+/** "1.5 GiB", "2 processes", "line 2". */
+function amount(value: IEvidence['value'], unit: string | null): string {
+  if (unit === 'line') {
+    return `${unit} ${value}`;
+  }
+  if (typeof value !== 'number') {
+    return [value, unit].filter(Boolean).join(' ');
+  }
+  return unit === 'bytes'
+    ? bytes(value)
+    : [value.toLocaleString(), named(unit, value)].filter(Boolean).join(' ');
 }
 
 /** The memory that the fixed cell will need; null when that is not known. */

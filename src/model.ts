@@ -118,6 +118,7 @@ export function isStuck(row: IRecordingRow): boolean {
     !row.died &&
     row.ended === null &&
     row.cause !== 'no-death' &&
+    row.cause !== 'unknown' && // nobody recorded its end
     row.headline !== row.survived
   );
 }

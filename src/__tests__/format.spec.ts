@@ -79,6 +79,9 @@ describe('the small print of an evidence line', () => {
     expect(reading({ text: '', value: 0, unit: 'kills', source: null })).toBe(
       '0 kills'
     );
+    expect(reading({ text: '', value: 2, unit: 'line', source: 'stack' })).toBe(
+      'stack: line 2'
+    );
   });
 
   it('is empty when there is neither', () => {

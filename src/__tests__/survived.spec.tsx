@@ -34,6 +34,16 @@ it('tells with a death what the kernel had survived', async () => {
   expect(text()).toContain('Incident 0.');
 });
 
+it('lists a kernel that is stuck, but none whose end nobody recorded', async () => {
+  const living = { died: false, ended: null, survived: null };
+  const stuck = row({ ...living, recording: 'r0', cause: 'hang' });
+  const gone = row({ ...living, recording: 'r1', cause: 'unknown' });
+  await show({ rows: [row(), stuck, gone] });
+  const earlier = all('.jp-KernelDoctor-earlier button');
+  expect(earlier).toHaveLength(1);
+  expect(earlier[0].textContent).not.toContain('Survived');
+});
+
 it('lists what other kernels survived', async () => {
   const other = row({
     recording: 'r0',

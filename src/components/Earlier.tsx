@@ -32,9 +32,9 @@ export function Earlier(props: { shown: string | null }): JSX.Element | null {
               <span>
                 <Prose
                   text={
-                    row.died
+                    row.died || !row.survived
                       ? row.headline
-                      : trans.__('Survived: %1', row.survived ?? row.headline)
+                      : trans.__('Survived: %1', row.survived)
                   }
                 />
                 {row.notebook !== null && ` (${plain(fileName(row.notebook))})`}
