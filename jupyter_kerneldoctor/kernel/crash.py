@@ -15,10 +15,14 @@ import os
 from typing import TYPE_CHECKING
 
 from ..recording.layout import CRASH, O_CLOEXEC, open_private
+from ..recording.room import hold
 from .descriptors import Inode, inode
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_HELD_BYTES = 16 * 1024
+"""For a traceback when the disk is full: at most 100 frames are written (faulthandler of Python)."""
 
 _descriptor: int | None = None
 _inode: Inode | None = None
@@ -30,20 +34,26 @@ def aim_at(directory: Path) -> None:
     if _descriptor is None:
         if faulthandler.is_enabled():
             return
-        _descriptor = open_private(directory / CRASH, os.O_APPEND)
+        _descriptor = _open(directory)
         _remember()
         # Walking the frames of threads that run on crashes itself now and then: an abort would end as a segfault.
         faulthandler.enable(file=_descriptor, all_threads=False)
         # A worker's crash must not be taken for the kernel's.
         os.register_at_fork(after_in_child=aim_at_nothing)
     elif _is_ours():
-        _replace(open_private(directory / CRASH, os.O_APPEND))
+        _replace(_open(directory))
 
 
 def aim_at_nothing() -> None:
     """Let what faulthandler writes disappear."""
     if _is_ours():
         _replace(os.open(os.devnull, os.O_WRONLY | O_CLOEXEC))
+
+
+def _open(directory: Path) -> int:
+    descriptor = open_private(directory / CRASH, os.O_APPEND)
+    hold(descriptor, _HELD_BYTES)
+    return descriptor
 
 
 def _replace(descriptor: int) -> None:

@@ -117,7 +117,7 @@ class Doctor:
         """What a user wants to know, in a line or two."""
         if self.is_recording:
             why_not = trouble(self.directory) if self.directory is not None else None
-            but = f", but {why_not}: what happens now is not kept" if why_not else ""
+            but = f", but {why_not}: little of what happens now is kept" if why_not else ""
             return f"KernelDoctor is recording this kernel{but}.\nRecording: {self.directory}"
         reason = self.problem or "The recording was switched off. To switch it on: %kerneldoctor on"
         return f"KernelDoctor is not recording this kernel. {reason}"

@@ -11,7 +11,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Output:
-    """Some text that the process wrote to its file descriptor 1 or 2, native code included (`output-*.jsonl`)."""
+    """Some text that the process, native code included, wrote to its file descriptor 1 or 2 (`output-*.jsonl`)."""
 
     mono_s: float
     fd: Literal[1, 2]
@@ -283,7 +283,7 @@ class GpuProcess:
 
 @dataclass(frozen=True)
 class GpuSample:
-    """One card at one moment (`gpu.jsonl`)."""
+    """One card at one moment (`gpu-0.jsonl`, `gpu-1.jsonl`)."""
 
     mono_s: float
     index: int

@@ -34,7 +34,12 @@ class JsonLines:
 
     def write(self, *values: Any) -> bool:
         """Append each value as one line; return whether all of it is in the file."""
-        data = b"".join(_encode(value).encode("ascii") + b"\n" for value in values)
+        done = self._append(b"".join(encoded(value) for value in values))
+        if not done:
+            self.lost += len(values)
+        return done
+
+    def _append(self, data: bytes) -> bool:
         if self._torn:
             data = b"\n" + data
         try:
@@ -43,8 +48,6 @@ class JsonLines:
             written = 0
         if written:
             self._torn = written != len(data)
-        if written != len(data):
-            self.lost += len(values)
         return written == len(data)
 
     def sync(self) -> None:
@@ -65,6 +68,11 @@ class JsonLines:
     def close(self) -> None:
         """Close the file; further writes are lost."""
         os.close(self._fd)
+
+
+def encoded(value: Any) -> bytes:
+    """A value as one line."""
+    return _encode(value).encode("ascii") + b"\n"
 
 
 def read_lines(path: Path) -> Iterator[Any]:

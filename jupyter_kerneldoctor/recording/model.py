@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     )
     from .samples import Sample
 
-PeakBasis = Literal["exact", "sampled"]
+PeakBasis = Literal["exact"]
 LoadedBy = Literal["startup", "magic", "server"]
-"""Who began the recording; "server": the Jupyter server, for a kernel that has not loaded the extension."""
 
 EndKind = Literal["signal", "exit", "unknown"]
 
@@ -45,6 +44,8 @@ class Kernel:
     notebook: str | None = None
     hostname: str | None = None
     loaded_by: LoadedBy = "magic"
+    """Who began the recording: a kernel that loads the extension at its start, one that loaded it later (`%load_ext`),
+    or the Jupyter server, for a kernel that has not loaded it."""
     python: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     ram_bytes: int | None = None
@@ -85,6 +86,7 @@ class Cell:
     peak_bytes: int | None = None
     """Highest resident memory while the cell ran."""
     peak_basis: PeakBasis | None = None
+    """How that is known: by the system's own count, VmHWM of proc_pid_status(5)."""
     error: str | None = None
     """Name of the exception's type, if one was raised. Never its message: that may hold the user's data."""
     asked_exit: bool = False
@@ -142,9 +144,11 @@ class End:
     """The end of the kernel process as the sidecar saw it."""
 
     kind: EndKind
+    """What the exit status tells: a signal (`signal`), an exit (`exit_code`), or that it could not be read."""
     mono_s: float
     wall_s: float
     signal: str | None = None
+    """`SIGKILL`."""
     exit_code: int | None = None
     source: str | None = None
     """Where the exit status was read."""

@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from ..recording.journal import JsonLines
     from ..recording.processes import ProcessIdentity
     from ..recording.samples import Sample
+    from .journal import Journal
 
 
 class Watched:
     """The kernel under watch, as far as more than one observer needs to know it."""
 
-    def __init__(self, directory: Path, journal: JsonLines, kernel: ProcessIdentity) -> None:
+    def __init__(self, directory: Path, journal: Journal, kernel: ProcessIdentity) -> None:
         self.directory = directory
         self.journal = journal
         self.kernel = kernel

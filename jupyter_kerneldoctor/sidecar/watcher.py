@@ -16,14 +16,15 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..recording.journal import JsonLines
-from ..recording.layout import JOURNAL
+from ..recording.layout import CRASH, JOURNAL
 from ..recording.processes import ProcessIdentity, identify, is_alive
 from ..recording.retention import Policy, remove, tidy
+from ..recording.room import give_back
 from . import reserve
 from .door import BY_SERVER, Reception, TakenError, open_door
 from .exit_status import exit_status
 from .inbox import Inbox
+from .journal import Journal
 from .observer import Watched
 from .observers.children import ChildrenObserver
 from .observers.clock import ClockObserver
@@ -64,13 +65,15 @@ def main(arguments: list[str]) -> None:
     except TakenError:
         directory.rmdir()
         return
-    journal = JsonLines(directory / JOURNAL)
+    journal = Journal(directory / JOURNAL)
     try:
         Watcher(directory, journal, speakers, pidfd, start).run()
     except Exception:
         stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
-        journal.write({"event": "fault", **stamps, "traceback": traceback.format_exc()})
+        journal.write_end({"event": "fault", **stamps, "traceback": traceback.format_exc()})
         raise
+    finally:
+        journal.close()
     if isinstance(speakers, Reception) and speakers.gives_way:
         remove(directory)
 
@@ -88,7 +91,7 @@ class Watcher:
     """One kernel, one recording."""
 
     def __init__(
-        self, directory: Path, journal: JsonLines, inbox: Inbox | Reception, pidfd: int | None, start: dict[str, Any]
+        self, directory: Path, journal: Journal, inbox: Inbox | Reception, pidfd: int | None, start: dict[str, Any]
     ) -> None:
         pid, started, boot = start["process"]
         self._watched = Watched(directory, journal, ProcessIdentity(pid, started, boot))
@@ -174,8 +177,10 @@ class Watcher:
     def _drain(self, now: float) -> None:
         for event in self._inbox.messages():
             self._deaf_until = now + _DEAF_S
-            self._watched.journal.write({**event, "wall_s": event.get("mono_s", now) + self._clock.offset_s})
             kind = event["event"]
+            if kind == "off":
+                self._watched.journal.begin_end()
+            self._watched.journal.write_said({**event, "wall_s": event.get("mono_s", now) + self._clock.offset_s})
             if kind == "off":
                 self._off = True
             elif kind == "cell_start":
@@ -188,9 +193,21 @@ class Watcher:
     def _end(self) -> None:
         status = exit_status(self._watched.kernel.pid, self._pidfd)
         self._drain(time.monotonic())  # what the kernel said last comes first: an observer may need it for its own
+        self._watched.journal.begin_end()
         fields: dict[str, Any] = {}
         for observer in self._observers:
             fields |= self._call(observer, observer.at_end) or {}
         lost = self._watched.journal.lost + self._memory.lost
-        self._watched.note("end", **status._asdict(), **fields, lost=lost)
+        stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
+        self._watched.journal.write_end({"event": "end", **stamps, **status._asdict(), **fields, "lost": lost})
         self._watched.journal.sync()
+        self._give_back_crash_file()
+
+    def _give_back_crash_file(self) -> None:
+        """The kernel took room in it, and is gone."""
+        try:
+            descriptor = os.open(self._watched.directory / CRASH, os.O_WRONLY)
+        except OSError:
+            return  # it has none, or it was deleted
+        give_back(descriptor)
+        os.close(descriptor)

@@ -20,7 +20,7 @@ from jupyter_kerneldoctor.recording.reader import observe
 from jupyter_kerneldoctor.recording.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 pytestmark = requires.linux
@@ -62,12 +62,13 @@ def fill(disk: Path) -> None:
             file.write(bytes(BLOCK_BYTES))
 
 
-def wait_until_the_last_block_is_full(file: Path) -> None:
-    """Half a line goes into what is left of the block that the file has."""
-    deadline = time.monotonic() + 10
-    while file.stat().st_size % BLOCK_BYTES:
-        assert time.monotonic() < deadline, "The recorder does not write."
-        time.sleep(0.01)
+def use_up_what_was_held(kernel: LiveKernel, journal: Path) -> None:
+    """Run cells until no ordinary event is written any more: what is left is held for the end."""
+    size = -1
+    while size != (size := journal.stat().st_size):
+        for number in range(10):
+            kernel.run(f"# {number} " + "x" * 500)
+        time.sleep(0.2)  # the recorder looks at what came together at most so often
 
 
 @requires.root
@@ -81,9 +82,8 @@ def test_a_full_disk_is_named_when_somebody_asks(small_disk: Path, tmp_path: Pat
         fill(small_disk)
 
         said = kernel.run("%kerneldoctor status").stdout
-        assert "recording this kernel, but the disk is full: what happens now is not kept." in said
-        kernel.run("# " + "x" * 20_000)
-        wait_until_the_last_block_is_full(Store().path(recording_id) / JOURNAL)
+        assert "recording this kernel, but the disk is full: little of what happens now is kept." in said
+        use_up_what_was_held(kernel, Store().path(recording_id) / JOURNAL)
         with pytest.raises(NothingKeptError, match="the disk is full"):
             inspect(Store(), recording_id, patience_s=0.5)
 
@@ -91,3 +91,26 @@ def test_a_full_disk_is_named_when_somebody_asks(small_disk: Path, tmp_path: Pat
         assert "disk is full" not in kernel.run("%kerneldoctor status").stdout
     finally:
         kernel.close()
+
+
+@requires.root
+def test_on_a_full_disk_the_last_cell_its_crash_and_the_end_are_recorded(
+    small_disk: Path, start_kernel: Callable[..., LiveKernel]
+) -> None:
+    kernel = start_kernel(data_root=small_disk)
+    kernel.load()
+    kernel.wait_recorded(lambda found: found.limits)
+    kernel.run(f"import subprocess; subprocess.run('dd if=/dev/zero of={small_disk}/filler', shell=True)")
+    for number in range(60):
+        kernel.run(f"{number}  # " + "x" * 2000)
+    kernel.run_and_die("def crash():\n    import ctypes; ctypes.string_at(0)\ncrash()")
+    kernel.wait_sidecar_gone()
+
+    recording = kernel.recording()
+    assert recording.end is not None
+    assert recording.end.signal == "SIGSEGV"
+    assert recording.end.lost
+    assert recording.running_cell is not None
+    assert recording.running_cell.source.endswith("crash()")
+    assert "in crash" in recording.crash_text
+    assert diagnose(observe(recording)).cause.id == "segfault"

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from support import requires
 
-from jupyter_kerneldoctor.recording.journal import JsonLines
 from jupyter_kerneldoctor.recording.layout import JOURNAL
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.reader import read
 from jupyter_kerneldoctor.recording.ring import RingWriter
 from jupyter_kerneldoctor.sidecar.inbox import Inbox
+from jupyter_kerneldoctor.sidecar.journal import Journal
 from jupyter_kerneldoctor.sidecar.observer import Watched
 from jupyter_kerneldoctor.sidecar.observers.output import OutputObserver
 
@@ -66,7 +66,7 @@ class Side(NamedTuple):
 def side(tmp_path: Path) -> Iterator[Side]:
     link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pipe, write_end = os.pipe()
-    watched = Watched(tmp_path, JsonLines(tmp_path / JOURNAL), ProcessIdentity(os.getpid(), 1.0, None))
+    watched = Watched(tmp_path, Journal(tmp_path / JOURNAL), ProcessIdentity(os.getpid(), 1.0, None))
     side = Side(tmp_path, RingWriter(), pipe, write_end, link, Inbox(theirs), OutputObserver(watched))
     side.share(side.ring.fd, pipe)
     yield side

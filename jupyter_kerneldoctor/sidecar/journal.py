@@ -1,0 +1,115 @@
+"""The journal as the sidecar writes it: on a disk that is full there is still room for the last cell and the end.
+
+That room is taken in advance, behind the end of the file, while there is some. When no more is to be had, ordinary
+events are lost and counted. Of what the kernel said of its newest cell, and of being asked to end, nothing is: it waits
+in memory until there is room, or for the end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..recording.journal import JsonLines, encoded
+from ..recording.room import give_back, hold
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HELD_BYTES = 48 * 1024
+"""For all that is written at the end: the cell, the stack, the surroundings, the end itself."""
+
+_FOR_THE_END_BYTES = 16 * 1024
+_STEP_BYTES = 16 * 1024
+_LONGEST_WAITING_BYTES = 16 * 1024
+_SOURCE_CHARACTERS = 8 * 1024  # one takes up to twelve bytes in JSON
+_OF_THE_CELL = ("cell_start", "cell_end", "cell_withdrawn")
+
+
+class Journal(JsonLines):
+    """The file, and what waits for room in it."""
+
+    def __init__(self, path: Path) -> None:
+        """Open for appending, and take room. Raises OSError."""
+        super().__init__(path)
+        self._can_hold = True
+        self._room_bytes = 0
+        """How much is taken behind the end of the file."""
+        self._kept_bytes = HELD_BYTES
+        """How much of that is not for ordinary events."""
+        self._waiting: list[dict[str, Any]] = []
+        self._take(0)
+
+    def write_said(self, event: dict[str, Any]) -> None:
+        """Append what the kernel or the server said. What has no room now waits, if the end cannot be told without."""
+        kind = event["event"]
+        if kind not in (*_OF_THE_CELL, "exit_request"):
+            self.write(event)
+            return
+        if kind == "cell_start":
+            self._forget_older_cell()
+        self._waiting.append(event)
+        self._write_waiting()
+        self._waiting = [_short(waiting) for waiting in self._waiting]
+
+    def begin_end(self) -> None:
+        """Everything from now on is about the end, and may take the room that was held for it."""
+        self._kept_bytes = _FOR_THE_END_BYTES
+        self._write_waiting()
+        self.lost += len(self._waiting)
+
+    def write_end(self, event: dict[str, Any]) -> None:
+        """Append the event after which nothing can be missed: nothing is held back for another one."""
+        self._kept_bytes = 0
+        self.write(event)
+
+    def close(self) -> None:
+        """Close the file, and give back the room that was not needed."""
+        give_back(self._fd)
+        super().close()
+
+    def _append(self, data: bytes) -> bool:
+        length = len(data) + 1  # a line that was cut is ended first
+        if not self._may_take(length):
+            return False
+        done = super()._append(data)
+        self._room_bytes = max(0, self._room_bytes - length)
+        return done
+
+    def _may_take(self, length: int) -> bool:
+        if self._room_bytes >= length + self._kept_bytes or self._take(length):
+            return True
+        # Without any room that was taken in advance, what can be written is found out by writing.
+        return self._room_bytes == 0
+
+    def _take(self, length: int) -> bool:
+        if not self._can_hold:
+            return False
+        wanted = length + HELD_BYTES + _STEP_BYTES
+        done = hold(self._fd, wanted)
+        self._can_hold = done is not None
+        if done:
+            self._room_bytes = wanted
+        return bool(done)
+
+    def _forget_older_cell(self) -> None:
+        newer = [event for event in self._waiting if event["event"] not in _OF_THE_CELL]
+        self.lost += len(self._waiting) - len(newer)
+        self._waiting = newer
+
+    def _write_waiting(self) -> None:
+        while self._waiting and self._append(encoded(self._waiting[0])):
+            del self._waiting[0]
+
+
+def _short(event: dict[str, Any]) -> dict[str, Any]:
+    """The event, with less of the cell's source if it is too long for the room that is held."""
+    if len(encoded(event)) <= _LONGEST_WAITING_BYTES:
+        return event
+    from ..recording.sources import shortened  # noqa: PLC0415 - hashlib takes memory, and this is rare
+
+    source, characters, short = event.get("source"), _SOURCE_CHARACTERS, event
+    while isinstance(source, str) and len(encoded(short)) > _LONGEST_WAITING_BYTES:
+        short = {**event, **shortened(source, characters)}
+        short |= {name: event[name] for name in ("source_length", "source_sha256") if name in event}
+        characters //= 2
+    return short
