@@ -9,14 +9,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .recording.layout import JOURNAL
-from .recording.store import Store, UnknownRecordingError
+from .recording.layout import JOURNAL, started_wall_s
+from .recording.store import Store, UnknownRecordingError, UnreadableRecordingError
 from .recording.tail import last_cell_source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from .diagnosis.postmortem import PostMortem
+    from .recording.model import Recording
 
 Document = dict[str, Any]
 Row = dict[str, Any]
@@ -70,13 +71,14 @@ class Archive:
         )
 
     def document(self, recording_id: str) -> Document:
-        """Diagnose a recording. Raises UnknownRecordingError."""
+        """Diagnose a recording. Raises UnknownRecordingError, UnreadableRecordingError."""
         from .diagnosis import diagnose  # noqa: PLC0415 - `list` in an empty directory needs no rules
 
-        post_mortem = diagnose(self.store.open(recording_id))
+        recording = self.store.open(recording_id)
+        post_mortem = diagnose(recording)
         if post_mortem.died and post_mortem.cell is not None:
             post_mortem = self._with_recurrence(post_mortem, post_mortem.cell.source)
-        return post_mortem.to_json()
+        return {**post_mortem.to_json(), **_beginning(recording)}
 
     def _with_recurrence(self, post_mortem: PostMortem, source: str) -> PostMortem:
         """Add what the same cell did before. Only recordings that end with that cell are read as a whole."""
@@ -105,42 +107,66 @@ class Archive:
         for recording_id in ids:
             try:
                 rows.append(self._row(recording_id))
+            except UnreadableRecordingError as error:
+                rows.append(_unread(recording_id, str(error)))
             except (UnknownRecordingError, FileNotFoundError):
                 continue  # deleted meanwhile
             except Exception:  # damaged in a way that no rule foresaw: one recording must not take the list with it
-                rows.append(self._unreadable(recording_id))
+                rows.append(self._damaged(recording_id))
         return rows
 
     def _started_s(self, recording_id: str) -> float:
         try:
             return self.head(recording_id).started_wall_s
-        except UnknownRecordingError:
-            return 0.0  # deleted meanwhile
+        except UnknownRecordingError:  # deleted meanwhile, or not ours to read
+            return started_wall_s(recording_id) or 0.0
 
     def _row(self, recording_id: str) -> Row:
-        fingerprint = _fingerprint(self.store.path(recording_id))
+        fingerprint = _fingerprint(recording_id, self.store.path(recording_id))
         kept = self._rows.get(recording_id)
         if kept is not None and kept[0] == fingerprint:
             return kept[1]
         from .diagnosis import diagnose  # noqa: PLC0415 - see above
 
-        post_mortem = diagnose(self.store.open(recording_id))
-        row = post_mortem.to_row()
+        recording = self.store.open(recording_id)
+        post_mortem = diagnose(recording)
+        row = {**post_mortem.to_row(), **_beginning(recording)}
         if post_mortem.end.kind != "running":  # a death leaves no trace in the files when the sidecar dies as well
             self._rows[recording_id] = fingerprint, row
         return row
 
-    def _unreadable(self, recording_id: str) -> Row:
-        pid, kernel_id, notebook, _ = self.head(recording_id)
-        row = {"recording": recording_id, "started": None, "ended": None, "cause": "unknown", "died": False}
-        whose = {"pid": pid, "kernel_id": kernel_id, "notebook": notebook}
-        return {**row, **whose, "headline": "This recording is damaged and cannot be read."}
+    def _damaged(self, recording_id: str) -> Row:
+        head = self.head(recording_id)
+        row = _unread(recording_id, "This recording is damaged and cannot be read.")
+        return {**row, "kernel_id": head.kernel_id, "notebook": head.notebook}
+
+
+def _beginning(recording: Recording) -> Document:
+    """When the recording began and who began it. Where it does not say so, its id tells the second, and nobody who."""
+    from .diagnosis.postmortem import iso  # noqa: PLC0415 - see above
+
+    if recording.started_wall_s:
+        return {"started": iso(recording.started_wall_s), "loaded_by": recording.kernel.loaded_by}
+    return {"started": iso(started_wall_s(recording.id)), "loaded_by": None}
+
+
+def _unread(recording_id: str, headline: str) -> Row:
+    """The row of a recording of which nothing but the id can be told."""
+    from .diagnosis.postmortem import iso  # noqa: PLC0415 - see above
+
+    pid = int(recording_id.split("-")[1]) or None
+    whose = {"pid": pid, "kernel_id": None, "notebook": None, "loaded_by": None}
+    times = {"started": iso(started_wall_s(recording_id)), "ended": None}
+    return {"recording": recording_id, **whose, **times, "cause": "unknown", "died": False, "headline": headline}
 
 
 def _second(recording_id: str) -> str:
     return recording_id.partition("-")[0]
 
 
-def _fingerprint(directory: Path) -> Fingerprint:
-    files = ((entry.name, entry.stat()) for entry in os.scandir(directory))
+def _fingerprint(recording_id: str, directory: Path) -> Fingerprint:
+    try:
+        files = [(entry.name, entry.stat()) for entry in os.scandir(directory)]
+    except PermissionError as error:
+        raise UnreadableRecordingError(recording_id, error) from None
     return tuple(sorted((name, status.st_mtime_ns, status.st_size) for name, status in files))

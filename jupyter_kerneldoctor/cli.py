@@ -26,9 +26,13 @@ DEBUG_VARIABLE = "KERNELDOCTOR_DEBUG"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit status."""
     output.prepare()
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     try:
-        _run(options)
+        if options.run is None:
+            output.say(parser.format_help())
+        else:
+            _run(options)
     except BrokenPipeError:
         return 1  # `... | head` has seen enough
     except KeyboardInterrupt:
@@ -58,9 +62,14 @@ def _failed(options: argparse.Namespace, problem: str, advice: str, status: int)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="jupyter kerneldoctor", description="Why did the kernel die?")
+    parser = argparse.ArgumentParser(
+        prog="jupyter kerneldoctor",
+        description="Why did the kernel die?",
+        epilog="Wherever the id of a recording is asked for, its beginning will do, if no other begins so.",
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    parser.set_defaults(run=None)
     adders = (_add_report, _add_list, _add_inspect, _add_explain, _add_show, _add_export)
     for add in (*adders, _add_delete, _add_enable, _add_disable):
         add(commands)
@@ -107,7 +116,9 @@ def _add_inspect(commands: Commands) -> None:
     words = "ask a running kernel what each of its threads is doing"
     parser = commands.add_parser("inspect", help=words, description=_sentence(words))
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("recording", nargs="?", help="id of a recording, from `list`; by default the newest that runs")
+    which.add_argument(
+        "recording", nargs="?", help="id of a recording, from `list`; by default one that is stuck or busy"
+    )
     which.add_argument("--kernel", metavar="KERNEL_ID", help="the newest of that kernel; its process id will do, too")
     parser.add_argument("--json", action="store_true", help="for programs; `null` when the kernel cannot be asked")
     parser.set_defaults(run="inspect:inspect", nothing=None)
@@ -132,7 +143,7 @@ def _add_export(commands: Commands) -> None:
     words = "pack a recording into one file for a bug report, without your code"
     parser = commands.add_parser("export", help=words, description=_sentence(words))
     parser.add_argument("recording", nargs="?", help="id of a recording, from `list`; without it the newest")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the file; kerneldoctor-ID.zip by default")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file or directory; ./kerneldoctor-ID.zip by default")
     parser.add_argument("--with-code", action="store_true", help="with the cells' code and what was printed")
     parser.set_defaults(run="share:export")
 

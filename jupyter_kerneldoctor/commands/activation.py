@@ -34,12 +34,9 @@ def enable(options: Namespace) -> None:
         return
     config.setdefault(SECTION, {})[LIST] = [*names, EXTENSION]
     _write(path, config, user=options.user)
-    say(f"New kernels of {whose} will load KernelDoctor ({path}).\nKernels that run now: restart them, or run")
-    say(
-        "`%load_ext kerneldoctor` in them. `jupyter kerneldoctor disable"
-        + (" --user" if options.user else "")
-        + "` takes it back."
-    )
+    say(f"New kernels of {whose} will load KernelDoctor ({path}).")
+    say("Kernels that run now: restart them, or run `%load_ext kerneldoctor` in them.")
+    say(f"`jupyter kerneldoctor disable{' --user' if options.user else ''}` takes it back.")
 
 
 def disable(options: Namespace) -> None:

@@ -1,13 +1,18 @@
-"""The recordings of this user, if there is a place for them at all."""
+"""The recordings of this user, if there is a place for them at all, and the one that is meant."""
 
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.layout import ROOT_VARIABLE
-from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError, UnreadableRecordingError
 
-from .errors import UnusableDirectoryError
+from .errors import CannotReadError, NoSuchRecordingError, SeveralRecordingsError, UnusableDirectoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def usable_store() -> Store:
@@ -21,3 +26,29 @@ def usable_store() -> Store:
         is_set = bool(os.environ.get(ROOT_VARIABLE))
         raise UnusableDirectoryError(store.directory, error, ROOT_VARIABLE, is_set=is_set) from None
     return store
+
+
+def chosen(store: Store, name: str) -> str:
+    """The id that was named; its beginning will do where no other begins so.
+
+    Raises NoSuchRecordingError, SeveralRecordingsError.
+    """
+    fitting = store.beginning_with(name)
+    if len(fitting) > 1:
+        raise SeveralRecordingsError(name, fitting)
+    if not fitting:
+        raise NoSuchRecordingError(name)
+    return fitting[0]
+
+
+@contextmanager
+def reading(recording_id: str) -> Iterator[None]:
+    """Say in the words of a command why a recording cannot be read. Raises NoSuchRecordingError, CannotReadError."""
+    try:
+        yield
+    except UnreadableRecordingError as error:
+        raise CannotReadError(str(error)) from None
+    except (UnknownRecordingError, FileNotFoundError):
+        raise NoSuchRecordingError(recording_id) from None
+    except OSError as error:
+        raise CannotReadError(str(UnreadableRecordingError(recording_id, error))) from None

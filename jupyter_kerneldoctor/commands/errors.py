@@ -64,6 +64,25 @@ class NoSuchRecordingError(CommandError):
         super().__init__(f"There is no recording {recording_id!r}.")
 
 
+class SeveralRecordingsError(CommandError):
+    """The beginning of an id fits more than one."""
+
+    exit_status = 1
+    shown = 5
+
+    def __init__(self, beginning: str, ids: list[str]) -> None:
+        super().__init__(f"{len(ids)} recordings begin with {beginning!r}.")
+        more = ", ..." if len(ids) > self.shown else ""
+        self.help = f"Which one do you mean: {', '.join(ids[: self.shown])}{more}?"
+
+
+class CannotReadError(CommandError):
+    """The file system refuses. The message says which file, and why."""
+
+    exit_status = 1
+    help = "Only the user whose kernel it was may read a recording, unless the rights of its files were changed."
+
+
 class NothingRunningError(CommandError):
     """No kernel runs that could be asked."""
 
@@ -95,8 +114,19 @@ class CannotDeleteError(CommandError):
 
     exit_status = 1
 
-    def __init__(self, recording_id: str, error: OSError) -> None:
-        super().__init__(f"The recording {recording_id} cannot be deleted: {error.strerror or error}.")
+    def __init__(self, failures: dict[str, OSError]) -> None:
+        lines = (f"The recording {one} cannot be deleted: {why.strerror or why}." for one, why in failures.items())
+        super().__init__("\n".join(lines))
+
+
+class NotConfirmedError(CommandError):
+    """Nobody at a terminal was there to agree, and what was piped in did not."""
+
+    exit_status = 1
+    help = "`--yes` deletes without asking; or pipe `y` into it."
+
+    def __init__(self) -> None:
+        super().__init__("Nothing was deleted: it was not confirmed.")
 
 
 class FileExistsAlreadyError(CommandError):
@@ -124,7 +154,8 @@ class NoSuchPageError(CommandError):
 
     def __init__(self, name: str, similar: list[str], known: list[str]) -> None:
         super().__init__(f"There is no cause and no fix {name!r}.")
-        self.help = f"Did you mean {' or '.join(similar)}?" if similar else f"There are: {', '.join(known)}."
+        choice = " or ".join(filter(None, (", ".join(similar[:-1]), *similar[-1:])))
+        self.help = f"Did you mean {choice}?" if similar else f"There are: {', '.join(known)}."
 
 
 class DamagedConfigError(CommandError):

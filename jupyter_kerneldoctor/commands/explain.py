@@ -6,6 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.reference import pages
+from jupyter_kerneldoctor.render import page
 
 from .errors import NoSuchPageError
 from .output import say
@@ -16,9 +17,15 @@ if TYPE_CHECKING:
 
 def explain(options: Namespace) -> None:
     """Print the reference pages of causes and fixes."""
-    known = {**pages("fixes"), **pages("causes")}
+    known = {**pages("causes"), **pages("fixes")}
     names = [name.lower() for name in options.names]
     for name in names:
         if name not in known:
-            raise NoSuchPageError(name, difflib.get_close_matches(name, known, n=2), sorted(known))
-    say("\n\n".join(known[name].strip() for name in names))
+            raise NoSuchPageError(name, _similar(name, list(known)), sorted(known))
+    say("\n\n\n".join(page.render(known[name]) for name in names))
+
+
+def _similar(name: str, known: list[str]) -> list[str]:
+    """The ids that have the name in them, or else those that are spelled alike."""
+    holding = [one for one in known if name and name in one]
+    return holding or difflib.get_close_matches(name, known, n=2)

@@ -2,58 +2,97 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.archive import Archive
 from jupyter_kerneldoctor.inspection import CannotInspectError
 from jupyter_kerneldoctor.inspection import inspect as ask
+from jupyter_kerneldoctor.recording.processes import identify
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError
 
 from . import output
-from .datadir import usable_store
-from .errors import CannotAskError, NoSuchRecordingError, NothingRunningError
+from .datadir import chosen, reading, usable_store
+from .errors import CannotAskError, NothingRunningError
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from jupyter_kerneldoctor.archive import Head
+    from jupyter_kerneldoctor.recording.model import Recording
     from jupyter_kerneldoctor.recording.store import Store
 
 
 def inspect(options: Namespace) -> None:
     """Ask one kernel, and print what it says."""
     store = usable_store()
+    others: list[Recording] = []
+    if options.recording is not None:
+        recording_id = chosen(store, options.recording)
+    elif options.kernel is not None:
+        recording_id = _of_kernel(store, options.kernel).id
+    else:
+        first, *others = _most_urgent_first(_living(store))
+        recording_id = first.id
     try:
-        document = ask(store, options.recording or _newest_living(store, options.kernel))
-    except UnknownRecordingError:
-        raise NoSuchRecordingError(options.recording) from None
+        with reading(recording_id):
+            document = ask(store, recording_id)
     except CannotInspectError as error:
         raise CannotAskError(str(error), error.help) from None
     if options.json:
         output.say_json(document)
         return
-    from jupyter_kerneldoctor.render.inspection import render  # noqa: PLC0415 - only where it is printed
+    from jupyter_kerneldoctor.render import inspection  # noqa: PLC0415 - only where it is printed
 
-    output.say(render(document))
+    output.say(inspection.render(document))
+    if others:
+        output.say(f"\n{inspection.others(others, time.monotonic())}")
 
 
-def _newest_living(store: Store, kernel_id: str | None) -> str:
+def _of_kernel(store: Store, kernel_id: str) -> Recording:
     """The newest recording of a kernel that runs, if possible one that is still written. Raises NothingRunningError.
 
     A kernel may be named by its process id, too: that is what is printed where it has no other.
     """
+    return min(_living(store, kernel_id), key=lambda recording: not _is_written(recording))
+
+
+def _most_urgent_first(living: list[Recording]) -> list[Recording]:
+    """Those that can be asked before others; of these the stuck ones, then those that have run a cell for longest."""
+
+    def urgency(recording: Recording) -> tuple[bool, bool, float]:
+        cell = recording.running_cell
+        since = float("inf") if cell is None else cell.started_mono_s
+        return not _is_written(recording), not _is_stuck(recording), since
+
+    return sorted(living, key=urgency)
+
+
+def _is_written(recording: Recording) -> bool:
+    return bool(recording.recorder_alive and not recording.stopped_early)
+
+
+def _is_stuck(recording: Recording) -> bool:
+    cell, latest = recording.running_cell, recording.stuck[-1:]
+    return cell is not None and any(not one.over and one.mono_s >= cell.started_mono_s for one in latest)
+
+
+def _living(store: Store, kernel_id: str | None = None) -> list[Recording]:
+    """The recordings of kernels that run, newest first, of all or of one. Raises NothingRunningError if there is none.
+
+    Only the first line is read of those whose process id nobody has any more.
+    """
     archive, living = Archive(store), []
     for recording_id in archive.ids():
-        with suppress(UnknownRecordingError):  # deleted meanwhile
-            if kernel_id is not None and kernel_id not in _names(archive.head(recording_id)):
+        with suppress(UnknownRecordingError):  # deleted meanwhile, or not ours to read
+            head = archive.head(recording_id)
+            if head.pid is None or identify(head.pid) is None or kernel_id not in (None, *_names(head)):
                 continue
             recording = store.open(recording_id, patience_s=0)
-            if recording.alive and recording.recorder_alive and not recording.stopped_early:
-                return recording_id
-            living += [recording_id] if recording.alive else []
+            living += [recording] if recording.alive else []
     if living:
-        return living[0]
+        return living
     of = "" if kernel_id is None else f" with the id {kernel_id!r}"
     raise NothingRunningError(f"No recorded kernel{of} is running.")
 

@@ -3,82 +3,102 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.reader import observe, read
 from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
 
-from .datadir import usable_store
-from .errors import BeingRecordedError, CannotDeleteError, NoSuchRecordingError
+from .datadir import chosen, usable_store
+from .errors import BeingRecordedError, CannotDeleteError, NotConfirmedError
 from .output import say
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
 
 
 def delete(options: Namespace) -> None:
     """Remove the recordings that are named, or all of them."""
     store = usable_store()
     if options.all:
-        _delete_all(store, asks=not options.yes and sys.stdin is not None and sys.stdin.isatty())
+        _delete_all(store, asks=not options.yes)
     else:
-        _delete_these(store, list(dict.fromkeys(options.recordings)))
+        _delete_these(store, list(dict.fromkeys(chosen(store, name) for name in options.recordings)))
 
 
 def _delete_these(store: Store, ids: list[str]) -> None:
-    for recording_id in ids:  # one that cannot be deleted, and nothing is
-        _check(store, recording_id)
+    for recording_id in ids:  # one that is being written, and nothing is deleted
+        if _is_written(store, recording_id):
+            raise BeingRecordedError(recording_id)
+    failures = _remove(store, ids)
     for recording_id in ids:
-        _remove(store, recording_id)
-        say(f"Deleted {recording_id}.")
+        if recording_id not in failures:
+            say(f"Deleted {recording_id}.")
+    if failures:
+        raise CannotDeleteError(failures)
 
 
 def _delete_all(store: Store, *, asks: bool) -> None:
     ids = store.ids()
-    if ids and asks and not _agrees(f"Delete all {len(ids)} recordings in {store.directory}? [y/N] "):
+    living = [recording_id for recording_id in ids if _is_written(store, recording_id)]
+    others = [recording_id for recording_id in ids if recording_id not in living]
+    if others and asks and not _agrees(_question(store, len(others), len(living))):
         say("Nothing was deleted.")
         return
-    living = [recording_id for recording_id in ids if _is_written(store, recording_id)]
-    for recording_id in ids:
-        if recording_id not in living:
-            _remove(store, recording_id)
-    count = len(ids) - len(living)
-    say(f"Deleted {count} recording{'' if count == 1 else 's'}.")
+    failures = _remove(store, others)
+    say(f"Deleted {_recordings(len(others) - len(failures))}.")
     for recording_id in living:
         say(f"Kept {recording_id}: its kernel is running and is being recorded.")
+    if failures:
+        raise CannotDeleteError(failures)
+
+
+def _question(store: Store, count: int, kept: int) -> str:
+    those = f" ({kept} of running kernels, still being recorded, {'is' if kept == 1 else 'are'} kept)" if kept else ""
+    return f"Delete {_recordings(count)} in {store.directory}{those}? [y/N] "
+
+
+def _recordings(count: int) -> str:
+    return f"{count} recording{'' if count == 1 else 's'}"
 
 
 def _agrees(question: str) -> bool:
+    """Whether the user agrees. Raises NotConfirmedError where nobody sits at a terminal and no yes was piped in."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        try:
+            return _is_yes(input(question))
+        except EOFError:  # Ctrl-D
+            say("")
+            return False
+    say(question)
     try:
-        return input(question).strip().lower() == "y"
-    except EOFError:  # Ctrl-D
-        say("")
-        return False
+        agreed = sys.stdin is not None and _is_yes(sys.stdin.readline())
+    except (OSError, ValueError):  # closed, or no text
+        agreed = False
+    if not agreed:
+        raise NotConfirmedError
+    return True
 
 
-def _check(store: Store, recording_id: str) -> None:
-    with _refusals(recording_id):
-        if _is_written(store, recording_id):
-            raise BeingRecordedError(recording_id)
+def _is_yes(answer: str) -> bool:
+    return answer.strip().lower() in ("y", "yes")
 
 
-def _remove(store: Store, recording_id: str) -> None:
-    with _refusals(recording_id):
-        store.delete(recording_id)
-
-
-@contextmanager
-def _refusals(recording_id: str) -> Iterator[None]:
-    try:
-        yield
-    except UnknownRecordingError:
-        raise NoSuchRecordingError(recording_id) from None
-    except OSError as error:
-        raise CannotDeleteError(recording_id, error) from None
+def _remove(store: Store, ids: list[str]) -> dict[str, OSError]:
+    """Remove all of these that can be removed; return why the others cannot."""
+    failures = {}
+    for recording_id in ids:
+        try:
+            with suppress(UnknownRecordingError):  # another process was faster
+                store.delete(recording_id)
+        except OSError as error:
+            failures[recording_id] = error
+    return failures
 
 
 def _is_written(store: Store, recording_id: str) -> bool:
-    recording = observe(read(store.path(recording_id)))
+    try:
+        recording = observe(read(store.path(recording_id)))
+    except (UnknownRecordingError, OSError):  # deleted meanwhile, or not ours to read: removing it will tell
+        return False
     return recording.alive is True and not recording.switched_off

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_kerneldoctor.archive import Archive, Document
-from jupyter_kerneldoctor.recording.store import UnknownRecordingError
+from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
 
 from . import output
-from .datadir import usable_store
-from .errors import NoSuchRecordingError, NothingOfThatError, NothingOfThatNotebookError, NothingToReportError
+from .datadir import chosen, reading, usable_store
+from .errors import CannotReadError, NothingOfThatError, NothingOfThatNotebookError, NothingToReportError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -30,53 +31,70 @@ def list_(options: Namespace) -> None:
         output.say(render_list(rows, width=output.width(), color=output.color_wanted()))
 
 
+class Choice(NamedTuple):
+    """A report, and the sentence on a newer recording that is worth a look, too."""
+
+    doc: Document
+    newer: str | None = None
+
+
 def report(options: Namespace) -> None:
     """Print one post-mortem."""
-    doc = choose(Archive(usable_store()), options)
+    choice = choose(Archive(usable_store()), options)
     if options.json:
-        output.say_json(doc)
+        output.say_json(choice.doc)
     else:
-        output.say(_rendered(doc, options.format))
+        output.say(_rendered(choice, options.format))
 
 
-def choose(archive: Archive, options: Namespace) -> Document:
+def choose(archive: Archive, options: Namespace) -> Choice:
     """Find the report that was asked for.
 
     A kernel's last death comes before its notebook's, and both before a report that tells of no death: so
-    `%postmortem` can ask for "this kernel, or else this notebook". Raises NothingToReportError, NoSuchRecordingError.
+    `%postmortem` can ask for "this kernel, or else this notebook".
+    Raises NothingToReportError, NoSuchRecordingError, SeveralRecordingsError, CannotReadError.
     """
     if options.recording is not None:
-        try:
-            return archive.document(options.recording)
-        except UnknownRecordingError:
-            raise NoSuchRecordingError(options.recording) from None
+        recording_id = chosen(archive.store, options.recording)
+        with reading(recording_id):
+            return Choice(archive.document(recording_id))
+    from jupyter_kerneldoctor.render import wording  # noqa: PLC0415 - `list` in an empty directory needs no words
+
     quiet: Document | None = None
+    unreadable: str | None = None
     for ids in _candidates(archive, options):
+        newer: str | None = None
         for recording_id in ids:
             try:
                 doc = archive.document(recording_id)
+            except UnreadableRecordingError as error:
+                unreadable = unreadable or str(error)
+                continue
             except UnknownRecordingError:
                 continue  # deleted meanwhile
             if doc["died"] or doc["incidents"]:
-                return doc
-            quiet = quiet or doc
-    if quiet is None:
-        raise _nothing(archive, options)
-    return quiet
+                return Choice(doc, newer)
+            newer, quiet = newer or wording.newer(doc), quiet or doc
+    if quiet is not None:
+        return Choice(quiet)
+    raise _nothing(archive, options) if unreadable is None else CannotReadError(unreadable)
 
 
 def _candidates(archive: Archive, options: Namespace) -> Iterable[list[str]]:
     ids = archive.ids()
     if options.kernel is None and options.notebook is None:
         return [ids]
-    heads = [(recording_id, archive.head(recording_id)) for recording_id in ids]
-    chosen = []
+    heads = []
+    for recording_id in ids:
+        with suppress(UnknownRecordingError):  # deleted meanwhile, or not ours to read
+            heads.append((recording_id, archive.head(recording_id)))
+    lists = []
     if options.kernel is not None:
-        chosen.append([recording_id for recording_id, head in heads if head.kernel_id == options.kernel])
+        lists.append([recording_id for recording_id, head in heads if head.kernel_id == options.kernel])
     if options.notebook is not None:
         wanted = os.path.realpath(options.notebook)
-        chosen.append([i for i, head in heads if head.notebook and os.path.realpath(head.notebook) == wanted])
-    return chosen
+        lists.append([i for i, head in heads if head.notebook and os.path.realpath(head.notebook) == wanted])
+    return lists
 
 
 def _nothing(archive: Archive, options: Namespace) -> NothingToReportError:
@@ -90,7 +108,8 @@ def _nothing(archive: Archive, options: Namespace) -> NothingToReportError:
     return kind(f"There is no recording of {' or of '.join(of)}.")
 
 
-def _rendered(doc: Document, form: str) -> str:
+def _rendered(choice: Choice, form: str) -> str:
+    doc = choice.doc
     if form == "markdown":
         from jupyter_kerneldoctor.render.markdown import render as as_markdown  # noqa: PLC0415
 
@@ -101,4 +120,5 @@ def _rendered(doc: Document, form: str) -> str:
         return as_html(doc)
     from jupyter_kerneldoctor.render.terminal import render as as_text  # noqa: PLC0415
 
-    return as_text(doc, width=output.width(), color=output.color_wanted(), unicode=output.draws_blocks())
+    columns, color = output.width(), output.color_wanted()
+    return as_text(doc, width=columns, color=color, unicode=output.draws_blocks(), note=choice.newer)

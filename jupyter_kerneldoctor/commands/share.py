@@ -11,20 +11,23 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.layout import FILES
 from jupyter_kerneldoctor.recording.redact import redacted
-from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
 
 from . import output
-from .datadir import usable_store
-from .errors import CannotExportError, FileExistsAlreadyError, NoSuchRecordingError, NothingToReportError
+from .datadir import chosen, reading, usable_store
+from .errors import CannotExportError, FileExistsAlreadyError, NothingToReportError
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from jupyter_kerneldoctor.recording.store import Store
 
 
 def show(options: Namespace) -> None:
     """Print what was recorded, in order of time."""
     store = usable_store()
-    recording = store.open(_chosen(store, options.recording))
+    recording_id = _chosen(store, options.recording)
+    with reading(recording_id):
+        recording = store.open(recording_id)
     if options.json:
         output.say_json(asdict(recording))
         return
@@ -37,8 +40,11 @@ def export(options: Namespace) -> None:
     """Pack a recording into one file, without the user's code unless that is asked for."""
     store = usable_store()
     recording_id = _chosen(store, options.recording)
-    target = Path(options.output or f"kerneldoctor-{recording_id}.zip")
-    packed = _packed(store, recording_id, with_code=options.with_code)
+    target = Path(options.output or ".")
+    if target.is_dir():
+        target /= f"kerneldoctor-{recording_id}.zip"
+    with reading(recording_id):
+        packed = _packed(store, recording_id, with_code=options.with_code)
     try:
         with target.open("xb") as file:
             file.write(packed)
@@ -63,11 +69,7 @@ def _chosen(store: Store, recording_id: str | None) -> str:
         if not ids:
             raise NothingToReportError("There is no recording yet.")
         return ids[0]
-    try:
-        store.path(recording_id)
-    except UnknownRecordingError:
-        raise NoSuchRecordingError(recording_id) from None
-    return recording_id
+    return chosen(store, recording_id)
 
 
 def _packed(store: Store, recording_id: str, *, with_code: bool) -> bytes:

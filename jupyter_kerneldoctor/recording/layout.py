@@ -71,6 +71,16 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def started_wall_s(recording_id: str) -> float | None:
+    """The start as an id tells it, to the second; None for a date that there is not."""
+    from calendar import timegm  # noqa: PLC0415 - not needed by the sidecar
+
+    try:
+        return float(timegm(time.strptime(recording_id.partition("-")[0], "%Y%m%dT%H%M%SZ")))
+    except ValueError:
+        return None
+
+
 def create(recording_id: str, root: Path | None = None) -> Path:
     """Make the directory of a new recording, readable by its owner only.
 

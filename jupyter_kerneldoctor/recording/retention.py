@@ -26,10 +26,19 @@ class Policy(NamedTuple):
 
 
 def remove(directory: Path) -> None:
-    """Delete a recording's directory with all its files. Raises OSError."""
-    for entry in list(os.scandir(directory)):
-        os.unlink(entry.path)
-    directory.rmdir()
+    """Delete a recording's directory with all its files. Raises OSError, but not when another process was faster.
+
+    Of a link to a directory only the link goes: what it points to lies elsewhere.
+    """
+    if directory.is_symlink():
+        directory.unlink(missing_ok=True)
+        return
+    try:
+        for entry in list(os.scandir(directory)):
+            (directory / entry.name).unlink(missing_ok=True)
+        directory.rmdir()
+    except FileNotFoundError:
+        return
 
 
 def tidy(parent: Path, policy: Policy) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
-from .layout import is_id, recordings_dir
+from .layout import JOURNAL, is_id, recordings_dir
 from .processes import is_alive
 from .reader import observe, read
 from .retention import remove
@@ -28,6 +29,15 @@ class UnknownRecordingError(LookupError):
         )
 
 
+class UnreadableRecordingError(UnknownRecordingError):
+    """There is such a recording, but its journal cannot be read. The message names the place and the reason."""
+
+    def __init__(self, recording_id: str, error: OSError) -> None:
+        super().__init__(recording_id)
+        where = f" ({error.filename})" if error.filename else ""
+        self.args = (f"The recording cannot be read: {error.strerror or error}{where}.",)
+
+
 class Store:
     """The recordings below one root."""
 
@@ -37,25 +47,34 @@ class Store:
     def ids(self) -> list[str]:
         """The ids of all recordings, newest first."""
         try:
-            names = [path.name for path in self.directory.iterdir()]
+            entries = list(os.scandir(self.directory))
         except OSError:
             return []
-        return sorted((name for name in names if is_id(name)), reverse=True)
+        return sorted((entry.name for entry in entries if is_id(entry.name) and _is_directory(entry)), reverse=True)
+
+    def beginning_with(self, beginning: str) -> list[str]:
+        """The ids that begin so, newest first; of a whole id only that one."""
+        ids = self.ids()
+        return [beginning] if beginning in ids else [one for one in ids if beginning and one.startswith(beginning)]
 
     def path(self, recording_id: str) -> Path:
         """The directory of a recording. Raises UnknownRecordingError, also for an id that is none."""
         path = self.directory / recording_id if is_id(recording_id) else None
-        if path is None or not path.is_dir():
-            raise UnknownRecordingError(recording_id)
-        return path
+        try:
+            if path is not None and path.is_dir():
+                return path
+        except OSError as error:
+            raise UnreadableRecordingError(recording_id, error) from None
+        raise UnknownRecordingError(recording_id)
 
     def open(self, recording_id: str, patience_s: float = END_PATIENCE_S) -> Recording:
         """Read a recording and observe whether its kernel lives.
 
         A kernel that is gone is never called running: for `patience_s` a living sidecar gets the time to write the end.
-        Raises UnknownRecordingError.
+        Raises UnknownRecordingError, UnreadableRecordingError.
         """
         path = self.path(recording_id)
+        _check_readable(path)
         deadline = time.monotonic() + patience_s
         while True:
             recording = observe(read(path))
@@ -69,6 +88,24 @@ class Store:
     def delete(self, recording_id: str) -> None:
         """Remove a recording with all its files. Raises UnknownRecordingError, OSError."""
         remove(self.path(recording_id))
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    """Whether it is one, also by a link; a link that leads nowhere is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return not entry.is_symlink()
+
+
+def _check_readable(path: Path) -> None:
+    """That there is no journal is no error here: it may not be there yet. Raises UnreadableRecordingError."""
+    try:
+        (path / JOURNAL).open("rb").close()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UnreadableRecordingError(path.name, error) from None
 
 
 def _is_being_written(path: Path, recording: Recording) -> bool:

@@ -75,8 +75,7 @@ def _blocks(doc: Document) -> Iterator[str]:
         yield _titled_list("Survived before", [escaped(sentence) for sentence in survived])
     if steps := wording.next_steps(doc):
         yield _titled_list("How to go on", [escaped(step) for step in steps])
-    facts = f"{wording.subject(doc)} · process {doc.get('pid') or 'none'} · recording {doc['recording']}"
-    yield f'<p class="kd-quiet">{escaped(facts)}</p>'
+    yield f'<p class="kd-quiet">{escaped(wording.whose(doc))}</p>'
 
 
 def _titled_list(title: str, items: list[str]) -> str:

@@ -10,8 +10,14 @@ from .wording import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jupyter_kerneldoctor.recording.model import Recording
+
 _SHOWN = 12
 """Frames of a thread; the cells' own are shown in any case."""
+
+
+_OTHERS = 5
+"""Kernels that are named besides the one that is asked."""
 
 
 def render(document: dict[str, Any]) -> str:
@@ -26,6 +32,22 @@ def render(document: dict[str, Any]) -> str:
     if document["no_stacks"]:
         lines += [f"Python functions cannot be shown: {document['no_stacks']}.", ""]
     return visible("\n".join(lines).rstrip())
+
+
+def others(recordings: list[Recording], now_mono_s: float) -> str:
+    """The kernels that run besides the one that was asked, in one line."""
+    shown = [f"{recording.id} ({_state(recording, now_mono_s)})" for recording in recordings[:_OTHERS]]
+    more = len(recordings) - _OTHERS
+    return f"Other running kernels: {', '.join(shown)}{f' and {more} more' if more > 0 else ''}."
+
+
+def _state(recording: Recording, now_mono_s: float) -> str:
+    if recording.stopped_early or not recording.recorder_alive:
+        return "not being recorded"
+    cell = recording.running_cell
+    if cell is None:
+        return "idle"
+    return f"in {cell_name(cell.execution_count)} for {duration(now_mono_s - cell.started_mono_s)}"
 
 
 def _head(document: dict[str, Any]) -> list[str]:

@@ -42,7 +42,9 @@ def _blocks(doc: Document) -> Iterator[str]:
     yield f"### {escaped(doc['headline'])}\n"
     facts = (wording.sureness(doc["confidence"]), wording.how_it_ended(doc), wording.when(doc))
     yield " · ".join(escaped(fact) for fact in facts if fact) + "  "
-    yield f"Cause: `{doc['cause']}` · {escaped(wording.subject(doc))} · recording `{doc['recording']}`\n"
+    subject = wording.subject(doc)
+    whose = f"{escaped(subject)} · " if subject else ""
+    yield f"Cause: `{doc['cause']}` · {whose}recording `{doc['recording']}`\n"
     if doc.get("cell"):
         yield from _cell(doc, doc["cell"])
     if lines := textchart.chart(doc, 78):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from jupyter_kerneldoctor.diagnosis.code.cellfiles import cell_of, user_line
 from jupyter_kerneldoctor.diagnosis.postmortem import iso
+from jupyter_kerneldoctor.diagnosis.signs.waits import frames_of
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, quote, size
+from jupyter_kerneldoctor.recording.layout import started_wall_s
 
 from .wording import clock, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jupyter_kerneldoctor.diagnosis.signs.traceback import Frame as ReadFrame
     from jupyter_kerneldoctor.recording.evidence import Child, Frame, Incident, NamedObject, Stuck
     from jupyter_kerneldoctor.recording.model import Cell, End, Recording
 
@@ -34,15 +38,19 @@ def render(recording: Recording) -> str:
 
 
 def _facts(recording: Recording) -> Iterator[str]:
-    kernel = recording.kernel
+    kernel, knows_its_start = recording.kernel, bool(recording.started_wall_s)
     yield f"Recording {recording.id}"
-    yield f"Kernel {kernel.kernel_id or 'of IPython in a terminal'}, process {kernel.process.pid or 'none'}"
+    name = kernel.kernel_id or ("of IPython in a terminal" if knows_its_start else "not known")
+    yield f"Kernel {name}, process {kernel.process.pid or 'none'}"
     if kernel.notebook:
         yield f"Notebook {kernel.notebook}"
     versions = [f"Python {kernel.python}" if kernel.python else "", *(f"{k} {v}" for k, v in kernel.versions.items())]
-    yield ", ".join(filter(None, [*versions, f"on {kernel.hostname}" if kernel.hostname else ""]))
-    began = clock(iso(recording.started_wall_s), date=True) or "at a time that is not known"
-    yield f"Began {began}, {_BEGUN_BY[kernel.loaded_by]}"
+    if known := [*filter(None, versions), *([f"on {kernel.hostname}"] if kernel.hostname else [])]:
+        yield ", ".join(known)
+    began = clock(iso(recording.started_wall_s or started_wall_s(recording.id)), date=True)
+    yield f"Began {began or 'at a time that is not known'}" + (
+        f", {_BEGUN_BY[kernel.loaded_by]}" if knows_its_start else ""
+    )
     for limit in recording.limits:
         yield f"Limit: {limit.name}, {size(limit.bytes)} ({limit.source})"
     driver = recording.gpu_driver
@@ -76,11 +84,12 @@ def _entries(recording: Recording) -> Iterator[_Entry]:
 def _from_processes(recording: Recording) -> Iterator[_Entry]:
     for stack in recording.stacks:
         for thread in stack.threads[:1]:
-            yield _Entry(stack.mono_s, f"stack ({stack.reason.replace('_', ' ')}): {_frames(thread.frames)}")
+            shown = _frames(recording, thread.frames)
+            yield _Entry(stack.mono_s, f"stack ({stack.reason.replace('_', ' ')}): {shown}")
     for child in recording.children:
         yield _Entry(child.mono_s, _child(child))
     for stuck in recording.stuck:
-        yield _Entry(stuck.mono_s, _stuck(stuck))
+        yield _Entry(stuck.mono_s, _stuck(recording, stuck))
 
 
 def _from_memory(recording: Recording) -> Iterator[_Entry]:
@@ -122,10 +131,18 @@ def _outcome(cell: Cell) -> str:
     return ", ".join(parts)
 
 
-def _frames(frames: tuple[Frame, ...]) -> str:
-    shown = [f"{frame.function} ({'/'.join(frame.file.split('/')[-2:])}:{frame.line or '?'})" for frame in frames]
-    left_out = len(shown) - _FRAMES
-    return " < ".join(shown[:_FRAMES]) + (f" < {left_out} more" if left_out > 0 else "")
+def _frames(recording: Recording, frames: tuple[Frame, ...]) -> str:
+    shown = [f"{frame.function} ({_place(recording, frame)})" for frame in frames_of(frames[:_FRAMES])]
+    left_out = len(frames) - _FRAMES
+    return " < ".join(shown) + (f" < {left_out} more" if left_out > 0 else "")
+
+
+def _place(recording: Recording, frame: ReadFrame) -> str:
+    """Where a frame stands as a user names it: "cell [2], line 3", or the end of the file's path."""
+    cell = cell_of(recording.cells, frame)
+    if cell is None:
+        return f"{'/'.join(frame.file.split('/')[-2:])}:{frame.line or '?'}"
+    return f"{cell_name(cell.execution_count)}, line {user_line(cell, frame)}"
 
 
 def _child(child: Child) -> str:
@@ -135,10 +152,10 @@ def _child(child: Child) -> str:
     return f"child {child.pid} ({child.name or '?'}) {how.get(child.kind, 'ended, nobody knows how')}{peak}{kills}"
 
 
-def _stuck(stuck: Stuck) -> str:
+def _stuck(recording: Recording, stuck: Stuck) -> str:
     if stuck.over:
         return "the cell went on"
-    where = f": {_frames(stuck.threads[0].frames)}" if stuck.threads else ""
+    where = f": {_frames(recording, stuck.threads[0].frames)}" if stuck.threads else ""
     return f"the cell has done nothing for {duration(stuck.mono_s - stuck.since_mono_s)}{where}"
 
 

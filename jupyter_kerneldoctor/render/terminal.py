@@ -50,11 +50,17 @@ class _Paragraph(NamedTuple):
             yield Text(before + line, style=self.style)
 
 
-def render(doc: Document, *, width: int = 80, color: bool = False, unicode: bool = True) -> str:
-    """The whole post-mortem; without `color` no escape sequence is in it, without `unicode` no block character."""
+def render(
+    doc: Document, *, width: int = 80, color: bool = False, unicode: bool = True, note: str | None = None
+) -> str:
+    """The whole post-mortem, below a note where there is one.
+
+    Without `color` no escape sequence is in it, without `unicode` no block character.
+    """
     console = _console(width, color)
     glyphs = textchart.BLOCKS if unicode else textchart.ASCII
-    for part in _parts(doc, width, glyphs):
+    above = [_Paragraph(note), Text("")] if note else []
+    for part in (*above, *_parts(doc, width, glyphs)):
         for line in part.lines(width) if isinstance(part, _Paragraph) else [part]:
             console.print(line, soft_wrap=True)  # whole: the terminal wraps what is wider, and can be copied from
     text = _text_of(console)
@@ -65,13 +71,12 @@ def render_list(rows: list[Document], *, width: int = 80, color: bool = False) -
     """A table of recordings: the id to ask for, what happened, and below it to whom and when."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if color else "", leading=1)
     table.add_column("Recording", no_wrap=True)
-    table.add_column("What happened", ratio=1)
+    table.add_column("What happened", ratio=1, overflow="fold")
     console = _console(width, color)
     for row in rows:
         recording_id = Text(wording.one_line(row["recording"]))
         headline = Text(wording.what_happened(row), style="bold" if row.get("died") else "")
-        started = wording.clock(row["started"], date=True) or "not known when"
-        whose = Text(f"{wording.subject(row)} · started {started}", style=_QUIET)
+        whose = Text(wording.whose_row(row), style=_QUIET)
         if width < _NARROW:
             console.print(recording_id, headline, whose, "", sep="\n")
         else:
@@ -106,8 +111,7 @@ def _parts(doc: Document, width: int, glyphs: textchart.Glyphs) -> Iterator[_Par
     yield _Paragraph(doc["headline"], style="bold")
     sure = wording.sureness(doc["confidence"])
     yield _Paragraph(" · ".join(filter(None, (sure, wording.how_it_ended(doc), wording.when(doc)))))
-    facts = f"{wording.subject(doc)} · process {doc.get('pid') or 'none'} · recording {doc['recording']}"
-    yield _Paragraph(facts, style=_QUIET)
+    yield _Paragraph(wording.whose(doc), style=_QUIET)
     if doc.get("cell"):
         yield from _cell(doc, doc["cell"])
     if lines := textchart.chart(doc, min(width, 100) - 2, glyphs):

@@ -112,11 +112,26 @@ def when(doc: Document) -> str | None:
     return ended if took == "0 ms" else f"{ended}, after at least {took} in the cell"
 
 
-def subject(doc: Document) -> str:
-    """Which kernel this is about: its notebook, or else its id, or else where it ran."""
+def subject(doc: Document) -> str | None:
+    """Which kernel this is about: its notebook, or else its id, or else where it ran; None when nothing is known."""
     if notebook := doc.get("notebook"):
         return re.split(r"[/\\]", one_line(notebook))[-1]
-    return f"kernel {one_line(doc['kernel_id'])}" if doc.get("kernel_id") else "IPython in a terminal"
+    if kernel_id := doc.get("kernel_id"):
+        return f"kernel {one_line(kernel_id)}"
+    return "IPython in a terminal" if doc.get("loaded_by") else None
+
+
+def whose(doc: Document) -> str:
+    """Which kernel, process and recording a report is about."""
+    facts = (subject(doc), f"process {doc.get('pid') or 'none'}", f"recording {doc['recording']}")
+    return " · ".join(filter(None, facts))
+
+
+def whose_row(row: Document) -> str:
+    """Which kernel a row of the list is about, and since when."""
+    started = clock(row["started"], date=True)
+    facts = (subject(row) or (f"process {row['pid']}" if row.get("pid") else None), started and f"started {started}")
+    return " · ".join(filter(None, facts))
 
 
 def shown_incident(doc: Document) -> Document | None:
@@ -233,6 +248,17 @@ def next_steps(doc: Document) -> list[str]:
 
 
 _STUCK = frozenset({"hang", "fork-unsafe", "memory-stall"})
+
+
+def newer(doc: Document) -> str | None:
+    """That a recording newer than the death that is shown is worth a look; None when it is not."""
+    recording, kind = one_line(doc["recording"]), doc["end"]["kind"]
+    if kind == "running" and doc["cause"] in _STUCK:
+        return f"A newer recording: {recording}, its kernel is stuck (`jupyter kerneldoctor inspect {recording}`)."
+    if kind == "unknown":
+        why = f"it is not known how its kernel ended (`jupyter kerneldoctor report {recording}`)"
+        return f"A newer recording: {recording}, {why}."
+    return None
 
 
 def _steps_while_running(doc: Document) -> list[str]:

@@ -28,7 +28,9 @@ def given(config, text):
 def test_enable_creates_the_file_and_disable_removes_it(config, capsys):
     assert main(["enable"]) == 0
     assert json.loads(config.read_text()) == {"InteractiveShellApp": {"extra_extensions": ["kerneldoctor"]}}
-    assert str(config) in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert str(config) in said
+    assert all(line.endswith((".", ".)")) for line in said.splitlines()), "no line breaks within a sentence"
 
     assert main(["disable"]) == 0
     assert not config.exists()

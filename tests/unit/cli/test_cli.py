@@ -12,7 +12,7 @@ from jupyter_kerneldoctor.commands import output
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["repotr"], ["report", "a", "--last"], ["report", "--format", "pdf"], ["delete"]]
+    "arguments", [["repotr"], ["report", "a", "--last"], ["report", "--format", "pdf"], ["delete"]]
 )
 def test_bad_arguments_end_with_2_and_a_hint(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
@@ -20,6 +20,15 @@ def test_bad_arguments_end_with_2_and_a_hint(arguments, capsys):
 
     assert ended.value.code == 2
     assert "usage: jupyter kerneldoctor" in capsys.readouterr().err
+
+
+def test_without_arguments_it_says_what_there_is(capsys):
+    assert main([]) == 0
+
+    said = capsys.readouterr()
+    assert said.out.startswith("usage: jupyter kerneldoctor")
+    assert "show one post-mortem" in said.out
+    assert said.err == ""
 
 
 def test_version(capsys):
@@ -115,8 +124,9 @@ def test_explain_prints_the_reference_page(capsys):
     assert main(["explain", "oom-cgroup"]) == 0
 
     text = capsys.readouterr().out
-    assert "oom-cgroup" in text
-    assert "What it means" in text
+    assert "`oom-cgroup`" in text
+    assert "\nWHAT IT MEANS\n" in text
+    assert not any(line.startswith("#") for line in text.splitlines())
 
 
 def test_explain_knows_fixes_too(capsys):
@@ -127,6 +137,13 @@ def test_explain_knows_fixes_too(capsys):
 def test_explain_offers_what_is_spelled_alike(capsys):
     assert main(["explain", "oom-cgruop"]) == 2
     assert "Did you mean oom-cgroup" in capsys.readouterr().err
+
+
+def test_explain_offers_all_that_have_the_word_in_them(capsys):
+    assert main(["explain", "OOM"]) == 2
+
+    error = capsys.readouterr().err
+    assert "Did you mean gpu-oom, oom-cgroup, oom-container, oom-host or oom-userspace?" in error
 
 
 def test_explain_takes_several_in_any_case(capsys):

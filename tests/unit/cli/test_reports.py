@@ -228,3 +228,58 @@ def test_no_color_in_a_pipe_and_none_against_no_color(record, monkeypatch, capsy
     monkeypatch.setenv("NO_COLOR", "1")
     main(["report"])
     assert "\x1b[" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["report", "show", "export"])
+def test_the_beginning_of_an_id_will_do(record, capsys, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wanted = record(1)
+    record(2)
+
+    assert main([command, wanted[:16]]) == 0
+    assert wanted in capsys.readouterr().out
+
+    assert main([command, wanted[:14]]) == 1
+    assert "2 recordings begin with" in capsys.readouterr().err
+
+
+def stuck_recording(record_living, data_root, second):
+    """The recording of a living kernel whose cell waits for itself."""
+    recording_id = record_living(second, source="lock.acquire()")
+    frame = {"file": "/tmp/ipykernel_1/1.py", "line": 1, "function": "<module>"}
+    thread = {"main": True, "frames": [frame], "state": "S", "waits_in": "futex_wait_queue"}
+    stuck = {"event": "stuck", "mono_s": 200.0, "since_mono_s": 120.0, "wall_s": 1795231360.0, "threads": [thread]}
+    with (data_root / "recordings" / recording_id / "journal.jsonl").open("a") as journal:
+        journal.write(json.dumps(stuck) + "\n")
+    return recording_id
+
+
+def test_a_newer_kernel_that_is_stuck_is_named_above_an_older_death(record, record_living, data_root, capsys):
+    death = record(1)
+    stuck = stuck_recording(record_living, data_root, 2)
+    record(3, signal=None)
+
+    main(["report"])
+
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.startswith(
+        f"A newer recording: {stuck}, its kernel is stuck (`jupyter kerneldoctor inspect {stuck}`). Native code crashed"
+    )
+    assert f"recording {death}" in text
+    assert report(capsys)[1]["recording"] == death
+
+
+def test_a_newer_recording_that_was_switched_off_is_named_and_one_in_good_order_is_not(record, data_root, capsys):
+    record(1)
+    switched_off = record(2, signal=None)
+    record(3, signal=None)
+    main(["report"])
+    assert "A newer recording" not in capsys.readouterr().out
+
+    journal = data_root / "recordings" / switched_off / "journal.jsonl"
+    lines = [line for line in journal.read_text().splitlines() if '"end"' not in line and "exit_request" not in line]
+    journal.write_text("\n".join([*lines, '{"event": "off", "mono_s": 104.0, "wall_s": 1795231264.0}']) + "\n")
+
+    main(["report"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"A newer recording: {switched_off}, it is not known how its kernel ended" in text

@@ -7,6 +7,7 @@ import pytest
 from support.handwritten import write_recording
 
 from jupyter_kerneldoctor.cli import main
+from jupyter_kerneldoctor.diagnosis.code.cellfiles import murmur2
 from jupyter_kerneldoctor.recording import layout
 from jupyter_kerneldoctor.recording.journal import JsonLines
 from jupyter_kerneldoctor.recording.reader import read
@@ -112,3 +113,26 @@ def test_what_is_not_there(command, capsys):
     assert "There is no recording yet." in capsys.readouterr().err
     assert main([command, "nonsense"]) == 1
     assert "`jupyter kerneldoctor list`" in capsys.readouterr().err
+
+
+def test_an_export_into_a_directory_has_its_usual_name(private, tmp_path):
+    assert main(["export", private, "-o", str(tmp_path)]) == 0
+    assert zipfile.is_zipfile(tmp_path / f"kerneldoctor-{private}.zip")
+
+
+def test_frames_of_cells_are_named_as_the_user_knows_them(data_root, capsys):
+    source = "def f():\n    pass\nf()"
+    recording_id = write_recording(1, source=source)
+    frames = [
+        {"file": "/usr/lib/python3.11/threading.py", "line": 320, "function": "wait"},
+        {"file": f"/tmp/ipykernel_4711/{murmur2(source)}.py", "line": 3, "function": "<module>"},
+    ]
+    stack = {"event": "stack", "mono_s": 101.5, "reason": "asked", "threads": [{"main": True, "frames": frames}]}
+    stuck = {"event": "stuck", "mono_s": 101.6, "since_mono_s": 90.0, "threads": [{"main": True, "frames": frames}]}
+    JsonLines(data_root / "recordings" / recording_id / layout.JOURNAL).write(stack, stuck)
+
+    main(["show", recording_id])
+
+    text = capsys.readouterr().out
+    assert text.count("wait (python3.11/threading.py:320) < <module> (cell [1], line 3)") == 2
+    assert "ipykernel_4711" not in text

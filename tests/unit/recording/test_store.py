@@ -106,3 +106,21 @@ def test_old_and_big_recordings_are_deleted(tmp_path: Path) -> None:
     tidy(tmp_path / "recordings", Policy(age_s=3600, total_bytes=5_000))
 
     assert Store(tmp_path).ids() == [fresh]
+
+
+def test_what_a_link_points_to_is_not_deleted_with_it(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "thesis.txt").write_text("years of work")
+    recording_id = make_recording(tmp_path, 1)
+    link = tmp_path / "recordings" / recording_id.replace("-1-", "-2-")
+    link.symlink_to(tmp_path / "elsewhere")
+
+    Store(tmp_path).delete(link.name)
+
+    assert Store(tmp_path).ids() == [recording_id]
+    assert (tmp_path / "elsewhere" / "thesis.txt").exists()
+
+
+def test_an_id_tells_when_its_kernel_started() -> None:
+    assert layout.started_wall_s("20261121T032104Z-11-aaaaaa") == 1795231264.0
+    assert layout.started_wall_s("20261399T032104Z-11-aaaaaa") is None

@@ -96,8 +96,27 @@ def test_the_list_has_a_line_for_each_recording(doc):
     text = terminal.render_list([row, unknown])
 
     assert "train_cnn.ipynb" in text
-    assert "IPython in a terminal" in text
-    assert "not known when" in text
+    assert "process 4711" in text
+    assert "started not" not in text
+
+
+def test_the_list_says_ipython_in_a_terminal_only_where_that_is_known(doc):
+    row = {**doc, "notebook": None, "kernel_id": None}
+
+    assert "IPython in a terminal" in terminal.render_list([row])
+    assert "IPython" not in terminal.render_list([{**row, "loaded_by": None}])
+
+
+def test_a_long_path_in_the_list_is_not_cut(doc):
+    path = f"/home/ada/{'very-' * 30}long/journal.jsonl"
+
+    text = terminal.render_list([{**doc, "headline": f"The recording cannot be read: Permission denied ({path})."}])
+
+    assert path in "".join(text.split())
+
+
+def test_a_note_stands_above_all(doc):
+    assert terminal.render(doc, note="A newer one.").startswith("A newer one.\n\nThe kernel ran out")
 
 
 LONG = "rows = rows[rows.column > 3]  # keep only the rows, columns or sums that you need, and nothing else at all"

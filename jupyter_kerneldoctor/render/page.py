@@ -1,0 +1,17 @@
+"""A reference page, which is Markdown, as text for a terminal."""
+
+from __future__ import annotations
+
+import re
+
+_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+_SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+_BOLD = re.compile(r"`[^`]*`|\*\*(.+?)\*\*", re.DOTALL)
+"""Code comes first: `f(**options)` is not bold."""
+
+
+def render(markdown: str) -> str:
+    """The title underlined, headings in capitals as in a report, no asterisks; code keeps its backticks."""
+    text = _TITLE.sub(lambda found: f"{found[1]}\n{'=' * len(found[1])}", markdown.strip())
+    text = _SECTION.sub(lambda found: found[1].upper(), text)
+    return _BOLD.sub(lambda found: found[1] or found[0], text)
