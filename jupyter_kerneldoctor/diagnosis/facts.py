@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .code.calls import EndingCall, ending_calls
-from .code.cellfiles import cell_of, user_line
+from .code.cellfiles import cell_of, is_cell_file, user_line
 from .code.cellsource import sole_statement
 from .signs import traceback as tracebacks
 from .signs.background import is_background
@@ -23,12 +23,12 @@ from .signs.ending import (
     unseen,
 )
 from .signs.laststack import LastStack, last_stack
-from .signs.lastwords import FRESH_S, Words, farewell, naming_a_cause, newest_text
+from .signs.lastwords import FRESH_S, Words, farewell, last_line, naming_a_cause, newest_text
 from .signs.memory import Memory
 from .signs.reached import reached
 from .signs.standstill import Standstill, standstill
 from .signs.state import State, at_the_end
-from .units import cell_name, quote
+from .units import cell_name, quote, statement
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell, Recording
@@ -161,6 +161,13 @@ class Facts:
         """The last line that reads like giving up, in words that speak for no cause."""
         return farewell(newest_text(self.recording, self._fresh_s))
 
+    @cached_property
+    def last_line(self) -> str | None:
+        """The last line it wrote while the cell ran that ran at the end; it need not have to do with the end."""
+        if self.cell is None or self.cell.finished:
+            return None
+        return last_line(newest_text(self.recording, self._fresh_s))
+
     @property
     def _fresh_s(self) -> float:
         """How long before the end the last words can be: a program that went on to another cell did not die of them."""
@@ -255,6 +262,8 @@ class Facts:
         """Return "cell [1], line 4" as the user sees it, or "numpy/core.py, line 7"."""
         owner = self.cell_of(frame)
         line = frame.line if owner is None else user_line(owner, frame)
+        if owner is None and is_cell_file(frame.file):  # its source was not recorded, or not as a whole
+            return "a cell"
         name = frame.short_file if owner is None else cell_name(owner.execution_count)
         return name if line is None else f"{name}, line {line}"
 
@@ -273,11 +282,10 @@ class Facts:
         loop = self.last_stack.loop if line is None and self.ended and self.last_stack is not None else None
         line = loop or line or self.line
         lines = self.cell.source.split("\n")
-        code = lines[line - 1] if line is not None and 0 < line <= len(lines) else ""
-        code = code.rstrip().removesuffix(":")  # of `with lock:`, for the sentence goes on
+        code = statement(lines[line - 1]) if line is not None and 0 < line <= len(lines) else ""
         place = f"in {cell_name(self.cell.execution_count)}"
         on = " on" if loop is None else ", in the loop"
-        return f"{place}{on} {quote(code)}" if code.strip() else place
+        return f"{place}{on} {quote(code)}" if code else place
 
     def when(self) -> str:
         """Return "while cell [2] was running"."""

@@ -13,15 +13,16 @@ from jupyter_kerneldoctor.recording.evidence import Incident
 
 from .cause import all_causes
 from .code.cellfiles import is_cell_file
+from .facts import Facts
 from .postmortem import CauseFinding, Culprit, Evidence, Survived, iso
-from .signs import workers
+from .signs import stuckend, workers
 from .signs.raised import line_of_incident, that_it_was_raised, where_raised
-from .units import quote, size
+from .units import cell_name, duration, quote, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .facts import Facts
+    from jupyter_kerneldoctor.recording.model import Recording
 
 MOST = 50
 """How many are told, the latest."""
@@ -46,13 +47,45 @@ _BY_KIND: dict[str, tuple[str, str, float, str]] = {
 }
 """Cause, title, confidence and headline of kinds that a cause may leave unexplained."""
 
+_HANGS = ("hang", "fork-unsafe")
+"""Causes of a standstill that would have lasted for ever."""
+
 _OTHER = ("unknown", "An error that was survived", 0.3, "An error of the system was survived {where}.")
 
 
 def survived(facts: Facts) -> tuple[Survived, ...]:
     """Return what the kernel survived, oldest first."""
     recorded = sorted((*facts.recording.incidents, *_interrupted_by_openblas(facts)), key=lambda one: one.mono_s)
-    return tuple(_judged(facts, incident) for incident in recorded[-MOST:])
+    return (*(_judged(facts, incident) for incident in recorded[-MOST:]), *_stuck_until_the_end(facts.recording))[
+        -MOST:
+    ]
+
+
+def _stuck_until_the_end(recording: Recording) -> Iterator[Survived]:
+    """Tell of the hang that an orderly end put an end to: what a report would have said right before."""
+    before = stuckend.before_the_request(recording)
+    facts = None if before is None else Facts(before)
+    if facts is None or facts.standstill is None or facts.cell is None:
+        return
+    finding = max(_hangs(facts), key=lambda one: one.confidence, default=None)
+    if finding is None:
+        return
+    cell, look = facts.cell, facts.standstill.stuck
+    lasted = duration(max(facts.standstill.lasted_s, stuckend.asked_mono_s(recording) - look.since_mono_s))
+    told = f"The kernel was stuck in {cell_name(cell.execution_count)}{facts.standstill.at()} for {lasted}."
+    where = Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, finding.line)
+    finding = replace(finding, headline=told, summary=None)
+    yield Survived(finding, "stuck", "stuck", where, cell.seq, _time(facts, look.mono_s))
+
+
+def _hangs(facts: Facts) -> Iterator[CauseFinding]:
+    for cause in all_causes():
+        try:
+            finding = cause.judge(facts) if cause.id in _HANGS else None
+        except Exception:  # noqa: S112 - as in `rank`
+            continue
+        if finding is not None:
+            yield finding
 
 
 def _judged(facts: Facts, incident: Incident) -> Survived:
@@ -66,7 +99,7 @@ def _judged(facts: Facts, incident: Incident) -> Survived:
         incident.error,
         _cell(facts, incident),
         incident.cell_seq,
-        _time(facts, incident),
+        _time(facts, incident.mono_s),
     )
 
 
@@ -123,8 +156,8 @@ def _cell(facts: Facts, incident: Incident) -> Culprit | None:
     return Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, line_of_incident(facts, incident))
 
 
-def _time(facts: Facts, incident: Incident) -> str | None:
-    return iso(facts.recording.wall_s(incident.mono_s)) if facts.recording.started_wall_s else None
+def _time(facts: Facts, mono_s: float) -> str | None:
+    return iso(facts.recording.wall_s(mono_s)) if facts.recording.started_wall_s else None
 
 
 def _interrupted_by_openblas(facts: Facts) -> Iterator[Incident]:

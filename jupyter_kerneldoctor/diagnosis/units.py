@@ -53,6 +53,11 @@ def quote(code: str, longest: int = 60) -> str:
     return f"`{line if len(line) <= longest else line[: longest - 1].rstrip() + '…'}`"
 
 
+def statement(line: str) -> str:
+    """Return a line of code for a sentence that goes on: `with lock:` without the colon."""
+    return line.strip().removesuffix(":").rstrip()
+
+
 def sentence(text: str) -> str:
     """Return the text with a capital letter at its start."""
     return text[:1].upper() + text[1:]

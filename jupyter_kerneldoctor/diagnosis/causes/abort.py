@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..cause import Cause
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.lastwords import said_last
+from ..signs.lastwords import said_at_the_end
 from ..signs.traceback import GAVE_UP_ON_STACK, fatal_message
 from ..telling import exclusions, proofs
 from ..units import cell_name, quote
@@ -144,4 +144,4 @@ def _last_words(facts: Facts) -> Iterator[Evidence]:
             None,
             "crash report of Python's faulthandler",
         )
-    yield from said_last(facts.farewell)
+    yield from said_at_the_end(facts)

@@ -8,16 +8,16 @@ from ..cause import Cause
 from ..code.calls import names_an_exit
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.lastwords import said_last
+from ..signs.lastwords import said_at_the_end
 from ..signs.left import left_to_others
 from ..signs.reached import reached
 from ..telling import exclusions, proofs
-from ..units import cell_name, quote
+from ..units import cell_name, quote, sentence, statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_kerneldoctor.recording.model import Recording
+    from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from ..code.calls import EndingCall
     from ..facts import Facts
@@ -38,8 +38,9 @@ class ExitCall(Cause):
     --------------------
     For `exit()` and `quit()`: the kernel noted that a cell asked for it. Otherwise: the process left with an exit code
     and no signal while a cell was running, and nobody had asked for a shutdown. Where the cell holds an `os._exit` with
-    that code, it is named; without one, a library's exit is only likely, and its last words are quoted. Words that name
-    a cause of their own, as of MKL or of the dynamic linker, make it that cause instead.
+    that code, it is named; without one, a library's exit is only likely, and the last line that was written while
+    the cell ran is quoted. Words that name a cause of their own, as of MKL or of the dynamic linker, make it that cause
+    instead.
 
     What to do
     ----------
@@ -100,7 +101,7 @@ class ExitCall(Cause):
                 "a handler to call."
             )
         else:
-            headline = f"Something that ran {facts.where(line)} ended the kernel with exit code {code}."
+            headline = _by_something(facts, line, is_in_cell=bool(calls) or named is not None)
         return CauseFinding(
             self.id,
             self.title,
@@ -108,7 +109,7 @@ class ExitCall(Cause):
             headline,
             evidence=(
                 *proofs.exit_status(facts),
-                *_told_by(facts, calls, named),
+                *_told_by(facts, calls, named, others),
                 *_last_words(facts, calls),
                 *proofs.running_cell(facts),
             ),
@@ -146,6 +147,15 @@ class ExitCall(Cause):
         yield recording("import sys\nsys.exit(1)", alive=True, idle=True)
 
 
+def _by_something(facts: Facts, line: int | None, *, is_in_cell: bool) -> str:
+    """Blame the running cell only where it holds such a call: a thread that an earlier one started can leave, too."""
+    code = facts.status.exit_code
+    if is_in_cell or facts.cell is None:
+        return f"Something that ran {facts.where(line)} ended the kernel with exit code {code}."
+    at = "" if line is None else f" {quote(statement(facts.cell.source.split(chr(10))[line - 1]))}"
+    return f"Something in the kernel's process ended it with exit code {code} {facts.when()}{at}."
+
+
 def _only(calls: list[EndingCall]) -> EndingCall | None:
     return calls[0] if len(calls) == 1 else None
 
@@ -169,10 +179,12 @@ def _confidence(calls: list[EndingCall], facts: Facts, named: int | None) -> flo
 
 def _last_words(facts: Facts, calls: list[EndingCall]) -> Iterable[Evidence]:
     if not calls:
-        yield from said_last(facts.farewell)
+        yield from said_at_the_end(facts)
 
 
-def _told_by(facts: Facts, calls: list[EndingCall], named: int | None) -> Iterable[Evidence]:
+def _told_by(
+    facts: Facts, calls: list[EndingCall], named: int | None, others: tuple[tuple[Cell, EndingCall], ...]
+) -> Iterable[Evidence]:
     for call in calls:
         yield Evidence(
             f"Line {call.line} of the cell ends the process: {quote(call.text, 100)}.", call.line, "line", "cell source"
@@ -187,7 +199,21 @@ def _told_by(facts: Facts, calls: list[EndingCall], named: int | None) -> Iterab
             "cell source",
         )
     elif not calls:
-        if facts.cell is not None and not facts.cell.truncated and not _exits(facts):
-            yield Evidence("The cell's own code holds no call that ends the process; a module or library it calls may.")
+        yield from _held_by(facts, others)
         if facts.status.exit_code == 1:
             yield Evidence("A kernel also leaves with exit code 1 when the program that started it is gone.")
+
+
+def _held_by(facts: Facts, others: tuple[tuple[Cell, EndingCall], ...]) -> Iterable[Evidence]:
+    for cell, call in others:
+        yield Evidence(
+            f"Line {call.line} of {cell_name(cell.execution_count)} holds such a call: {quote(call.text, 100)}.",
+            call.line,
+            "line",
+            "cell source",
+        )
+    if facts.cell is not None and not facts.cell.truncated and not _exits(facts) and not others:
+        yield Evidence(
+            f"{sentence(cell_name(facts.cell.execution_count))} itself holds no call that ends the process; a module "
+            "or library it calls may, or a thread that was started before."
+        )

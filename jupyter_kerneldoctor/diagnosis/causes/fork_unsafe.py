@@ -9,7 +9,8 @@ from ..cause import Cause
 from ..examples import recording
 from ..examples.stuck import child, child_state, frame, own_frame, stuck_in
 from ..postmortem import CauseFinding, Evidence
-from ..signs.standstill import failed_children, how_they_ended, written
+from ..signs.failed import failed_children, how_they_ended
+from ..signs.standstill import written
 from ..units import cell_name, plural, quote
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ class ForkUnsafe(Cause):
 
     def _finding(self, facts: Facts, confidence: float, what: str, evidence: tuple[Evidence, ...]) -> CauseFinding:
         cell, still = facts.recording.running_cell, facts.standstill
-        code = still.code() if still is not None else ""
-        at = f" on {quote(code)}" if code else ""
+        at = still.at() if still is not None else ""
         name = cell_name(cell.execution_count if cell is not None else None)
         return CauseFinding(
             self.id,

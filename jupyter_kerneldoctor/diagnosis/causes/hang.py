@@ -9,8 +9,8 @@ from ..cause import Cause
 from ..examples import recording
 from ..examples.stuck import child, child_state, frame, own_frame, stuck_in, thread
 from ..postmortem import CauseFinding, Evidence
-from ..signs.standstill import how_they_ended
-from ..units import cell_name, quote
+from ..signs.failed import how_they_ended
+from ..units import cell_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,7 +34,8 @@ class Hang(Cause):
     --------------------
     For at least ten seconds the cell and all processes it started used no processor time and wrote nothing. The stacks
     of all threads show what each waits for: nobody is left who could end the wait. A `sleep`, an `input()`, a slow
-    network or a program that works is none: there, somebody is.
+    network or a program that works is none: there, somebody is. A kernel that is asked to end in this state, as by a
+    runner whose patience is over, ends in the ordinary way; the report then names the hang as survived.
 
     What to do
     ----------
@@ -60,13 +61,11 @@ class Hang(Cause):
         confidence, why, because = found
         cell = facts.recording.running_cell
         name = cell_name(cell.execution_count if cell is not None else None)
-        code = still.code()
-        at = f" on {quote(code)}" if code else ""
         return CauseFinding(
             self.id,
             self.title,
             confidence,
-            f"The kernel is stuck in {name}{at}: {why}.",
+            f"The kernel is stuck in {name}{still.at()}: {why}.",
             evidence=(*because, *still.evidence()),
             ruled_out=tuple(_ruled_out(still)),
             line=still.line,

@@ -12,7 +12,7 @@ from ..postmortem import CauseFinding, Evidence
 from ..signs import tree
 from ..signs.memory import NEAR
 from ..signs.oomlog import oom_kill
-from ..signs.strain import strain
+from ..signs.strain import singles_out_the_kernel, strain
 from ..telling import exclusions, proofs
 from ..units import duration
 from . import self_kill
@@ -32,8 +32,8 @@ class KilledExternally(Cause):
 
     What it means
     -------------
-    Another program or person ended the process: a `kill` command, a batch system at the end of its time, a container
-    that is stopped, an administrator's clean-up, a service that watches over memory before Linux does.
+    Another program or person ended the process: a `kill` command, a runner or a batch system at the end of its time, a
+    container that is stopped, an administrator's clean-up, a service that watches over memory before Linux does.
 
     How it is recognised
     --------------------
@@ -130,7 +130,7 @@ def _from_outside(facts: Facts) -> float:
     if _near_limit(facts):
         confidence -= 0.1  # a service that watches over memory sends the same signal
     shortage = strain(facts)
-    if shortage.is_low or shortage.is_pressed:
+    if (shortage.is_low or shortage.is_pressed) and singles_out_the_kernel(facts, shortage):
         confidence = min(confidence, 0.4)  # and here it had every reason to
     return round(confidence, 2)
 

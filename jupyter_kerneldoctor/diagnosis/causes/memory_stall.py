@@ -12,7 +12,7 @@ from ..examples import GIB, MIB, Group, recording
 from ..examples.stuck import frame, stuck_in
 from ..postmortem import CauseFinding, Evidence
 from ..signs.strain import strain
-from ..units import cell_name, duration, quote, size
+from ..units import cell_name, duration, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,8 +68,7 @@ class MemoryStall(Cause):
         confidence, evidence = _at_a_limit(facts) or _thrashing(facts) or _all_still(facts) or (0.0, ())
         if confidence == 0:
             return None
-        code = facts.standstill.code() if facts.standstill is not None else ""
-        at = f" on {quote(code)}" if code else ""
+        at = facts.standstill.at() if facts.standstill is not None else ""
         allowed = f": {facts.memory.allowance}" if facts.memory.has_group_limit else ""
         return CauseFinding(
             self.id,

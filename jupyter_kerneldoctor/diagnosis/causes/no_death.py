@@ -8,10 +8,10 @@ from ..cause import Cause
 from ..examples import GIB, Group, recording
 from ..examples.stuck import frame, stuck_in
 from ..postmortem import CauseFinding, Evidence
-from ..signs.standstill import failed_children
+from ..signs.failed import failed_children
 from ..signs.waits import frames_of
 from ..telling import proofs
-from ..units import cell_name, plural, quote
+from ..units import cell_name, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -123,9 +123,7 @@ def _and(facts: Facts) -> str:
     if facts.stopped_early:
         return ", but recording has stopped, because the recorder is gone; `%kerneldoctor on` starts a new recording"
     if facts.standstill is not None and facts.cell is not None:
-        code = facts.standstill.code()
-        at = f" on {quote(code)}" if code else ""
-        return f"; {cell_name(facts.cell.execution_count)} {facts.standstill.does}{at}"
+        return f"; {cell_name(facts.cell.execution_count)} {facts.standstill.does}{facts.standstill.at()}"
     return "" if _lost_now(facts) else ", and there is nothing to report"
 
 

@@ -13,7 +13,7 @@ from ..signs import tree
 from ..signs.memory import NEAR
 from ..signs.oomlog import OomKill, oom_kill
 from ..telling import exclusions, proofs
-from ..telling.taking import taken_where, taking_line
+from ..telling.taking import array_asked_for, taken_where, taking_line
 from ..units import sentence, size
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class OutOfMemoryInCgroup(Cause):
                 *_limit(facts),
                 *proofs.last_measurement(facts),
                 *proofs.line_seen_from_outside(facts),
+                *array_asked_for(facts),
                 *tree.evidence(facts),
             ),
             ruled_out=exclusions.known(
@@ -176,7 +177,7 @@ def _log(logged: OomKill | None) -> Iterator[Evidence]:
     yield Evidence(
         f"The kernel log says that Linux ended this process{held}, because its control group (cgroup) had reached its "
         "memory limit.",
-        logged.line,
+        logged.short,
         None,
         "kernel log",
     )

@@ -13,7 +13,7 @@ from ..signs import tree
 from ..signs.oomlog import OomKill, oom_kill
 from ..signs.strain import strain
 from ..telling import exclusions, proofs
-from ..telling.taking import taken_where, taking_line
+from ..telling.taking import array_asked_for, taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class OutOfMemoryOnHost(Cause):
                 *(piece for piece in strain(facts).evidence() if piece.source != "/proc/meminfo MemAvailable"),
                 *proofs.last_measurement(facts),
                 *proofs.line_seen_from_outside(facts),
+                *array_asked_for(facts),
                 *tree.evidence(facts),
             ),
             ruled_out=exclusions.known(
@@ -148,7 +149,7 @@ def _log(logged: OomKill | None) -> Iterator[Evidence]:
     held = f", which held {size(logged.held_bytes)} of its own" if logged.held_bytes is not None else ""
     yield Evidence(
         f"The kernel log says that Linux ended this process{held}, because the machine had no memory left.",
-        logged.line,
+        logged.short,
         None,
         "kernel log",
     )

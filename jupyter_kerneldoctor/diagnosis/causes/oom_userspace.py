@@ -10,9 +10,9 @@ from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs.oomlog import OomKill, oom_kill
-from ..signs.strain import Strain, strain
+from ..signs.strain import Strain, singles_out_the_kernel, strain
 from ..telling import exclusions, proofs
-from ..telling.taking import taken_where, taking_line
+from ..telling.taking import array_asked_for, taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _GUESS = 0.7
 """As sure as one may be without the service's own word: anybody may have sent the signal."""
+
+_ANYBODY = 0.25
+"""The same where others are likelier to have sent it."""
 
 
 class OutOfMemoryInUserspace(Cause):
@@ -39,8 +42,9 @@ class OutOfMemoryInUserspace(Cause):
     --------------------
     The process was ended by SIGTERM or SIGKILL, Linux itself counted no memory kill, and at the last look the machine
     had less than a tenth of its memory and swap left, or all programs waited for memory much of the time (the
-    pressure that Linux tells in /proc/pressure/memory). It is proven only where the service's own line in the log
-    names the process.
+    pressure that Linux tells in /proc/pressure/memory). Less likely where the kernel held little, as such a service
+    ends what holds most, or where it was SIGTERM and more than a twentieth was left: runners send that, too. It is
+    proven only where the service's own line in the log names the process.
 
     What to do
     ----------
@@ -67,7 +71,7 @@ class OutOfMemoryInUserspace(Cause):
             self.id,
             self.title,
             confidence,
-            _headline(facts, told, shortage),
+            _headline(facts, told, shortage, confidence),
             evidence=(
                 *_log(told),
                 *proofs.exit_status(facts),
@@ -75,6 +79,7 @@ class OutOfMemoryInUserspace(Cause):
                 *proofs.counts_of_kills(facts),
                 *proofs.last_measurement(facts),
                 *proofs.line_seen_from_outside(facts),
+                *array_asked_for(facts),
             ),
             ruled_out=exclusions.known(
                 _not_by_linux(facts), exclusions.not_asked_for(facts), exclusions.not_a_crash(facts)
@@ -118,6 +123,9 @@ class OutOfMemoryInUserspace(Cause):
         killed = [Group(oom_kills=(0, 1))]
         yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=low, groups=killed)
         yield recording("f()", signal="SIGSEGV", memory=memory, available_bytes=low, groups=[Group()])
+        # A small kernel is not what such a service ends; and above 5 % left SIGTERM is likelier a runner's.
+        yield recording("f()", signal="SIGTERM", memory=(60 * MIB,), available_bytes=low, groups=[Group()])
+        yield recording("f()", signal="SIGTERM", memory=memory, available_bytes=1500 * MIB, groups=[Group()])
 
 
 def _told(facts: Facts) -> OomKill | None:
@@ -137,11 +145,12 @@ def _likelihood(facts: Facts, shortage: Strain) -> float:
         confidence += 0.05  # else it may have been Linux itself
     if facts.server_watched:
         confidence += 0.05  # else it may have been a restart
-    return round(min(confidence, _GUESS), 2)
+    most = _GUESS if singles_out_the_kernel(facts, shortage) else _ANYBODY
+    return round(min(confidence, most), 2)
 
 
-def _headline(facts: Facts, told: OomKill | None, shortage: Strain) -> str:
-    verb = "ended" if told is not None else "probably ended"
+def _headline(facts: Facts, told: OomKill | None, shortage: Strain, confidence: float) -> str:
+    verb = "ended" if told is not None else "probably ended" if confidence >= 0.5 else "may have ended"
     left = shortage.available_bytes
     why = f", when the machine had {size(left)} of memory left" if left is not None and shortage.is_low else ""
     because = why or ", because memory was short"
@@ -150,7 +159,7 @@ def _headline(facts: Facts, told: OomKill | None, shortage: Strain) -> str:
 
 def _log(told: OomKill | None) -> Iterator[Evidence]:
     if told is not None:
-        yield Evidence(f"The log of the system says that {told.service} ended it.", told.line, None, "system log")
+        yield Evidence(f"The log of the system says that {told.service} ended it.", told.short, None, "system log")
 
 
 def _not_by_linux(facts: Facts) -> str | None:

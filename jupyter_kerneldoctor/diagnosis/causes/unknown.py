@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from ..cause import Cause
 from ..examples import MIB, Group, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.lastwords import said_last
+from ..signs.ending import unseen
+from ..signs.lastwords import said_at_the_end, said_last
 from ..signs.memory import NEAR
 from ..telling import exclusions, proofs
-from ..units import cell_name, plural
+from ..units import cell_name, plural, quote, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,8 +28,8 @@ class Unknown(Cause):
     What it means
     -------------
     None of the known causes fits well enough. The end may be of a kind that KernelDoctor does not know, or the facts
-    that would tell are missing: the recording was switched off, the machine was restarted, or the process that records
-    was ended before the kernel or together with it.
+    that would tell are missing: the recording was switched off, the machine was restarted, the disk that holds the
+    recording was full, or the process that records was ended before the kernel or together with it.
 
     How it is recognised
     --------------------
@@ -100,7 +101,7 @@ def _headline(facts: Facts) -> str:
     if facts.ended is None:
         return "Whether this kernel still runs cannot be told from here, and its end was not recorded."
     if facts.recording.switched_off:
-        return "The kernel is gone; recording had been switched off before, so its end is not known."
+        return "Recording was switched off before the kernel ended, so its end is not known."
     when = facts.when()
     if facts.recording.rebooted and facts.recording.end is None:
         return (
@@ -114,6 +115,11 @@ def _headline(facts: Facts) -> str:
         return f"The kernel left with exit code {facts.status.exit_code} {when}; {what} is not known."
     if facts.last_cell_is_unknown:
         return f"The kernel ended {when}: what ran last, and why it ended, is not known{_near_limit(facts)}."
+    if unseen(facts.recording):
+        return (
+            f"The kernel ended, and nothing that was recorded tells why; {when.removeprefix('while ')} when the last "
+            f"event was recorded{_near_limit(facts)}."
+        )
     return f"The kernel ended {when}, and nothing that was recorded tells why{_near_limit(facts)}."
 
 
@@ -144,7 +150,10 @@ def _nothing_missing_behind(facts: Facts) -> str | None:
 def _why_not(facts: Facts) -> str:
     if facts.recording.recorder_alive:
         return "it is alive but does not answer, as it was stopped or the machine is very busy"
-    return "it was ended, too, or the machine was restarted"
+    restarted = "" if facts.recording.rebooted is False else ", the machine was restarted"
+    full = next((one for one in facts.state.full if "shm" not in one.roles), None)
+    seen = "" if full is None else f"; {quote(full.path)} had {size(full.free_bytes or 0)} left when last looked at"
+    return f"it was ended, too{restarted}, or the disk that holds the recording was full{seen}"
 
 
 def _evidence(facts: Facts) -> Iterator[Evidence]:
@@ -182,6 +191,6 @@ def _evidence(facts: Facts) -> Iterator[Evidence]:
             "or a network file system fails, or when memory itself is faulty.",
             source="mmap(2)",
         )
-    yield from said_last(facts.farewell)
+    yield from said_at_the_end(facts) if facts.status.exit_code else said_last(facts.farewell)
     yield from proofs.crash_report(facts)
     yield from proofs.running_cell(facts)

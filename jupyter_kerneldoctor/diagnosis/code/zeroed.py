@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .arraysize import ITEM_BYTES
 from .cellsource import mask
 
 if TYPE_CHECKING:
@@ -23,17 +24,6 @@ _MAKERS = re.compile(r"\b(?:zeros|empty)\s*\(")
 _NO_GROWTH = 0.1
 """A cell that grew by less than this share of the array did not fill it."""
 
-_ITEM_BYTES = {
-    "float64": 8,
-    "float32": 4,
-    "float16": 2,
-    "int64": 8,
-    "int32": 4,
-    "uint8": 1,
-    "int8": 1,
-    "bool": 1,
-    "f8": 8,
-}
 _MOST_CHARACTERS = 32_000
 
 
@@ -89,6 +79,6 @@ def _item_bytes(call: ast.Call) -> int:
     given = [keyword.value for keyword in call.keywords if keyword.arg == "dtype"] + call.args[1:2]
     for node in given:
         name = node.value if isinstance(node, ast.Constant) else getattr(node, "attr", getattr(node, "id", None))
-        if name in _ITEM_BYTES:
-            return _ITEM_BYTES[name]
+        if name in ITEM_BYTES:
+            return ITEM_BYTES[name]
     return 8

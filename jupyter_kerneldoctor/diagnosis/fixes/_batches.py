@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from jupyter_kerneldoctor.diagnosis.code.literals import number
+
 from ._accumulation import backward_calls
-from ._literals import number
 from ._names import Executed, Scope
 
 if TYPE_CHECKING:

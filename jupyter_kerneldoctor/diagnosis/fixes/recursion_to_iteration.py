@@ -6,13 +6,13 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from jupyter_kerneldoctor.diagnosis.code.literals import number
 from jupyter_kerneldoctor.diagnosis.signs.traceback import Recursion, reports
 from jupyter_kerneldoctor.diagnosis.units import cell_name, quote, sentence
 
 from ._bindings import parameters
 from ._edits import replace_node
 from ._examples import Example
-from ._literals import number
 from ._numbers import MEMORY, grew_here, is_memory_death, of_words, ramp_bytes
 from ._rule import CellEdit, Draft, FixRule, Size
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
+    from ..facts import Facts
+
 FRESH_S = 10.0
 """What was written longer than this before the end is not what it died of."""
 
@@ -153,6 +155,19 @@ def _line(text: str, match: re.Match[str]) -> str:
     """The whole line of what was found."""
     first, last = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
     return text[first : last if last >= 0 else len(text)].strip()
+
+
+def last_line(text: str) -> str | None:
+    """Return the last line there is, whatever it says."""
+    return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), None)
+
+
+def said_at_the_end(facts: Facts) -> Iterator[Evidence]:
+    """Quote the last line that reads like giving up, and the very last one: it may be the reason, or not."""
+    yield from said_last(facts.farewell)
+    line = facts.last_line
+    if line is not None and line != facts.farewell:
+        yield Evidence(f"The last line it wrote: {quote(line, 200)}.", line[:200], None, "the process's output")
 
 
 def said_last(line: str | None) -> Iterator[Evidence]:

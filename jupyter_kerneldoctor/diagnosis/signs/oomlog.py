@@ -18,10 +18,14 @@ Scope = Literal["cgroup", "machine", "service"]
 
 _CONSTRAINT = re.compile(r"oom-kill:constraint=(CONSTRAINT_\w+)(?:.*?\boom_memcg=([^,\s]+))?.*?\bpid=(\d+)")
 _KILLED = re.compile(r"\b(Memory cgroup out of memory|Out of memory)[^:]*: Kill(?:ed)? process (\d+)")
+_TASK = re.compile(r"\btask=[^,]{1,15},pid=\d+")
 _HELD = re.compile(r"anon-rss:(\d+)kB")
 _EARLYOOM = re.compile(r"sending SIG(?:TERM|KILL) to process (\d+)")
 _NAMED_SERVICE = re.compile(r"\b(systemd-oomd|earlyoom|nohang)\b")
 _OOMD = re.compile(r"Killed \S+ due to memory (?:used|pressure)|systemd-oomd killed \d+ process")
+
+_LONGEST = 120
+_LONGEST_GROUP = 60  # characters; the end of a path says more than its beginning
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,16 @@ class OomKill:
     """The control group whose limit was reached."""
     service: str | None = None
     """Which service it was."""
+
+    @property
+    def short(self) -> str:
+        """The part of the line that names the process and the group: the whole can have 300 characters."""
+        if found := _CONSTRAINT.search(self.line):
+            task = _TASK.search(self.line)
+            named = f"oom-kill: {task[0] if task else f'pid={found[3]}'}"
+            group = found[2] or ""
+            return f"{named}, oom_memcg={group if len(group) <= _LONGEST_GROUP else '…' + group[-_LONGEST_GROUP:]}"
+        return self.line.split(" total-vm:")[0][:_LONGEST]
 
 
 def oom_kill(lines: Iterable[str], pid: int) -> OomKill | None:

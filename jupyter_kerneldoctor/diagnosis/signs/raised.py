@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..code.cellfiles import is_cell_file, user_line
 from ..postmortem import Evidence
-from ..units import cell_name, quote
+from ..units import cell_name, quote, statement
 from .traceback import Frame as CrashFrame
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def where_raised(facts: Facts, incident: Incident) -> str:
     if cell is None:
         return "in this kernel"
     place = f"in {cell_name(cell.execution_count)}"
-    code = cell.source.split("\n")[line - 1] if line is not None else ""
-    return f"{place} on {quote(code)}" if code.strip() else place
+    code = statement(cell.source.split("\n")[line - 1]) if line is not None else ""
+    return f"{place} on {quote(code)}" if code else place
 
 
 def is_about_shm(incident: Incident) -> bool:

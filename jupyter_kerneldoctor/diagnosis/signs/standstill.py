@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 from ..code.cellfiles import user_line
 from ..postmortem import Evidence
-from ..units import duration, plural, quote, sentence
+from ..units import duration, quote, statement
+from .failed import failed_children
 from .waits import Waiting, frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_kerneldoctor.recording.evidence import Child, ChildState, Stuck
+    from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
     from .traceback import Frame
@@ -204,9 +206,15 @@ class Standstill:
         """Return what the kernel and its children wrote since the cell began, native code included."""
         return written(self.facts)
 
-    def code(self) -> str:
-        """Return the line of the user's that waits."""
-        return self.main.code.strip()
+    def at(self) -> str:
+        """Return " on `q.get()`", or ", in `save` (cell [2], line 6: `with lock`)" if the line is of another cell."""
+        code, place = statement(self.main.code), self.place
+        if not code or place is None:
+            return ""
+        owner = self.facts.cell_of(place)
+        if owner is self.facts.recording.running_cell:
+            return f" on {quote(code)}"
+        return f", in {quote(place.function)} ({self.facts.place(place)}: {quote(code)})"
 
     def innermost(self) -> str:
         """Return the innermost function, with its place."""
@@ -275,20 +283,17 @@ def _doing(waiting: Waiting) -> str:
 
 def standstill(facts: Facts) -> Standstill | None:
     """Return the newest look at the running cell if it does nothing; None when it works, or is not watched."""
-    recording = facts.recording
-    cell = recording.running_cell
-    if facts.ended is not False or cell is None or facts.stopped_early or not recording.stuck:
+    if facts.ended is not False or facts.stopped_early:
         return None
-    last = max(recording.stuck, key=lambda one: one.mono_s)
-    return None if last.over or last.mono_s < cell.started_mono_s else Standstill(facts, last)
+    last = last_look(facts.recording)
+    return None if last is None else Standstill(facts, last)
 
 
-def failed_children(facts: Facts) -> tuple[Child, ...]:
-    """Return the child processes that ended badly since the running cell began."""
-    cell = facts.recording.running_cell
-    if cell is None:
-        return ()
-    return tuple(child for child in facts.recording.children if child.mono_s >= cell.started_mono_s)
+def last_look(recording: Recording) -> Stuck | None:
+    """Return the newest look at a cell that was doing nothing and did nothing from then on."""
+    cell = recording.running_cell
+    last = max(recording.stuck, key=lambda one: one.mono_s, default=None)
+    return None if cell is None or last is None or last.over or last.mono_s < cell.started_mono_s else last
 
 
 def written(facts: Facts) -> str:
@@ -296,16 +301,3 @@ def written(facts: Facts) -> str:
     cell = facts.recording.running_cell
     since = cell.started_mono_s if cell is not None else 0.0
     return "".join(piece.text for piece in facts.recording.output if piece.mono_s >= since)[-_MOST_CHARACTERS:]
-
-
-def how_they_ended(children: tuple[Child, ...]) -> str:
-    """Return "3 of its worker processes were ended by SIGTERM"."""
-    ends = [
-        child.signal or (f"exit code {child.exit_code}" if child.exit_code is not None else "") for child in children
-    ]
-    most = max(set(ends), key=ends.count, default="")
-    count = plural(len(children), "process")
-    were = "was" if len(children) == 1 else "were"
-    if most.startswith("SIG"):
-        return sentence(f"{count} it had started {were} ended by {most}")
-    return sentence(f"{count} it had started left {f'with {most}' if most else 'early'}")

@@ -25,6 +25,8 @@ SWAP_FULL = 0.10
 PRESSED_PERCENT = 40.0
 """From this share of the time on in which everything waited for memory, it is under pressure."""
 
+_LARGE = 0.1  # of the machine's memory: what holds less is not the largest where it is used up
+
 
 @dataclass(frozen=True)
 class Strain:
@@ -89,6 +91,19 @@ class Strain:
                 "percent",
                 "/proc/pressure/memory full",
             )
+
+
+def singles_out_the_kernel(facts: Facts, shortage: Strain) -> bool:
+    """Whether a service that watches over memory had a reason to end this very process with that signal.
+
+    They end what holds most. SIGTERM is also how runners, `timeout` and batch systems end a kernel, so that it counts
+    only below what earlyoom kills at, or under pressure.
+    """
+    last, ram = facts.memory.last, facts.recording.kernel.ram_bytes
+    held = None if last is None else max(last.rss_bytes or 0, last.tree_bytes or 0)
+    if held is not None and ram and held < _LARGE * ram:
+        return False
+    return facts.status.signal != "SIGTERM" or shortage.is_nearly_gone or shortage.is_pressed
 
 
 def strain(facts: Facts) -> Strain:

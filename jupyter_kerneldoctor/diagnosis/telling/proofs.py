@@ -143,7 +143,11 @@ def line_seen_from_outside(facts: Facts) -> Iterator[Evidence]:
     if last is None or cell is None:
         return
     code = cell.source.split("\n")[last.line - 1]
-    inside = f", inside {last.called.short_file} (function {last.called.function})" if last.called is not None else ""
+    called, inside = last.called, ""
+    if called is not None and is_cell_file(called.file):
+        inside = f", inside {facts.name(called)}"
+    elif called is not None:
+        inside = f", inside {called.short_file} (function {called.function})"
     yield Evidence(
         f"{duration(last.age_s)} before the end the cell was in line {last.line}: {quote(code, 100)}{inside}.",
         last.line,

@@ -85,7 +85,7 @@ def _held(found: Shape) -> Iterator[str]:
 def _pace(found: Shape) -> Iterator[str]:
     if found.took_s is None:
         return
-    if found.jump_s is not None and found.jump_s < found.took_s:  # else it began with it, which was told
+    if found.jump_s is not None and duration(found.jump_s) != duration(found.took_s):  # else that was told
         yield f"Most of that came within {duration(found.jump_s)}."
     elif found.steady_bytes_per_s is not None and found.took_s >= _STEADY_S:
         yield f"It grew steadily, by {size(found.steady_bytes_per_s)} a second."

@@ -165,6 +165,24 @@ def test_short_of_memory_and_nobody_of_the_system_did_it():
     assert confidence <= 0.7
 
 
+@pytest.mark.parametrize(
+    ("held", "available", "around", "first"),
+    [
+        (60 * MIB, 300 * MIB, {}, "killed-externally"),
+        (9 * GIB, 1200 * MIB, {}, "killed-externally"),
+        (9 * GIB, 1200 * MIB, {"pressure_full": 70.0}, "oom-userspace"),
+        (9 * GIB, 300 * MIB, {}, "oom-userspace"),
+    ],
+    ids=["a small kernel", "some memory left", "some left, under pressure", "next to nothing left"],
+)
+def test_a_sigterm_is_a_runners_unless_a_service_had_reason_to_choose_the_kernel(held, available, around, first):
+    short = [Surroundings(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0, **around)]
+    made = recording(
+        "f()", signal="SIGTERM", memory=(held,), available_bytes=available, groups=[Group()], surroundings=short
+    )
+    assert causes(made)[0][0] == first
+
+
 def test_a_living_kernel_tells_of_children_that_linux_ended_for_memory():
     lost = [Child(number, -2, "python3", 4242, signal="SIGKILL", oom_kills=1) for number in (1, 2, 3)]
     answer = diagnose(recording("f()", alive=True, children=lost))

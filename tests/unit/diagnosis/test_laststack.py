@@ -123,3 +123,26 @@ def test_a_crash_report_names_the_line_also_in_a_loop():
     answer = diagnose(recording(LOOP, signal="SIGSEGV", crash=crash, stacks=[at(0.1, line(3, LOOP))]))
 
     assert "on `i += 1`" in answer.cause.headline
+
+
+def test_a_function_of_an_earlier_cell_is_named_by_its_cell():
+    earlier = "import numpy\ndef load():\n    return bytes(10**10)"
+    answer = killed(earlier, "x = load()", stacks=[at(0.1, line(3, earlier, "load"), line(1, "x = load()"))])
+
+    (evidence,) = [evidence for evidence in answer.cause.evidence if evidence.unit == "line"]
+    assert evidence.text.endswith("inside `load` (cell [1], line 3).")
+
+
+def test_the_array_that_a_function_of_an_earlier_cell_makes_is_sized():
+    earlier = "import numpy as np\ndef load():\n    return np.zeros((400, 1_000_000))"
+    answer = killed(earlier, "x = load()", stacks=[at(0.1, line(3, earlier, "load"), line(1, "x = load()"))])
+
+    needed = "The array of `np.zeros((400, 1_000_000))` needs 3.0 GiB."
+    assert needed in [evidence.text for evidence in answer.cause.evidence]
+
+
+def test_code_whose_cell_was_not_recorded_is_not_shown_as_a_file():
+    nested = Frame("/tmp/ipykernel_30692/1635469398.py", 3, "load")
+    answer = killed("x = load()", stacks=[at(0.1, nested, line(1, "x = load()"))])
+
+    assert any(evidence.text.endswith("inside `load` (a cell).") for evidence in answer.cause.evidence)

@@ -150,3 +150,23 @@ def test_a_reason_is_quoted_rather_than_that_there_is_none():
         "pure virtual method called"
     )
     assert farewell("terminate called without an active exception\n") == "terminate called without an active exception"
+
+
+GIVES_UP = "mylib: licence server unreachable, giving up"
+
+
+@pytest.mark.parametrize("end", [{"exit_code": 4}, {"signal": "SIGABRT"}], ids=["exit", "abort"])
+def test_the_last_line_is_quoted_whatever_it_says_and_proves_nothing(end):
+    said = diagnose(recording("mylib.solve()", output=f"loading\n{GIVES_UP}\n\n", **end))
+    silent = diagnose(recording("mylib.solve()", **end))
+
+    assert f"The last line it wrote: `{GIVES_UP}`." in [one.text for one in said.cause.evidence]
+    assert (said.cause.id, said.cause.confidence) == (silent.cause.id, silent.cause.confidence)
+    assert GIVES_UP not in said.cause.headline
+    assert not any("last line" in one.text for one in silent.cause.evidence)
+
+
+def test_a_line_that_was_written_before_the_cell_is_not_its_last():
+    answer = diagnose(recording("mylib.load()", "mylib.solve()", exit_code=4, output=[Output(-12.0, 2, GIVES_UP)]))
+
+    assert not any(GIVES_UP in one.text for one in answer.cause.evidence)

@@ -62,3 +62,17 @@ def test_the_log_decides_where_the_counts_leave_it_open():
     assert diagnose(by_group).cause.id == "oom-cgroup"
     assert diagnose(by_machine).cause.id == "oom-host"
     assert min(diagnose(one).cause.confidence for one in (by_group, by_machine)) >= 0.95
+
+
+def test_of_a_long_line_the_process_and_the_group_are_quoted():
+    group = "/kubepods/burstable/" + "pod1f2e" * 30 + "/cri-containerd-abc"
+    line = (
+        f"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg={group},"
+        f"task_memcg={group},task=python3,pid=4242,uid=1000"
+    )
+    killed = "Memory cgroup out of memory: Killed process 4242 (python3) total-vm:2034848kB, anon-rss:500120kB"
+
+    assert oom_kill([line], 4242).short.startswith("oom-kill: task=python3,pid=4242, oom_memcg=…")
+    assert oom_kill([line], 4242).short.endswith("/cri-containerd-abc")
+    assert len(oom_kill([line], 4242).short) <= 120
+    assert oom_kill([killed], 4242).short == "Memory cgroup out of memory: Killed process 4242 (python3)"

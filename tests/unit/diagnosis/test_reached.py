@@ -123,3 +123,25 @@ def test_an_exit_with_another_code_is_no_missing_call():
     answer = diagnose(recording("import os\nif bad: os._exit(3)\nsolve()", exit_code=7))
 
     assert not any("holds no call" in evidence.text for evidence in answer.cause.evidence)
+
+
+def test_what_a_thread_may_have_done_is_not_laid_on_the_cell_that_ran():
+    answer = diagnose(recording("mylib.connect()", "time.sleep(60)", exit_code=4))
+
+    assert answer.cause.headline == (
+        "Something in the kernel's process ended it with exit code 4 while cell [2] was running `time.sleep(60)`."
+    )
+    assert any(
+        one.text.startswith("Cell [2] itself holds no call that ends the process") for one in answer.cause.evidence
+    )
+
+
+def test_the_cell_that_holds_the_call_is_named_by_the_evidence():
+    cell = "import os, threading\ndef guard():\n    os._exit(3)\nthreading.Thread(target=guard).start()"
+    answer = diagnose(recording(cell, "work()", exit_code=3))
+    texts = [one.text for one in answer.cause.evidence]
+
+    assert "cell [1] holds `os._exit(3)`" in answer.cause.headline
+    assert "Line 3 of cell [1] holds such a call: `os._exit(3)`." in texts
+    assert not any("holds no call" in text for text in texts)
+    assert answer.cell.execution_count == 2

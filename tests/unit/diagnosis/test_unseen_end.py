@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import recording
+from jupyter_kerneldoctor.recording.evidence import FileSystem, Surroundings
 from jupyter_kerneldoctor.recording.reader import assemble
 from jupyter_kerneldoctor.recording.samples import Sample
 from jupyter_kerneldoctor.render import recorded, wording
@@ -76,3 +77,20 @@ def test_one_report_gives_one_figure_for_how_long_the_cell_ran():
 
     assert "had been running for 10 ms" in texts(answer)
     assert wording.when(answer.to_json()).endswith("after 10 ms in the cell")
+
+
+def test_a_recording_that_breaks_off_may_have_met_a_full_disk():
+    answer = diagnose(recording("f()", end="not-seen", rebooted=False))
+
+    assert "cell [1] was running when the last event was recorded" in answer.cause.headline
+    assert "it was ended, too, or the disk that holds the recording was full." in texts(answer)
+    full = Surroundings(-0.5, "changed", filesystems=(FileSystem("/home", "ext4", 1 << 40, 0, ("cwd",)),))
+    seen = diagnose(recording("f()", end="not-seen", surroundings=[full]))
+    assert "was full; `/home` had 0 bytes left when last looked at." in texts(seen)
+    assert "the machine was restarted, or the disk" in texts(seen)
+
+
+def test_what_was_switched_off_before_is_not_said_to_be_gone():
+    answer = diagnose(recording("f()", end="not-seen", switched_off=True))
+
+    assert answer.cause.headline == "Recording was switched off before the kernel ended, so its end is not known."

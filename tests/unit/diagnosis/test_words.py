@@ -146,3 +146,14 @@ def test_a_limit_is_called_what_it_is(name, words):
     assert answer.cause.headline.endswith(f": {words}.")
     assert answer.end.summary == f"Killed by Linux at the {name}"
     assert answer.timeline.limit["name"] == name
+
+
+def test_one_duration_is_told_once():
+    recorded = recording("f()", signal="SIGKILL", groups=[Group(4 * GIB, (0, 1), (0, 9), 4 * GIB)])
+    steps = ((10.04, 110), (10.54, 3900), (13, 4000), (16, 4000), (19, 4000))
+    samples = tuple(Sample(moment_s, mib * MIB) for moment_s, mib in steps)
+
+    told = diagnose(replace(recorded, samples=samples)).story
+
+    assert "grew to 3.9 GiB in 0.5 s." in told
+    assert "Most of that" not in told

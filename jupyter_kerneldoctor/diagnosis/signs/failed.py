@@ -1,0 +1,33 @@
+"""Child processes of the running cell that ended badly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..units import plural, sentence
+
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.evidence import Child
+
+    from ..facts import Facts
+
+
+def failed_children(facts: Facts) -> tuple[Child, ...]:
+    """Return the child processes that ended badly since the running cell began."""
+    cell = facts.recording.running_cell
+    if cell is None:
+        return ()
+    return tuple(child for child in facts.recording.children if child.mono_s >= cell.started_mono_s)
+
+
+def how_they_ended(children: tuple[Child, ...]) -> str:
+    """Return "3 of its worker processes were ended by SIGTERM"."""
+    ends = [
+        child.signal or (f"exit code {child.exit_code}" if child.exit_code is not None else "") for child in children
+    ]
+    most = max(set(ends), key=ends.count, default="")
+    count = plural(len(children), "process")
+    were = "was" if len(children) == 1 else "were"
+    if most.startswith("SIG"):
+        return sentence(f"{count} it had started {were} ended by {most}")
+    return sentence(f"{count} it had started left {f'with {most}' if most else 'early'}")

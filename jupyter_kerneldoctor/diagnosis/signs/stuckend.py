@@ -1,0 +1,55 @@
+"""A kernel that was asked to end while its cell stood still, as a runner does when its patience is over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.model import ServerView
+
+from .ending import has_ended, request
+from .standstill import last_look
+
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.model import Cell, Recording
+
+_SLACK_S = 2.0
+"""To end takes processor time, which the recorder may take for the cell's, and two processes read two clocks."""
+
+
+def before_the_request(recording: Recording) -> Recording | None:
+    """Return what was known when the kernel was asked to end; None where nobody asked, or its cell did not stand still.
+
+    A cell that went on, or was interrupted, before that is no such cell.
+    """
+    if has_ended(recording) is not True or request(recording) is None or not recording.stuck:
+        return None
+    asked_s = asked_mono_s(recording)
+    before = replace(
+        recording,
+        cells=tuple(_as_of(asked_s, cell) for cell in recording.cells if cell.started_mono_s <= asked_s),
+        stuck=tuple(one for one in recording.stuck if one.mono_s <= asked_s - (_SLACK_S if one.over else 0)),
+        children=tuple(one for one in recording.children if one.mono_s <= asked_s),
+        end=None,
+        exit_request=None,
+        server=ServerView(),
+        alive=True,
+    )
+    return None if last_look(before) is None else before
+
+
+def _as_of(moment_s: float, cell: Cell) -> Cell:
+    """To be asked to end interrupts a cell in ipykernel, so that its end may be recorded as well."""
+    going_on = cell.ended_mono_s is not None and cell.ended_mono_s > moment_s
+    return replace(cell, ended_mono_s=None, error=None) if going_on else cell
+
+
+def asked_mono_s(recording: Recording) -> float:
+    """Return when the first of those who noted it was asked; without a time the last that is known."""
+    moments = [recording.end.mono_s] if recording.end is not None else []
+    if recording.exit_request is not None:
+        moments.append(recording.exit_request.mono_s)
+    server = recording.server
+    if server.requested is not None and server.requested_wall_s is not None and recording.started_wall_s:
+        moments.append(recording.started_mono_s + server.requested_wall_s - recording.started_wall_s)
+    return min(moments, default=recording.stuck[-1].mono_s if recording.stuck else recording.started_mono_s)

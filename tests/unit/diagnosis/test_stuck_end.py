@@ -1,0 +1,106 @@
+"""A kernel that was stuck when it was asked to end: no death, but no clean run either."""
+
+from dataclasses import replace
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples.stuck import child_state, frame, own_frame, stuck_in, thread
+from jupyter_kerneldoctor.recording.evidence import Stuck
+from jupyter_kerneldoctor.recording.model import End, ExitRequest, ServerView
+
+LOCKED = "with lock:\n    save()"
+
+
+def ended(recorded, *later_looks, asked_after_s=170.0):
+    """The same kernel, asked to end some time after its cell was last looked at."""
+    asked_s = recorded.stuck[-1].mono_s + asked_after_s
+    end = End("signal", asked_s + 5, recorded.started_wall_s + asked_s + 5, "SIGKILL")
+    looks = tuple(Stuck(asked_s + at_s, recorded.stuck[-1].since_mono_s, over=True) for at_s in later_looks)
+    asked = ExitRequest("message", asked_s)
+    return replace(recorded, stuck=(*recorded.stuck, *looks), exit_request=asked, end=end, alive=False)
+
+
+def stuck():
+    return stuck_in(LOCKED, 1, waits_in="futex_wait_queue")
+
+
+def test_a_hang_that_a_runner_put_an_end_to_is_told_as_survived():
+    answer = diagnose(ended(stuck()))
+
+    (survived,) = answer.incidents
+    assert (answer.cause.id, answer.died, answer.end.kind) == ("ordinary-end", False, "shutdown")
+    assert survived.finding.id == "hang"
+    assert survived.finding.headline == "The kernel was stuck in cell [1] on `with lock` for 3 min 20 s."
+    assert (survived.cell.execution_count, survived.cell.line) == (1, 1)
+    assert answer.to_row()["survived"] == survived.finding.headline
+
+
+def test_the_server_that_was_asked_counts_as_well():
+    recorded = stuck()
+    asked_wall_s = recorded.wall_s(recorded.stuck[-1].mono_s + 30)
+    answer = diagnose(replace(recorded, server=ServerView("restart", "user", asked_wall_s, -9), alive=False))
+
+    assert answer.cause.id == "ordinary-end"
+    assert [one.finding.headline for one in answer.incidents] == [
+        "The kernel was stuck in cell [1] on `with lock` for 1 min."
+    ]
+
+
+def test_the_work_of_ending_and_its_interrupt_do_not_take_the_hang_back():
+    recorded = ended(stuck(), 0.4)
+    (cell,) = recorded.cells
+    interrupted = replace(cell, ended_mono_s=recorded.exit_request.mono_s + 0.5, error="KeyboardInterrupt")
+
+    assert len(diagnose(recorded).incidents) == 1
+    assert len(diagnose(replace(recorded, cells=(interrupted,))).incidents) == 1
+
+
+def test_a_cell_that_was_interrupted_before_is_none_that_was_stuck_at_the_end():
+    recorded = ended(stuck(), -30)
+    (cell,) = recorded.cells
+    interrupted = replace(cell, ended_mono_s=recorded.exit_request.mono_s - 30, error="KeyboardInterrupt")
+
+    assert diagnose(replace(recorded, cells=(interrupted,))).incidents == ()
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        ended(stuck(), -30),
+        ended(stuck_in("time.sleep(600)", 1, waits_in="hrtimer_nanosleep")),
+        ended(stuck_in("name = input()", 1, waits_in="do_poll")),
+        ended(stuck_in("requests.get(url)", 1, frame("socket.py", "readinto"), waits_in="wait_woken")),
+        stuck(),
+        replace(stuck(), cells=(replace(stuck().cells[0], ended_mono_s=19.95, error="KeyboardInterrupt"),)),
+    ],
+    ids=["went on", "sleep", "input", "download", "still there", "was interrupted, and lives"],
+)
+def test_no_hang_is_made_of_anything_else(recorded):
+    assert diagnose(recorded).incidents == ()
+
+
+def test_a_line_is_not_said_to_be_in_a_cell_that_does_not_hold_it():
+    define = "import threading\nlock = threading.Lock()\n\ndef save():\n    x = 1\n    with lock:\n        pass"
+    recorded = stuck_in("save()", 1, own_frame(define, 6, "save"), waits_in="futex_wait_queue")
+    (running,) = recorded.cells
+    defined = replace(running, source=define, started_mono_s=1.0, ended_mono_s=2.0)
+    recorded = replace(recorded, cells=(defined, replace(running, execution_count=2)))
+
+    answer = diagnose(recorded)
+
+    assert answer.cause.headline.startswith(
+        "The kernel is stuck in cell [2], in `save` (cell [1], line 6: `with lock`): it waits"
+    )
+    assert (answer.cell.execution_count, answer.cell.line) == (2, 1)
+
+
+def test_a_fork_that_waits_for_ever_is_one_as_well():
+    join = (frame("multiprocessing/popen_fork.py", "poll"), frame("multiprocessing/process.py", "join"))
+    log = (frame("threading.py", "acquire"), frame("logging/__init__.py", "acquire"))
+    copy = child_state(9, *log, waits_in="futex_wait_queue")
+    other = thread(frame("zmq/poll.py", "poll", library=True), waits_in="do_poll", main=False)
+
+    answer = diagnose(ended(stuck_in("p.join()", 1, *join, waits_in="do_wait", children=[copy], threads=[other])))
+
+    assert [one.finding.id for one in answer.incidents] == ["fork-unsafe"]
