@@ -169,9 +169,17 @@ def _object(found: NamedObject) -> str:
     return f"{found.name} ({found.type}{shape}, {size(found.bytes)})"
 
 
+def _rlimit(name: str, soft: int) -> str:
+    """The number with its unit (getrlimit(2))."""
+    if name in ("AS", "DATA", "STACK"):
+        return size(soft)
+    return duration(soft) if name == "CPU" else str(soft)
+
+
 def _surroundings(recording: Recording) -> Iterator[_Entry]:
     for seen in recording.surroundings:
-        parts = [f"{name.lower()} limit {limit.soft}" for name, limit in seen.rlimits.items() if limit.soft is not None]
+        limits = ((name, limit.soft) for name, limit in seen.rlimits.items() if limit.soft is not None)
+        parts = [f"{name.lower()} limit {_rlimit(name, soft)}" for name, soft in limits]
         parts += [] if seen.threads is None else [f"{seen.threads} threads"]
         parts += [] if seen.open_files is None else [f"{seen.open_files} open files"]
         parts += [

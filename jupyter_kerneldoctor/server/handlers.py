@@ -17,7 +17,7 @@ from jupyter_kerneldoctor.inspection import (
     NotRecordedError,
     inspect,
 )
-from jupyter_kerneldoctor.recording.store import UnknownRecordingError
+from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
 from jupyter_kerneldoctor.reference import Kind, pages
 from jupyter_kerneldoctor.render import jsontext
 
@@ -59,6 +59,11 @@ class RecordingsHandler(_Handler):
         self.finish(jsontext.render(rows))
 
 
+def _not_found(error: UnknownRecordingError) -> web.HTTPError:
+    unreadable = isinstance(error, UnreadableRecordingError)
+    return web.HTTPError(404, str(error) if unreadable else "There is no recording of this id.")
+
+
 class RecordingHandler(_Handler):
     """`GET kerneldoctor/recordings/{id}`."""
 
@@ -68,8 +73,8 @@ class RecordingHandler(_Handler):
         """Answer the report of one recording."""
         try:
             document = await self.in_thread(self.archive.document, recording_id)
-        except UnknownRecordingError:
-            raise web.HTTPError(404, "There is no recording of this id.") from None
+        except UnknownRecordingError as error:
+            raise _not_found(error) from None
         self.finish(jsontext.render(document))
 
 
@@ -82,8 +87,8 @@ class InspectHandler(_Handler):
         """Answer what the kernel of a recording is doing; 409, with a sentence and a key for it, when it cannot say."""
         try:
             document = await self.in_thread(inspect, self.archive.store, recording_id)
-        except UnknownRecordingError:
-            raise web.HTTPError(404, "There is no recording of this id.") from None
+        except UnknownRecordingError as error:
+            raise _not_found(error) from None
         except CannotInspectError as error:
             self.set_status(409)
             document = {"message": str(error), "help": error.help, "refused": _REFUSED[type(error)]}

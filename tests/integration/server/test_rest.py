@@ -14,6 +14,7 @@ from tornado.httpclient import HTTPClientError
 
 from jupyter_kerneldoctor import diagnosis
 from jupyter_kerneldoctor.archive import Archive
+from jupyter_kerneldoctor.recording.store import UnreadableRecordingError
 from jupyter_kerneldoctor.server.handlers import HANDLERS
 
 ROUTES = (
@@ -77,6 +78,20 @@ async def test_what_is_no_recording_is_404_and_nothing_is_read(get, name, data_r
 
     assert refused.value.code == 404
     assert json.loads(refused.value.response.body)["message"] == "There is no recording of this id."
+
+
+async def test_a_recording_that_cannot_be_read_says_why(get, data_root, monkeypatch):
+    recording_id = write_recording(1)
+
+    def refused(path):
+        raise UnreadableRecordingError(recording_id, PermissionError(13, "Permission denied", str(path)))
+
+    monkeypatch.setattr("jupyter_kerneldoctor.recording.store._check_readable", refused)
+    with pytest.raises(HTTPClientError) as answered:
+        await get(f"kerneldoctor/recordings/{recording_id}")
+
+    assert answered.value.code == 404
+    assert "cannot be read: Permission denied" in json.loads(answered.value.response.body)["message"]
 
 
 async def test_reference_pages(jp_fetch):

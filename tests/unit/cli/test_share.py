@@ -44,6 +44,17 @@ def test_show_is_a_timeline(private, capsys):
     assert events[-1] == "ended by SIGSEGV"
 
 
+def test_limits_of_a_process_have_their_units(data_root, capsys):
+    recording_id = write_recording(1)
+    limits = {"STACK": {"soft": 8 << 20}, "CPU": {"soft": 3600}, "NOFILE": {"soft": 1024}}
+    around = {"event": "surroundings", "mono_s": 101.5, "when": "start", "rlimits": limits}
+    JsonLines(data_root / "recordings" / recording_id / layout.JOURNAL).write(around)
+
+    main(["show", recording_id])
+
+    assert "stack limit 8.0 MiB, cpu limit 1 h 0 min, nofile limit 1024" in capsys.readouterr().out
+
+
 def test_show_without_an_id_shows_the_newest(record, capsys):
     record(1)
     newest = record(2)
