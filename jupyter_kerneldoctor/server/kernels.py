@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .messages import Answer, Request
     from .serverfile import Event, ServerFile
 
+_FASTEST_START_S = 0.25
+"""A Python kernel takes longer until its first message; only then the server has begun to listen itself."""
+
 _SLOWEST_START_S = 60.0
 """A kernel that ran for longer without a word had something else to do than to start."""
 
@@ -33,8 +36,9 @@ _SLOWEST_START_S = 60.0
 class KernelProcess:
     """One process of a kernel."""
 
-    def __init__(self, kernel_id: str, process: Popen[bytes], command: list[str], link: SidecarLink) -> None:
-        self.kernel_id = kernel_id
+    def __init__(self, manager: Any, process: Popen[bytes], command: list[str], link: SidecarLink) -> None:
+        self.kernel_id: str = manager.kernel_id
+        self._manager = manager
         self.process = process
         self.command = command
         self.stderr: StderrFile | None = None
@@ -45,7 +49,7 @@ class KernelProcess:
         """It has published a message."""
         self._link = link
         self._stream: Any = None
-        self._started_mono_s = time.monotonic()
+        self._started_mono_s, self._started_wall_s = time.monotonic(), time.time()
 
     def listen(self, stream: Any) -> None:
         """Hear what the kernel publishes, as any client does."""
@@ -54,7 +58,13 @@ class KernelProcess:
 
     def failed_to_start(self) -> bool:
         """Whether, now that it has ended, it never became ready."""
-        return not self.is_ready and time.monotonic() - self._started_mono_s < _SLOWEST_START_S
+        lived_s = time.monotonic() - self._started_mono_s
+        return not (self.is_ready or self._was_heard_by_others()) and lived_s < _SLOWEST_START_S
+
+    def _was_heard_by_others(self) -> bool:
+        """A kernel publishes its first words to who has subscribed by then, which may be the server and not us."""
+        heard = getattr(self._manager, "last_activity", None)
+        return heard is not None and heard.timestamp() > self._started_wall_s + _FASTEST_START_S
 
     def let_go(self) -> None:
         """It has ended, or another took its place."""
@@ -156,7 +166,7 @@ class Kernels:
             return  # it is gone and somebody has read its status: nothing can be learned of it any more
         facts = _facts(provisioner, settings)
         link = SidecarLink(start_event(identity, **facts, stacks=self._stacks and facts["language"] == "python"))
-        kernel = KernelProcess(provisioner.kernel_id, process, command, link)
+        kernel = KernelProcess(provisioner.parent, process, command, link)
         before = self._present.get(kernel.kernel_id)
         if before is not None:
             before.let_go()
