@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..recording.journal import JsonLines, encoded
 from ..recording.room import give_back, hold
+from .reserve import Spare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +38,7 @@ class Journal(JsonLines):
         self._kept_bytes = HELD_BYTES
         """How much of that is not for ordinary events."""
         self._waiting: list[dict[str, Any]] = []
+        self._spare = Spare()
         self._take(0)
 
     def write_said(self, event: dict[str, Any]) -> None:
@@ -72,6 +74,9 @@ class Journal(JsonLines):
         if not self._may_take(length):
             return False
         done = super()._append(data)
+        # It may have been for want of memory: a new page of the file counts towards the limit.
+        while not done and self._spare.let_go():
+            done = super()._append(data)
         self._room_bytes = max(0, self._room_bytes - length)
         return done
 

@@ -7,6 +7,8 @@ sidecar could not even note that. So it touches what it is going to need while t
 
 from __future__ import annotations
 
+import mmap
+
 _LARGE_BYTES = 1 << 20
 _HEAP_BYTES = 512 << 10
 _SMALL_BYTES = 400  # Python's own allocator takes what has at most 512 bytes, in arenas of 1 MiB
@@ -26,3 +28,26 @@ def touch() -> list[bytes]:
     del heap
     small = [b"%d" % number + b"\1" * _SMALL_BYTES for number in range(_SMALL_COUNT)]
     return small[::_PIN_EACH]
+
+
+_SPARE_BYTES = 64 << 10
+_SPARES = 4
+
+
+class Spare:
+    """Memory to be let go when a write needs some: a new page of a file counts towards the limit, too.
+
+    A system call gets ENOMEM then, or writes less; the kernel, which waits for memory as well, may be faster once.
+    """
+
+    def __init__(self) -> None:
+        self._blocks = [mmap.mmap(-1, _SPARE_BYTES) for _ in range(_SPARES)]
+        for block in self._blocks:
+            block.write(b"\1" * _SPARE_BYTES)
+
+    def let_go(self) -> bool:
+        """Free a part of it; False when there is none left."""
+        if self._blocks:
+            self._blocks.pop().close()
+            return True
+        return False
