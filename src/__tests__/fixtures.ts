@@ -39,7 +39,7 @@ export function report(change: Partial<IReport> = {}): IReport {
   return {
     recording: 'r1',
     kernel_id: 'k1',
-    notebook: '/home/ada/work/train.ipynb',
+    notebook: '/srv/notebooks/work/train.ipynb',
     started: '2026-11-21T14:02:11Z',
     ended: '2026-11-21T14:03:08Z',
     died: true,
@@ -127,7 +127,7 @@ export function row(change: Partial<IRecordingRow> = {}): IRecordingRow {
     recording: 'r1',
     kernel_id: 'k1',
     pid: 1,
-    notebook: '/home/ada/work/train.ipynb',
+    notebook: '/srv/notebooks/work/train.ipynb',
     started: '2026-11-21T14:02:11Z',
     ended: '2026-11-21T14:03:08Z',
     cause: 'oom-cgroup',

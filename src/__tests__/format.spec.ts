@@ -59,7 +59,7 @@ it('names a cell, with or without its number', () => {
 });
 
 it('takes the file name of a path', () => {
-  expect(fileName('/home/ada/a b.ipynb')).toBe('a b.ipynb');
+  expect(fileName('/srv/notebooks/a b.ipynb')).toBe('a b.ipynb');
   expect(fileName('a.ipynb')).toBe('a.ipynb');
 });
 

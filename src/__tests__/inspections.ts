@@ -7,7 +7,7 @@ export function inspection(change: Partial<IInspection> = {}): IInspection {
   return {
     recording: 'r2',
     kernel_id: 'k1',
-    notebook: '/home/ada/work/train.ipynb',
+    notebook: '/srv/notebooks/work/train.ipynb',
     cell: {
       execution_count: 8,
       cell_id: 'c8',

@@ -1,7 +1,7 @@
 import { Notebooks } from '../notebooks';
 import { edit, NEW, OLD, openNotebook, trackerOf } from './fixtures';
 
-const place = { kernel_id: 'k1', notebook: '/home/ada/work/train.ipynb' };
+const place = { kernel_id: 'k1', notebook: '/srv/notebooks/work/train.ipynb' };
 const cells = [
   { id: 'c7', source: 'import torch' },
   { id: 'c8', source: OLD }

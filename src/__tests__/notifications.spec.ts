@@ -6,7 +6,7 @@ const event = {
   schema_id: 'https://events.jupyter-kerneldoctor.org/death/v1',
   recording: 'r1',
   kernel_id: 'k1',
-  notebook: '/home/ada/X.ipynb',
+  notebook: '/srv/notebooks/X.ipynb',
   headline: 'The kernel crashed.',
   cause: 'segfault',
   confidence: 0.9,
