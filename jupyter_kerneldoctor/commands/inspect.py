@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.archive import Archive
+from jupyter_kerneldoctor.diagnosis.signs.standstill import last_look
 from jupyter_kerneldoctor.inspection import CannotInspectError
 from jupyter_kerneldoctor.inspection import inspect as ask
 from jupyter_kerneldoctor.recording.processes import identify
@@ -64,18 +65,13 @@ def _most_urgent_first(living: list[Recording]) -> list[Recording]:
     def urgency(recording: Recording) -> tuple[bool, bool, float]:
         cell = recording.running_cell
         since = float("inf") if cell is None else cell.started_mono_s
-        return not _is_written(recording), not _is_stuck(recording), since
+        return not _is_written(recording), last_look(recording) is None, since
 
     return sorted(living, key=urgency)
 
 
 def _is_written(recording: Recording) -> bool:
     return bool(recording.recorder_alive and not recording.stopped_early)
-
-
-def _is_stuck(recording: Recording) -> bool:
-    cell, latest = recording.running_cell, recording.stuck[-1:]
-    return cell is not None and any(not one.over and one.mono_s >= cell.started_mono_s for one in latest)
 
 
 def _living(store: Store, kernel_id: str | None = None) -> list[Recording]:

@@ -9,12 +9,11 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from support import requires
+from support.fixtures import mounted_tmpfs
 
 from jupyter_kerneldoctor.sidecar.meters import mappings
 from jupyter_kerneldoctor.sidecar.meters.filesystems import Mount, Mounts
@@ -25,22 +24,9 @@ from jupyter_kerneldoctor.sidecar.meters.pids import PidsMeter
 from jupyter_kerneldoctor.sidecar.meters.storage import StorageMeter
 from jupyter_kerneldoctor.sidecar.meters.vitals import VitalsMeter
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 pytestmark = requires.linux
 
 MIB = 1 << 20
-
-
-@contextmanager
-def tmpfs(directory: Path, size_bytes: int) -> Iterator[Path]:
-    directory.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "none", str(directory)], check=True)
-    try:
-        yield directory
-    finally:
-        subprocess.run(["umount", "--lazy", str(directory)], check=True)
 
 
 def test_resource_limits_by_their_names_and_unlimited_is_none() -> None:
@@ -107,7 +93,7 @@ def test_a_file_cut_behind_the_back_of_its_mapping_is_found(tmp_path: Path) -> N
 
 @requires.root
 def test_a_full_file_system_is_found_by_its_mapped_file_and_its_lowest_space_is_remembered(tmp_path: Path) -> None:
-    with tmpfs(tmp_path / "small disk", 8 * MIB) as disk:
+    with mounted_tmpfs(tmp_path / "small disk", "8m") as disk:
         file = (disk / "sparse.bin").open("w+b")
         file.truncate(64 * MIB)
         with mmap.mmap(file.fileno(), 0):
