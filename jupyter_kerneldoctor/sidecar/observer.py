@@ -31,6 +31,8 @@ class Watched:
         """The ceilings for memory in force, as `recording.model.Limit`."""
         self.groups: list[dict[str, Any]] = []
         """The control groups at the newest sample, the kernel's own first (`meters.cgroup.Level.reading`)."""
+        self.under_oom: bool | None = None
+        """Whether a limit is reached and nobody is killed, in one of these groups; None where none tells."""
         self.children: list[int] = []
         """The processes below the kernel that live, as far as they have been found."""
         self.tree_bytes: int | None = None

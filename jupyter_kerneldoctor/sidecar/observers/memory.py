@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ..observer import Watched
 
 _REFRESH_S = 5.0
+_RETRY_S = 1.0
+"""Who waits at a limit tries again whenever a page of the group comes free; `under_oom` is 0 for that moment."""
 
 
 class MemoryObserver(Observer):
@@ -25,6 +27,7 @@ class MemoryObserver(Observer):
         self._sampler = Sampler(watched.kernel.pid)
         self._peaks: dict[str, int | None] = {}
         self._refresh_at = 0.0
+        self._under_oom_until_mono_s = 0.0
         self.due_mono_s = 0.0
 
     @property
@@ -47,6 +50,7 @@ class MemoryObserver(Observer):
             sample = sample._replace(tree_bytes=self._watched.tree_bytes, children=children)
             self._writer.write(sample)
         self._watched.sample, self._watched.groups = sample, self._sampler.groups
+        self._watched.under_oom = self._under_oom(now_mono_s)
         for look in self._watched.along:
             look(now_mono_s)
         self.due_mono_s = now_mono_s + self._sampler.wait_s(sample, busy=self._watched.cell_seq is not None)
@@ -61,6 +65,12 @@ class MemoryObserver(Observer):
         after = self._sampler.cgroup.snapshot()
         self._read_peaks()
         return {"cgroups": deltas(self._sampler.groups, after, self._peaks)}
+
+    def _under_oom(self, now_mono_s: float) -> bool | None:
+        told = [group["under_oom"] for group in self._sampler.groups if group["under_oom"] is not None]
+        if any(told):
+            self._under_oom_until_mono_s = now_mono_s + _RETRY_S
+        return now_mono_s < self._under_oom_until_mono_s if told else None
 
     def _refresh(self, now_mono_s: float) -> None:
         self._refresh_at = now_mono_s + _REFRESH_S

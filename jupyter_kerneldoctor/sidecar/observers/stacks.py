@@ -84,7 +84,7 @@ class StacksObserver(Observer):
                 self._learn(now_mono_s)
             else:
                 self.due_mono_s = self._settled_mono_s
-        elif any(group.get("under_oom") for group in self._watched.groups):
+        elif self._watched.under_oom:
             self.due_mono_s = now_mono_s + _STALLED_S
         elif self.stacks is not None and self._watched.cell_seq is not None:
             reason = self._occasion.look(now_mono_s, self._rss_bytes())

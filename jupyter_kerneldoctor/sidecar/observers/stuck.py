@@ -65,7 +65,7 @@ class StuckObserver(Observer):
         lasted = now_mono_s - self._since
         faults_per_s = (int(fields[9]) - self._faults) / lasted if lasted > 0 else 0.0
         thrashes = faults_per_s >= _THRASHING_FAULTS_PER_S
-        if not thrashes and not self._waits_for_memory() and self._works(fields, lasted):
+        if not thrashes and not self._watched.under_oom and self._works(fields, lasted):
             self._over(now_mono_s)
             self._begin(now_mono_s)
         elif lasted >= _PATIENCE_S and self._is_due(now_mono_s):
@@ -76,9 +76,6 @@ class StuckObserver(Observer):
         if fields[0] == "R" or _cpu_s(fields) - self._cpu_s > allowed:
             return True
         return _cpu_s(fields) + self._cpu_of_children() - self._cpu_s > allowed
-
-    def _waits_for_memory(self) -> bool:
-        return any(group.get("under_oom") for group in self._watched.groups)
 
     def _begin(self, now: float) -> None:
         fields = stat_fields(self._watched.kernel.pid)

@@ -146,10 +146,8 @@ class SurroundingsObserver(Observer):
 
     def _stalls(self) -> dict[str, bool | None]:
         """Whether a limit is reached and nobody is killed, here or in an ancestor."""
-        groups = self._watched.groups
-        names = ("under_oom", "oom_killer_disabled")
-        known = {name: [group[name] for group in groups if group[name] is not None] for name in names}
-        return {name: any(flags) if flags else None for name, flags in known.items()}
+        told = [it for group in self._watched.groups if (it := group["oom_killer_disabled"]) is not None]
+        return {"under_oom": self._watched.under_oom, "oom_killer_disabled": any(told) if told else None}
 
     def _of_weight(self) -> Any:
         """What is worth an event when it changes; `under_oom` last."""
