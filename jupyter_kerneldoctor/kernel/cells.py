@@ -1,7 +1,8 @@
 """Hooks on the cells: what ran, when, and how much memory it took.
 
 The start of a cell has left the process before its first bytecode runs, so that a cell which kills the kernel at once
-is known. A cell run within a cell (`%%capture` does that) is part of it and not recorded apart.
+is known. A cell run within a cell (`%%capture` does that) is part of it and not recorded apart. Threads may run cells
+beside each other, as the subshells of ipykernel 7 do.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import atexit
 import os
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -34,9 +36,9 @@ _COUNTS_BEFORE_HOOK = IPython.version_info >= (9, 8)
 
 @dataclass(slots=True)
 class _Running:
+    seq: int
     info: ExecutionInfo | None
     message_id: str | None
-    thread_id: int
     stretch: memory.Stretch
     asked_exit: bool = False
 
@@ -46,8 +48,8 @@ def _never_raises(hook: Callable[[Any], None]) -> Callable[[Any], None]:
     def guarded(argument: Any) -> None:
         try:
             hook(argument)
-        except Exception:  # noqa: S110 - rule one: the user's cell must run, whatever is wrong with us
-            pass
+        except (Exception, KeyboardInterrupt):  # noqa: S110 - rule one: the user's cell must run, whatever is wrong with us
+            pass  # IPython drops a Ctrl-C that falls into a hook, too, and prints the hook's traceback for it
 
     return guarded
 
@@ -63,7 +65,8 @@ class CellHooks:
         self._namespace = NamespaceWatch() if namespace else None
         self._pid = os.getpid()
         self._seq = 0
-        self._running: _Running | None = None
+        self._running: dict[int, _Running] = {}
+        """By thread."""
         # The very same bound objects must be given back to IPython.
         self._hooks = {"pre_run_cell": _never_raises(self._start), "post_run_cell": _never_raises(self._end)}
         self._exit_hook = _never_raises(self._exit_asked)
@@ -80,11 +83,11 @@ class CellHooks:
 
     def remove(self) -> None:
         """Give the hooks back."""
-        if self._running is not None:
-            self._running.stretch.end()
-            self._running = None
+        while self._running:
+            self._running.popitem()[1].stretch.end()
         for name, hook in self._hooks.items():
-            self._shell.events.unregister(name, hook)
+            with suppress(ValueError):  # user code may have cleared IPython's callbacks
+                self._shell.events.unregister(name, hook)
         if hasattr(self._shell, "kernel"):
             self._shell.unobserve(self._exit_hook, "exit_now")
         else:
@@ -97,40 +100,43 @@ class CellHooks:
         self._send_start(info.raw_cell, info.cell_id, count if info.store_history else None, info)
 
     def _send_start(self, source: str, cell_id: str | None, count: int | None, info: ExecutionInfo | None) -> None:
-        if self._running is not None:
-            self._running.stretch.end()  # the end of that cell was not told to us
+        thread_id = threading.get_ident()
+        beside = self._beside(thread_id) if self._running else []
         self._seq += 1
-        self._running = _Running(
-            info=info,
-            message_id=_message_id(self._shell),
-            thread_id=threading.get_ident(),
-            stretch=memory.Stretch(exact=self._exact_peak),
-        )
-        start = self._seq, self._running.stretch, count, cell_id, source
-        if not self._link.send(messages.cell_start(*start)):
-            self._link.send(messages.cell_start(*start, longest=SHORT_CHARACTERS))
+        stretch = memory.Stretch(exact=self._exact_peak)
+        self._running[thread_id] = _Running(self._seq, info, _message_id(self._shell), stretch)
+        start = self._seq, stretch, count, cell_id, source
+        if not self._link.send(messages.cell_start(*start, beside=beside)):
+            self._link.send(messages.cell_start(*start, beside=beside, longest=SHORT_CHARACTERS))
+
+    def _beside(self, thread_id: int) -> list[int]:
+        """The cells that other threads are running. The end of one that is not among them was not told to us."""
+        living = {thread.ident for thread in threading.enumerate()} - {thread_id}
+        for other in [*self._running]:
+            if other not in living:
+                self._running.pop(other).stretch.end()
+        return [running.seq for running in self._running.values()]
 
     def _end(self, result: ExecutionResult) -> None:
-        running = self._running
+        thread_id = threading.get_ident()
+        running = self._running.get(thread_id)
         if running is None or os.getpid() != self._pid or running.info not in (None, result.info):
             return
-        self._running = None
+        del self._running[thread_id]
         error = result.error_in_exec or result.error_before_exec
         stretch = running.stretch.end()
-        self._link.send(messages.cell_end(self._seq, stretch, error, asked_exit=running.asked_exit))
+        self._link.send(messages.cell_end(running.seq, stretch, error, asked_exit=running.asked_exit))
         if error is not None:
-            self._tell_incident(error, stretch)
-        self._frameworks.cell_ended(self._seq)
+            self._tell_incident(running.seq, error, stretch)
+        self._frameworks.cell_ended(running.seq)
         if self._namespace is not None:
-            self._namespace.look(self._shell, self._link, self._seq, stretch)
+            self._namespace.look(self._shell, self._link, running.seq, stretch)
 
-    def _tell_incident(self, error: BaseException, stretch: memory.Stretch) -> None:
+    def _tell_incident(self, seq: int, error: BaseException, stretch: memory.Stretch) -> None:
         told = incidents.describe(error)
         if told is not None:
             now = time.monotonic()
-            self._link.send(
-                messages.message("incident", now, cell_seq=self._seq, rss_bytes=stretch.after_bytes, **told)
-            )
+            self._link.send(messages.message("incident", now, cell_seq=seq, rss_bytes=stretch.after_bytes, **told))
 
     def _adopt_running_cell(self) -> None:
         message = execute_request(self._shell)
@@ -144,21 +150,18 @@ class CellHooks:
 
     def _is_nested(self) -> bool:
         """Whether a cell that is recorded is still running. A new message means that its end was not told to us."""
-        running = self._running
-        return running is not None and (
-            running.thread_id == threading.get_ident() and running.message_id == _message_id(self._shell)
-        )
+        running = self._running.get(threading.get_ident())
+        return running is not None and running.message_id == _message_id(self._shell)
 
     def _exit_asked(self, change: Any) -> None:
         """`exit()` in a cell and a shutdown_request both set `exit_now`, and both end with exit code 0."""
         if not change["new"] or os.getpid() != self._pid:
             return
-        running = self._running
-        by_cell = running is not None and running.thread_id == threading.get_ident()
-        if running is not None and by_cell:
-            running.asked_exit = True
+        running = self._running.get(threading.get_ident())
         by, restart = "cell", None
-        if not by_cell:
+        if running is not None:
+            running.asked_exit = True
+        else:
             by, restart = "message", bool(_message(self._shell, "control").get("content", {}).get("restart"))
         self._link.send(messages.message("exit_request", time.monotonic(), by=by, restart=restart))
 

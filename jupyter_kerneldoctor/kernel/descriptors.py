@@ -33,30 +33,23 @@ class KeptFile:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)  # /proc/self is another process's there
 
-    def read(self, begins_with: bytes = b"") -> bytes | None:
-        """The content from the beginning, at most 4 KiB; None when it cannot be read.
-
-        Reading a file that is not ours does no harm, so only what was read is looked at.
-        """
-        for _ in range(2):
-            try:
-                data = os.pread(self._fd, 4096, 0)
-            except OSError:
-                data = b""
-            if data and data.startswith(begins_with):
-                return data
-            if not self._open():
-                break
-        return None
+    def read(self) -> bytes | None:
+        """The content from the beginning, at most 4 KiB; None when it cannot be read."""
+        try:
+            return os.pread(self._fd, 4096, 0) if self._is_ours() else None
+        except OSError:
+            return None
 
     def write(self, data: bytes) -> bool:
         """Write; return whether that was possible."""
         try:
-            if (self._inode is None or inode(self._fd) != self._inode) and not self._open():
-                return False
-            return os.write(self._fd, data) == len(data)
+            return self._is_ours() and os.write(self._fd, data) == len(data)
         except OSError:
             return False
+
+    def _is_ours(self) -> bool:
+        """Whether our file is behind the descriptor, if need be opened once more."""
+        return (self._inode is not None and inode(self._fd) == self._inode) or self._open()
 
     def _open(self) -> bool:
         try:

@@ -86,13 +86,17 @@ class Doctor:
             joined = join()
             self.directory = joined.directory if joined else layout.create(layout.new_id(os.getpid()))
             crash.aim_at(self.directory)
-            self._link = Link(self.directory, self._lost, joined.link if joined else None)
             settings = KernelDoctor(parent=self._shell)
             facts = start_facts(self._loaded_by)
             if settings.stacks:
-                tracing.permit(self._link.sidecar_pid)
                 facts["runtime"] = tracing.runtime()
-            self._link.send(message("start", time.monotonic(), wall_s=time.time(), **facts))
+            greeting = message("start", time.monotonic(), wall_s=time.time(), **facts)
+            self._link = Link(self.directory, greeting, self._lost, joined.link if joined else None)
+            if not self._link.is_open:
+                self._link = None
+                return  # it was said just now
+            if settings.stacks:
+                tracing.permit(self._link.sidecar_pid)
             self.hooks = CellHooks(
                 self._shell, self._link, exact_peak=settings.exact_peak, namespace=settings.namespace
             )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-_SIZE = r"([\d.,]*\d) ?(bytes|[KMGT]?i?B)\b"
+_SIZE = r"(?<![\d.,])([\d.,]{0,24}\d) ?(bytes|[KMGT]?i?B)\b"
+"""Of bounded length: a cell waits for this, and an exception's text may be nothing but digits."""
 
 _FACTORS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 """PyTorch, NumPy and XLA count in powers of 1024, whether they write GB or GiB."""
@@ -41,7 +42,7 @@ _WHOLES = {
     "exit_code": r"SIG[A-Z]+\((-\d+)\)",
 }
 
-_TENSOR = r"shape\[([\d,]+)\] and type (\w+)"
+_TENSOR = r"shape\[([\d,]{1,200})\] and type (\w+)"
 _TF_BYTES = {"half": 2, "bfloat16": 2, "float": 4, "int32": 4, "double": 8, "int64": 8, "complex64": 8, "uint8": 1}
 
 

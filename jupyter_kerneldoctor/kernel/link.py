@@ -31,19 +31,24 @@ _FLAGS = getattr(socket, "MSG_NOSIGNAL", 0) | getattr(socket, "MSG_DONTWAIT", 0)
 class Link:
     """One sidecar and the socket to it."""
 
-    def __init__(self, directory: Path, on_lost: Callable[[], None], joined: socket.socket | None = None) -> None:
+    def __init__(
+        self, directory: Path, greeting: bytes, on_lost: Callable[[], None], joined: socket.socket | None = None
+    ) -> None:
         """Start a sidecar that records into `directory`, or speak to the one that was `joined`.
 
-        `on_lost` is called once when it is found gone. Raises OSError when no process can be started.
+        The greeting is the first message; a sidecar finds it when it starts. `on_lost` is called once when the sidecar
+        is found gone. Raises OSError when no process can be started.
         """
         self._pid = os.getpid()
         self._on_lost = on_lost
         self._dropped = 0
-        ours, self.sidecar_pid = (joined, peer(joined)[0]) if joined else _with_new_sidecar(directory)
+        ours, self.sidecar_pid = (joined, peer(joined)[0]) if joined else _with_new_sidecar(directory, greeting)
         self._socket: socket.socket | None = ours
         self._fd = ours.fileno()
         status = os.fstat(self._fd)
         self._device, self._inode = status.st_dev, status.st_ino
+        if joined is not None:
+            self.send(greeting)
 
     @property
     def is_open(self) -> bool:
@@ -94,11 +99,15 @@ def _rights(descriptors: Sequence[int]) -> list[tuple[int, int, bytes]]:
     return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(descriptors)}i", *descriptors))]
 
 
-def _with_new_sidecar(directory: Path) -> tuple[socket.socket, int | None]:
+def _with_new_sidecar(directory: Path, greeting: bytes) -> tuple[socket.socket, int | None]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, _KIND)
     kernel_fd = open_pidfd(os.getpid())
     try:
+        ours.setblocking(
+            False
+        )  # else the user's `socket.setdefaulttimeout` holds: Python waits, whatever the flags say
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        ours.send(greeting, _FLAGS)
         sidecar_pid = spawn_sidecar(directory, theirs.fileno(), kernel_fd)
     finally:
         theirs.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from IPython.core.error import UsageError
@@ -37,7 +38,8 @@ class KernelDoctorMagics(Magics):
     @staticmethod
     def unregister(shell: InteractiveShell) -> None:
         """Take the magics away again."""
-        shell.input_transformers_cleanup.remove(_watch_whole_cell)
+        with suppress(ValueError):  # user code may have cleared it
+            shell.input_transformers_cleanup.remove(_watch_whole_cell)
         for kind, names in _NAMES.items():
             for name in names:
                 shell.magics_manager.magics[kind].pop(name, None)

@@ -44,7 +44,7 @@ def reset_peak() -> bool:
 
 def peak_and_rss_bytes() -> tuple[int | None, int | None]:
     """The highest resident size since `reset_peak`, and the present one."""
-    data = _status.read(b"Name:")
+    data = _status.read()
     if data is None:
         return None, rss_bytes()
     return _status_bytes(data, b"VmHWM:"), _status_bytes(data, b"VmRSS:")
@@ -71,14 +71,14 @@ class Stretch:
             for stretch in Stretch._under_way:
                 stretch.note(so_far)
         self.exact = exact and reset_peak()
-        if self.exact:
-            Stretch._under_way.append(self)
         self.started_mono_s = time.monotonic()
         self.ended_mono_s: float | None = None
         self._faults_before = _page_faults() if self.exact else None
         self.before_bytes = rss_bytes()
         self.after_bytes: int | None = None
         self.peak_bytes: int | None = None
+        if self.exact:
+            Stretch._under_way.append(self)
 
     def end(self) -> Stretch:
         """End now."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..recording.sources import WHOLE_CHARACTERS, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .memory import Stretch
 
 _encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
@@ -24,10 +26,19 @@ def message(event: str, mono_s: float, **fields: Any) -> bytes:
 
 
 def cell_start(
-    seq: int, stretch: Stretch, count: int | None, cell_id: str | None, source: str, *, longest: int = WHOLE_CHARACTERS
+    seq: int,
+    stretch: Stretch,
+    count: int | None,
+    cell_id: str | None,
+    source: str,
+    *,
+    beside: Sequence[int] = (),
+    longest: int = WHOLE_CHARACTERS,
 ) -> bytes:
-    """A cell begins. Of a source of more than `longest` characters head and tail are told."""
+    """A cell begins, beside others. Of a source of more than `longest` characters head and tail are told."""
     text = f',"source":{quote(source)}' if len(source) <= longest else "," + _encode(shortened(source, longest))[1:-1]
+    if beside:
+        text += f',"beside":{[*beside]}'
     values = (
         seq,
         stretch.started_mono_s,

@@ -78,6 +78,8 @@ class Cell:
     truncated: bool = False
     seq: int | None = None
     """Counts the executions of this kernel; other events name a cell by it."""
+    beside: tuple[int, ...] = ()
+    """The cells that went on running in other threads when it began; any other cell was over by then."""
     started_mono_s: float = 0.0
     ended_mono_s: float | None = None
     """None: it was running when the recording ended."""
@@ -251,8 +253,11 @@ class Recording:
 
     @property
     def running_cell(self) -> Cell | None:
-        """The cell whose end was not recorded."""
-        return self.cells[-1] if self.cells and not self.cells[-1].finished else None
+        """The cell whose end was not recorded; of several beside each other the newest."""
+        newest = self.cells[-1] if self.cells else None
+        if newest is None or not newest.finished:
+            return newest
+        return next((cell for cell in reversed(self.cells) if cell.seq in newest.beside and not cell.finished), None)
 
     def execution(self, seq: int | None) -> Cell | None:
         """The cell of that sequence number; None when there is none, or it is not known which."""

@@ -27,6 +27,7 @@ from .layout import CRASH, GPU, JOURNAL, KERNEL, OUTPUT, SERVER
 from .model import Cell, End, ExitRequest, Kernel, Limit, Recording, ServerView
 from .processes import ProcessIdentity, boot_id, is_alive
 from .samples import Sample, read_samples
+from .sources import SOURCE_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -168,10 +169,12 @@ def _identity(value: Any) -> ProcessIdentity | None:
 def _cells(events: list[Event]) -> tuple[Cell, ...]:
     """Pair starts and ends. An execution has a sequence number, as a cell may run many times and ends may be lost."""
     cells: dict[Any, Cell] = {}
+    sources: dict[Any, Event] = {}
     for event in events:
         seq = number(event.get("seq"))
         if event["event"] == "cell_start":
-            cell = build(Cell, {**event, "started_mono_s": event.get("mono_s")})
+            source = _source(event, sources)
+            cell = build(Cell, {**event, **source, "started_mono_s": event.get("mono_s")})
             if cell is not None:
                 cells[seq] = cell
         elif event["event"] == "cell_withdrawn":
@@ -183,6 +186,15 @@ def _cells(events: list[Event]) -> tuple[Cell, ...]:
             started = cells[seq].started_mono_s
             cells[seq] = replace(cells[seq], ended_mono_s=started if ended is None else ended, **known)
     return tuple(cells.values())
+
+
+def _source(start: Event, sources: dict[Any, Event]) -> Event:
+    """What is told of a cell's source, or was for an earlier execution of it."""
+    if "source_of" in start:
+        return sources.get(number(start["source_of"]), {"source": ""})
+    own = {name: start[name] for name in SOURCE_FIELDS if name in start}
+    sources[number(start.get("seq"))] = own
+    return own
 
 
 def _end(end: Event, log: Event) -> Event | None:

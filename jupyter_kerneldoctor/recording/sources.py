@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 WHOLE_CHARACTERS = 128 * 1024
 SHORT_CHARACTERS = 16 * 1024
 """For a source that is too long in JSON, where a character may take twelve bytes."""
+
+SOURCE_FIELDS = ("source", "truncated", "source_length", "source_sha256")
+"""The fields of a cell-start event that tell the source."""
 
 
 def shortened(source: str, longest: int) -> dict[str, Any]:
@@ -16,6 +18,8 @@ def shortened(source: str, longest: int) -> dict[str, Any]:
     It keeps its first and last characters with a line in between that says how much is left out, and is told apart by
     its length and SHA-256.
     """
+    import hashlib  # noqa: PLC0415 - it takes memory, which the sidecar saves, and this is rare
+
     head, tail = source[: longest * 3 // 4], source[-longest // 4 :]
     left_out = len(source) - len(head) - len(tail)
     return {

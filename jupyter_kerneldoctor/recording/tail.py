@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .layout import JOURNAL
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 TAIL_BYTES = 64 * 1024
@@ -28,9 +29,24 @@ def last_cell_source(directory: Path) -> str | None:
         return None
     if not any(_ENDS in line and _event(line).get("event") == "end" for line in reversed(lines[-8:])):
         return None
-    started = (_event(line) for line in reversed(lines) if _STARTS in line)
-    source = next((event.get("source") for event in started if event.get("event") == "cell_start"), None)
+    newest = next(_starts(reversed(lines)), {})
+    source = newest.get("source")
+    if "source_of" in newest:
+        source = _source(directory, newest["source_of"])
     return source if isinstance(source, str) else None
+
+
+def _source(directory: Path, seq: Any) -> Any:
+    """Of an execution that may be long past."""
+    try:
+        with (directory / JOURNAL).open("rb") as lines:
+            return next((event.get("source") for event in _starts(lines) if event.get("seq") == seq), None)
+    except OSError:
+        return None
+
+
+def _starts(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    return (event for line in lines if _STARTS in line and (event := _event(line)).get("event") == "cell_start")
 
 
 def _event(line: bytes) -> dict[str, Any]:

@@ -48,6 +48,7 @@ class SidecarLink:
     def __init__(self, start: dict[str, Any]) -> None:
         """Make the socket. Raises OSError."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         self._ours: socket.socket | None = ours
         self._theirs = theirs

@@ -147,6 +147,8 @@ class Reception:
         for name in ("seq", "cell_seq"):
             if self._seq_offset and isinstance(event.get(name), int):
                 event[name] += self._seq_offset
+        if "beside" in event:
+            event["beside"] = [seq + self._seq_offset for seq in event["beside"]]
         return event
 
     def _admit(self) -> None:

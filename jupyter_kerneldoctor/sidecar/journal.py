@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..recording.journal import JsonLines, encoded
 from ..recording.room import give_back, hold
+from ..recording.sources import shortened
+from .repeated import Repeated
 from .reserve import Spare
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Journal(JsonLines):
         self._kept_bytes = HELD_BYTES
         """How much of that is not for ordinary events."""
         self._waiting: list[dict[str, Any]] = []
+        self._repeated = Repeated()
         self._spare = Spare()
         self._take(0)
 
@@ -49,6 +52,7 @@ class Journal(JsonLines):
             return
         if kind == "cell_start":
             self._forget_older_cell()
+            event = self._repeated.without_source(event)
         self._waiting.append(event)
         self._write_waiting()
         self._waiting = [_short(waiting) for waiting in self._waiting]
@@ -103,15 +107,15 @@ class Journal(JsonLines):
 
     def _write_waiting(self) -> None:
         while self._waiting and self._append(encoded(self._waiting[0])):
-            del self._waiting[0]
+            written = self._waiting.pop(0)
+            if written["event"] == "cell_start":
+                self._repeated.written(written)
 
 
 def _short(event: dict[str, Any]) -> dict[str, Any]:
     """The event, with less of the cell's source if it is too long for the room that is held."""
     if len(encoded(event)) <= _LONGEST_WAITING_BYTES:
         return event
-    from ..recording.sources import shortened  # noqa: PLC0415 - hashlib takes memory, and this is rare
-
     source, characters, short = event.get("source"), _SOURCE_CHARACTERS, event
     while isinstance(source, str) and len(encoded(short)) > _LONGEST_WAITING_BYTES:
         short = {**event, **shortened(source, characters)}

@@ -22,9 +22,8 @@ class Watched:
         self.directory = directory
         self.journal = journal
         self.kernel = kernel
-        self.cell_seq: int | None = None
-        """The cell that runs; None between cells."""
-        self.cell_started_mono_s = 0.0
+        self.running: list[int] = []
+        """The cells that run, by number; more than one where threads run cells beside each other (subshells)."""
         self.sample: Sample | None = None
         """The newest sample; None before the first, and once the process is being killed."""
         self.limits: list[dict[str, Any]] = []
@@ -41,6 +40,11 @@ class Watched:
         """What is looked at after each sample, given the time, so that it costs no wakeup of its own."""
         self.look_around: Callable[[str], None] = _no_one_looks
         """Record the machine and the process as they are now; says why (`recording.evidence.Surroundings.when`)."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a cell runs."""
+        return bool(self.running)
 
     def note(self, event: str, **fields: Any) -> bool:
         """Write an event of the sidecar's own into the journal, with the time; return whether it is in the file."""

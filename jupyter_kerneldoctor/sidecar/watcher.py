@@ -184,9 +184,10 @@ class Watcher:
             if kind == "off":
                 self._off = True
             elif kind == "cell_start":
-                self._watched.cell_seq, self._watched.cell_started_mono_s = event["seq"], event["mono_s"]
+                beside = event.get("beside", ())
+                self._watched.running = [seq for seq in self._watched.running if seq in beside] + [event["seq"]]
             elif kind in ("cell_end", "cell_withdrawn"):
-                self._watched.cell_seq = None
+                self._watched.running = [seq for seq in self._watched.running if seq != event["seq"]]
             for observer in self._observers:
                 self._call(observer, observer.heard, event, now)
 

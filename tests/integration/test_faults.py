@@ -279,3 +279,73 @@ def test_random_deaths_leave_readable_recordings(start_kernel: Callable[..., Liv
         os.kill(kernel.pid, signal.SIGKILL)
         kernel.wait_dead()
         assert kernel.recording().end.signal == "SIGKILL"
+
+
+def test_a_kernel_that_is_held_up_when_the_sidecar_starts_is_recorded(start_kernel: Callable[..., LiveKernel]) -> None:
+    kernel = start_kernel()
+    kernel.run(
+        "import time\n"
+        "from jupyter_kerneldoctor import spawning\n"
+        "from jupyter_kerneldoctor.kernel import link\n"
+        "def spawn_sidecar(*arguments):\n"
+        "    pid = spawning.spawn_sidecar(*arguments)\n"
+        "    time.sleep(1)  # other threads of the kernel may keep this one waiting\n"
+        "    return pid\n"
+        "link.spawn_sidecar = spawn_sidecar"
+    )
+
+    assert kernel.load().stderr == ""
+    assert kernel.wait_recorded(lambda found: found.cells[-1].source.startswith("%load_ext"))
+
+
+def test_a_sidecar_that_stands_still_does_not_hold_up_the_cells(start_kernel: Callable[..., LiveKernel]) -> None:
+    kernel = start_kernel()
+    kernel.run("import socket; socket.setdefaulttimeout(60)")
+    kernel.load()
+    sidecar = kernel.sidecar_pid()
+    os.kill(sidecar, signal.SIGSTOP)
+    before = time.monotonic()
+    said = [kernel.run(f"#{'x' * 100_000}\n{number}").stderr for number in range(100)]  # more than the socket holds
+    took = time.monotonic() - before
+    os.kill(sidecar, signal.SIGCONT)
+
+    assert took < 50
+    assert said == [""] * 100
+    kernel.wait_recorded(lambda found: len(found.cells) > 10)
+    time.sleep(0.5)  # until all that waited has been read
+    kernel.run("'heard again'")
+    assert kernel.wait_recorded(lambda found: found.cells[-1].source == "'heard again'")
+
+
+def test_a_file_of_the_users_in_the_place_of_a_descriptor_of_ours_spoils_no_figure(kernel: LiveKernel) -> None:
+    kernel.run("pass")
+    outcome = kernel.run(
+        "import os\n"
+        "where = {os.readlink(f'/proc/self/fd/{n}'): n for n in map(int, os.listdir('/proc/self/fd'))"
+        " if os.path.exists(f'/proc/self/fd/{n}')}\n"
+        "number = next(n for path, n in where.items() if path.endswith('/statm'))\n"
+        "os.close(number)\n"
+        "with open('mine.txt', 'w') as file: print('7 7 7 and other words', file=file)\n"
+        "mine = open('mine.txt')\n"
+        "mine.fileno() == number"
+    )
+    measured = kernel.run("%%memwatch\n'measured'")
+    kernel.run("mine.close()")
+    kernel.run("'last'")
+
+    assert (outcome.result, measured.result) == ("True", "'measured'")
+    recording = kernel.wait_recorded(lambda found: found.cells[-1].source == "'last'" and found.cells[-1].finished)
+    assert all(cell.rss_after_bytes > 10_000_000 for cell in recording.cells[1:])
+
+
+def test_callbacks_that_a_user_has_cleared_are_no_trouble(kernel: LiveKernel) -> None:
+    kernel.run(
+        "ip = get_ipython()\n"
+        "for hooks in ip.events.callbacks.values(): hooks.clear()\n"
+        "ip.input_transformers_cleanup.clear()"
+    )
+
+    assert "not recording" in kernel.run("%kerneldoctor off").stdout
+    assert "is recording" in kernel.run("%kerneldoctor on").stdout
+    assert kernel.run("%unload_ext kerneldoctor").stderr == ""
+    kernel.wait_sidecar_gone()

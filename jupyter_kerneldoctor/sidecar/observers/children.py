@@ -91,7 +91,7 @@ class ChildrenObserver(Observer):
         ended = self._ended()
         for process, status in ended:
             self._note(process, status)
-        pace = self._idle_pace if self._watched.cell_seq is None else self._look_pace
+        pace = self._look_pace if self._watched.is_busy else self._idle_pace
         looks = pace.allows(now_mono_s)
         if looks:
             with pace:

@@ -70,7 +70,7 @@ class GpuObserver(Observer):
             self._watched.note("gpus", driver={"error": f"cannot be read: {error}"}, devices=[])
             return
         self._reader = reader
-        reader.busy(busy=self._watched.cell_seq is not None)
+        reader.busy(busy=self._watched.is_busy)
 
     def _note_news(self) -> None:
         assert self._reader is not None

@@ -53,7 +53,7 @@ class MemoryObserver(Observer):
         self._watched.under_oom = self._under_oom(now_mono_s)
         for look in self._watched.along:
             look(now_mono_s)
-        self.due_mono_s = now_mono_s + self._sampler.wait_s(sample, busy=self._watched.cell_seq is not None)
+        self.due_mono_s = now_mono_s + self._sampler.wait_s(sample, busy=self._watched.is_busy)
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
         """A cell that starts may move memory at any moment."""

@@ -86,7 +86,7 @@ class StacksObserver(Observer):
                 self.due_mono_s = self._settled_mono_s
         elif self._watched.under_oom:
             self.due_mono_s = now_mono_s + _STALLED_S
-        elif self.stacks is not None and self._watched.cell_seq is not None:
+        elif self.stacks is not None and self._watched.is_busy:
             reason = self._occasion.look(now_mono_s, self._rss_bytes())
             if reason is not None:
                 self._read(reason)
@@ -154,7 +154,7 @@ class StacksObserver(Observer):
         except UnreadableError:
             pass  # it may have been a bad moment
         self._occasion.begin()
-        self.due_mono_s = now if self._watched.cell_seq is not None else math.inf
+        self.due_mono_s = now if self._watched.is_busy else math.inf
 
     def _give_up(self, why: str) -> None:
         self._settled_mono_s = None

@@ -51,11 +51,12 @@ class StuckObserver(Observer):
             self.due_mono_s = now_mono_s + _LOOK_S
         elif event["event"] == "cell_end":
             self._over(now_mono_s)
-            self.due_mono_s = math.inf
+            self._begin(now_mono_s)
+            self.due_mono_s = now_mono_s + _LOOK_S if self._watched.is_busy else math.inf
 
     def turn(self, now_mono_s: float) -> None:
         """Compare the CPU time with that when it last moved."""
-        if self._watched.cell_seq is None:
+        if not self._watched.is_busy:
             self.due_mono_s = math.inf
             return
         self.due_mono_s = now_mono_s + _LOOK_S

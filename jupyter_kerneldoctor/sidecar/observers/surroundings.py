@@ -101,7 +101,7 @@ class SurroundingsObserver(Observer):
 
     def _along(self, now_mono_s: float) -> None:
         """What changes quickly: watched while a cell runs, or the process takes CPU time without one."""
-        if not self._is_busy():
+        if not self._watched.is_busy:
             self._read_cpu(now_mono_s)
             return
         self._storage.watch(now_mono_s)
@@ -137,12 +137,9 @@ class SurroundingsObserver(Observer):
             self.due_mono_s = min(self.due_mono_s, now_mono_s + _BUSY_S)
         self._busy_cpu_s = cpu_s
 
-    def _is_busy(self) -> bool:
-        return self._watched.cell_seq is not None
-
     def _next_wait_s(self) -> float:
         self._wait_s = min(self._wait_s * _SLOWER, _BUSY_S)
-        return self._wait_s if self._is_busy() else _IDLE_S
+        return self._wait_s if self._watched.is_busy else _IDLE_S
 
     def _stalls(self) -> dict[str, bool | None]:
         """Whether a limit is reached and nobody is killed, here or in an ancestor."""

@@ -3,6 +3,7 @@
 import errno
 import json
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,14 @@ def test_what_libraries_say_when_something_runs_out(text, kind, asked, numbers):
     assert told["kind"] == kind
     assert told["asked_bytes"] == asked
     assert told["numbers"].items() >= numbers.items()
+
+
+def test_a_text_of_nothing_but_digits_takes_no_time():
+    started = time.process_time()
+    for text in ("1," * 10_000, "7" * 20_000, "." * 20_000, "shape[" * 3_000, "alloc of size 7" * 1_000):
+        describe(MemoryError(f"CUDA out of memory. Tried to allocate {text}"))
+
+    assert time.process_time() - started < 5  # it took minutes
 
 
 def test_an_array_that_numpy_could_not_allocate():
