@@ -45,7 +45,7 @@ static void say(const char *words) { write(2, words, strlen(words)); write(2, "\
 void say_and_abort(const char *words) { say(words); abort(); }
 void say_and_leave(const char *words, int code) { say(words); _exit(code); }
 void free_twice(void) { char *volatile p = malloc(100); free(p); free(p); }
-void free_in_the_middle(void) { char *volatile p = malloc(100); free(p + 8); }
+void free_in_the_middle(void) { char *volatile p = calloc(100, 1); free(p + 8); }
 void write_past_the_end(void) {
     char *volatile p = malloc(2000), *volatile q = malloc(2000);
     memset(p, 255, 2100);
