@@ -181,7 +181,10 @@ def _message(shell: InteractiveShell, channel: str = "shell") -> dict[str, Any]:
     kernel = getattr(shell, "kernel", None)
     if kernel is None:
         return {}
-    message = kernel.get_parent(channel)
+    try:
+        message = kernel.get_parent(channel)
+    except Exception:
+        return {}  # not ipykernel: other kernels for Python have other methods of that name
     return message if isinstance(message, dict) else {}
 
 

@@ -12,6 +12,9 @@ from ..recording.layout import O_CLOEXEC
 
 Inode = tuple[int, int]
 
+_READ_BYTES = (1 << 12, 1 << 16, 1 << 20)
+"""The first is enough almost anywhere, and quick. /proc/self/status names all groups of a user: 65,536 are allowed."""
+
 
 def inode(descriptor: int) -> Inode | None:
     """Device and inode behind a descriptor; None when it is closed."""
@@ -34,11 +37,15 @@ class KeptFile:
             os.register_at_fork(after_in_child=self._forget)  # /proc/self is another process's there
 
     def read(self) -> bytes | None:
-        """The content from the beginning, at most 4 KiB; None when it cannot be read."""
+        """The content; None when it cannot be read, or is longer than anything in /proc/self is."""
         try:
-            return os.pread(self._fd, 4096, 0) if self._is_ours() else None
+            for most in _READ_BYTES if self._is_ours() else ():
+                data = os.pread(self._fd, most, 0)
+                if len(data) < most:
+                    return data
         except OSError:
-            return None
+            pass
+        return None
 
     def write(self, data: bytes) -> bool:
         """Write; return whether that was possible."""

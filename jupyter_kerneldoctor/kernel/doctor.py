@@ -142,9 +142,9 @@ class Doctor:
         self._stop_quietly()
         if self.directory is not None:  # else the recording would look as if the kernel had died just now
             with suppress(OSError):
-                JsonLines(self.directory / layout.KERNEL).write(
-                    {"event": "lost", "mono_s": time.monotonic(), "wall_s": time.time()}
-                )
+                file = JsonLines(self.directory / layout.KERNEL)
+                file.write({"event": "lost", "mono_s": time.monotonic(), "wall_s": time.time()})
+                file.close()
         self._give_up(
             "KernelDoctor stopped recording: its sidecar process is gone. Your kernel is not affected. "
             "`%kerneldoctor on` starts a new recording."

@@ -36,8 +36,20 @@ def kernel_id() -> str | None:
 
 
 def notebook() -> str | None:
-    """The notebook's path as Jupyter Server puts it into the environment of the kernels it starts."""
-    return os.environ.get("JPY_SESSION_NAME") or None
+    """The notebook's path as Jupyter Server puts it into the environment of the kernels it starts.
+
+    A kernel that a notebook's cell starts, by papermill or nbclient for example, only inherits that of its starter.
+    """
+    name = os.environ.get("JPY_SESSION_NAME")
+    return name if name and os.fsencode(f"JPY_SESSION_NAME={name}") not in _environment_of_starter() else None
+
+
+def _environment_of_starter() -> list[bytes]:
+    """What the process got at its start that started this kernel: jupyter_client leaves its id (`launch_kernel`)."""
+    try:
+        return Path(f"/proc/{int(os.environ['JPY_PARENT_PID'])}/environ").read_bytes().split(b"\0")
+    except (KeyError, ValueError, OSError):
+        return []
 
 
 def _versions(*modules: str) -> dict[str, str]:

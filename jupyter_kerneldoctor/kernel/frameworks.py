@@ -10,6 +10,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..recording.allowance import Allowance
 from .messages import message
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ _FIGURES = ("allocated_bytes", "reserved_bytes", "peak_bytes")
 _BUDGET_S = 0.001
 _SMALL_STEP = 0.01
 _OUT_OF_MEMORY_EVERY_S = 0.1
+_OUT_OF_MEMORY_AT_ONCE = 50
+_OUT_OF_MEMORY_THEN_EVERY_S = 30.0
+"""Code may catch the error and try again for days."""
 
 
 def allocators() -> list[State]:
@@ -50,6 +54,7 @@ class FrameworkWatch:
         self._told: dict[tuple[str, str], State] = {}
         self._not_before = 0.0
         self._out_of_memory_told = 0.0
+        self._out_of_memory_allowed = Allowance(_OUT_OF_MEMORY_AT_ONCE, _OUT_OF_MEMORY_THEN_EVERY_S)
         self._observes = False
 
     def cell_ended(self, seq: int) -> None:
@@ -89,6 +94,8 @@ class FrameworkWatch:
             if now - self._out_of_memory_told < _OUT_OF_MEMORY_EVERY_S:  # code that tries smaller and smaller sizes
                 return
             self._out_of_memory_told = now
+            if not self._out_of_memory_allowed.takes(now):
+                return
             state = _torch_device(sys.modules["torch"], device)
             state.update(total_bytes=total, free_bytes=free, asked_bytes=asked)
             self._send(now, name="torch", **state)

@@ -10,11 +10,12 @@ import gc
 import sys
 import time
 from contextlib import suppress
+from operator import itemgetter
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from . import libraries
-from .sizes import Measured, Ruler, TimeUpError
+from .sizes import PLAIN, Measured, Ruler, TimeUpError
 from .statictypes import class_name, mro
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ _MOST_FUNCTIONS = 100
 _CONTAINERS = {list, tuple, dict, set, frozenset}
 
 Found = dict[str, Any]
+Named = tuple[str, Any]
+Kind = tuple[int, Any]
+"""How costly objects of a class are to measure, and which container they are, if any."""
 
 
 def biggest(
@@ -42,26 +46,45 @@ def biggest(
 ) -> tuple[list[Found], bool]:
     """Return the biggest of them, biggest first, as `recording.evidence.NamedObject`, and whether all was looked at."""
     found: list[Found] = []
-    ruler = Ruler(time.perf_counter() + budget_s)
-    complete = True
+    begin_s = time.perf_counter()
+    ruler = Ruler(begin_s + budget_s)
+    named, complete = _named(variables, hidden, begin_s + budget_s / 2)
     try:
-        for name, value, is_hidden in _candidates(variables, hidden):
+        for name, value, is_hidden in _candidates(named, variables):
             _measure(found, ruler, name, value, is_hidden=is_hidden)
         _figures(found, ruler)
         _traceback(found, ruler, variables)
     except TimeUpError:
-        complete = False
+        pass
     found.sort(key=lambda one: -one["bytes"])
-    return found[:MOST_TOLD], complete
+    return found[:MOST_TOLD], complete and not ruler.is_late
 
 
-def _candidates(variables: dict[str, Any], hidden: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
-    """Variables first, what is quick to measure before what has to be searched; then what hides.
+def _named(variables: dict[str, Any], hidden: dict[str, Any], until_s: float) -> tuple[list[Named], bool]:
+    """The user's variables, what is quick to measure before what has to be searched, and whether these are all.
 
-    A thing is measured once, under the first name it is met by.
+    The newest are looked at first, as there may be more names than there is time for.
     """
-    named = [(name, value) for name, value in list(variables.items()) if _is_users(name, value, hidden)]
-    for name, value in sorted(named, key=lambda pair: _effort(pair[1])):
+    named: list[tuple[tuple[int, int], Named]] = []
+    kinds: dict[type, Kind] = {}
+    complete = True
+    try:
+        for name, value in reversed(variables.items()):
+            if time.perf_counter() > until_s:
+                complete = False
+                break
+            plain = PLAIN.get(type(value))
+            if (plain is None or plain(value) >= LEAST_BYTES) and _is_users(name, value, hidden):
+                named.append((_effort(value, kinds), (name, value)))
+    except RuntimeError:  # another thread made a variable
+        complete = False
+    named.reverse()
+    return [pair for _, pair in sorted(named, key=itemgetter(0))], complete
+
+
+def _candidates(named: list[Named], variables: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
+    """Variables first; then what hides. A thing is measured once, under the first name it is met by."""
+    for name, value in named:
         yield name, value, False
     results = variables.get("_oh")
     if type(results) is dict:
@@ -79,13 +102,20 @@ def _is_users(name: str, value: Any, hidden: dict[str, Any]) -> bool:
     return name not in hidden or hidden[name] is not value
 
 
-def _effort(value: Any) -> tuple[int, int]:
+def _effort(value: Any, kinds: dict[type, Kind]) -> tuple[int, int]:
     """Put first what knows its own size, then containers, the longest first, then other objects."""
     cls = type(value)
-    container: Any = next((base for base in mro(cls) if base in _CONTAINERS), None)
+    if cls not in kinds:
+        kinds[cls] = _kind(cls)
+    effort, container = kinds[cls]
+    return effort, 0 if container is None else -container.__len__(value)
+
+
+def _kind(cls: type) -> Kind:
+    container = next((base for base in mro(cls) if base in _CONTAINERS), None)
     if container is not None:
-        return 1, -container.__len__(value)
-    return (0 if libraries.knows(cls) or class_name(cls).startswith("builtins.") else 2), 0
+        return 1, container
+    return (0 if libraries.knows(cls) or class_name(cls).startswith("builtins.") else 2), None
 
 
 def _measure(found: list[Found], ruler: Ruler, name: str, value: Any, *, is_hidden: bool) -> None:
@@ -122,7 +152,7 @@ def _traceback(found: list[Found], ruler: Ruler, variables: dict[str, Any]) -> N
     """
     traceback = getattr(sys, "last_traceback", None)
     total, functions = 0, 0
-    while traceback is not None and functions < _MOST_FUNCTIONS:
+    while traceback is not None and functions < _MOST_FUNCTIONS and not ruler.is_late:
         frame, traceback = traceback.tb_frame, traceback.tb_next
         if frame.f_code.co_name == "<module>":
             continue

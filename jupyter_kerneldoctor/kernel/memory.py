@@ -44,10 +44,9 @@ def reset_peak() -> bool:
 
 def peak_and_rss_bytes() -> tuple[int | None, int | None]:
     """The highest resident size since `reset_peak`, and the present one."""
-    data = _status.read()
-    if data is None:
-        return None, rss_bytes()
-    return _status_bytes(data, b"VmHWM:"), _status_bytes(data, b"VmRSS:")
+    data = _status.read() or b""
+    rss = _status_bytes(data, b"VmRSS:")
+    return _status_bytes(data, b"VmHWM:"), rss_bytes() if rss is None else rss
 
 
 def _page_faults() -> int:
@@ -91,6 +90,7 @@ class Stretch:
         if self.exact:
             Stretch._under_way.remove(self)
             self.note(peak)
+            self.exact = self.peak_bytes is not None
         return self
 
     def note(self, peak: int | None) -> None:

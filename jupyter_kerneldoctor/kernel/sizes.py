@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from itertools import islice
+from itertools import chain, islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +13,8 @@ from .statictypes import class_name, instance_dict, mro
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from .buffers import Buffer, Objects
 
 SAMPLES = (200, 12, 6, 4)
 """How many items of a container are looked at, by depth; deeper is not searched."""
@@ -28,7 +30,7 @@ _ITEM_BYTES = 64  # what an item of an unknown type counts
 
 _UNINTERESTING = (ModuleType, FunctionType, BuiltinFunctionType, MethodType, type)
 
-_PLAIN: dict[type, Callable[[Any], int]] = {
+PLAIN: dict[type, Callable[[Any], int]] = {
     str: str.__sizeof__,
     bytes: bytes.__sizeof__,
     bytearray: bytearray.__sizeof__,
@@ -36,6 +38,7 @@ _PLAIN: dict[type, Callable[[Any], int]] = {
     float: float.__sizeof__,
     complex: complex.__sizeof__,
 }
+"""What holds nothing but itself."""
 
 
 class TimeUpError(Exception):
@@ -76,7 +79,7 @@ class Ruler:
         if value is None or not self._is_new(id(value)) or any(base in bases for base in _UNINTERESTING):
             return None
         self._variable_until_s = min(self._until_s, time.perf_counter() + self._variable_s)
-        if (buffer := libraries.describe(value, bases)) is not None:
+        if (buffer := libraries.describe(value, bases, self._until_s)) is not None:
             dtype = None if buffer.dtype is None else str(buffer.dtype)
             return Measured(self._buffer(buffer), short_name(cls), buffer.shape, dtype, device=buffer.device)
         if (size := _plain_bytes(value, bases)) is not None:
@@ -92,20 +95,28 @@ class Ruler:
 
     def figures(self, figures: Sequence[Any]) -> int:
         """The memory of matplotlib figures: what they were drawn into, and the data of what is drawn."""
-        some = figures[: SAMPLES[1]]
-        total = sum(self._figure(figure) for figure in some)
-        return total * len(figures) // len(some)
+        total = measured = 0
+        for figure in figures[: SAMPLES[1]]:
+            total += self._figure(figure)
+            measured += 1
+            if self.is_late:
+                break
+        return total * len(figures) // measured
 
     def _figure(self, figure: Any) -> int:
         attributes = instance_dict(figure)
-        artists = [figure, *(child for axes in libraries.axes_of(attributes) for child in (axes, *_children(axes)))]
-        drawn = libraries.canvas_bytes(attributes)
-        return drawn + sum(self._arrays(instance_dict(artist)) for artist in islice(artists, SAMPLES[0]))
+        artists = (child for axes in libraries.axes_of(attributes) for child in (axes, *_children(axes)))
+        total = libraries.canvas_bytes(attributes)
+        for artist in islice(chain([figure], artists), SAMPLES[0]):
+            total += self._arrays(instance_dict(artist))
+            if self.is_late:
+                break
+        return total
 
     def _arrays(self, attributes: dict[str, Any]) -> int:
         total = 0
-        for value in list(attributes.values()):
-            buffer = libraries.describe(value, mro(type(value)))
+        for value in [*islice(attributes.values(), SAMPLES[0])]:
+            buffer = libraries.describe(value, mro(type(value)), self._until_s)
             total += 0 if buffer is None else self._buffer(buffer)
         return total
 
@@ -115,7 +126,7 @@ class Ruler:
         self._seen.add(key)
         return True
 
-    def _buffer(self, buffer: libraries.Buffer) -> int:
+    def _buffer(self, buffer: Buffer) -> int:
         """The memory behind an array or frame, which views of it share, and the objects in it."""
         total = 0
         for key, size in buffer.parts:
@@ -123,8 +134,17 @@ class Ruler:
                 self._counted.add(key)
                 total += size
         if total and buffer.objects:
-            total += sum(self._objects(count, item) for count, item in buffer.objects)
-        return total
+            total += self._all_objects(buffer.objects)
+        return int(total * buffer.scale)
+
+    def _all_objects(self, arrays: Sequence[Objects]) -> int:
+        total = measured = 0
+        for count, item in arrays:
+            total += self._objects(count, item)
+            measured += 1
+            if self._must_stop(measured):
+                break
+        return total * len(arrays) // measured
 
     def _objects(self, count: int, item: Callable[[int], Any]) -> int:
         return self._estimate([item(place) for place in _places(count, SAMPLES[1] * 2)], count, len(SAMPLES) - 1)
@@ -133,13 +153,13 @@ class Ruler:
         """The memory of an item of a container; 0 for what was met before."""
         if value is None or value is True or value is False or not self._is_new(id(value)):
             return 0
-        plain = _PLAIN.get(type(value))
+        plain = PLAIN.get(type(value))
         if plain is not None:
             return plain(value)
         bases = mro(type(value))
         if (size := _plain_bytes(value, bases)) is not None:
             return size
-        if (buffer := libraries.describe(value, bases)) is not None:
+        if (buffer := libraries.describe(value, bases, self._until_s)) is not None:
             return self._buffer(buffer) + _ITEM_BYTES
         if any(base in bases for base in _UNINTERESTING):
             return 0
@@ -193,8 +213,8 @@ class Ruler:
         """What an object keeps in its attributes."""
         attributes = instance_dict(value)
         total = _ITEM_BYTES
-        for number, item in enumerate(list(attributes.values())):
-            if number >= SAMPLES[0] or self._must_stop(number):
+        for number, item in enumerate([*islice(attributes.values(), SAMPLES[0])]):
+            if self._must_stop(number):
                 break
             total += self._item(item, depth + 1)
         return total
@@ -203,8 +223,8 @@ class Ruler:
 def _plain_bytes(value: Any, bases: tuple[type, ...]) -> int | None:
     """The size of a string, a number or the like, subclasses included."""
     for base in bases:
-        if base in _PLAIN:
-            return _PLAIN[base](value)
+        if base in PLAIN:
+            return PLAIN[base](value)
     return None
 
 

@@ -160,6 +160,8 @@ class End:
     """Lines of the operating system's log that name this process, where it may be read."""
     parent_gone: bool | None = None
     """Whether the program that had started the kernel was gone by then; None when it had none, or nobody looked."""
+    parent_seen_mono_s: float | None = None
+    """When that program was last seen to run; looked at once a second, and every 5 s where the kernel is idle."""
     lost: int | None = None
     """How many lines of the recording could not be written."""
 

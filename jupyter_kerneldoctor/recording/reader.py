@@ -216,6 +216,8 @@ def _server(events: list[Event]) -> ServerView:
     """Take the first event of each kind: what comes later may be about the kernel that took the place."""
     view: Event = {}
     for event in events:
+        if event["event"] == "request_failed":
+            view = {name: value for name, value in view.items() if name not in _SERVER_FIELDS["request"]}
         names = _SERVER_FIELDS.get(event["event"], {})
         known = {name: event.get(key) for name, key in names.items() if event.get(key) is not None}
         if not any(name in view for name in known):

@@ -11,10 +11,14 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from .layout import JOURNAL, is_id
-from .processes import ProcessIdentity, is_alive
+from .processes import ProcessIdentity, boot_id, is_alive
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_SILENT_S = 3600.0
+"""The sidecar of a living kernel writes each few seconds. Machines may differ about the time by some minutes."""
 
 
 class Policy(NamedTuple):
@@ -44,7 +48,8 @@ def remove(directory: Path) -> None:
 def tidy(parent: Path, policy: Policy) -> None:
     """Delete the recordings below `parent` that are too many, too old or too big, oldest first.
 
-    Recordings of living kernels stay. What cannot be deleted stays, too: another sidecar may be at the same work.
+    Recordings of living kernels stay. Whether a kernel of another machine lives nobody here can tell, so its recording
+    stays while it is written to. What cannot be deleted stays, too: another sidecar may be at the same work.
     """
     try:
         directories = sorted((path for path in parent.iterdir() if is_id(path.name)), reverse=True)
@@ -66,8 +71,17 @@ def tidy(parent: Path, policy: Policy) -> None:
 def _kernel_lives(directory: Path) -> bool:
     try:
         with (directory / JOURNAL).open("rb") as file:
-            pid, start, boot = json.loads(file.readline())["process"]
-            return is_alive(ProcessIdentity(pid, start, boot))
-    except (OSError, ValueError, KeyError, TypeError):
+            start = json.loads(file.readline())
+        pid, started, boot = start["process"]
+        kernel, hostname = ProcessIdentity(pid, started, boot), start.get("hostname")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # No readable first line: a recording that is just being created, or the remains of one.
         return time.time() - directory.stat().st_mtime < 60.0
+    if boot == boot_id() and hostname in (None, os.uname().nodename):
+        return is_alive(kernel)
+    return _silent_s(directory) < _SILENT_S
+
+
+def _silent_s(directory: Path) -> float:
+    """For how long nothing was written. A home directory may be that of several machines, or of several containers."""
+    return time.time() - max(entry.stat().st_mtime for entry in os.scandir(directory))

@@ -11,7 +11,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .kernels import Kernels
-from .serverfile import ended, request, restarted, server_ended, start_failed
+from .serverfile import ended, request, request_failed, restarted, server_ended, start_failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -88,9 +88,16 @@ class DeathWatch:
         """Note how the process ended that somebody asked to end."""
         if process is None:
             return
-        waiting = self._spawn(self._note_end(kernel_id, process))
+        waiting = self._spawn(self._note_answer(kernel_id, process))
         if process.returncode is not None:  # else the server ends kernels in the background
             await asyncio.wait({waiting}, timeout=_PATIENCE_S)
+
+    async def _note_answer(self, kernel_id: str, process: Popen[bytes]) -> None:
+        """Note the end that somebody asked for. Where none comes, that failed: what ends it later is something else."""
+        await self._note_end(kernel_id, process)
+        if process.poll() is None:
+            self._settled.discard(process)
+            await self._append(kernel_id, process, request_failed())
 
     async def _on_action(self, logger: Any, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
         if data.get("action") != "start" or data.get("status") != "success":

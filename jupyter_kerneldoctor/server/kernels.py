@@ -14,7 +14,7 @@ from .cells import CellTracker
 from .messages import answer_in_frames
 from .serverfile import start_failed
 from .sidecars import SidecarLink, record_without_process, start_event
-from .stderr import StderrFile
+from .stderr import SLOWEST_START_S, StderrFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 _FASTEST_START_S = 0.25
 """A Python kernel takes longer until its first message; only then the server has begun to listen itself."""
-
-_SLOWEST_START_S = 60.0
-"""A kernel that ran for longer without a word had something else to do than to start."""
 
 
 class KernelProcess:
@@ -59,7 +56,7 @@ class KernelProcess:
     def failed_to_start(self) -> bool:
         """Whether, now that it has ended, it never became ready."""
         lived_s = time.monotonic() - self._started_mono_s
-        return not (self.is_ready or self._was_heard_by_others()) and lived_s < _SLOWEST_START_S
+        return not (self.is_ready or self._was_heard_by_others()) and lived_s < SLOWEST_START_S
 
     def _was_heard_by_others(self) -> bool:
         """A kernel publishes its first words to who has subscribed by then, which may be the server and not us."""

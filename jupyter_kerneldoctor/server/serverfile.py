@@ -19,6 +19,11 @@ def request(action: str, by: str) -> Event:
     return _event("request", action=action, by=by)
 
 
+def request_failed() -> Event:
+    """Describe that the process lives on, whatever was asked for."""
+    return _event("request_failed")
+
+
 def ended(returncode: int) -> Event:
     """Describe that the process has ended; negative for a signal, as `subprocess` has it."""
     return _event("exit", returncode=returncode)

@@ -7,7 +7,6 @@ file never blocks its writer and never kills it by SIGPIPE, whatever becomes of 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import tempfile
 import threading
@@ -22,8 +21,12 @@ if TYPE_CHECKING:
 
 KEPT_BYTES = 16 * 1024
 
+SLOWEST_START_S = 60.0
+"""A kernel that ran for longer without a word had something else to do than to start."""
+
 _STDERR = 2
 _STEP_S = 0.05
+_STEP_LATER_S = 0.5
 _PIECE_BYTES = 64 * 1024
 _LARGEST_BYTES = 1024 * 1024
 
@@ -33,6 +36,8 @@ class StderrFile:
 
     def __init__(self) -> None:
         """Raises OSError where there is no room for it."""
+        import fcntl  # noqa: PLC0415 - Windows has none, and no use for this; the reports are served there, too
+
         self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - it outlives this call
         flags = fcntl.fcntl(self._file, fcntl.F_GETFL)
         fcntl.fcntl(self._file, fcntl.F_SETFL, flags | os.O_APPEND)  # so that it can be emptied under its writers
@@ -61,8 +66,10 @@ class StderrFile:
 
     def _follow(self, process: ProcessIdentity) -> None:
         is_last = False
+        started_mono_s = time.monotonic()
         while not is_last:
-            time.sleep(_STEP_S)
+            starts = time.monotonic() - started_mono_s < SLOWEST_START_S
+            time.sleep(_STEP_S if starts else _STEP_LATER_S)
             is_last = not is_alive(process)
             with suppress(OSError):
                 self._pass_on()

@@ -31,14 +31,15 @@ class ExitStatus(NamedTuple):
 UNKNOWN = ExitStatus("unknown")
 
 
-def exit_status(pid: int, pidfd: int | None) -> ExitStatus:
-    """The status of a process that has ended."""
-    return _from_zombie(pid) or (None if pidfd is None else _from_pidfd(pidfd)) or UNKNOWN
+def exit_status(pid: int, start: float, pidfd: int | None) -> ExitStatus:
+    """The status of a process that has ended, which began then (`recording.processes.ProcessIdentity`)."""
+    return _from_zombie(pid, start) or (None if pidfd is None else _from_pidfd(pidfd)) or UNKNOWN
 
 
-def _from_zombie(pid: int) -> ExitStatus | None:
+def _from_zombie(pid: int, start: float) -> ExitStatus | None:
+    """Its parent may have read it, and its id may be that of another zombie by now."""
     fields = stat_fields(pid)
-    if fields is None or fields[0] != "Z" or not _may_read(pid):
+    if fields is None or fields[0] != "Z" or int(fields[19]) != start or not _may_read(pid):
         return None
     return decode(int(fields[49]), f"/proc/{pid}/stat")
 

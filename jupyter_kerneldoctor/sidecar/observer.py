@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import traceback
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -45,6 +46,15 @@ class Watched:
     def is_busy(self) -> bool:
         """Whether a cell runs."""
         return bool(self.running)
+
+    def look_along(self, now_mono_s: float) -> None:
+        """A sample was taken. A look that fails is left out from then on: the others go on."""
+        for look in list(self.along):
+            try:
+                look(now_mono_s)
+            except Exception:
+                self.note("fault", traceback=traceback.format_exc())
+                self.along.remove(look)
 
     def note(self, event: str, **fields: Any) -> bool:
         """Write an event of the sidecar's own into the journal, with the time; return whether it is in the file."""

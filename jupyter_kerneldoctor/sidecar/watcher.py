@@ -106,7 +106,8 @@ class Watcher:
         self._clock = ClockObserver(self._watched, start["wall_s"] - start["mono_s"])
         self._memory = MemoryObserver(self._watched)
         stacks = StacksObserver(self._watched)
-        self._poll.register(stacks.wakes_fd, select.POLLIN)
+        self._wakes_fd = stacks.wakes_fd
+        self._poll.register(self._wakes_fd, select.POLLIN)
         self._observers: tuple[Observer, ...] = (
             self._clock,
             self._memory,
@@ -165,6 +166,8 @@ class Watcher:
         if self._pidfd is None:
             seconds = min(seconds, _LOOK_S)
         ready = dict(self._poll.poll(math.ceil(seconds * 1000)))
+        if self._wakes_fd in ready:
+            os.read(self._wakes_fd, 64)
         return self._pidfd in ready if self._pidfd is not None else not is_alive(self._watched.kernel)
 
     def _listen(self, listens: bool) -> None:
@@ -192,7 +195,8 @@ class Watcher:
                 self._call(observer, observer.heard, event, now)
 
     def _end(self) -> None:
-        status = exit_status(self._watched.kernel.pid, self._pidfd)
+        kernel = self._watched.kernel
+        status = exit_status(kernel.pid, kernel.start, self._pidfd)
         self._drain(time.monotonic())  # what the kernel said last comes first: an observer may need it for its own
         self._watched.journal.begin_end()
         fields: dict[str, Any] = {}

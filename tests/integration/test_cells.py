@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from support import requires
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from support.kernels import LiveKernel
 
     from jupyter_kerneldoctor.recording.model import Cell
@@ -47,6 +51,20 @@ def test_each_cell_has_a_peak_of_its_own(living_kernel: LiveKernel) -> None:
     small = run_recorded(living_kernel, "1 + 1")
 
     assert big.peak_bytes > small.peak_bytes + 100 * MIB
+
+
+@requires.root
+def test_a_user_in_hundreds_of_groups_gets_the_same_figures(start_kernel: Callable[..., LiveKernel]) -> None:
+    # As a directory service may have it. /proc/self/status names them all, before the memory.
+    join = "import os, sys; os.setgroups(range(2**31, 2**31 + 1000)); os.execvp(sys.argv[1], sys.argv[1:])"
+    kernel = start_kernel(prefix=[sys.executable, "-c", join])
+    kernel.load()
+
+    cell = run_recorded(kernel, "len(b'x' * (200 * 1024 * 1024))")
+
+    assert cell.peak_basis == "exact"
+    assert cell.peak_bytes - cell.rss_before_bytes == pytest.approx(200 * MIB, rel=0.02)
+    assert cell.rss_after_bytes - cell.rss_before_bytes < 20 * MIB
 
 
 def test_the_type_of_an_error_is_recorded_but_not_its_message(living_kernel: LiveKernel) -> None:

@@ -37,6 +37,7 @@ def test_a_killed_sidecar_costs_one_warning_and_nothing_else(kernel: LiveKernel)
 def test_the_kernel_notes_that_its_sidecar_is_gone(kernel: LiveKernel) -> None:
     kill_sidecar(kernel)
     kernel.run("1 + 1")
+    assert "kernel.jsonl" not in {Path(file.path).name for file in psutil.Process(kernel.pid).open_files()}
     kernel.manager.shutdown_kernel(now=False)
 
     recording = kernel.recording()

@@ -190,6 +190,26 @@ def test_the_moment_the_card_had_no_room_is_told(torch_kernel: LiveKernel) -> No
     assert (told.allocated_bytes, told.total_bytes) == (20 * GIB, 24 * GIB)
 
 
+def test_code_that_runs_into_it_again_and_again_fills_no_disk(torch_kernel: LiveKernel) -> None:
+    torch_kernel.run("import torch\nfrom jupyter_kerneldoctor.kernel import frameworks")
+    torch_kernel.run("frameworks._OUT_OF_MEMORY_EVERY_S = 0.0  # else this would take a minute")
+    torch_kernel.run(
+        "for size in range(30 << 30, 31 << 30, 1 << 20):\n"
+        "    try:\n"
+        "        torch.take(size)\n"
+        "    except torch.OutOfMemoryError:\n"
+        "        pass\n"
+        "'tried them all'"
+    )
+
+    recording = torch_kernel.wait_recorded(
+        lambda found: "tried them all" in found.cells[-1].source and found.cells[-1].finished
+    )
+    told = [told.asked_bytes for told in recording.frameworks if told.asked_bytes]
+    assert told[0] == 30 * GIB
+    assert 50 <= len(told) < 60, "of 1,024"
+
+
 def test_after_a_fork_and_when_switched_off_the_observer_does_nothing(torch_kernel: LiveKernel) -> None:
     torch_kernel.run("import torch")
     torch_kernel.run("torch.take(20 << 30)")

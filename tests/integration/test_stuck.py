@@ -109,9 +109,9 @@ def test_inspect_tells_what_everybody_is_doing(kernel: LiveKernel, capsys: Any, 
     assert child["frames"][0]["line"] == 10
     assert writer["frames"][0]["code"] == "time.sleep(600)"
     if main_thread["waits_in"] is not None:  # not everywhere may one read it
-        assert main_thread["doing"] == "waiting for a child process to end"
-        assert child["doing"] == "waiting for a lock or for another thread"
-        assert writer["doing"] == "sleeping"
+        assert main_thread["doing"] == "waits for another process to end"
+        assert child["doing"] == "waits for a lock or for another thread"
+        assert writer["doing"] == "sleeps"
 
     assert main(["inspect"]) == 0
     said = capsys.readouterr().out
@@ -125,7 +125,7 @@ def test_inspect_of_an_idle_kernel(living_kernel: LiveKernel) -> None:
     document = asked_until(living_kernel, lambda document: document["threads"][0]["frames"])
 
     assert document["cell"] is None
-    assert document["threads"][0]["doing"] == "waiting for the next cell"
+    assert document["threads"][0]["doing"] == "waits for the next cell"
     assert document["children"] == []
     assert living_kernel.run("6 * 7").result == "42"
 

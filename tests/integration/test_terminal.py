@@ -53,3 +53,29 @@ def test_an_exit_that_nobody_saw_coming_is_a_death(tmp_path: Path) -> None:
     answer = type_into_ipython(tmp_path, "import os\nos._exit(3)\n")
 
     assert (answer.cause.id, answer.died) == ("exit-call", True)
+
+
+ANOTHER_KERNEL = """
+from IPython.core.interactiveshell import InteractiveShell
+
+class Kernel:
+    def get_parent(self):
+        return {}
+
+shell = InteractiveShell.instance()
+shell.kernel = Kernel()
+shell.run_line_magic("load_ext", "kerneldoctor")
+shell.run_cell("import os; os.kill(os.getpid(), 9)", store_history=True)
+"""
+
+
+def test_a_kernel_of_another_make_is_recorded(tmp_path: Path) -> None:
+    # One with other methods, such as xeus-python.
+    data = {"KERNELDOCTOR_DATA_DIR": str(tmp_path), "IPYTHONDIR": str(tmp_path / "ipython")}
+    subprocess.run([sys.executable, "-c", ANOTHER_KERNEL], check=False, timeout=60, env={**os.environ, **data})
+
+    store = Store(tmp_path)
+    (recording_id,) = store.ids()
+    recording = store.open(recording_id)
+    assert recording.end.signal == "SIGKILL"
+    assert recording.running_cell.source == "import os; os.kill(os.getpid(), 9)"

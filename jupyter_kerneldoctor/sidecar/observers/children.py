@@ -128,7 +128,7 @@ class ChildrenObserver(Observer):
             process = Process(each, identity[1], self._pidfd(each.pid))
             if fields[0] == "Z":
                 self._over.add(identity)
-                self._note(process, exit_status(each.pid, process.pidfd))
+                self._note(process, exit_status(each.pid, process.started_ticks, process.pidfd))
                 self._forget(process)
             else:
                 self._known[each.pid] = process
@@ -151,7 +151,7 @@ class ChildrenObserver(Observer):
         ended = []
         for process in list(self._known.values()):
             if process.pidfd in ready if process.pidfd is not None else process.has_ended():
-                ended.append((process, exit_status(process.pid, process.pidfd)))
+                ended.append((process, exit_status(process.pid, process.started_ticks, process.pidfd)))
                 self._over.add((process.pid, process.started_ticks))
                 del self._known[process.pid]
                 self._forget(process)

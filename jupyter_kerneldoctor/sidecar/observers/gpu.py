@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING, Any
 
+from ...recording.allowance import Allowance
 from ..gpu import driver
 from ..observer import Observer
 
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
 
 HUNG_S = 5.0
 """A call that takes longer counts as hung; if it comes back after all, the event that says so is taken back."""
+
+_GPUS_AT_ONCE, _GPUS_THEN_EVERY_S = 20, 600.0
+_XIDS_AT_ONCE, _XIDS_THEN_EVERY_S = 100, 60.0
+"""Of each code. A card that is broken may report it all the time."""
 
 _FIRST_LOOK_S = 0.05
 _LOOK_S = 1.0
@@ -29,6 +35,9 @@ class GpuObserver(Observer):
         self._reader: GpuReader | None = None
         self._samples: GpuSampleWriter | None = None
         self._gpus: dict[str, Any] = {"driver": {}, "devices": []}
+        self._allowances: dict[int | None, Allowance] = {None: Allowance(_GPUS_AT_ONCE, _GPUS_THEN_EVERY_S)}
+        """By the code of an error event; None for what is told of the cards."""
+        self._newest_untold: dict[int | None, tuple[str, dict[str, Any]]] = {}
         self._hung = False
         self._wait_s = _FIRST_LOOK_S
         self.due_mono_s = 0.0 if driver.may_be_there() else math.inf
@@ -40,7 +49,7 @@ class GpuObserver(Observer):
         else:
             if not self._reader.is_running:  # no card, or NVML cannot be used; what it said of that is still noted
                 self._wait_s = math.inf
-            self._note_news()
+            self._note_news(now_mono_s)
             self._look_for_hang(now_mono_s)
         self.due_mono_s = now_mono_s + self._wait_s
         self._wait_s = min(_LOOK_S, 2 * self._wait_s)
@@ -53,7 +62,9 @@ class GpuObserver(Observer):
     def at_end(self) -> dict[str, Any]:
         """Write what the reader has found; nothing is asked any more, as the kernel's memory is given back by now."""
         if self._reader is not None and self._samples is not None:
-            self._note_news()
+            self._note_news(time.monotonic())
+            for event, fields in self._newest_untold.values():
+                self._watched.note(event, **fields)
             self._samples.flush(_PATIENCE_S)
         return {}
 
@@ -72,13 +83,24 @@ class GpuObserver(Observer):
         self._reader = reader
         reader.busy(busy=self._watched.is_busy)
 
-    def _note_news(self) -> None:
+    def _note_news(self, now_mono_s: float) -> None:
         assert self._reader is not None
         while self._reader.news:
             event, fields = self._reader.news.popleft()
             if event == "gpus":
                 self._gpus = fields
+            self._note(event, fields, now_mono_s)
+
+    def _note(self, event: str, fields: dict[str, Any], now_mono_s: float) -> None:
+        """Of what is too much the newest is kept for the end."""
+        kind = fields.get("code")
+        if kind not in self._allowances:
+            self._allowances[kind] = Allowance(_XIDS_AT_ONCE, _XIDS_THEN_EVERY_S)
+        if self._allowances[kind].takes(now_mono_s):
+            self._newest_untold.pop(kind, None)
             self._watched.note(event, **fields)
+        else:
+            self._newest_untold[kind] = event, fields
 
     def _look_for_hang(self, now_mono_s: float) -> None:
         assert self._reader is not None
@@ -91,4 +113,4 @@ class GpuObserver(Observer):
         if hung and asked is not None:
             error = f"NVML does not answer ({asked.function})"
             gpus = {**gpus, "driver": {**gpus["driver"], "error": error}}
-        self._watched.note("gpus", **gpus)
+        self._note("gpus", gpus, now_mono_s)

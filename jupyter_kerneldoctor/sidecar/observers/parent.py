@@ -1,4 +1,7 @@
-"""Whether the program that started the kernel outlives it: a kernel that finds itself alone leaves by itself."""
+"""Whether the program that started the kernel outlives it: a kernel that finds itself alone leaves by itself.
+
+And when it was last seen: one that left long before has nothing to do with the end.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,29 @@ if TYPE_CHECKING:
     from ..observer import Watched
 
 _INIT = 1
+_LOOK_S = 1.0
+"""As often as the kernel looks itself (ipykernel's parent poller)."""
 
 
 class ParentObserver(Observer):
-    """Remembers who the parent was. It never takes a turn."""
+    """Remembers who the parent was, and looks whether it runs, but never takes a turn of its own."""
 
     def __init__(self, watched: Watched) -> None:
         fields = stat_fields(watched.kernel.pid)
         pid = int(fields[1]) if fields is not None else _INIT
         self._parent = identify(pid) if pid > _INIT else None
+        self._seen_mono_s: float | None = None
+        self._due_mono_s = 0.0
+        watched.along.append(self._along)
+
+    def _along(self, now_mono_s: float) -> None:
+        if self._parent is not None and now_mono_s >= self._due_mono_s:
+            self._due_mono_s = now_mono_s + _LOOK_S
+            if is_alive(self._parent):
+                self._seen_mono_s = now_mono_s
 
     def at_end(self) -> dict[str, Any]:
         """Whether it is gone; nothing where there was none from the start, as with a kernel in the background."""
-        return {} if self._parent is None else {"parent_gone": not is_alive(self._parent)}
+        if self._parent is None:
+            return {}
+        return {"parent_gone": not is_alive(self._parent), "parent_seen_mono_s": self._seen_mono_s}

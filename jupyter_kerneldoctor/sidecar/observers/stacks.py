@@ -56,7 +56,7 @@ class StacksObserver(Observer):
         self.stacks: Stacks | None = None
         """None as long as, or when, stacks cannot be read."""
         self.wakes_fd = self._listen()
-        """Becomes readable when somebody asks."""
+        """Becomes readable when somebody asks. Who waits for that takes out what is in it."""
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
         """The start tells whether to read, and perhaps where; a cell that starts may climb at any moment."""
@@ -226,10 +226,6 @@ class StacksObserver(Observer):
 
     def _answer(self) -> None:
         self._asked = False
-        try:
-            os.read(self.wakes_fd, 64)
-        except BlockingIOError:
-            pass
         now = time.monotonic()
         below = children(self._watched.kernel.pid, self.stacks)
         self._watched.note("stack", mono_s=now, reason="asked", threads=self.threads(), children=below)

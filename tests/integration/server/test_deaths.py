@@ -250,6 +250,20 @@ async def test_a_kernel_that_had_died_before_it_was_restarted_by_hand_is_told_as
     assert kernel.noted() == [("exit", -signal.SIGSEGV)]
 
 
+async def test_a_shutdown_that_failed_is_no_reason_for_a_later_death(
+    start, deaths, recorded, jp_serverapp, monkeypatch
+):
+    monkeypatch.setattr("jupyter_kerneldoctor.server.deaths._END_PATIENCE_S", 0.2)
+    kernel = await start()
+
+    with pytest.raises(TypeError):
+        await jp_serverapp.kernel_manager.shutdown_kernel(kernel.id, "now", "restart", "and more than it takes")
+    await recorded(lambda found: found.id == kernel.recording and found.server.requested is None)
+    os.kill(kernel.pid, signal.SIGSEGV)
+
+    assert (await deaths.next())["recording"] == kernel.recording
+
+
 async def test_a_restart_does_not_depend_on_us(start, jp_fetch, monkeypatch, caplog):
     kernel = await start()
     old_pid = kernel.pid

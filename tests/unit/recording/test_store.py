@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_kerneldoctor.recording import layout
-from jupyter_kerneldoctor.recording.processes import identify, is_alive
+from jupyter_kerneldoctor.recording.processes import boot_id, identify, is_alive
 from jupyter_kerneldoctor.recording.retention import Policy, tidy
 from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
 
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def make_recording(root: Path, day: int = 1, process: object = (999_999_999, 1, "another boot")) -> str:
+def make_recording(root: Path, day: int = 1, process: object = None, hostname: str | None = None) -> str:
+    """A recording of a process that is gone, if no other is given."""
+    process = process or (999_999_999, 1, boot_id())
     recording_id = f"202601{day:02}T000000Z-{day}-abcdef"
     directory = layout.create(recording_id, root)
-    line = {"event": "start", "mono_s": 1.0, "wall_s": 2.0, "process": process}
+    line = {"event": "start", "mono_s": 1.0, "wall_s": 2.0, "process": process, "hostname": hostname}
     (directory / layout.JOURNAL).write_text(json.dumps(line) + "\n")
     return recording_id
 
@@ -82,9 +84,7 @@ def test_a_zombie_has_ended() -> None:
 
 
 def test_a_recording_of_another_machine_is_neither_alive_nor_dead(tmp_path: Path) -> None:
-    recording_id = make_recording(tmp_path)
-    line = {"event": "start", "process": identify(os.getpid()), "hostname": "another-machine"}
-    (tmp_path / "recordings" / recording_id / layout.JOURNAL).write_text(json.dumps(line) + "\n")
+    recording_id = make_recording(tmp_path, process=identify(os.getpid()), hostname="another-machine")
 
     assert Store(tmp_path).open(recording_id).alive is None
 
@@ -106,6 +106,28 @@ def test_old_and_big_recordings_are_deleted(tmp_path: Path) -> None:
     tidy(tmp_path / "recordings", Policy(age_s=3600, total_bytes=5_000))
 
     assert Store(tmp_path).ids() == [fresh]
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        {"process": (4711, 1, "its boot"), "hostname": "node17"},
+        {"process": (4711, 1, boot_id()), "hostname": "container"},
+    ],
+    ids=["another machine", "another container of this machine"],
+)
+def test_in_a_home_of_several_machines_what_is_still_written_to_stays(
+    tmp_path: Path, elsewhere: dict[str, object]
+) -> None:
+    alive, _over = make_recording(tmp_path, 1, **elsewhere), make_recording(tmp_path, 2, **elsewhere)
+    hours_ago = time.time() - 2 * 3600
+    for path in (tmp_path / "recordings").iterdir():
+        os.utime(path / layout.JOURNAL, (hours_ago, hours_ago))  # nobody has run a cell since
+    (tmp_path / "recordings" / alive / layout.RECENT[0]).write_text("[1.0]\n")
+
+    tidy(tmp_path / "recordings", Policy(recordings=0))
+
+    assert Store(tmp_path).ids() == [alive]
 
 
 def test_what_a_link_points_to_is_not_deleted_with_it(tmp_path: Path) -> None:

@@ -1,0 +1,58 @@
+"""Where the bytes of an array are."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .statictypes import class_name, mro
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Part = tuple[int, int]
+"""An identity, by which what is shared is counted once, and a number of bytes."""
+
+Objects = tuple[int, "Callable[[int], Any]"]
+"""A number of Python objects in an array, and how to get one of them."""
+
+
+class Buffer(NamedTuple):
+    """Memory of a library's object."""
+
+    parts: tuple[Part, ...]
+    shape: tuple[int, ...] = ()
+    dtype: Any = None
+    """What `str` makes a name of."""
+    device: str | None = None
+    objects: tuple[Objects, ...] = ()
+    scale: float = 1.0
+    """What all of it holds, by what of it was looked at."""
+
+
+def of_array(value: Any) -> Buffer:
+    """An array of NumPy's."""
+    ndarray = sys.modules["numpy"].ndarray
+    shape, dtype = ndarray.shape.__get__(value), ndarray.dtype.__get__(value)
+    return Buffer((owner(value),), shape, dtype, objects=_objects(value, dtype))
+
+
+def owner(array: Any) -> Part:
+    """The array that has the memory. A file that is mapped holds none."""
+    ndarray = sys.modules["numpy"].ndarray
+    base = array
+    while (next_base := ndarray.base.__get__(base)) is not None and ndarray in mro(type(next_base)):
+        base = next_base
+    mapped = next_base is not None and class_name(type(next_base)) == "mmap.mmap"
+    size = int(ndarray.nbytes.__get__(base))
+    if next_base is not None and ndarray.base.__get__(array) is not None:
+        size = max(size, int(ndarray.nbytes.__get__(array)))
+    key = id(base) if next_base is None else id(next_base)
+    return (key, 0 if mapped else size)
+
+
+def _objects(array: Any, dtype: Any) -> tuple[Objects, ...]:
+    if not dtype.hasobject or dtype.names:
+        return ()
+    ndarray = sys.modules["numpy"].ndarray
+    return ((int(ndarray.size.__get__(array)), lambda place: ndarray.item(array, place)),)
