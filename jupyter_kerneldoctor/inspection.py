@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .diagnosis.code.cellfiles import cell_of, user_line
+from .diagnosis.code.cellfiles import CellFiles, user_line
 from .diagnosis.signs.waits import Waiting, frames_of
 from .recording.decode import build
 from .recording.evidence import Stack
@@ -32,20 +32,6 @@ Document = dict[str, Any]
 PATIENCE_S = 2.0
 _LOOK_S = 0.01
 _OURS = str(Path(__file__).parent / "kernel") + os.sep
-
-_DOING = {
-    "sleep": "sleeping",
-    "lock": "waiting for a lock or for another thread",
-    "input": "waiting for input, the network or messages",
-    "pipe": "waiting for data from another process",
-    "child": "waiting for a child process to end",
-    "disk": "waiting for a disk",
-    "file-lock": "waiting for a lock on a file",
-    "memory": "waiting for memory to become free",
-    "stopped": "stopped, by Ctrl-Z or a debugger",
-    "running": "running",
-    "unknown": "waiting",
-}
 
 
 class CannotInspectError(Exception):
@@ -149,15 +135,15 @@ def _listens(pid: int) -> bool:
 def describe(recording: Recording, stack: Stack) -> Document:
     """Say what a stack means: the cell and its line, and for each thread and child what it does or waits for."""
     cell = recording.running_cell
-    threads = [_thread(recording, thread) for thread in stack.threads]
+    files = CellFiles(recording.cells)
     return {
         "recording": recording.id,
         "kernel_id": recording.kernel.kernel_id,
         "pid": recording.kernel.process.pid,
         "notebook": recording.kernel.notebook,
         "cell": None if cell is None else _cell(cell, stack),
-        "threads": threads,
-        "children": [_child(recording, child) for child in stack.children],
+        "threads": [_thread(files, thread, idle=cell is None) for thread in stack.threads],
+        "children": [_child(files, child) for child in stack.children],
         "no_stacks": _why_no_stacks(recording, stack),
     }
 
@@ -185,18 +171,18 @@ def _cell(cell: Cell, stack: Stack) -> Document:
     }
 
 
-def _thread(recording: Recording, thread: ThreadStack) -> Document:
-    waiting = _waiting(recording, thread.frames, thread.state, thread.waits_in)
-    idle = thread.main and recording.running_cell is None and waiting.kind == "input"
+def _thread(files: CellFiles, thread: ThreadStack, *, idle: bool) -> Document:
+    waiting = _waiting(files, thread.frames, thread.state, thread.waits_in)
+    for_work = idle and thread.main and waiting.kind == "input"
     return {
         "thread_id": thread.thread_id,
         "name": thread.name,
         "main": thread.main,
         "state": thread.state,
         "waits_in": thread.waits_in,
-        "doing": "waiting for the next cell" if idle else _DOING[waiting.kind],
+        "doing": "waits for the next cell" if for_work else waiting.doing,
         "serves_the_kernel": not thread.main and (waiting.serves_the_kernel or _is_ours(waiting.frames)),
-        "frames": _places(recording, waiting.frames),
+        "frames": _places(files, waiting.frames),
     }
 
 
@@ -205,32 +191,32 @@ def _is_ours(frames: tuple[Frame, ...]) -> bool:
     return any(frame.file.startswith(_OURS) for frame in frames)
 
 
-def _child(recording: Recording, child: ChildState) -> Document:
-    waiting = _waiting(recording, child.stack, child.state, child.waits_in)
+def _child(files: CellFiles, child: ChildState) -> Document:
+    waiting = _waiting(files, child.stack, child.state, child.waits_in)
     return {
         "pid": child.pid,
         "name": child.name,
         "state": child.state,
         "waits_in": child.waits_in,
-        "doing": "ended, and not yet waited for" if child.state == "Z" else _DOING[waiting.kind],
+        "doing": "has ended, which its parent has not noticed yet" if child.state == "Z" else waiting.doing,
         "rss_bytes": child.rss_bytes,
         "cpu_s": child.cpu_s,
         "forked": child.forked,
-        "frames": _places(recording, waiting.frames),
+        "frames": _places(files, waiting.frames),
     }
 
 
-def _waiting(recording: Recording, recorded: Iterable[RecordedFrame], state: str | None, wchan: str | None) -> Waiting:
+def _waiting(files: CellFiles, recorded: Iterable[RecordedFrame], state: str | None, wchan: str | None) -> Waiting:
     frames = frames_of(recorded)
-    places = _places(recording, frames[:1])
+    places = _places(files, frames[:1])
     return Waiting(frames, state, wchan, (places[0]["code"] or "") if places else "")
 
 
-def _places(recording: Recording, frames: tuple[Frame, ...]) -> list[Document]:
+def _places(files: CellFiles, frames: tuple[Frame, ...]) -> list[Document]:
     """The frames as a user names them: those of cells by the cell's number and the line in it."""
     found = []
     for frame in frames:
-        cell = cell_of(recording.cells, frame)
+        cell = files.cell_of(frame)
         line = frame.line if cell is None else user_line(cell, frame)
         code = cell.source.split("\n")[line - 1].strip() if cell is not None and line is not None else None
         place = {"file": frame.file, "short_file": frame.short_file, "line": line, "function": frame.function}

@@ -85,10 +85,35 @@ export function fileName(path: string): string {
   return path.split('/').pop() || path;
 }
 
-/** The small print under an evidence line: the number, and where it was read. */
-export function reading(evidence: IEvidence): string {
-  const { value, unit, source } = evidence;
-  return [source, amount(value, unit)].filter(Boolean).join(': ');
+/** The small print under an evidence line: where it was read, and the number if the line does not say it. */
+export function reading(
+  trans: TranslationBundle,
+  { text, value, unit, source }: IEvidence
+): string {
+  const number = amount(value, unit);
+  const said =
+    text.toLowerCase().includes(number.toLowerCase()) ||
+    text.includes(String(value));
+  return [origin(trans, source), said ? '' : number].filter(Boolean).join(': ');
+}
+
+/** What has a name only among our own files is called by what it is. */
+function origin(
+  trans: TranslationBundle,
+  source: string | null
+): string | null {
+  switch (source?.replace(/^\/proc\/\d+\//, '/proc/N/')) {
+    case 'journal':
+      return trans.__('recorded by KernelDoctor');
+    case 'samples':
+      return trans.__('measured by KernelDoctor');
+    case 'pidfd':
+    case 'PIDFD_GET_INFO':
+    case '/proc/N/stat':
+      return trans.__('exit status, read by KernelDoctor');
+    default:
+      return source;
+  }
 }
 
 /** "1.5 GiB", "2 processes", "line 2". */

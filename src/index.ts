@@ -9,6 +9,7 @@ import {
   IThemeManager
 } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import { PageConfig } from '@jupyterlab/coreutils';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
@@ -52,7 +53,11 @@ function activate(
   const client = new DoctorClient(app.serviceManager.serverSettings);
   const model = new PostMortems(client);
   const inspector = new Inspector(client);
-  const notebooks = new Notebooks(tracker, id => app.shell.activateById(id));
+  const notebooks = new Notebooks(
+    tracker,
+    id => app.shell.activateById(id),
+    PageConfig.getOption('serverRoot')
+  );
   const panel = new KernelDoctorPanel({
     trans,
     model,

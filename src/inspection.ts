@@ -14,7 +14,7 @@ export interface IFrame {
 
 interface IWaiting {
   name: string | null;
-  /** As the rest of "It is ...". */
+  /** As the rest of "It ...": "waits for a lock on a file". */
   doing: string;
   /** The function of Linux that it sleeps in. */
   waits_in: string | null;

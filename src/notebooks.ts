@@ -40,7 +40,8 @@ export interface INotebooks {
 export class Notebooks implements INotebooks {
   constructor(
     private readonly _tracker: INotebookTracker,
-    private readonly _activate: (id: string) => void
+    private readonly _activate: (id: string) => void,
+    private readonly _serverRoot: string
   ) {
     _tracker.forEach(panel => this._watch(panel));
     _tracker.widgetAdded.connect((_, panel) => this._watch(panel));
@@ -105,10 +106,10 @@ export class Notebooks implements INotebooks {
     if (this.editState(place, edits) === 'ready') {
       const panels = this._find(place);
       for (const edit of edits) {
-        const cell = cellToEdit(panels, edit);
-        if (cell && stateOf(cell, edit) === 'ready') {
+        const found = cellToEdit(panels, edit);
+        if (found && stateOf(found, edit) === 'ready') {
           // The shared model is what the editor's undo history follows.
-          cell.model.sharedModel.setSource(edit.new_source);
+          found.cell.model.sharedModel.setSource(edit.new_source);
         }
       }
     }
@@ -125,7 +126,7 @@ export class Notebooks implements INotebooks {
         byKernel.push(panel);
       } else if (
         place.notebook !== null &&
-        samePath(place.notebook, panel.context.localPath)
+        samePath(place.notebook, panel.context.localPath, this._serverRoot)
       ) {
         byPath.push(panel);
       }
@@ -145,9 +146,14 @@ export class Notebooks implements INotebooks {
   private readonly _changed = new Signal<this, void>(this);
 }
 
-/** The recorded path may start at the root of the disk, the open one at the server's folder. */
-function samePath(recorded: string, open: string): boolean {
-  return recorded === open || recorded.endsWith(`/${open}`);
+/** The recorded path starts at the root of the disk, the open one at the server's folder, if that is known. */
+function samePath(recorded: string, open: string, root: string): boolean {
+  const path = `${root.replace(/\/+$/, '')}/${open}`;
+  if (root.startsWith('/')) {
+    return recorded === path;
+  }
+  // A folder below the user's home is given as `~/work`.
+  return recorded === open || recorded.endsWith(path.replace(/^~/, ''));
 }
 
 function findCell(panel: NotebookPanel, ref: ICellRef): Cell | null {
@@ -161,22 +167,28 @@ function findCell(panel: NotebookPanel, ref: ICellRef): Cell | null {
   return same.length === 1 ? same[0] : null;
 }
 
-function cellToEdit(panels: NotebookPanel[], edit: IEdit): Cell | null {
+interface ICellFound {
+  cell: Cell;
+  panel: NotebookPanel;
+}
+
+function cellToEdit(panels: NotebookPanel[], edit: IEdit): ICellFound | null {
   for (const source of [edit.old_source, edit.new_source]) {
     for (const panel of panels) {
       const cell = findCell(panel, { cell_id: edit.cell_id, source });
       if (cell) {
-        return cell;
+        return { cell, panel };
       }
     }
   }
   return null;
 }
 
-function stateOf(cell: Cell | null, edit: IEdit): EditState {
-  if (!cell) {
+function stateOf(found: ICellFound | null, edit: IEdit): EditState {
+  if (!found) {
     return 'missing';
   }
+  const { cell, panel } = found;
   const source = cell.model.sharedModel.getSource();
   if (source === edit.new_source) {
     return 'applied';
@@ -184,5 +196,8 @@ function stateOf(cell: Cell | null, edit: IEdit): EditState {
   if (source !== edit.old_source) {
     return 'changed';
   }
-  return cell.model.getMetadata('editable') === false ? 'locked' : 'ready';
+  return panel.context.model.readOnly ||
+    cell.model.getMetadata('editable') === false
+    ? 'locked'
+    : 'ready';
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_kerneldoctor.diagnosis.units import cell_name
 
-from . import svgchart, wording
+from . import diff, svgchart, wording
 from .excerpt import excerpt
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _fixes(doc: Document) -> Iterator[str]:
         yield f'<span class="kd-quiet">({wording.APPLICABILITY[fix["applicability"]]})</span></p>'
         for edit in fix["edits"]:
             yield f'<p class="kd-quiet">In {escaped(cell_name(edit.get("execution_count")))}:</p>'
-            yield _code([_diff_line(line) for line in edit["diff"].splitlines() if not line.startswith(("---", "+++"))])
+            yield _code([_diff_line(line) for line in diff.lines_of(edit["diff"])])
         if fix.get("snippet"):
             yield _code([(escape(wording.visible(line)), "") for line in fix["snippet"].splitlines()])
 

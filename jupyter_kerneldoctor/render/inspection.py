@@ -63,17 +63,16 @@ def _head(document: dict[str, Any]) -> list[str]:
 
 def _title(thread: dict[str, Any]) -> str:
     name = "The thread that runs the cells" if thread["main"] else f"Thread {thread['name'] or thread['thread_id']}"
-    return f"{name} is {thread['doing']}{_kernel_function(thread)}."
+    return f"{name} {thread['doing']}{_kernel_function(thread)}."
 
 
 def _child_title(child: dict[str, Any]) -> str:
     kind = ", a fork of the kernel," if child["forked"] else ""
     figures = [size(child["rss_bytes"])] if child["rss_bytes"] else []
     figures += [f"{duration(child['cpu_s'])} of CPU time"] if child["cpu_s"] is not None else []
-    return (
-        f"Child process {child['pid']} ({child['name']}){kind} is {child['doing']}{_kernel_function(child)}. "
-        f"So far: {', '.join(figures)}."
-    )
+    name = f" ({child['name']})" if child["name"] else ""
+    so_far = f" So far: {', '.join(figures)}." if figures else ""
+    return f"Child process {child['pid']}{name}{kind} {child['doing']}{_kernel_function(child)}.{so_far}"
 
 
 def _kernel_function(waiting: dict[str, Any]) -> str:

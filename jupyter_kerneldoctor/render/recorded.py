@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_kerneldoctor.diagnosis.code.cellfiles import cell_of, user_line
+from jupyter_kerneldoctor.diagnosis.code.cellfiles import CellFiles, user_line
 from jupyter_kerneldoctor.diagnosis.postmortem import iso
 from jupyter_kerneldoctor.diagnosis.signs.waits import frames_of
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, quote, size
@@ -82,14 +82,15 @@ def _entries(recording: Recording) -> Iterator[_Entry]:
 
 
 def _from_processes(recording: Recording) -> Iterator[_Entry]:
+    files = CellFiles(recording.cells)
     for stack in recording.stacks:
         for thread in stack.threads[:1]:
-            shown = _frames(recording, thread.frames)
+            shown = _frames(files, thread.frames)
             yield _Entry(stack.mono_s, f"stack ({stack.reason.replace('_', ' ')}): {shown}")
     for child in recording.children:
         yield _Entry(child.mono_s, _child(child))
     for stuck in recording.stuck:
-        yield _Entry(stuck.mono_s, _stuck(recording, stuck))
+        yield _Entry(stuck.mono_s, _stuck(files, stuck))
 
 
 def _from_memory(recording: Recording) -> Iterator[_Entry]:
@@ -131,15 +132,15 @@ def _outcome(cell: Cell) -> str:
     return ", ".join(parts)
 
 
-def _frames(recording: Recording, frames: tuple[Frame, ...]) -> str:
-    shown = [f"{frame.function} ({_place(recording, frame)})" for frame in frames_of(frames[:_FRAMES])]
+def _frames(files: CellFiles, frames: tuple[Frame, ...]) -> str:
+    shown = [f"{frame.function} ({_place(files, frame)})" for frame in frames_of(frames[:_FRAMES])]
     left_out = len(frames) - _FRAMES
     return " < ".join(shown) + (f" < {left_out} more" if left_out > 0 else "")
 
 
-def _place(recording: Recording, frame: ReadFrame) -> str:
+def _place(files: CellFiles, frame: ReadFrame) -> str:
     """Where a frame stands as a user names it: "cell [2], line 3", or the end of the file's path."""
-    cell = cell_of(recording.cells, frame)
+    cell = files.cell_of(frame)
     if cell is None:
         return f"{'/'.join(frame.file.split('/')[-2:])}:{frame.line or '?'}"
     return f"{cell_name(cell.execution_count)}, line {user_line(cell, frame)}"
@@ -152,10 +153,10 @@ def _child(child: Child) -> str:
     return f"child {child.pid} ({child.name or '?'}) {how.get(child.kind, 'ended, nobody knows how')}{peak}{kills}"
 
 
-def _stuck(recording: Recording, stuck: Stuck) -> str:
+def _stuck(files: CellFiles, stuck: Stuck) -> str:
     if stuck.over:
         return "the cell went on"
-    where = f": {_frames(recording, stuck.threads[0].frames)}" if stuck.threads else ""
+    where = f": {_frames(files, stuck.threads[0].frames)}" if stuck.threads else ""
     return f"the cell has done nothing for {duration(stuck.mono_s - stuck.since_mono_s)}{where}"
 
 

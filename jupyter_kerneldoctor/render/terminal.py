@@ -13,7 +13,7 @@ from rich.text import Text
 
 from jupyter_kerneldoctor.diagnosis.units import cell_name
 
-from . import textchart, wording
+from . import diff, textchart, wording
 from .excerpt import excerpt
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 
-_DIFF_STYLES = {"+": "green", "-": "red", "@": "dim"}
+_DIFF_STYLES = {"+": "green", "-": "red", diff.GAP: "dim"}
 _CELL_STYLE, _CULPRIT_STYLE, _QUIET = "default", "bold red", "dim"
 
 _NARROW = 60
@@ -180,14 +180,10 @@ def _fixes(doc: Document) -> Iterator[_Paragraph | Text]:
         yield _Paragraph(" ".join(detail for detail in details if detail), 5)
         for edit in fix["edits"]:
             yield _Paragraph(f"In {cell_name(edit.get('execution_count'))}:", 5, style=_QUIET)
-            yield from _code(edit["diff"].splitlines(), diff=True)
+            yield from (_code(line, _DIFF_STYLES.get(line[:1], "")) for line in diff.lines_of(edit["diff"]))
         if fix.get("snippet"):
-            yield from _code(fix["snippet"].splitlines())
+            yield from (_code(line) for line in fix["snippet"].splitlines())
 
 
-def _code(lines: list[str], *, diff: bool = False) -> Iterator[Text]:
-    for line in lines:
-        if diff and line.startswith(("---", "+++")):
-            continue
-        style = _DIFF_STYLES.get(line[:1], "") if diff else ""
-        yield Text(f"       {wording.visible(line.expandtabs(4))}", style=style)
+def _code(line: str, style: str = "") -> Text:
+    return Text(f"       {wording.visible(line.expandtabs(4))}", style=style)

@@ -8,7 +8,10 @@ import {
   percent,
   reading
 } from '../format';
+import { IEvidence } from '../api';
 import { trans } from './fixtures';
+
+const GIB = 2 ** 30;
 
 describe('bytes', () => {
   it.each([
@@ -64,36 +67,42 @@ it('takes the file name of a path', () => {
 });
 
 describe('the small print of an evidence line', () => {
-  it('has the number, with its unit, and where it was read', () => {
-    expect(
-      reading({
-        text: '',
-        value: 2 ** 30,
-        unit: 'bytes',
-        source: 'memory.max'
-      })
-    ).toBe('memory.max: 1.0 GiB');
-    expect(
-      reading({ text: '', value: '0 → 1', unit: null, source: 'oom_kill' })
-    ).toBe('oom_kill: 0 → 1');
-    expect(reading({ text: '', value: 0, unit: 'kills', source: null })).toBe(
-      '0 kills'
-    );
-    expect(reading({ text: '', value: 2, unit: 'line', source: 'stack' })).toBe(
-      'stack: line 2'
-    );
+  const nothing = { text: '', value: null, unit: null, source: null };
+  const print = (evidence: Partial<IEvidence>) =>
+    reading(trans, { ...nothing, ...evidence });
+
+  it.each<[string, Partial<IEvidence>]>([
+    ['', {}],
+    [
+      'memory.max: 1.0 GiB',
+      { value: GIB, unit: 'bytes', source: 'memory.max' }
+    ],
+    ['oom_kill: 0 → 1', { value: '0 → 1', source: 'oom_kill' }],
+    ['0 kills', { value: 0, unit: 'kills' }],
+    ['stack: line 2', { value: 2, unit: 'line', source: 'stack' }]
+  ])('has the number with its unit, and where it was read: %s', (all, line) => {
+    expect(print(line)).toBe(all);
   });
 
-  it('is empty when there is neither', () => {
-    expect(reading({ text: '', value: null, unit: null, source: null })).toBe(
-      ''
-    );
+  it.each([
+    ['It held 1.0 GiB at the end.', GIB, 'bytes', 'memory.max'],
+    ['Line 2 was running.', 2, 'line', 'memory.max'],
+    ['It was ended by SIGKILL.', 'SIGKILL', null, 'memory.max']
+  ])('does not repeat what the line says: %s', (text, value, unit, source) => {
+    expect(print({ text, value, unit, source })).toBe(source);
+  });
+
+  it.each([
+    ['journal', 'recorded by KernelDoctor'],
+    ['samples', 'measured by KernelDoctor'],
+    ['/proc/4242/stat', 'exit status, read by KernelDoctor'],
+    ['/proc/4242/maps', '/proc/4242/maps']
+  ])('calls %s what it is', (source, name) => {
+    expect(print({ source })).toBe(name);
   });
 });
 
 describe('the memory that a fixed cell will need', () => {
-  const GIB = 2 ** 30;
-
   it('is a range, and says when it is an estimate', () => {
     expect(
       expectedPeak(trans, { low: 2 * GIB, high: 2.5 * GIB, basis: 'fitted' })

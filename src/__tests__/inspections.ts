@@ -3,7 +3,7 @@ import { IFrame, IInspection } from '../inspection';
 /** A kernel that waits for a lock, and its child for another one. */
 export function inspection(change: Partial<IInspection> = {}): IInspection {
   const where = { short_file: '/tmp/ipykernel_1/2.py', in_cell: true };
-  const idle = { waits_in: 'do_epoll_wait', doing: 'waiting for messages' };
+  const idle = { waits_in: 'do_epoll_wait', doing: 'waits for messages' };
   return {
     recording: 'r2',
     kernel_id: 'k1',
@@ -23,7 +23,7 @@ export function inspection(change: Partial<IInspection> = {}): IInspection {
         main: true,
         serves_the_kernel: false,
         waits_in: 'futex_do_wait',
-        doing: 'waiting for a lock or for another thread',
+        doing: 'waits for a lock or for another thread',
         frames: [
           frame('wait', 2, 'lock.acquire()', where),
           frame('<module>', 3, 'wait()', where)
@@ -46,7 +46,7 @@ export function inspection(change: Partial<IInspection> = {}): IInspection {
         rss_bytes: 40 * 2 ** 20,
         cpu_s: 0.5,
         waits_in: null,
-        doing: 'waiting for a lock or for another thread',
+        doing: 'waits for a lock or for another thread',
         frames: [frame('child', 7, 'with lock:', where)]
       }
     ],

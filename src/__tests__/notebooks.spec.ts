@@ -10,7 +10,8 @@ const cells = [
 function setUp(...open: ReturnType<typeof openNotebook>[]) {
   const activate = jest.fn();
   const tracker = trackerOf(...open.map(({ panel }) => panel));
-  return { activate, notebooks: new Notebooks(tracker, activate) };
+  const notebooks = new Notebooks(tracker, activate, '/srv/notebooks');
+  return { activate, notebooks };
 }
 
 it('knows the kernel of the notebook in front', () => {
@@ -40,6 +41,28 @@ describe('finding the cell', () => {
     expect(notebooks.reach(place, { cell_id: 'c8', source: '' })).toBe(
       'closed'
     );
+  });
+
+  it('not in a copy of the same name in another folder', () => {
+    const copy = openNotebook(cells, 'train.ipynb', 'k2');
+    const ref = { cell_id: 'c8', source: OLD };
+    expect(setUp(copy).notebooks.reach(place, ref)).toBe('closed');
+    expect(setUp(copy).notebooks.apply(place, [edit()])).toBe('closed');
+    expect(copy.document.cells[1].getSource()).toBe(OLD);
+  });
+
+  it.each([
+    ['~/notebooks', 'work/train.ipynb', 'ready'],
+    ['~/notebooks', 'train.ipynb', 'closed'],
+    ['', 'work/train.ipynb', 'ready'],
+    ['/', 'home/ada/notebooks/work/train.ipynb', 'ready'],
+    ['/srv', 'work/train.ipynb', 'closed']
+  ])('below the folder %s of the server: %s', (root, path, expected) => {
+    const tracker = trackerOf(openNotebook(cells, path, 'k2').panel);
+    const notebooks = new Notebooks(tracker, jest.fn(), root);
+    const notebook = '/home/ada/notebooks/work/train.ipynb';
+    const ref = { cell_id: 'c8', source: OLD };
+    expect(notebooks.reach({ kernel_id: 'k1', notebook }, ref)).toBe(expected);
   });
 
   it('without an id: by its source, when only one cell has it', () => {
@@ -108,6 +131,13 @@ describe('applying a fix', () => {
     const open = openNotebook([{ id: 'c8', source: OLD, editable: false }]);
     expect(setUp(open).notebooks.apply(place, [edit()])).toBe('locked');
     expect(open.document.cells[0].getSource()).toBe(OLD);
+  });
+
+  it('leaves a read-only notebook alone', () => {
+    const open = openNotebook(cells);
+    Object.assign(open.panel.context.model, { readOnly: true });
+    expect(setUp(open).notebooks.apply(place, [edit()])).toBe('locked');
+    expect(open.document.cells[1].getSource()).toBe(OLD);
   });
 
   it('says when the notebook is not open or the cell is gone', () => {

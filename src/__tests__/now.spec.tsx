@@ -40,7 +40,7 @@ it('shows the cell with its line, each thread, the children', async () => {
     'The thread that runs the cells',
     'Child process 4711 (python), a copy of the kernel'
   ]);
-  expect(text()).toContain('It is waiting for a lock or for another thread.');
+  expect(text()).toContain('It waits for a lock or for another thread.');
   expect(all('.jp-KernelDoctor-stack')[0].textContent).toBe(
     'wait in cell [8], line 2lock.acquire()cell [8], line 3wait()'
   );
@@ -84,6 +84,21 @@ it('says of an idle kernel that it waits for the next cell', async () => {
   await click(ASK);
   expect(text()).toContain('It runs no cell');
   expect(all('.jp-KernelDoctor-threads h4')).toEqual([]);
+});
+
+it('names a child process as far as it is known', async () => {
+  const [child] = inspection().children;
+  const nameless = { ...child, pid: 9, name: null, forked: false };
+  await show({
+    rows: [living],
+    inspection: inspection({ children: [child, nameless] })
+  });
+  await click(ASK);
+  const titles = all('.jp-KernelDoctor-threads h4').map(h => h.textContent);
+  expect(titles.slice(-2)).toEqual([
+    'Child process 4711 (python), a copy of the kernel',
+    'Child process 9'
+  ]);
 });
 
 it('shows code and names as text, never as markup', async () => {

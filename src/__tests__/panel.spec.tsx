@@ -12,7 +12,10 @@ import {
 } from './world';
 
 // jsdom has no canvas; what is drawn is tested in timeline.spec and in a real browser.
-jest.mock('../plot', () => ({ HEIGHT: 150, draw: jest.fn() }));
+jest.mock('../plot', () => ({
+  HEIGHT: 150,
+  draw: () => ({ destroy: jest.fn(), setSize: jest.fn() })
+}));
 
 afterEach(dispose);
 
@@ -139,6 +142,20 @@ it('does not claim to be sure of what is unknown', async () => {
   });
   expect(text()).not.toContain('% sure');
   expect(text()).toContain('No cell was running');
+});
+
+it('knows an end that nobody saw only as not earlier than it was last seen', async () => {
+  const end = { ...report().end, seen: false };
+  const started = '2026-11-21T14:02:11Z';
+  const cells = [{ execution_count: 8, start_s: 20, end_s: null }];
+  const timeline = {
+    ...{ started, cells, limit: null, death_s: 57 },
+    samples: { t_s: [0, 57], memory_bytes: [1e8, 2e8] }
+  };
+  await show({ report: report({ end, timeline }) });
+  expect(all('time')[0].textContent).toMatch(
+    /^last seen .+, after at least 37 s in the cell$/
+  );
 });
 
 it('does not say what ran when nobody recorded the end', async () => {

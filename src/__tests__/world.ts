@@ -49,7 +49,11 @@ export async function show(world: IWorld) {
     trans,
     model,
     inspector: new Inspector(server),
-    notebooks: new Notebooks(trackerOf(open.panel), () => undefined),
+    notebooks: new Notebooks(
+      trackerOf(open.panel),
+      () => undefined,
+      '/srv/notebooks'
+    ),
     docsUrl: path => `http://host/${path}`,
     copy: text => copied.push(text),
     themeChanged: new Signal({})

@@ -30,7 +30,7 @@ export function Evidence({ report }: IProps): JSX.Element | null {
         {evidence.map((line, i) => (
           <li key={i}>
             <Prose text={line.text} />
-            <small>{plain(reading(line))}</small>
+            <small>{plain(reading(trans, line))}</small>
           </li>
         ))}
         {ruledOut.length > 0 && (

@@ -43,20 +43,38 @@ function When({ report }: IProps): JSX.Element | null {
     return null;
   }
   const ended = new Date(at);
-  const inCell = secondsInCell(report);
-  const time =
-    inCell === null
-      ? clock(ended)
-      : trans.__(
-          '%1, after %2 in the cell',
-          clock(ended),
-          duration(trans, inCell)
-        );
   return (
     <time dateTime={at} title={moment(trans, ended)}>
-      {time}
+      {report.end.seen === false
+        ? whenLastSeen(trans, report, ended)
+        : whenSeen(trans, report, ended)}
     </time>
   );
+}
+
+type Trans = ReturnType<typeof useDoctor>['trans'];
+
+function whenSeen(trans: Trans, report: IReport, ended: Date): string {
+  const inCell = secondsInCell(report);
+  return inCell === null
+    ? clock(ended)
+    : trans.__(
+        '%1, after %2 in the cell',
+        clock(ended),
+        duration(trans, inCell)
+      );
+}
+
+/** Nobody saw the end: it came at this time or later. */
+function whenLastSeen(trans: Trans, report: IReport, seen: Date): string {
+  const inCell = secondsInCell(report);
+  return inCell
+    ? trans.__(
+        'last seen %1, after at least %2 in the cell',
+        clock(seen),
+        duration(trans, inCell)
+      )
+    : trans.__('last seen %1', clock(seen));
 }
 
 /** How long the cell had run in which the kernel died. */

@@ -35,15 +35,7 @@ export function Inspected({ inspection, above }: IProps): JSX.Element {
         ))}
         {children.map(child => (
           <li key={child.pid}>
-            <h4>
-              {trans.__(
-                child.forked
-                  ? 'Child process %1 (%2), a copy of the kernel'
-                  : 'Child process %1 (%2)',
-                child.pid,
-                plain(child.name ?? '?')
-              )}
-            </h4>
+            <h4>{childTitle(trans, child)}</h4>
             <Doing who={child} />
             <Stack frames={child.frames} />
           </li>
@@ -112,6 +104,17 @@ function title(
     : trans.__('Thread %1', thread.thread_id);
 }
 
+function childTitle(
+  trans: ReturnType<typeof useDoctor>['trans'],
+  child: IChild
+): string {
+  const title =
+    child.name === null
+      ? trans.__('Child process %1', child.pid)
+      : trans.__('Child process %1 (%2)', child.pid, plain(child.name));
+  return child.forked ? trans.__('%1, a copy of the kernel', title) : title;
+}
+
 function Doing({ who }: { who: IThread | IChild }): JSX.Element {
   const { trans } = useDoctor();
   const figures = [
@@ -123,7 +126,7 @@ function Doing({ who }: { who: IThread | IChild }): JSX.Element {
   ];
   return (
     <p>
-      {trans.__('It is %1.', plain(who.doing))}{' '}
+      {trans.__('It %1.', plain(who.doing))}{' '}
       <small>{figures.filter(Boolean).join(', ')}</small>
     </p>
   );

@@ -124,7 +124,7 @@ LONG = "rows = rows[rows.column > 3]  # keep only the rows, columns or sums that
 
 def test_no_line_of_code_is_broken_or_cut(doc):
     doc["cell"]["source"] = f"{LONG} in the cell"
-    doc["fixes"][0]["edits"][0]["diff"] = f"+{LONG}"
+    doc["fixes"][0]["edits"][0]["diff"] = f"@@ -0,0 +1 @@\n+{LONG}"
     doc["fixes"][1]["snippet"] = f"{LONG}\n{LONG}"
 
     lines = terminal.render(doc, width=50).split("\n")
