@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .signs.lastwords import never_aborted, outlived
+
 if TYPE_CHECKING:
     from .facts import Facts
 
-_SENT_BY_THE_CELL = 0.3
+_BY_THE_CELL = 0.3
 _STATUS_NOT_SEEN = 0.7
+
+DOUBTED = 0.4
+"""Last words after which the process did something else: less than a crash or an abort without a reason."""
+
+_WARNED = 0.75
 
 
 def certainty(facts: Facts, confidence: float) -> float:
-    """Return the confidence, lowered where the cell sent the signal itself and where nobody saw the exit status."""
-    if facts.own_signals:
-        return min(confidence, _SENT_BY_THE_CELL)
+    """Return the confidence, lowered where the cell sent the signal itself or had asked the kernel to end anyway.
+
+    And where nobody saw the exit status.
+    """
+    if facts.own_signals or facts.told_to_exit:
+        return min(confidence, _BY_THE_CELL)
     return confidence if facts.status.known else min(confidence, _STATUS_NOT_SEEN)
+
+
+def by_words(facts: Facts, confidence: float, otherwise: float = DOUBTED) -> float:
+    """Return how sure its last words make a cause; `otherwise` is what is left where they cannot be the end of it."""
+    if outlived(facts):
+        return min(confidence, otherwise)
+    warned = facts.words is not None and not facts.words.final and never_aborted(facts)
+    return min(confidence, _WARNED) if warned else confidence

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .code.calls import EndingCall, ending_calls
-from .code.cellfiles import cell_of, is_cell_file, user_line
+from .code.cellfiles import CellFiles, is_cell_file, user_line
 from .code.cellsource import sole_statement
 from .signs import traceback as tracebacks
 from .signs.background import is_background
@@ -149,7 +149,7 @@ class Facts:
         by_itself = self.signal in _CRASHES or bool(self.status.exit_code) or not self.status.known
         if not by_itself or self.told_to_exit:
             return None
-        named = naming_a_cause(newest_text(self.recording, self._fresh_s))
+        named = naming_a_cause(self.text)
         return named[-1] if named else None
 
     def said(self, cause: str) -> Words | None:
@@ -159,22 +159,22 @@ class Facts:
     @cached_property
     def farewell(self) -> str | None:
         """The last line that reads like giving up, in words that speak for no cause."""
-        return farewell(newest_text(self.recording, self._fresh_s))
+        return farewell(self.text)
 
     @cached_property
     def last_line(self) -> str | None:
         """The last line it wrote while the cell ran that ran at the end; it need not have to do with the end."""
         if self.cell is None or self.cell.finished:
             return None
-        return last_line(newest_text(self.recording, self._fresh_s))
+        return last_line(self.text)
 
-    @property
-    def _fresh_s(self) -> float:
-        """How long before the end the last words can be: a program that went on to another cell did not die of them."""
+    @cached_property
+    def text(self) -> str:
+        """What it wrote shortly before the end: a program that went on to another cell did not die of what it said."""
         cell, end = self.cell, self.recording.end
         if cell is None or cell.finished or end is None:
-            return FRESH_S
-        return min(FRESH_S, max(0.0, end.mono_s - cell.started_mono_s))
+            return newest_text(self.recording)
+        return newest_text(self.recording, min(FRESH_S, max(0.0, end.mono_s - cell.started_mono_s)))
 
     @cached_property
     def calls(self) -> tuple[EndingCall, ...]:
@@ -254,9 +254,13 @@ class Facts:
         frames = self.traceback.current.frames if self.traceback else ()
         return frames[0] if frames else None
 
+    @cached_property
+    def _cell_files(self) -> CellFiles:
+        return CellFiles(self.recording.cells)
+
     def cell_of(self, frame: Frame) -> Cell | None:
         """Return the cell whose code a frame executes."""
-        return cell_of(self.recording.cells, frame)
+        return self._cell_files.cell_of(frame)
 
     def place(self, frame: Frame) -> str:
         """Return "cell [1], line 4" as the user sees it, or "numpy/core.py, line 7"."""

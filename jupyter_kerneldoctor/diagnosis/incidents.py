@@ -28,6 +28,8 @@ MOST = 50
 """How many are told, the latest."""
 
 _OPENBLAS = "OpenBLAS blas_thread_init: pthread_create failed"
+_AT_ONCE_S = 5.0
+"""So long after these words a cell is over at the latest: what takes most of it is to show the traceback."""
 
 _BY_KIND: dict[str, tuple[str, str, float, str]] = {
     "recursion": (
@@ -167,5 +169,5 @@ def _interrupted_by_openblas(facts: Facts) -> Iterator[Incident]:
         ended = cell.ended_mono_s
         if cell.error != "KeyboardInterrupt" or ended is None:
             continue
-        if any(cell.started_mono_s <= moment <= ended + 1 for moment in told):
+        if any(max(cell.started_mono_s, ended - _AT_ONCE_S) <= moment <= ended + 1 for moment in told):
             yield Incident("interrupted-by-openblas", ended, cell.error, cell.seq, signature=_OPENBLAS)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import DOUBTED, by_words, certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
+from ..signs.lastwords import outlived
 from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
 from ..signs.refusals import NEAR, Refusal, refusals
 from ..signs.state import at_incident
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..facts import Facts
     from ..signs.state import State
 
+_AT_A_LIMIT = 0.7  # much else crashes close to a limit, too
 _MUCH_LESS = 0.5
 _A_LOT_BYTES = 1 << 20
 """A request for less than this fails only where everything is used up: its size tells nothing."""
@@ -66,17 +68,19 @@ class AllocationRefused(Cause):
         if not facts.is_unasked_end:
             return None
         words = facts.said(self.id)
-        asked = None if words is None else words.asked_bytes
-        reasons = refusals(facts.state, facts.recording.kernel.ram_bytes, asked, refused=words is not None)
-        if words is None and not (facts.signal == "SIGSEGV" and reasons):
+        told = words is not None and not outlived(facts)
+        asked = words.asked_bytes if words is not None and told else None
+        reasons = refusals(facts.state, facts.recording.kernel.ram_bytes, asked, refused=told)
+        at_a_limit = _AT_A_LIMIT if facts.signal == "SIGSEGV" and reasons else None
+        if words is None and at_a_limit is None:
             return None
-        told = 0.97 if reasons else 0.92
-        confidence = 0.7 if words is None else told  # without words: much else crashes close to a limit, too
+        otherwise = DOUBTED if at_a_limit is None else at_a_limit
+        confidence = otherwise if words is None else by_words(facts, 0.97 if reasons else 0.92, otherwise)
         return CauseFinding(
             self.id,
             self.title,
             certainty(facts, confidence),
-            _headline(asked, reasons, facts.where(), sure=words is not None),
+            _headline(asked, reasons, facts.where(), sure=told or not reasons),
             evidence=(
                 *proofs.exit_status(facts),
                 *(() if words is None else (words.evidence,)),
@@ -132,12 +136,14 @@ class AllocationRefused(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """Another exception, the words of a cell that lived, a crash far from every limit, a memory kill."""
+        """Another exception, a crash far from every limit, a memory kill, the words of a program that a cell ran."""
         other = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no\n"
         yield recording("f()", signal="SIGABRT", output=other)
         far = Surroundings(-0.4, "changed", rlimits={"AS": Rlimit(64 * GIB)}, address_space_bytes=2 * GIB)
         yield recording("f()", signal="SIGSEGV", surroundings=[far], crash=crash_report("Segmentation fault"))
         yield recording("f()", signal="SIGKILL", output="memory allocation of 4096 bytes failed\n")
+        said = "memory allocation of 4096 bytes failed\npython: a.cpp:88: void step(): Assertion `n > 0' failed.\n"
+        yield recording("!worker\nf()", signal="SIGABRT", output=said)
 
 
 def _reserved(state: State, resident_bytes: int | None) -> Iterator[Evidence]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.evidence import Frame, Incident
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..facts import Facts
 
+_FAILED_BEFORE = 0.75
 _INSTALLED_TWICE = ("numpy", "importlib")
 """Modules that every failed import runs through; they say nothing of which package is the wrong one."""
 
@@ -64,10 +65,11 @@ class BinaryIncompatibility(Cause):
         words, before = facts.said(self.id), _failed_before(facts)
         if words is None and before is None:
             return None
+        of_before = DOUBTED if before is None else _FAILED_BEFORE
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, 0.95 if words is not None else 0.75),
+            certainty(facts, of_before if words is None else by_words(facts, 0.95, of_before)),
             f"Compiled packages that do not fit together ended the kernel {facts.where()}.",
             evidence=(
                 *proofs.exit_status(facts),
@@ -125,13 +127,17 @@ class BinaryIncompatibility(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """A crash in another package than the one that complained, and the same exit codes without such words."""
+        """A crash in another package than the one that complained, the exit codes without words, a program's words."""
         old = "/env/lib/python3.11/site-packages/neuralcoref/__init__.py"
         failed = Incident("binary-mismatch", -30, "ImportError", frames=(Frame(old, 14, "<module>"),))
         other = ("/env/lib/python3.11/site-packages/lxml/etree.py", 5, "parse")
         yield recording("f()", signal="SIGSEGV", incidents=[failed], crash=crash_report("Segmentation fault", other))
         yield recording("solver.solve()", exit_code=2)
         yield recording("import os\nos._exit(2)", exit_code=2)
+        said = "./tool: symbol lookup error: /lib/libA.so: undefined symbol: foo\n"
+        yield recording("!./tool\nf()", signal="SIGSEGV", crash=crash_report("Segmentation fault", other), output=said)
+        said += "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
+        yield recording("!./tool\nsolver.step()", signal="SIGABRT", output=said)
 
 
 def _failed_before(facts: Facts) -> Incident | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surroundings
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import by_words, certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs.raised import is_about_shm, line_of_incident, that_it_was_raised, where_raised
@@ -137,13 +137,12 @@ def _full(state: State) -> FileSystem | None:
 
 
 def _confidence(full: FileSystem | None, facts: Facts) -> float:
-    words = facts.said("disk-full")
     if full is None:  # in words only
-        gave_up_later = words is not None and facts.farewell not in (None, words.line)
-        return 0.4 if gave_up_later and facts.state.filesystems else 0.75  # it went on after these words, with room
+        return by_words(facts, 0.75)
     if "mapped" in full.roles:
         return 0.95
-    return 0.9 if words is not None else 0.85 if full.roles else 0.8
+    without = 0.85 if full.roles else 0.8
+    return by_words(facts, 0.9, without) if facts.said("disk-full") is not None else without
 
 
 def _rank(filesystem: FileSystem) -> int:

@@ -8,10 +8,10 @@ from jupyter_kerneldoctor.recording.evidence import Framework, GpuDriver
 
 from ..cause import Cause
 from ..certainty import certainty
-from ..examples import GIB
+from ..examples import GIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
 from ..postmortem import CauseFinding, Evidence
-from ..signs import gpu
+from ..signs import gpu, gpuwords
 from ..signs.raised import line_of_incident, where_raised
 from ..telling import proofs
 from ..units import quote
@@ -57,10 +57,10 @@ class DriverMismatch(Cause):
 
     def judge(self, facts: Facts) -> CauseFinding | None:
         """See the class's page."""
-        words = gpu.last_words(facts)
+        words = gpuwords.last_words(facts)
         if words is None or words.trouble not in ("mismatch", "handle"):
             return None
-        confidence = 0.92 if words.trouble == "mismatch" else _of_a_handle(facts)
+        confidence = min(words.sure, 0.92 if words.trouble == "mismatch" else _of_a_handle(facts))
         return CauseFinding(
             self.id,
             self.title,
@@ -122,11 +122,19 @@ class DriverMismatch(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """A full card, and versions that differ in what does not matter, without a complaint."""
+        """A full card, versions that differ in what does not matter, and a library that looked for a card."""
         words = "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
         yield died(words, samples=[sample(24 * GIB, 20 * GIB)])
         minor = GpuDriver("535.54", "12.2")
         yield died("", signal="SIGSEGV", gpu_driver=minor, frameworks=[torch_memory(0, 0)])
+        # What TensorFlow says on a machine without a card, before it works on the processor.
+        without = (
+            "2026-01-01 10:11:12.131415: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] "
+            "Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared "
+            "object file: No such file or directory\n"
+        )
+        for end in ({"signal": "SIGSEGV"}, {"signal": "SIGABRT"}, {"exit_code": 3}):
+            yield recording("import tensorflow as tf\nrun()", output=without, **end)
 
 
 def _of_a_handle(facts: Facts) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..cause import Cause
-from ..code.calls import names_an_exit
+from ..code.later import names_an_exit
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
+from ..signs.ending import signal_passed_on
 from ..signs.lastwords import said_at_the_end
 from ..signs.left import left_to_others
 from ..signs.reached import reached
@@ -39,7 +40,8 @@ class ExitCall(Cause):
     For `exit()` and `quit()`: the kernel noted that a cell asked for it. Otherwise: the process left with an exit code
     and no signal while a cell was running, and nobody had asked for a shutdown. Where the cell holds an `os._exit` with
     that code, it is named; without one, a library's exit is only likely, and the last line that was written while
-    the cell ran is quoted. Words that name a cause of their own, as of MKL or of the dynamic linker, make it that cause
+    the cell ran is quoted. A timer, a thread or a handler to which a cell gave such a call may make it while no cell
+    runs. Words that name a cause of their own, as of MKL or of the dynamic linker, make it that cause
     instead.
 
     What to do
@@ -57,10 +59,10 @@ class ExitCall(Cause):
 
     def judge(self, facts: Facts) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.status.signal is not None or facts.cell is None:
+        if not facts.is_unasked_end:
             return None
         if facts.told_to_exit:
-            return self._obeyed(facts)
+            return None if facts.cell is None else self._obeyed(facts)
         return None if facts.status.exit_code is None else self._left(facts)
 
     def _obeyed(self, facts: Facts) -> CauseFinding:
@@ -72,7 +74,7 @@ class ExitCall(Cause):
             self.id,
             self.title,
             0.97 if facts.status.exit_code == 0 else 0.85,
-            f"The code in {cell} asked the kernel to end with {name}, and the kernel left when the cell was done.",
+            f"The code in {cell} asked the kernel to end with {name}, and the kernel {_how_it_left(facts)}.",
             evidence=(
                 Evidence(f"The kernel noted that {cell} asked it to end.", source="journal"),
                 *proofs.exit_status(facts),
@@ -82,16 +84,17 @@ class ExitCall(Cause):
             summary="Left after exit()",
         )
 
-    def _left(self, facts: Facts) -> CauseFinding:
-        assert facts.cell is not None
+    def _left(self, facts: Facts) -> CauseFinding | None:
         code = facts.status.exit_code
         calls = [call for call in _exits(facts) if call.exit_code in (None, code) and reached(call, facts) != "passed"]
         call = _only(calls)
-        named = None if _exits(facts) else names_an_exit(facts.recording.cells, facts.cell)
+        named = None if _exits(facts) or facts.cell is None else names_an_exit(facts.recording.cells, facts.cell)
         others = left_to_others(facts)[-1:] if not calls and named is None else ()
+        if facts.cell is None and not others:
+            return None
         line = call.line if call is not None else None if calls else named or facts.sole_line
-        cell = cell_name(facts.cell.execution_count)
-        if call is not None:
+        if call is not None and facts.cell is not None:
+            cell = cell_name(facts.cell.execution_count)
             headline = f"The code in {cell} ended the kernel with {quote(call.text)} (exit code {code})."
         elif others:
             line = others[0][1].line if others[0][0] is facts.cell else None
@@ -125,9 +128,11 @@ class ExitCall(Cause):
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
-        """`exit()` that the kernel obeyed, `os._exit`, and a library that leaves."""
+        """`exit()` that the kernel obeyed, also if it crashed on leaving, `os._exit`, and a library that leaves."""
         yield recording("x = 1", "if x: exit()", exit_code=0, request="cell")
         yield recording("x = 1\nquit", exit_code=0, request="cell", server="watched")
+        yield recording("import vtk", "exit()", signal="SIGSEGV", request="cell")
+        yield recording("exit()", signal="SIGKILL", request="cell", server="watched")
         yield recording("import os", "os._exit(1)", exit_code=1)
         yield recording("from os import _exit as leave\nleave(3)", exit_code=3, server="watched")
         yield recording("import os\ndef stop(code):\n    os._exit(code)", "stop(4)", exit_code=4)
@@ -136,6 +141,8 @@ class ExitCall(Cause):
         yield recording("import os, threading\nthreading.Timer(1, os._exit, args=(5,)).start()\nf()", exit_code=5)
         yield recording("import os\ndef guard():\n    os._exit(3)\nThread(target=guard).start()", "f()", exit_code=3)
         yield recording("import faulthandler as f\nf.dump_traceback_later(9, exit=True)", "work()", exit_code=1)
+        watchdog = "import os, threading\nthreading.Timer(60, os._exit, args=(3,)).start()"
+        yield recording(watchdog, exit_code=3, idle=True, server="watched")
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -145,6 +152,15 @@ class ExitCall(Cause):
         yield recording("import os\nif bad: os._exit(1)", signal="SIGKILL")
         yield recording("x = 1", exit_code=1, idle=True)
         yield recording("import sys\nsys.exit(1)", alive=True, idle=True)
+
+
+def _how_it_left(facts: Facts) -> str:
+    signal = facts.status.signal
+    if signal is None:
+        return "left when the cell was done"
+    if signal in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT"):
+        return "was ended before it had left"
+    return "crashed while it was leaving"
 
 
 def _by_something(facts: Facts, line: int | None, *, is_in_cell: bool) -> str:
@@ -200,6 +216,14 @@ def _told_by(
         )
     elif not calls:
         yield from _held_by(facts, others)
+        if (signal := signal_passed_on(facts.status.exit_code or 0)) is not None:
+            yield Evidence(
+                f"Programs that handle {signal}, or pass on that it ended another one, leave with 128 and its number, "
+                f"which is {facts.status.exit_code}.",
+                facts.status.exit_code,
+                None,
+                "sh(1p)",
+            )
         if facts.status.exit_code == 1:
             yield Evidence("A kernel also leaves with exit code 1 when the program that started it is gone.")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
+
+
+_NEAR = 0.9
+_LIKELY = 0.75
 
 
 class FdLimit(Cause):
@@ -55,10 +59,11 @@ class FdLimit(Cause):
         words = facts.said(self.id)
         if not facts.is_unasked_end or words is None:
             return None
+        sure = 0.95 if facts.signal == "SIGABRT" else 0.85
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, 0.95 if facts.signal == "SIGABRT" else 0.85),
+            certainty(facts, by_words(facts, sure, _LIKELY if _reached(facts.state) else DOUBTED)),
             f"The kernel had too many files open{_limit(facts.state)}, and could not go on {facts.where()}.",
             evidence=(
                 *proofs.exit_status(facts),
@@ -103,10 +108,19 @@ class FdLimit(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """At the limit beside a crash of another kind, and killed with these words."""
+        """At the limit beside a crash of another kind, killed with these words, and a program the cell ran said so."""
         full = Surroundings(-0.2, "changed", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
         yield recording("f()", signal="SIGSEGV", surroundings=[full])
         yield recording("f()", signal="SIGKILL", output="Too many open files\n")
+        said = "ffmpeg: Too many open files\npython: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
+        yield recording("!ffmpeg\nstep()", signal="SIGABRT", output=said)
+        crash = crash_report("Segmentation fault", (cell_file("!cp a b\nf()"), 2, "<module>"))
+        yield recording("!cp a b\nf()", signal="SIGSEGV", crash=crash, output="cp: Too many open files\n")
+
+
+def _reached(state: State) -> bool:
+    limit, opened = state.soft_limit("NOFILE"), state.known.open_files
+    return limit is not None and opened is not None and opened >= _NEAR * limit
 
 
 def _limit(state: State) -> str:

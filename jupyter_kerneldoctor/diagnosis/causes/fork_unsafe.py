@@ -10,6 +10,7 @@ from ..examples import recording
 from ..examples.stuck import child, child_state, frame, own_frame, stuck_in
 from ..postmortem import CauseFinding, Evidence
 from ..signs.failed import failed_children, how_they_ended
+from ..signs.raised import line_of_incident, where_raised
 from ..signs.standstill import written
 from ..units import cell_name, plural, quote
 
@@ -68,7 +69,7 @@ class ForkUnsafe(Cause):
         if still is not None and still.blocked_forks:
             blocked = still.blocked_forks
             return self._finding(facts, _confidence(still), _where(still, blocked), (*_blocked(blocked), *_seen(still)))
-        if len(failed) >= _SERIES and all(one.signal == "SIGTERM" for one in failed) and still is not None:
+        if len(failed) >= _SERIES and still is not None and _ended_themselves(failed, still):
             return self._finding(facts, 0.7, "end themselves at once", (*_failed(failed), *_seen(still)))
         return None
 
@@ -80,9 +81,10 @@ class ForkUnsafe(Cause):
             self.id,
             self.title,
             0.95,
-            f"A worker process that is a copy of the kernel tried to use the graphics card {facts.when()}, which works "
-            "only in the process that began with it.",
+            f"A worker process that is a copy of the kernel tried to use the graphics card "
+            f"{where_raised(facts, incident)}, which works only in the process that began with it.",
             evidence=(Evidence(f"PyTorch said: {quote(incident.signature or '', 120)}.", None, None, incident.error),),
+            line=line_of_incident(facts, incident),
         )
 
     def _finding(self, facts: Facts, confidence: float, what: str, evidence: tuple[Evidence, ...]) -> CauseFinding:
@@ -142,6 +144,18 @@ class ForkUnsafe(Cause):
         feeding = [child_state(901, *full, waits_in="futex_wait_queue")]
         yield stuck_in("p.join()", 1, *join, waits_in="do_wait", children=feeding)
         yield recording("p.map(g, x)", alive=True, idle=True)
+        # Whoever closes a pool, or ends programs, sends the same signal as GNU OpenMP.
+        ended = [child(900 + number, signal="SIGTERM") for number in range(4)]
+        yield stuck_in("for p in ps: p.terminate()\ntime.sleep(600)", 2, waits_in="hrtimer_nanosleep", gone=ended)
+        asking = (frame("ipykernel/kernelbase.py", "_input_request", library=True),)
+        yield stuck_in("with Pool(4) as p: p.map(f, x)\ninput()", 2, *asking, waits_in="do_poll", gone=ended)
+        yield stuck_in("q.map(f, x)", 1, *waiting, waits_in="futex_wait_queue", children=sleeping, gone=ended)
+
+
+def _ended_themselves(failed: tuple[Child, ...], still: Standstill) -> bool:
+    """Whether they may have sent themselves what ends them: a pool that is closed sends the same, and so do people."""
+    waits = still.main.works_with_processes and not still.children_at_work
+    return waits and all(one.signal == "SIGTERM" for one in failed)
 
 
 def _told(facts: Facts) -> tuple[Evidence, ...] | None:

@@ -8,10 +8,10 @@ from jupyter_kerneldoctor.recording.evidence import GpuSample, Xid
 
 from ..cause import Cause
 from ..certainty import certainty
-from ..examples import GIB, recording
+from ..examples import GIB, Group, cell_file, crash_report, recording
 from ..examples.gpu import CARD, died, sample, survived
 from ..postmortem import CauseFinding, Evidence
-from ..signs import gpu
+from ..signs import gpu, gpuwords
 from ..signs.raised import line_of_incident, where_raised
 from ..telling import proofs
 from ..units import quote
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _BUSY_PERCENT = 50
 _RECENT_S = 30.0
+_LAST_MINUTE_S = 60.0
 _STRAINED = ("thermal", "power-brake", "hw-slowdown")
 _UNREACHABLE = (79, 119)
 """After these a program waits for the card for ever, or is ended."""
@@ -42,9 +43,10 @@ class GpuHardware(Cause):
     How it is recognised
     --------------------
     The driver reports an error event (Xid) of the hardware: 79 (off the bus), 48, 63, 64, 94, 95 (memory), 74, 119,
-    120; or the count of uncorrectable memory errors rose. Or the machine was restarted while the card worked hard, at
-    worst with its clocks held down for heat or power; that alone is no more than a suspicion. Xid 13 and 31 are the
-    program's, mostly.
+    120; or the count of uncorrectable memory errors rose, within the last minute and on a card that the kernel used.
+    It is proven where a library gave up with words about a card. Or the machine was restarted while the card worked
+    hard, at worst with its clocks held down for heat or power; that alone is no more than a suspicion. Xid 13 and 31
+    are the program's, mostly.
 
     What to do
     ----------
@@ -67,11 +69,11 @@ class GpuHardware(Cause):
             return None
         moment_s = _last_s(facts)
         failed = _failures(facts, moment_s)
-        words = gpu.last_words(facts)
+        words = gpuwords.last_words(facts)
         said = (words.evidence,) if words is not None and words.trouble == "hardware" else ()
-        errors = tuple(_memory_errors(facts))
+        errors = tuple(_memory_errors(facts, moment_s))
         if failed or said or errors:
-            confidence = certainty(facts, 0.93 if failed or said else 0.75)
+            confidence = certainty(facts, _confidence(facts, words, failed, errors=bool(errors)))
             headline = f"The graphics card failed {facts.where()}, and the kernel ended{_why(failed)}."
             summary = "Ended: the graphics card failed"
         elif (load := _restarted_under_load(facts)) is not None:
@@ -110,7 +112,7 @@ class GpuHardware(Cause):
             evidence=(
                 Evidence(f"CUDA reported: {quote(incident.signature or '', 120)}.", None, None, incident.error),
                 *gpu.xid_evidence(failed),
-                *_memory_errors(facts),
+                *_memory_errors(facts, incident.mono_s),
                 *_state_of_the_card(facts),
             ),
             line=line_of_incident(facts, incident),
@@ -157,9 +159,21 @@ class GpuHardware(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """The program's own events, an event long before, a restart with an idle card, and one without a card."""
+        """The program's own events, one long before or on another card, a restart with an idle card, or without one."""
         yield died("an illegal memory access was encountered\n", xids=[Xid(-1.0, 31, 0), Xid(-1.0, 13, 0)])
         yield recording("f()", signal="SIGKILL", xids=[Xid(-900.0, 63, 0)])
+        # Another card, and another reason to crash or to end.
+        cell = "lib.f(x)"
+        crash = crash_report("Segmentation fault", (cell_file(cell), 1, "<module>"))
+        yield recording(cell, signal="SIGSEGV", crash=crash, xids=[Xid(-50.0, 63, 5)])
+        yield died("", cell, signal="SIGSEGV", crash=crash, samples=[sample(GIB, GIB)], xids=[Xid(-50.0, 63, 0)])
+        yield died("CUDA error: unknown error\n", samples=[sample(GIB, 0)], xids=[Xid(-5.0, 79, 0)])
+        yield recording("sleep()", signal="SIGKILL", groups=[Group(GIB)], server="watched", xids=[Xid(-50.0, 94, 5)])
+        counts = [GpuSample(-9000.0, 0, ecc_uncorrected=0), GpuSample(-0.5, 0, ecc_uncorrected=1)]
+        counts.insert(1, GpuSample(-8000.0, 0, ecc_uncorrected=1))
+        yield recording(cell, signal="SIGSEGV", gpu_samples=counts)
+        said = "summary: 0 uncorrectable ECC errors\npython: a.cpp:8: f(): Assertion `x > 0' failed.\n"
+        yield recording("check()", signal="SIGABRT", output=said)
         yield recording("f()", end="not-seen", rebooted=True, gpu_samples=[sample(GIB, 0, utilisation=0)])
         yield recording("f()", end="not-seen", rebooted=True)
         yield recording("f()", alive=True, xids=[Xid(-1.0, 63, 0)])
@@ -180,20 +194,34 @@ def _failures(facts: Facts, mono_s: float) -> tuple[Xid, ...]:
     return tuple(xid for xid in gpu.xids_near(facts, mono_s) if xid.code in gpu.HARDWARE_XIDS)
 
 
+def _confidence(facts: Facts, words: gpuwords.Words | None, failed: tuple[Xid, ...], *, errors: bool) -> float:
+    """How sure it is that the kernel ended of it, and not beside it: a library that meets such a card says so."""
+    if words is not None and (failed or words.trouble == "hardware"):
+        return min(words.sure, 0.93)
+    if not gpuwords.ended_by_itself(facts) or gpuwords.crashed_elsewhere(facts):
+        return 0.3
+    used = errors or any(gpu.holds_memory(facts, xid.index) for xid in failed)
+    return 0.75 if used else 0.45
+
+
 def _why(failed: tuple[Xid, ...]) -> str:
     return f": {gpu.HARDWARE_XIDS[failed[-1].code]}" if failed else ""
 
 
-def _memory_errors(facts: Facts) -> Iterator[Evidence]:
+def _memory_errors(facts: Facts, mono_s: float) -> Iterator[Evidence]:
+    """What cards that the kernel may have used counted in the minute before."""
     counts: dict[int, list[int]] = {}
     for one in facts.recording.gpu_samples:
-        if one.ecc_uncorrected is not None:
-            counts.setdefault(one.index, []).append(one.ecc_uncorrected)
+        if one.ecc_uncorrected is not None and one.mono_s <= mono_s:
+            seen = counts.setdefault(one.index, [])
+            if one.mono_s < mono_s - _LAST_MINUTE_S:
+                seen.clear()  # the last look before that minute is what it began with
+            seen.append(one.ecc_uncorrected)
     for index, seen in counts.items():
-        if (more := seen[-1] - seen[0]) > 0:
+        if (more := seen[-1] - seen[0]) > 0 and gpu.holds_memory(facts, index) is not False:
             yield Evidence(
-                f"Graphics card {index} counted {more} more memory errors that could not be corrected (ECC) while this "
-                "kernel ran.",
+                f"Graphics card {index} counted {more} more memory errors that could not be corrected (ECC) in the "
+                "minute before.",
                 more,
                 "errors",
                 "NVML",

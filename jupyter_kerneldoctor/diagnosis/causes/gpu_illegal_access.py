@@ -8,9 +8,10 @@ from jupyter_kerneldoctor.recording.evidence import Xid
 
 from ..cause import Cause
 from ..certainty import certainty
+from ..examples import cell_file, crash_report
 from ..examples.gpu import died, survived
 from ..postmortem import CauseFinding, Evidence
-from ..signs import gpu
+from ..signs import gpu, gpuwords
 from ..signs.raised import line_of_incident, where_raised
 from ..telling import proofs
 from ..units import quote
@@ -58,11 +59,11 @@ class GpuIllegalAccess(Cause):
 
     def judge(self, facts: Facts) -> CauseFinding | None:
         """See the class's page."""
-        words, end = gpu.last_words(facts), facts.recording.end
+        words, end = gpuwords.last_words(facts), facts.recording.end
         if words is None or words.trouble != "astray":
             return None
         near = gpu.xids_near(facts, end.mono_s) if end is not None else ()
-        confidence = _confidence(words.line, near)
+        confidence = min(words.sure, _confidence(words.line, near))
         return CauseFinding(
             self.id,
             self.title,
@@ -123,10 +124,13 @@ class GpuIllegalAccess(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """No memory left, a failing card, and a crash without a word about a card."""
+        """No memory left, a failing card, a crash without a word about a card, and one in code that uses none."""
         yield died("CUDA_ERROR_OUT_OF_MEMORY: out of memory\n")
         yield died("CUDA error: unspecified launch failure\n", xids=[Xid(-1.0, 79, 0)])
         yield died("", signal="SIGSEGV")
+        cell = "lib.f(x)"
+        crash = crash_report("Segmentation fault", (cell_file(cell), 1, "<module>"))
+        yield died("an illegal memory access was encountered\n", cell, signal="SIGSEGV", crash=crash)
 
 
 def _confidence(words: str, near: tuple[Xid, ...]) -> float:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Framework, GpuProcess, NamedObject, Namespace
+from jupyter_kerneldoctor.recording.evidence import Framework, GpuProcess, NamedObject, Namespace, Output
 
 from ..cause import Cause
 from ..certainty import certainty
-from ..examples import GIB, MIB
+from ..examples import GIB, MIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
 from ..postmortem import CauseFinding, Evidence
-from ..signs import gpu
+from ..signs import gpu, gpuwords
 from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
 from ..telling import proofs
 from ..units import quote, size
@@ -61,14 +62,14 @@ class OutOfGpuMemory(Cause):
 
     def judge(self, facts: Facts) -> CauseFinding | None:
         """See the class's page."""
-        words = gpu.last_words(facts)
+        words = gpuwords.last_words(facts)
         if words is None or words.trouble not in ("memory", "handle"):
             return None
         end = facts.recording.end
         moment_s = end.mono_s if end is not None else float("inf")
         card = gpu.card_at(facts, moment_s)
         full = card is not None and card.is_full
-        confidence = 0.93 if words.trouble == "memory" else 0.8 if full else 0.5
+        confidence = min(words.sure, 0.93 if words.trouble == "memory" else 0.8 if full else 0.5)
         return CauseFinding(
             self.id,
             self.title,
@@ -148,6 +149,14 @@ class OutOfGpuMemory(Cause):
         yield died("terminate called after throwing an instance of 'std::bad_alloc'\n")
         yield died("CUDA error: device-side assert triggered\n")
         yield died("CUDA_ERROR_OUT_OF_MEMORY: out of memory\n", signal="SIGKILL")
+        # It went on after these words.
+        said = "W gpu/cuda_driver.cc:802] failed to allocate 11.90G from device: CUDA_ERROR_OUT_OF_MEMORY\n"
+        yield died(said + "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n")
+        yield recording("f()", exit_code=6, output="CUDA error: out of memory (caught)\nsolver: license expired\n")
+        before = recording("model.fit(x)", "step()", signal="SIGABRT", output=[Output(-4.0, 2, said)])
+        assert before.end is not None
+        later = replace(before.cells[-1], started_mono_s=before.end.mono_s - 2)
+        yield replace(before, cells=(*before.cells[:-1], later))
 
 
 def _asked(incident: Incident) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..cause import Cause
+from ..code.timers import timers
 from ..examples import recording
 from ..examples.stuck import child, child_state, frame, own_frame, stuck_in, thread
 from ..postmortem import CauseFinding, Evidence
@@ -15,6 +16,7 @@ from ..units import cell_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jupyter_kerneldoctor.recording.evidence import Child
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
@@ -98,6 +100,8 @@ class Hang(Cause):
         yield stuck_in("code = p.wait()", 1, *waiting, waits_in="do_wait", children=[writer])
         shell = child_state(901, forked=False, name="sh", waits_in="do_wait")
         yield stuck_in("code = p.wait()", 1, *waiting, waits_in="do_wait", children=[shell, writer])
+        asks = child_state(900, forked=False, name="sort", waits_in="pipe_read")
+        yield stuck_in("p = Popen(c, stdin=PIPE)\np.wait()", 2, *waiting, waits_in="do_wait", children=[asks])
         yield stuck_in("p.stdin.write(rows)", 1, waits_in="pipe_write", children=[writer])
         reader = child_state(900, forked=False, name="sort", waits_in="pipe_read")
         yield stuck_in("p.stdout.read()", 1, waits_in="pipe_read", children=[reader])
@@ -105,10 +109,17 @@ class Hang(Cause):
             "f.flock()", 1, frame("h5py/_hl/files.py", "make_fid", library=True), waits_in="flock_lock_inode_wait"
         )
         yield stuck_in("work()", 1, state="T", waits_in="do_signal_stop")
+        yield stuck_in("with self.lock: save()", 1, waits_in="0")
+        waiting = (frame("threading.py", "wait"), frame("threading.py", "wait"))
+        yield stuck_in("signal.alarm(9)\nf()\nsignal.alarm(0)\ndone.wait()", 4, *waiting, waits_in="futex_wait_queue")
+        # Workers that were started anew show no stack: one reads the pipe of tasks, the others wait for their turn.
+        plumbing = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))
+        anew = [child_state(900, forked=False, waits_in="pipe_read"), child_state(901, forked=False, waits_in="futex")]
+        yield stuck_in("pool.map(f, x)", 1, *plumbing, waits_in="futex_wait_queue", children=anew)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """Patience: sleep, input, network, a program or a thread at work, a time limit; and it went on."""
+        """Patience: sleep, input, network, a program or a thread at work, a time limit, a timer; and it went on."""
         yield stuck_in("time.sleep(600)", 1, waits_in="hrtimer_nanosleep")
         yield stuck_in("time.sleep(600)", 1, waits_in=None)
         asking = (
@@ -130,6 +141,28 @@ class Hang(Cause):
         yield stuck_in(source, 4, frame("threading.py", "join"), waits_in="futex_wait_queue", threads=[fetching])
         waiting = (frame("threading.py", "wait"), frame("threading.py", "wait"))
         yield stuck_in("stop.wait(600)", 1, *waiting, waits_in="futex_wait_queue")
+        # A timer, a scheduler, or the signal of a timer may end the wait: nobody has seen for how long they sleep.
+        timer = thread(*waiting, frame("threading.py", "run"), waits_in="futex_wait_queue", main=False)
+        scheduler = (*waiting, frame("apscheduler/schedulers/blocking.py", "_main_loop", library=True))
+        other = thread(*scheduler, waits_in="futex_wait_queue", main=False)
+        for one in (timer, other):
+            yield stuck_in("done.wait()", 1, *waiting, waits_in="futex_wait_queue", threads=[one])
+        yield stuck_in("scheduler.start()", 1, *scheduler, waits_in="futex_wait_queue")
+        source = "import signal\nsignal.signal(signal.SIGALRM, tell)\nsignal.alarm(900)\ndone.wait()"
+        yield stuck_in(source, 4, *waiting, waits_in="futex_wait_queue")
+        # Where Linux does not say what it waits for, the code has to: this is a database's, a file's.
+        for source in ("with db.cursor() as c: c.execute(q)", "rows = store.get('x')", "with open(f) as h: h.read()"):
+            yield stuck_in(source, 1, waits_in="0")
+        # A program with threads that waits for the network, one that failed before, one that reads a named pipe.
+        java = child_state(900, forked=False, name="java", waits_in="futex_wait_queue")
+        waiting = (frame("subprocess.py", "_try_wait"), frame("subprocess.py", "wait"))
+        yield stuck_in("run(job)", 1, *waiting, waits_in="do_wait", children=[java])
+        nothing_found = [child(901, exit_code=1)]
+        yield stuck_in("run(grep); run(job)", 1, *waiting, waits_in="do_wait", children=[java], gone=nothing_found)
+        yield stuck_in("run(grep); p.wait()", 1, *waiting, waits_in="do_wait", gone=nothing_found)
+        cat = child_state(902, forked=False, name="cat", waits_in="anon_pipe_read")
+        yield stuck_in("subprocess.run(['cat', fifo])", 1, *waiting, waits_in="do_wait", children=[cat])
+        yield stuck_in("rows = open(fifo).read()", 1, waits_in="anon_pipe_read")
         yield stuck_in("lock.acquire()", 1, waits_in="futex_wait_queue", over=True)
         yield recording("f()", alive=True)
         yield recording("f()", signal="SIGKILL")
@@ -139,6 +172,12 @@ _POOL_WORKER = (frame("multiprocessing/queues.py", "get"), frame("multiprocessin
 
 _NOT_FOUND = re.compile(r"AttributeError: Can't get attribute '(\w+)' on <module '__main__'")
 """What a process that was started anew says of a function that is defined in a cell (multiprocessing/spawn.py)."""
+
+_PYTHON = re.compile(r"(?i)python|pypy|ipykernel|loky|^pt_")
+"""What a worker is called: as the program it runs, or as PyTorch names its processes."""
+
+_SWITCHED_OFF = re.compile(r"[(,]\s*0(?:\.0*)?\s*\)")
+_HANDLES_A_SIGNAL = re.compile(r"\bsignal\s*\(\s*[\w.]*SIG(?!INT|TERM)|\badd_signal_handler\s*\(")
 
 _Judgement = tuple[float, str, tuple[Evidence, ...]]
 
@@ -162,7 +201,7 @@ def _judge(still: Standstill) -> _Judgement | None:
         return 0.75, "it waits for a file that another process has locked", ()
     if kind == "disk":
         return 0.5, "it waits for a disk or a network drive that does not answer", ()
-    return None if still.main.has_a_timeout else _of_each_other(still)
+    return None if still.main.has_a_timeout or _a_timer_runs(still) else _of_each_other(still)
 
 
 def _of_each_other(still: Standstill) -> _Judgement | None:
@@ -175,7 +214,7 @@ def _of_each_other(still: Standstill) -> _Judgement | None:
     return _of_a_lock(still)
 
 
-def _of_pipes(still: Standstill) -> _Judgement:
+def _of_pipes(still: Standstill) -> _Judgement | None:
     """A pipe holds 64 KiB: who writes more must be read from, and `wait()` does not read (subprocess, Popen.wait)."""
     waits = (still.main, *(child.waiting for child in still.held_up_by_pipes))
     writing = any(one.writes_to_a_pipe for one in waits)
@@ -184,6 +223,8 @@ def _of_pipes(still: Standstill) -> _Judgement:
         return 0.8 if writing else 0.7, each_other, ()
     if writing:
         return 0.85, "it waits for a process to end that has filled a pipe, and nobody reads from that pipe", ()
+    if not any("stdin" in cell.source for cell in still.facts.recording.cells):
+        return None  # a pipe that the code did not make: somebody else may write to it
     return 0.7, "it waits for a process to end that itself waits for input from a pipe, and nobody writes any", ()
 
 
@@ -191,6 +232,8 @@ def _of_a_lock(still: Standstill) -> _Judgement | None:
     kind = still.main.kind
     if still.main.writes_to_a_pipe:
         return 0.8, "it has filled a pipe that nobody reads", ()
+    if kind == "pipe" and not (still.stuck.children or still.main.works_with_processes):
+        return None  # a pipe with a name in the file system may be written to by anybody
     if kind == "pipe" or (kind == "child" and still.stuck.children):
         return 0.7, "it waits for data of a process that sends none", ()
     if kind != "lock":
@@ -199,18 +242,42 @@ def _of_a_lock(still: Standstill) -> _Judgement | None:
         return 0.8, "it waits for a result of its worker processes, and these wait for work", ()
     if still.main.is_native:
         return 0.6, f"native code in {still.innermost()} waits for a thread that does nothing", ()
+    if still.main.may_have_a_timeout and not still.others:
+        return None
+    sure = 0.6 if still.main.is_guessed or still.main.may_have_a_timeout or _handles_signals(still) else 0.9
     if still.others:
-        return 0.9, "it waits for another thread, which waits as well", ()
-    return 0.9, "it waits for a lock or a signal, and no other thread is left to give it", ()
+        return sure, "it waits for another thread, which waits as well", ()
+    return sure, "it waits for a lock or a signal, and no other thread is left to give it", ()
+
+
+def _a_timer_runs(still: Standstill) -> bool:
+    """Whether the signal of a timer will come, which a handler may end the wait on."""
+    cells = still.facts.recording.cells
+    if not any("alarm" in cell.source or "setitimer" in cell.source for cell in cells):
+        return False
+    started = timers(cells)
+    return bool(started) and not _SWITCHED_OFF.search(started[-1].text)
+
+
+def _handles_signals(still: Standstill) -> bool:
+    """Whether a signal may come that the code has a use for: who sends it, and when, is not known."""
+    return any(_HANDLES_A_SIGNAL.search(cell.source) for cell in still.facts.recording.cells)
 
 
 def _waits_for_failed_workers(still: Standstill) -> bool:
-    """Whether workers have ended badly, the kernel waits for processes, and none is at work any more."""
-    return bool(still.failed_children) and still.main.waits_for_processes and not still.children_at_work
+    """Whether workers have ended badly, the kernel waits for workers, and none is at work any more.
+
+    A program that a cell runs may end with an error, as `grep` does where it finds nothing: that is no worker.
+    """
+    return bool(_failed_workers(still)) and still.main.works_with_processes and not still.children_at_work
+
+
+def _failed_workers(still: Standstill) -> tuple[Child, ...]:
+    return tuple(one for one in still.failed_children if one.name is None or _PYTHON.search(one.name))
 
 
 def _failed(still: Standstill) -> tuple[Evidence, ...]:
-    failed = still.failed_children
+    failed = _failed_workers(still)
     return (Evidence(f"{how_they_ended(failed)} since the cell began.", len(failed), "processes", "process list"),)
 
 

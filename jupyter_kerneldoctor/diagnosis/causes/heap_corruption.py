@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.traceback import fatal_message, reports
+from ..signs.traceback import fatal_message
 from ..telling import exclusions, proofs
 
 if TYPE_CHECKING:
@@ -107,27 +107,25 @@ class HeapCorruption(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """Another kind of abort, a crash elsewhere, a child's words long before."""
+        """Another kind of abort, a crash elsewhere, killed with these words, another program's words."""
         yield recording("f()", signal="SIGABRT", output="terminate called after throwing an instance of 'E'\n")
         yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault", ("m.py", 1, "f")))
         yield recording("f()", signal="SIGKILL", output="double free or corruption (out)\n")
         # A program that the cell started said so: the allocator of the kernel itself would have aborted.
         crash = crash_report("Segmentation fault", (cell_file("w.sum()"), 1, "<module>"))
-        yield recording("w.sum()", signal="SIGSEGV", crash=crash, output="free(): double free detected in tcache 2\n")
+        said = "free(): double free detected in tcache 2\n"
+        yield recording("w.sum()", signal="SIGSEGV", crash=crash, output=said)
+        check = "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
+        yield recording("!./tool\nsolver.step()", signal="SIGABRT", output=said + check)
 
 
 def _confidence(facts: Facts) -> float | None:
+    within = _crashed_in_the_allocator(facts)
     if facts.said("heap-corruption") is not None:
-        return 0.97 if facts.signal == "SIGABRT" else 0.4 if _never_aborted(facts) else 0.92
+        return by_words(facts, 0.97 if facts.signal == "SIGABRT" else 0.92, 0.8 if within else DOUBTED)
     if facts.signal == "SIGABRT" and _DEBUG_HOOKS.search(fatal_message(facts.recording.crash_text) or ""):
         return 0.95
-    return 0.8 if _crashed_in_the_allocator(facts) else None
-
-
-def _never_aborted(facts: Facts) -> bool:
-    """Whether another process must have said it: the allocator aborts then, which faulthandler would have reported."""
-    messages = [report.message for report in reports(facts.recording.crash_text)]
-    return facts.traceback is not None and "Aborted" not in messages
+    return 0.8 if within else None
 
 
 def _crashed_in_the_allocator(facts: Facts) -> bool:
@@ -138,6 +136,8 @@ def _crashed_in_the_allocator(facts: Facts) -> bool:
 
 
 def _suspects(facts: Facts) -> str:
+    if not facts.recording.cells:
+        return "in a call before"
     if facts.cell is None:
         return "in a call of a cell before"
     return "in that call or in one before it" if facts.line is not None else "in that cell or in one before it"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
 from ..telling import exclusions, proofs
@@ -59,7 +59,7 @@ class IllegalInstruction(Cause):
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, 0.95),
+            certainty(facts, 0.95 if facts.signal == "SIGILL" else by_words(facts, 0.95)),
             f"{_what(facts)} stopped the program {facts.where()}{_why(facts)}.",
             evidence=(
                 *proofs.exit_status(facts),

@@ -10,8 +10,9 @@ from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs import tree
+from ..signs.ending import FROM_OUTSIDE
 from ..signs.memory import NEAR
-from ..signs.oomlog import oom_kill
+from ..signs.oomlog import logged_kill
 from ..signs.strain import singles_out_the_kernel, strain
 from ..telling import exclusions, proofs
 from ..units import duration
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
-
-_FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")
 
 
 class KilledExternally(Cause):
@@ -56,7 +55,7 @@ class KilledExternally(Cause):
 
     def judge(self, facts: Facts) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.status.signal not in _FROM_OUTSIDE:
+        if not facts.is_unasked_end or facts.status.signal not in FROM_OUTSIDE:
             return None
         confidence = _confidence(facts)
         return CauseFinding(
@@ -114,8 +113,10 @@ def _confidence(facts: Facts) -> float:
     kills = facts.memory.kills
     if kills is not None and kills.oom_kills and not tree.accounts_for_kills(facts):
         return 0.1
-    if _log_tells_of_memory(facts):
+    if logged_kill(facts, "cgroup", "machine", "service") is not None:
         return 0.1
+    if facts.told_to_exit:
+        return 0.2  # it was to end anyway
     leaves = max((self_kill.confidence(call, facts) for call in facts.own_signals), default=0.0)
     leaves = max(leaves, self_kill.confidence_of_others(facts))
     return min(_from_outside(facts), max(0.2, round(1 - leaves, 2)))
@@ -133,11 +134,6 @@ def _from_outside(facts: Facts) -> float:
     if (shortage.is_low or shortage.is_pressed) and singles_out_the_kernel(facts, shortage):
         confidence = min(confidence, 0.4)  # and here it had every reason to
     return round(confidence, 2)
-
-
-def _log_tells_of_memory(facts: Facts) -> bool:
-    end = facts.recording.end
-    return end is not None and oom_kill(end.kernel_log, facts.recording.kernel.process.pid) is not None
 
 
 def _something_ended(confidence: float) -> str:

@@ -26,9 +26,11 @@ _THRASHING_PER_S = 200
 """Pages that had to be read back from disk each second: a disk does hardly more of them, and nothing else."""
 
 _STALLED_PERCENT = 50.0
-_SILENT_S = 10.0
+_SILENT_S = 15.0
 """The recorder of a kernel whose cell runs looks several times a second."""
 _FULL = 0.9
+_MOST = 0.5
+"""Of what is allowed: the rest may be cached files, which Linux drops when it has to."""
 
 
 class MemoryStall(Cause):
@@ -118,12 +120,22 @@ class MemoryStall(Cause):
         yield recording("f()", alive=True, idle=True, surroundings=under)
         yield recording("f()", signal="SIGKILL", surroundings=under)
         yield replace(recording("f()", alive=True, memory=(1 * GIB,), groups=[near]), silent_s=2.0)
+        # A recorder that is late, beside a kernel that is not what fills the limit.
+        small = recording("f()", alive=True, memory=(200 * MIB,), groups=[near])
+        cached = tuple(one._replace(cgroup_bytes=1 * GIB) for one in small.samples)
+        yield replace(small, samples=cached, silent_s=20.0)
+        # Stopped at the limit an hour ago, and at ease since.
+        ago = [Surroundings(-4000, "changed", under_oom=True, oom_killer_disabled=True)]
+        yield recording("f()", alive=True, surroundings=ago, memory=(100 * MIB,), groups=[Group(4 * GIB)])
 
 
 def _all_still(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
     """The recorder, which lives under the same limit, stands still as well, and the limit was all but reached."""
-    silent_s, share = facts.recording.silent_s, facts.memory.share_of_limit
+    silent_s, share, last = facts.recording.silent_s, facts.memory.share_of_limit, facts.memory.last
     if silent_s is None or silent_s < _SILENT_S or share is None or share < _FULL or not facts.memory.has_group_limit:
+        return None
+    held = 0 if last is None else max(last.rss_bytes or 0, last.tree_bytes or 0)
+    if held < _MOST * (facts.memory.limit_bytes or 0):
         return None
     text = (
         f"{share:.0%} of the memory that is allowed was in use at the last measurement, {duration(silent_s)} ago; "
@@ -135,7 +147,7 @@ def _all_still(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
 def _at_a_limit(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
     """A control group that has run out, with nobody to end a process in it."""
     around, still = facts.state.known, facts.standstill
-    if not around.under_oom or around.oom_killer_disabled is False:
+    if not around.under_oom or around.oom_killer_disabled is False or _is_over(facts):
         waits = still is not None and still.main.kind == "memory"
         return None if not waits or still is None else (0.8, tuple(still.evidence()))
     confidence = 0.97 if around.oom_killer_disabled else 0.75
@@ -151,21 +163,28 @@ def _at_a_limit(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
     return confidence, (*shown, *(still.evidence() if still is not None else ()))
 
 
+def _is_over(facts: Facts) -> bool:
+    """Whether memory was seen to be there again, long after the look that found none."""
+    share = facts.memory.share_of_limit
+    return share is not None and share < _FULL and not _is_fresh(facts, "under_oom")
+
+
 def _thrashing(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
     """Everything waits for memory that is moved between memory and disk."""
     shortage, still = strain(facts), facts.standstill
     faults = still.stuck.faults_per_s if still is not None else None
     thrashes = faults is not None and faults >= _THRASHING_PER_S
-    pressed = shortage.pressure_full is not None and shortage.pressure_full >= _STALLED_PERCENT and _is_fresh(facts)
+    pressed = shortage.pressure_full is not None and shortage.pressure_full >= _STALLED_PERCENT
+    pressed = pressed and _is_fresh(facts, "pressure_full")
     if not (pressed and (shortage.swap_is_full or shortage.is_nearly_gone or thrashes)):
         return None
     return (0.9 if thrashes else 0.8), (*shortage.evidence(), *_faults(faults), *(still.evidence() if still else ()))
 
 
-def _is_fresh(facts: Facts) -> bool:
+def _is_fresh(facts: Facts, name: str) -> bool:
     """Whether the surroundings were looked at lately: pressure comes and goes."""
     recording = facts.recording
-    newest = max((one.mono_s for one in recording.surroundings if one.pressure_full is not None), default=None)
+    newest = max((one.mono_s for one in recording.surroundings if getattr(one, name) is not None), default=None)
     times = [
         newest or 0.0,
         *(sample.mono_s for sample in recording.samples[-1:]),

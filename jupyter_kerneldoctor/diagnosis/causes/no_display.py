@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs.lastwords import newest_text
@@ -28,6 +28,13 @@ _DRAWS = frozenset(
     | {"pybullet", "panda3d"}
 )
 """Packages that open windows or draw with the graphics card."""
+
+_AND_MORE = frozenset({"cv2", "open3d", "vtk", "vtkmodules", "pyvista", "mayavi", "vedo", "gi", "mujoco", "pybullet"})
+"""Those of them that compute as well."""
+
+_DRAWING = re.compile(r"show|window|render|draw|plot|view|display|visuali|screen|gui|canvas|camera", re.IGNORECASE)
+
+_IN_A_LIBRARY_THAT_DRAWS = 0.85
 
 _GRAPHICS_TROUBLE = re.compile(
     r"^(?:libGL error|libEGL warning|MESA: error|MESA-LOADER: failed|GLFW [Ee]rror).*", re.MULTILINE
@@ -67,7 +74,7 @@ class NoDisplay(Cause):
         if not facts.is_unasked_end:
             return None
         words = facts.said(self.id)
-        confidence = 0.96 if words is not None else _from_circumstances(facts)
+        confidence = _from_circumstances(facts) if words is None else _from_words(facts)
         if confidence is None:
             return None
         who = _caller(facts)
@@ -112,7 +119,7 @@ class NoDisplay(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """A crash in a library that draws where there is a screen; no screen and a crash elsewhere."""
+        """A crash in a library that draws: with a screen, or while it computes; no screen, but a crash elsewhere."""
         inside = ("/env/lib/python3.11/site-packages/vtkmodules/util/misc.py", 9, "render")
         crash = crash_report("Segmentation fault", inside, (cell_file("p.show()"), 1, "<module>"))
         yield recording(
@@ -122,15 +129,38 @@ class NoDisplay(Cause):
         none = [Surroundings(-5, "start", display="")]
         yield recording("etree.parse(f)", signal="SIGSEGV", crash=other, surroundings=none)
         yield recording("import os\nos._exit(1)", exit_code=1, surroundings=none)
+        # A library that draws, at work on something else.
+        for file, function in (("cv2/dnn/__init__.py", "forward"), ("open3d/io/__init__.py", "read_point_cloud")):
+            within = (f"/env/lib/python3.11/site-packages/{file}", 5, function)
+            crash = crash_report("Segmentation fault", within, (cell_file("f()"), 1, "<module>"))
+            yield recording("f()", signal="SIGSEGV", crash=crash, surroundings=none)
+        # A program that the cell ran said so.
+        said = "xclip: Can't open display: (null)\n"
+        yield recording("!xclip a\netree.parse(f)", signal="SIGSEGV", crash=other, surroundings=none, output=said)
+        said += "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
+        yield recording("!xclip a\nstep()", signal="SIGABRT", surroundings=none, output=said)
 
 
 def _from_circumstances(facts: Facts) -> float | None:
     """How likely it is from where it crashed, without words."""
-    if facts.signal not in ("SIGSEGV", "SIGABRT") or facts.innermost is None or facts.innermost.module not in _DRAWS:
+    if facts.signal not in ("SIGSEGV", "SIGABRT") or not _was_drawing(facts):
         return None
     if _trouble(facts) is not None:
         return 0.75
     return 0.6 if facts.state.known.display == "" and _looked_for_display(facts) else None
+
+
+def _from_words(facts: Facts) -> float:
+    return by_words(facts, 0.96, _IN_A_LIBRARY_THAT_DRAWS if _was_drawing(facts) else DOUBTED)
+
+
+def _was_drawing(facts: Facts) -> bool:
+    """Whether it crashed in a library that draws, in one of its functions that do."""
+    frame = facts.innermost
+    if frame is None or frame.module not in _DRAWS:
+        return False
+    within = f"{frame.short_file.partition('/')[2]} {frame.function}"
+    return frame.module not in _AND_MORE or _DRAWING.search(within) is not None
 
 
 def _looked_for_display(facts: Facts) -> bool:

@@ -11,9 +11,9 @@ from ..examples import GIB, MIB, PID, Group, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs import tree
 from ..signs.memory import NEAR
-from ..signs.oomlog import OomKill, oom_kill
+from ..signs.oomlog import OomKill, logged_kill
 from ..telling import exclusions, proofs
-from ..telling.taking import array_asked_for, taken_where, taking_line
+from ..telling.taking import array_asked_for, filled_by_others, taken_where, taking_line
 from ..units import sentence, size
 
 if TYPE_CHECKING:
@@ -59,17 +59,17 @@ class OutOfMemoryInCgroup(Cause):
         """See the class's page."""
         if not facts.is_unasked_end or facts.status.exit_code is not None or facts.signal not in (None, "SIGKILL"):
             return None
-        logged = _logged(facts)
+        logged = logged_kill(facts, "cgroup", "machine")
         confidence = _confidence(facts) if logged is None else 0.98 if logged.scope == "cgroup" else 0.0
         if confidence == 0:
             return None
         allowed = f": {facts.memory.allowance}" if facts.memory.has_group_limit else ""
-        ran_out = "ran out of memory" if confidence > 0.5 else "may have run out of memory"
+        held = filled_by_others(facts)
         return CauseFinding(
             self.id,
             self.title,
             confidence,
-            f"The kernel {ran_out} {taken_where(facts)}{allowed}.",
+            f"{_ran_out(facts, confidence, held)}{allowed}.",
             evidence=(
                 *proofs.exit_status(facts),
                 *_log(logged),
@@ -87,7 +87,7 @@ class OutOfMemoryInCgroup(Cause):
                 exclusions.not_a_crash(facts),
                 exclusions.not_by_itself(facts),
             ),
-            line=taking_line(facts),
+            line=taking_line(facts) if held is None else None,
             summary=f"Killed by Linux at the {facts.memory.limit_name}" if facts.memory.pressed or logged else None,
         )
 
@@ -140,12 +140,6 @@ _LINES = (
 )
 
 
-def _logged(facts: Facts) -> OomKill | None:
-    end = facts.recording.end
-    found = oom_kill(end.kernel_log, facts.recording.kernel.process.pid) if end is not None else None
-    return None if found is None or found.scope == "service" else found
-
-
 def _confidence(facts: Facts) -> float:
     memory, proven = facts.memory, facts.status.known
     if memory.kills is None:
@@ -163,11 +157,23 @@ def _confidence(facts: Facts) -> float:
             return 0.3
         if any(group.group_kills for group in memory.groups):
             return 0.5  # the whole group went, which is another cause
+        if filled_by_others(facts) is not None:  # Linux ends the largest, as a rule
+            return 0.75 if proven else 0.6
         return 0.97 if proven else 0.8
     # A kill without a limit that was reached: the whole machine may have run out, which counts in the group, too.
     if memory.machine_is_full or not memory.has_group_limit:
         return 0.45
     return 0.85 if memory.machine_is_full is False else 0.6
+
+
+def _ran_out(facts: Facts, confidence: float, held_bytes: int | None) -> str:
+    if held_bytes is not None:
+        return (
+            f"Linux ended the kernel, which held {size(held_bytes)}, {facts.when()}, because other programs had used "
+            "up the memory that they share with it"
+        )
+    ran_out = "ran out of memory" if confidence > 0.5 else "may have run out of memory"
+    return f"The kernel {ran_out} {taken_where(facts)}"
 
 
 def _log(logged: OomKill | None) -> Iterator[Evidence]:

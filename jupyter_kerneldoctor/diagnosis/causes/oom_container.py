@@ -104,6 +104,8 @@ class OutOfMemoryInContainer(Cause):
         yield recording("f()", alive=True, memory=(2 * GIB,), groups=[full])
         still_there = recording("f()", end="not-seen", memory=(2 * GIB,), groups=[full])
         yield replace(still_there, recorder_alive=True)
+        # It left by itself.
+        yield _killed_as_a_group(recording("f()", exit_code=1, memory=(2 * GIB,), groups=[killed]))
 
 
 def _killed_as_a_group(recorded: Recording) -> Recording:
@@ -115,7 +117,7 @@ def _killed_as_a_group(recorded: Recording) -> Recording:
 
 def _group_that_went(facts: Facts) -> CgroupDelta | None:
     """The control group of the kernel, or above it, that Linux ended as a whole at that moment."""
-    if facts.signal not in (None, "SIGKILL"):
+    if facts.signal not in (None, "SIGKILL") or facts.status.exit_code is not None:
         return None
     return next((group for group in facts.memory.groups if group.group_kills), None)
 

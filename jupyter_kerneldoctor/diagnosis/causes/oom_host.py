@@ -10,7 +10,7 @@ from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs import tree
-from ..signs.oomlog import OomKill, oom_kill
+from ..signs.oomlog import OomKill, logged_kill
 from ..signs.strain import strain
 from ..telling import exclusions, proofs
 from ..telling.taking import array_asked_for, taken_where, taking_line
@@ -53,17 +53,17 @@ class OutOfMemoryOnHost(Cause):
 
     def judge(self, facts: Facts) -> CauseFinding | None:
         """See the class's page."""
-        logged = _logged(facts)
+        logged = logged_kill(facts, "machine") if facts.signal in (None, "SIGKILL") else None
         confidence = 0.0 if not facts.is_unasked_end else 0.97 if logged is not None else _likelihood(facts)
         if confidence == 0:
             return None
         ram = facts.recording.kernel.ram_bytes
-        total = f" of {size(ram)}" if ram else ""
+        has = f": it has {size(ram)}" if ram else ""
         return CauseFinding(
             self.id,
             self.title,
             confidence,
-            f"The machine ran out of its memory{total} while the kernel was at work {taken_where(facts)}.",
+            f"The machine ran out of memory {taken_where(facts)}{has}.",
             evidence=(
                 *proofs.exit_status(facts),
                 *_log(logged),
@@ -113,6 +113,10 @@ class OutOfMemoryOnHost(Cause):
         yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=90 * MIB, groups=[full])
         yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=90 * MIB, groups=[Group()])
         yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=8 * GIB)
+        # The log names another process, or the process left by itself after all.
+        line = "Out of memory: Killed process 99 (chrome) total-vm:9000000kB, anon-rss:8000000kB, file-rss:0kB"
+        yield recording("f()", signal="SIGKILL", memory=memory, groups=[Group()], kernel_log=[line])
+        yield recording("f()", exit_code=1, memory=memory, kernel_log=_LINES)
 
 
 _LINES = (
@@ -122,12 +126,6 @@ _LINES = (
     ),
     f"Out of memory: Killed process {PID} (python3) total-vm:14034848kB, anon-rss:12500120kB, file-rss:2344kB",
 )
-
-
-def _logged(facts: Facts) -> OomKill | None:
-    end = facts.recording.end
-    found = oom_kill(end.kernel_log, facts.recording.kernel.process.pid) if end is not None else None
-    return found if found is not None and found.scope == "machine" and facts.signal in (None, "SIGKILL") else None
 
 
 def _likelihood(facts: Facts) -> float:

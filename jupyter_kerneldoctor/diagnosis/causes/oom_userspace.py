@@ -9,7 +9,7 @@ from jupyter_kerneldoctor.recording.evidence import Surroundings
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.oomlog import OomKill, oom_kill
+from ..signs.oomlog import OomKill, logged_kill
 from ..signs.strain import Strain, singles_out_the_kernel, strain
 from ..telling import exclusions, proofs
 from ..telling.taking import array_asked_for, taken_where, taking_line
@@ -63,7 +63,7 @@ class OutOfMemoryInUserspace(Cause):
         """See the class's page."""
         if not facts.is_unasked_end or facts.status.signal not in ("SIGTERM", "SIGKILL"):
             return None
-        told, shortage = _told(facts), strain(facts)
+        told, shortage = logged_kill(facts, "service"), strain(facts)
         confidence = 0.95 if told is not None else _likelihood(facts, shortage)
         if confidence == 0:
             return None
@@ -123,15 +123,11 @@ class OutOfMemoryInUserspace(Cause):
         killed = [Group(oom_kills=(0, 1))]
         yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=low, groups=killed)
         yield recording("f()", signal="SIGSEGV", memory=memory, available_bytes=low, groups=[Group()])
+        line = 'sending SIGTERM to process 777 uid 1000 "chrome": badness 911'
+        yield recording("f()", signal="SIGTERM", memory=memory, groups=[Group()], kernel_log=[line])
         # A small kernel is not what such a service ends; and above 5 % left SIGTERM is likelier a runner's.
         yield recording("f()", signal="SIGTERM", memory=(60 * MIB,), available_bytes=low, groups=[Group()])
         yield recording("f()", signal="SIGTERM", memory=memory, available_bytes=1500 * MIB, groups=[Group()])
-
-
-def _told(facts: Facts) -> OomKill | None:
-    end = facts.recording.end
-    found = oom_kill(end.kernel_log, facts.recording.kernel.process.pid) if end is not None else None
-    return found if found is not None and found.scope == "service" else None
 
 
 def _likelihood(facts: Facts, shortage: Strain) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
 from ..telling import exclusions, proofs
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _LLVM_RUNTIME = re.compile(r"lib(?:iomp5|omp)(?:md)?(?:-[0-9a-f]+)?\.(?:so|dylib)[\d.]*")
 """The runtimes of LLVM and Intel, which are one code base. GNU's libgomp beside one is no conflict by itself."""
+
+_IN_ONE_OF_TWO = 0.75
 
 
 class OpenmpConflict(Cause):
@@ -57,13 +59,14 @@ class OpenmpConflict(Cause):
 
     def judge(self, facts: Facts) -> CauseFinding | None:
         """See the class's page."""
-        words = facts.said(self.id)
-        if not facts.is_unasked_end or (words is None and not _crashed_in_one_of_two(facts)):
+        words, crashed_in_one = facts.said(self.id), _crashed_in_one_of_two(facts)
+        if not facts.is_unasked_end or (words is None and not crashed_in_one):
             return None
+        otherwise = _IN_ONE_OF_TWO if crashed_in_one else DOUBTED
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, 0.97 if words is not None else 0.75),
+            certainty(facts, otherwise if words is None else by_words(facts, 0.97, otherwise)),
             f"Two copies of the same OpenMP library{_names(facts)} met in this kernel {facts.where()}, and only one "
             "may run.",
             evidence=(
@@ -94,13 +97,17 @@ class OpenmpConflict(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """Two copies that get along, and a crash in the only one."""
+        """Two copies that get along, a crash in the only one, and the words of another program."""
         both = [Surroundings(-1, "changed", libraries=("/a/libiomp5.so", "/b/libomp.so.5"))]
         yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault"), surroundings=both)
         stack = '\nC stack trace (most recent call first):\n  Binary file "/opt/lib/libomp.so.5", at f+0x1 [0x7f]\n'
         one = [Surroundings(-1, "changed", libraries=("/opt/lib/libomp.so.5", "/b/libgomp.so.1"))]
         crash = crash_report("Segmentation fault", ("m.py", 1, "f")) + stack
         yield recording("f()", signal="SIGSEGV", crash=crash, surroundings=one)
+        # The runtime that says so aborts: it was that of a program which the cell ran.
+        said = "OMP: Error #15: Initializing libiomp5.so, but found libomp.so.5 already initialized.\n"
+        crash = crash_report("Segmentation fault", (cell_file("!./solve\nf()"), 2, "<module>"))
+        yield recording("!./solve\nf()", signal="SIGSEGV", crash=crash, output=said)
 
 
 def runtimes(facts: Facts) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from ..cause import Cause
 from ..examples import MIB, Group, cell_file, crash_report, recording
 from ..examples.stuck import own_frame
 from ..postmortem import CauseFinding, Evidence
+from ..signs.ending import FROM_OUTSIDE
 from ..signs.left import left_to_others
 from ..signs.reached import reached
 from ..telling import exclusions, proofs
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from ..facts import Facts
 
 _AT_ONCE_S = 0.5
-_FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")
-"""What others send to end a program: a call in the cell that may not have run yet proves nothing."""
 
 
 class SelfKill(Cause):
@@ -59,10 +58,10 @@ class SelfKill(Cause):
 
     def judge(self, facts: Facts) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.cell is None or facts.status.exit_code is not None:
+        if not facts.is_unasked_end or facts.status.exit_code is not None:
             return None
         calls = facts.own_signals
-        if not calls:
+        if facts.cell is None or not calls:
             return self._by_others(facts)
         line = calls[0].line if len(calls) == 1 else None
         sent = facts.signal or "a signal"
@@ -144,6 +143,7 @@ class SelfKill(Cause):
         yield recording("import os", cell, signal="SIGSEGV", crash=crash)
         watchdog = "import os, threading\nthreading.Timer(9, lambda: os.kill(os.getpid(), 15)).start()"
         yield recording(watchdog, "work()", signal="SIGTERM")
+        yield recording(watchdog, signal="SIGTERM", idle=True, server="watched")
         watchdog = "import os\ndef stop(*_):\n    os.kill(os.getpid(), 9)\nsignal.signal(signal.SIGUSR1, stop)"
         yield recording(watchdog, "work()", signal="SIGKILL", server="watched")
 
@@ -162,6 +162,16 @@ class SelfKill(Cause):
         yield recording("import psutil\npsutil.Process(42).kill()\nf()", signal="SIGKILL")
         killed = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 50), usage_bytes=499 * MIB)
         yield recording("import os\nf()\nos.kill(os.getpid(), 9)", signal="SIGKILL", groups=[killed])
+        for script in ("# stop me with: kill -9 $PPID", "echo 'kill -9 $PPID stops me'", "kill -9 $child"):
+            yield recording(f"%%bash\n{script}\nsleep 99", signal="SIGKILL", server="watched")
+        own = "import os\npid = os.getpid()"
+        for cell in (
+            "pid, port = 4711, 8080\nos.kill(pid, 9)\nwait()",
+            "def stop(pid):\n    os.kill(pid, 9)\nstop(4711)\nwait()",
+            "for pid in workers:\n    os.kill(pid, 9)\nwait()",
+            "pid = child.pid\nos.system(f'kill -9 {pid}')\nwait()",
+        ):
+            yield recording(own, cell, signal="SIGKILL", server="watched")
         passed = "import os\nif bad:\n    os.kill(os.getpid(), 9)\nf()"
         seen = ThreadStack((own_frame(passed, 4),), main=True)
         yield recording(passed, signal="SIGKILL", stacks=[Stack(-5, "asked", (seen,))])
@@ -188,7 +198,7 @@ def confidence(call: EndingCall, facts: Facts) -> float:
     at_once = end is not None and cell is not None and 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
     if at_once or (call.prompt and call.certain):
         return 0.97 if call.certain else 0.85
-    if facts.signal in _FROM_OUTSIDE:
+    if facts.signal in FROM_OUTSIDE:  # a call that may not have run yet proves nothing
         return 0.65 if call.certain else 0.6
     return 0.85 if call.certain or call.prompt else 0.75
 

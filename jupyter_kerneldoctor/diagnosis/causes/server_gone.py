@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 from jupyter_kerneldoctor.recording.model import ServerView
 
 from ..cause import Cause
 from ..certainty import certainty
-from ..examples import CELL_S, STARTED_WALL_S, recording
+from ..examples import CELL_S, STARTED_WALL_S, Group, recording
 from ..postmortem import CauseFinding, Evidence, iso
 from ..telling import exclusions, proofs
+from ..units import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,6 +23,13 @@ if TYPE_CHECKING:
 
 _SOON_S = 30.0
 """A kernel that ends this soon after its server ended because of that; its own look at its parent is once a second."""
+
+_JUST_BEFORE_S = 8.0
+"""The sidecar of an idle kernel looks every 5 s whether the parent runs; the kernel itself once a second."""
+
+_LONG_BEFORE = 0.55
+_NO_TIME = {"SIGTERM": 0.7, "SIGHUP": 0.88, "SIGINT": 0.6, "SIGKILL": 0.5}
+"""Of a recording that does not tell when the parent went."""
 
 _FOLLOWS = {"SIGTERM": 0.88, "SIGHUP": 0.88, "SIGINT": 0.8, "SIGKILL": 0.7}
 """What the programs that end a server send to its kernels as well: a service manager, a terminal that closes."""
@@ -38,8 +47,9 @@ class ServerGone(Cause):
     How it is recognised
     --------------------
     The process left with exit code 1, and it said "Parent appears to have exited, shutting down" (ipykernel's parent
-    poller), or the program that had started it was gone by then, or the server had noted its own end just before. With
-    less certainty: exit code 1 while no cell was running.
+    poller), or the program that had started it was gone just before, or the server had noted its own end. With less
+    certainty: exit code 1 while no cell was running, or long after that program was gone. What ends a server may end
+    its kernels by a signal as well; such a signal long after has another reason.
 
     What to do
     ----------
@@ -88,6 +98,8 @@ class ServerGone(Cause):
         yield recording("x = 1", exit_code=1, output=words, idle=True)
         yield recording("train()", exit_code=1, parent_gone=True)
         yield recording("train()", signal="SIGHUP", parent_gone=True)
+        yield _parent_seen(recording("train()", signal="SIGKILL", parent_gone=True), 3.0)
+        yield _parent_seen(recording("train()\nos._exit(1)", exit_code=1, parent_gone=True), 1.5)
         gone = ServerView(ended_wall_s=STARTED_WALL_S + 2 * CELL_S - 1)
         yield recording("train()", exit_code=1, server=gone)
         yield recording("train()", signal="SIGTERM", server=gone)
@@ -95,29 +107,47 @@ class ServerGone(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """The cell's own exit, a server that lived on, and a server that ended long after."""
+        """The cell's own exit, a server that lived on, one that was gone long before, one that ended long after."""
         yield recording("import os\nos._exit(1)", exit_code=1)
         yield recording("x = 1", exit_code=1, idle=True, server="watched")
         yield recording("solver.run()", exit_code=1, parent_gone=False)
+        long_ago = recording("train()", signal="SIGKILL", parent_gone=True, groups=[Group(1 << 30)])
+        yield _parent_seen(long_ago, 3600.0)
+        yield long_ago  # a recording of before that was looked at
+        yield recording("import os\ntrain()\nos._exit(1)", exit_code=1, parent_gone=True)
         later = ServerView(ended_wall_s=STARTED_WALL_S + 500 * CELL_S)
         yield recording("train()", signal="SIGTERM", server=later)
 
 
+def _parent_seen(recorded: Recording, before_s: float) -> Recording:
+    assert recorded.end is not None
+    return replace(recorded, end=replace(recorded.end, parent_seen_mono_s=recorded.end.mono_s - before_s))
+
+
 def _confidence(facts: Facts) -> float | None:
-    gone = _parent_gone(facts)
+    gone, went = _parent_gone(facts), _parent_went(facts)
     if facts.status.exit_code == 1:
-        if gone or facts.said("server-gone") is not None or _server_ended_before(facts):
+        leaves = any(call.kind == "exit" for call in facts.calls)
+        if facts.said("server-gone") is not None or _server_ended_before(facts) or went == "just before":
             return 0.96
-        if gone is False or any(call.kind == "exit" for call in facts.calls):
-            return None
-        return 0.55 if facts.cell is None else 0.4
-    if gone or _server_ended_before(facts):
+        if gone:  # a kernel may see that late: native code that keeps the interpreter to itself keeps it from looking
+            return _LONG_BEFORE if leaves or went == "long before" else 0.96
+        return None if gone is False or leaves else 0.55 if facts.cell is None else 0.4
+    if _server_ended_before(facts) or went == "just before":
         return _FOLLOWS.get(facts.status.signal or "")
-    return None
+    return _NO_TIME.get(facts.status.signal or "") if gone and went is None else None
 
 
 def _parent_gone(facts: Facts) -> bool | None:
     return None if facts.recording.end is None else facts.recording.end.parent_gone
+
+
+def _parent_went(facts: Facts) -> Literal["just before", "long before"] | None:
+    """When the parent was gone, seen from the end; None where it was not, or that was not recorded."""
+    end = facts.recording.end
+    if end is None or not end.parent_gone or end.parent_seen_mono_s is None:
+        return None
+    return "just before" if end.mono_s - end.parent_seen_mono_s <= _JUST_BEFORE_S else "long before"
 
 
 def _server_ended_before(facts: Facts) -> bool:
@@ -138,7 +168,12 @@ def _said(facts: Facts) -> Iterator[Evidence]:
 
 def _server(facts: Facts) -> Iterator[Evidence]:
     if _parent_gone(facts):
-        yield Evidence("The program that had started the kernel no longer ran when it ended.", source="process list")
+        end, ran = facts.recording.end, ""
+        if end is not None and end.parent_seen_mono_s is not None:
+            ran = f"; {duration(end.mono_s - end.parent_seen_mono_s)} before it still did"
+        yield Evidence(
+            f"The program that had started the kernel no longer ran when it ended{ran}.", source="process list"
+        )
     ended = facts.recording.server.ended_wall_s
     if ended is not None:
         yield Evidence(

@@ -140,19 +140,30 @@ class ShmExhausted(Cause):
         yield recording("f()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(free,))])
         yield recording("f()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(free, disk))])
         yield recording("f()", signal="SIGKILL", surroundings=[Surroundings(0, "end", filesystems=(full,))])
+        # Full of what others put there.
+        short = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",), ("/data/x.dat",))
+        yield recording("m.sum()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(full, short))])
 
 
 def _confidence(shm: FileSystem, state: State) -> float | None:
     """How likely it was full: a fast program fills the rest between two looks, and its death may empty it."""
-    if is_full(shm) or _more_mapped_than_fits(shm):
+    if _more_mapped_than_fits(shm) or (is_full(shm) and "mapped" in shm.roles):
         return 0.96
-    if state.shrunk or state.full:
+    if state.shrunk:
+        return None
+    if is_full(shm):  # what it had mapped there may have been mapped after the last look
+        return 0.7 if _another_is_mapped(shm, state) else 0.9
+    if state.full:
         return None
     if is_full(shm, NEARLY_FULL):
         return 0.8
     if is_full(shm, _FILLING):
         return 0.7
     return 0.5 if shm.total_bytes is not None and shm.total_bytes <= _DOCKER_DEFAULT_BYTES else None
+
+
+def _another_is_mapped(shm: FileSystem, state: State) -> bool:
+    return any("mapped" in one.roles for one in state.filesystems if one is not shm)
 
 
 def _shm(state: State) -> FileSystem | None:

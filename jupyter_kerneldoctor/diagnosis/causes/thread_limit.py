@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
 from ..signs.raised import line_of_incident, where_raised
@@ -26,6 +26,7 @@ _NEAR = 0.9
 _LARGE_STACK_BYTES = 1 << 30
 _CRASHED_LATER = 0.6
 """Libraries that give up abort or leave; after OpenBLAS's words a program goes on, and may crash of something else."""
+_LIKELY = 0.75
 _NO_THREADS = ("no-threads", "interrupted-by-openblas")
 
 
@@ -65,10 +66,12 @@ class ThreadLimit(Cause):
         words = facts.said(self.id)
         if not facts.is_unasked_end or words is None:
             return None
+        reached = _reached(facts.state)
+        sure = 0.95 if facts.signal != "SIGSEGV" or reached else _CRASHED_LATER
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, 0.95 if facts.signal != "SIGSEGV" or _reached(facts.state) else _CRASHED_LATER),
+            certainty(facts, by_words(facts, sure, _LIKELY if reached else DOUBTED)),
             f"No further thread or process could be started {facts.where()}{_limit(facts.state)}.",
             evidence=(
                 *proofs.exit_status(facts),
@@ -134,11 +137,15 @@ class ThreadLimit(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """The limit reached beside a crash of another kind, and another exception."""
+        """The limit reached beside a crash of another kind, another exception, and a run that went on for a while."""
         full = Surroundings(-0.2, "changed", pids_current=100, pids_limit=100)
         yield recording("f()", signal="SIGSEGV", surroundings=[full])
         other = "terminate called after throwing an instance of 'std::system_error'\n  what():  Permission denied\n"
         yield recording("f()", signal="SIGABRT", output=other, surroundings=[full])
+        warned = (
+            "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 8: Resource temporarily unavailable\n"
+        )
+        yield recording("f()", signal="SIGABRT", output=f"{warned}python: a.cpp:8: step(): Assertion `n > 0' failed.\n")
 
 
 def _reached(state: State) -> str | None:

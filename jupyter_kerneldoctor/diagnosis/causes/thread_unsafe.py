@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import DOUBTED, by_words, certainty
 from ..code.cellsource import parse
 from ..code.names import Names
 from ..examples import cell_file, crash_report, recording
@@ -73,10 +73,11 @@ class ThreadUnsafe(Cause):
             return None
         library = "A library" if module is None else f"The library {module}"
         seen = words is not None or shared is not None
+        crashed = 0.75 if shared is not None else 0.65 if module is not None else DOUBTED
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, 0.95 if words is not None else 0.75 if seen else 0.65),
+            certainty(facts, crashed if words is None else by_words(facts, 0.95, crashed)),
             f"{library} that works for one thread at a time was {'' if seen else 'probably '}used by several "
             f"{facts.where()}.",
             evidence=(
@@ -112,7 +113,7 @@ class ThreadUnsafe(Cause):
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
-        """Two threads in a library that is made for it, and one thread in one that is not."""
+        """Two threads in a library that is made for it, one thread in one that is not, and another process's words."""
         yield recording("f()", signal="SIGSEGV", crash=_two_threads_in("numpy/_core/_methods.py"))
         one = ("/env/lib/python3.11/site-packages/netCDF4/utils.py", 40, "read")
         yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault", one))
@@ -122,6 +123,10 @@ class ThreadUnsafe(Cause):
         called = ((cell_file(_READ), 2, "read"), (cell_file("read(1)"), 1, "<module>"))
         crash = crash_report("Segmentation fault", *called)
         yield recording("import netCDF4 as nc", _READ, "read(1)", signal="SIGSEGV", crash=crash)
+        # A worker process said so: numba aborts then.
+        said = "Numba workqueue threading layer is terminating: Concurrent access has been detected.\n"
+        crash = crash_report("Segmentation fault", (cell_file("f()"), 1, "<module>"))
+        yield recording("f()", signal="SIGSEGV", crash=crash, output=said)
 
 
 def _shared_module(facts: Facts) -> str | None:

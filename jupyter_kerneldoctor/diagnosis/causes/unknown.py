@@ -117,8 +117,8 @@ def _headline(facts: Facts) -> str:
         return f"The kernel ended {when}: what ran last, and why it ended, is not known{_near_limit(facts)}."
     if unseen(facts.recording):
         return (
-            f"The kernel ended, and nothing that was recorded tells why; {when.removeprefix('while ')} when the last "
-            f"event was recorded{_near_limit(facts)}."
+            f"The kernel ended, and nothing that was recorded tells why; {when.removeprefix('while ')} when the kernel "
+            f"was last seen{_near_limit(facts)}."
         )
     return f"The kernel ended {when}, and nothing that was recorded tells why{_near_limit(facts)}."
 

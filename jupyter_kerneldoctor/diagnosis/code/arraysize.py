@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Cell
 
-ITEM_BYTES = {
+_ITEM_BYTES = {
     "float64": 8,
     "float32": 4,
     "float16": 2,
@@ -40,30 +40,38 @@ _BY_SHAPE = {"numpy.zeros": 1, "numpy.ones": 1, "numpy.empty": 1, "numpy.full": 
 """Functions that take the shape first, and where the type may come without its name (NumPy's reference)."""
 
 _BY_LENGTHS = frozenset({"numpy.random.rand", "numpy.random.randn"})
-_MOST_CHARACTERS = 32_000
+MOST_CHARACTERS = 32_000
+"""A cell longer than that is not read."""
+
 _MOST_BYTES = 1 << 60
 
 
 def array_made(cells: Iterable[Cell], cell: Cell, line: int) -> tuple[str, int] | None:
     """Return the largest array that a call in this line makes: the call, and the bytes; None where that is not sure."""
-    masked = None if cell.truncated or len(cell.source) > _MOST_CHARACTERS else mask(cell.source)
+    masked = None if cell.truncated or len(cell.source) > MOST_CHARACTERS else mask(cell.source)
     if masked is None:
         return None
-    names = Names()
-    for one in cells:
-        if "numpy" in one.source and len(one.source) <= _MOST_CHARACTERS and (known := mask(one.source)) is not None:
-            names.learn(known.tree)
-    numbers = dict(_numbers(masked.tree))
+    names, numbers = names_of_numpy(cells), dict(_numbers(masked.tree))
     found = [
         (ast.get_source_segment(masked.text, node) or "", needed)
         for node in ast.walk(masked.tree)
         if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno)
-        if (needed := _bytes(node, names.resolve(node.func), numbers)) is not None
+        if (needed := bytes_of_array(node, names.resolve(node.func), numbers)) is not None
     ]
     return max(found, key=lambda one: one[1], default=None)
 
 
-def _bytes(call: ast.Call, function: str | None, numbers: dict[str, int]) -> int | None:
+def names_of_numpy(cells: Iterable[Cell]) -> Names:
+    """Return what the names stand for that are bound in the cells which speak of NumPy."""
+    names = Names()
+    for one in cells:
+        if "numpy" in one.source and len(one.source) <= MOST_CHARACTERS and (known := mask(one.source)) is not None:
+            names.learn(known.tree)
+    return names
+
+
+def bytes_of_array(call: ast.Call, function: str | None, numbers: dict[str, int]) -> int | None:
+    """Return what the array takes that a call of this NumPy function makes; `numbers` are the values of names."""
     if any(isinstance(argument, ast.Starred) for argument in call.args) or not call.args:
         return None
     if function in _BY_LENGTHS:
@@ -88,7 +96,7 @@ def _item_bytes(types: list[ast.expr], filled_with: list[ast.expr]) -> int | Non
     """The size of an item; without a type it is a float's, or that of what the array is filled with."""
     for node in types:
         name = node.value if isinstance(node, ast.Constant) else getattr(node, "attr", getattr(node, "id", None))
-        return ITEM_BYTES.get(name) if isinstance(name, str) else None
+        return _ITEM_BYTES.get(name) if isinstance(name, str) else None
     for node in filled_with:
         value = getattr(node, "value", None)
         return _FLOAT_BYTES if type(value) in (int, float) else None

@@ -7,42 +7,45 @@ and through functions defined there (`def stop(): os._exit(1)`). Nothing is run.
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from ..signs.ending import signal_name
-from .cellsource import header_magics, mask, parse
+from .cellsource import header_magics, mask
+from .commands import of_expression, of_magic
 from .names import Names
+from .shell import shell_kills
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jupyter_kerneldoctor.recording.model import Cell
 
+    from .cellsource import MaskedCell
+
 Kind = Literal["signal", "exit", "ask", "abort", "replace"]
 
-_INTERESTING = re.compile(
-    r"kill|exit|quit|abort|raise_signal|send_signal|terminate|shutdown|exec[lv]|suicide|dump_traceback_later"
+INTERESTING = re.compile(
+    r"\b(?:kill|killpg|pthread_kill|_?exit|quit|abort|raise_signal|send_signal|terminate|do_shutdown|ask_exit|"
+    r"exec[lv]p?e?|dump_traceback_later)\b"
 )
-_TEACHES = re.compile(_INTERESTING.pattern + r"|import|def |getpid|Process")
-_SHELL_KILL = re.compile(r"\bkill\s+(?:-(?:s\s*)?(?P<signal>\w+)\s+)?[^;|&]*?(?:\$+PPID|getpid\(\)|\$pid\b|\{pid\})")
-_SHELLS = frozenset({"os.system", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.Popen"})
-_NATIVE = re.compile(r"ctypes\.(?:C|Py)DLL\(.*\)\.(?:_?exit|abort)|ctypes\.cdll\..*\.(?:_?exit|abort)")
+"""Words of calls that end a process."""
+_TEACHES = re.compile(INTERESTING.pattern + r"|\bimport\b|getpid|get_ident|Process|CDLL|cdll")
+_SHELLS = frozenset(
+    {f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "getoutput", "Popen")}
+    | {"os.system", "os.popen"}
+)
+NATIVE = re.compile(r"ctypes\.(?:C|Py)DLL\(.*\)\.(?:_?exit|abort)|ctypes\.cdll\..*\.(?:_?exit|abort)")
 _ASKS = frozenset({"exit", "quit", "get_ipython().ask_exit", "get_ipython().exit"})
 _QUICK = frozenset(
     {"print", "flush", "getpid", "getppid", "getpgrp", "getpgid", "get_ident", "main_thread", "current_thread"}
     | {"Process", "CDLL", "dict"}
 )
 """Calls by the last part of their name: what is written before, and what finds the own process."""
-_CALL_LATER = frozenset(
-    {"Thread", "Timer", "start_new_thread", "signal", "add_signal_handler", "call_later", "call_at", "add_timeout"}
-    | {"PeriodicCallback", "run_in_executor", "to_thread"}
-)
-"""Functions by the last part of their name that have a function called by a thread, a timer or a signal's handler."""
-_HANDS_OVER = re.compile(rf"\b(?:{'|'.join(sorted(_CALL_LATER))}|dump_traceback_later)\s*\(")
 _RUNS_MORE = ("!", "%run", "%pip", "%conda", "%mamba")
+_SCRIPT_OF_A_SHELL = re.compile(r"\s*%%(?:bash|sh|script\b.*\b(?:ba|da|z)?sh)\b")
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.AsyncFor, ast.AsyncWith, ast.IfExp, ast.BoolOp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -60,137 +63,81 @@ class EndingCall:
     """None: not known before it runs."""
     certain: bool = True
     """It is reached whenever the cell runs so far: not under an `if`, in a loop, or in a `try`."""
-    prompt: bool = False
+    prompt: bool = True
     """Nothing before it takes time: imports, definitions, plain values and words on the screen only."""
     until: int | None = None
     """The last line of the cell's statement that holds it: code beyond that line runs after it. None: not known."""
+
+    def reached(self, *, certain: bool, prompt: bool) -> EndingCall:
+        """Return it as a part of what is reached like this."""
+        return replace(self, certain=certain and self.certain, prompt=prompt and self.prompt)
+
+
+class Known:
+    """What the cells that ran have taught: what names stand for, and which functions end the kernel."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.functions: dict[str, EndingCall] = {}
+        """By name, those that end the kernel when they are called."""
+        self._marked: re.Pattern[str] | None = None
+
+    def concerns(self, source: str) -> bool:
+        """Whether a cell may end the kernel: it holds such a word, or a name that is known to stand for one."""
+        return bool(INTERESTING.search(source)) or (self._marked is not None and bool(self._marked.search(source)))
+
+    def learn(self, source: str) -> MaskedCell | None:
+        """Take in a cell; None for one that can teach nothing of interest: to parse a day of cells takes a second."""
+        if not (_TEACHES.search(source) or self.concerns(source)):
+            return None
+        masked = mask(source)
+        if masked is not None:
+            self.names.learn(masked.tree)
+            self._learn_functions(masked.tree, source)
+            marked = {*self.functions, *self.names.standing_for(INTERESTING)}
+            self._marked = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(marked)))})\b") if marked else None
+        return masked
+
+    def _learn_functions(self, tree: ast.Module, source: str) -> None:
+        """Note the functions that end the kernel when they are called; one that is defined again is another."""
+        for node in tree.body:
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            self.functions.pop(node.name, None)
+            names, prompt = self.names.within(node), True
+            for statement in node.body:
+                for call, certain in _reachable(statement, certain=True):
+                    if (ending := judge(call, names, source)) is not None:
+                        self.functions.setdefault(node.name, ending.reached(certain=certain, prompt=prompt))
+                prompt = prompt and _takes_no_time(statement)
 
 
 def ending_calls(cells: Sequence[Cell], cell: Cell) -> tuple[EndingCall, ...]:
     """Return the calls in `cell` that end the kernel, given all cells in the order they ran."""
     # Most notebooks hold no such word anywhere, and this is asked for every death.
-    if cell.truncated or not any(_INTERESTING.search(some.source) for some in (cell, *cells)):
+    if cell.truncated or not any(INTERESTING.search(some.source) for some in (cell, *cells)):
         return ()
-    names = Names()
-    functions: dict[str, EndingCall] = {}
-    for earlier in cells:
-        if earlier is cell:
-            break
-        masked = mask(earlier.source) if _TEACHES.search(earlier.source) else None
-        if masked is not None:
-            names.learn(masked.tree)
-            _learn_functions(functions, masked.tree, names, earlier.source)
-    masked = mask(cell.source)
-    shell = tuple(_shell_lines(cell.source))
-    if masked is None:
-        return shell
-    names.learn(masked.tree)
-    _learn_functions(functions, masked.tree, names, cell.source)
-    return shell + tuple(_calls_in(masked.tree, names, functions, cell.source))
+    known = Known()
+    for earlier in takewhile(lambda one: one is not cell, cells):
+        known.learn(earlier.source)
+    if not known.concerns(cell.source):
+        return ()
+    masked = known.learn(cell.source)
+    return tuple(_in_a_script(cell.source) if masked is None else _calls_in(masked.tree, known, cell.source))
 
 
-def handed_over(cells: Sequence[Cell], cell: Cell) -> tuple[tuple[Cell, EndingCall], ...]:
-    """Return the calls that a timer, a thread, a handler or the like may make later, and the cells they stand in.
-
-    They are in a function or a `lambda` that a cell, this one or an earlier one, gives to such a function.
-    """
-    ran = [*itertools.takewhile(lambda one: one is not cell, cells), cell]
-    if not any(_HANDS_OVER.search(one.source) for one in ran) or not any(
-        _INTERESTING.search(one.source) for one in ran
-    ):
-        return ()  # parsing the cells of a day takes a second
-    names, found = Names(), []
-    functions: dict[str, EndingCall] = {}
-    homes: dict[str, Cell] = {}
-    for one in ran:
-        masked = mask(one.source) if not one.truncated and _TEACHES.search(one.source) else None
-        if masked is not None:
-            names.learn(masked.tree)
-            _learn_functions(functions, masked.tree, names, one.source)
-            defined = [node.name for node in masked.tree.body if isinstance(node, ast.FunctionDef)]
-            homes.update(dict.fromkeys(defined, one))
-        tree = masked.tree if masked is not None else parse(one.source) if functions else None
-        for call in ast.walk(tree) if tree is not None else ():
-            for given in _arguments(call):
-                if isinstance(given, ast.Name) and given.id in functions and given.id in homes:
-                    found.append((homes[given.id], functions[given.id]))
-                elif isinstance(given, ast.Lambda):
-                    inner = (_judge(node, names, one.source) for node in ast.walk(given) if isinstance(node, ast.Call))
-                    found.extend((one, ending) for ending in inner if ending is not None)
-            if isinstance(call, ast.Call) and names.resolve(call.func) == "faulthandler.dump_traceback_later":
-                found.extend(_exit_after(call, one))
-    return tuple(found)
-
-
-def _arguments(call: ast.AST) -> list[ast.expr]:
-    """What is given to a function that calls it later, in this process: what a worker process does ends only that."""
-    if not isinstance(call, ast.Call):
-        return []
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return [*call.args, *(keyword.value for keyword in call.keywords)] if name in _CALL_LATER else []
-
-
-def _exit_after(call: ast.Call, cell: Cell) -> Iterator[tuple[Cell, EndingCall]]:
-    """With `exit=True`, faulthandler leaves with 1 when the time is up (faulthandler.dump_traceback_later)."""
-    if any(word.arg == "exit" and isinstance(word.value, ast.Constant) and word.value.value for word in call.keywords):
-        text = ast.get_source_segment(cell.source, call) or ""
-        yield cell, EndingCall("exit", call.lineno, text, exit_code=1)
-
-
-def names_an_exit(cells: Sequence[Cell], cell: Cell) -> int | None:
-    """Return the first line of `cell` that names `os._exit` or a native exit, also within functions; None without one.
-
-    A handler of a signal, a timer or another thread may run it, where no statement of the cell calls it.
-    """
-    masked = mask(cell.source)
-    if cell.truncated or masked is None:
-        return None
-    names = Names()
-    for earlier in (*cells, cell):
-        if "exit" in earlier.source and (tree := parse(earlier.source)) is not None:
-            names.learn(tree)
-        if earlier is cell:
-            break
-    found = [
-        node.lineno
-        for node in ast.walk(masked.tree)
-        if isinstance(node, ast.Name | ast.Attribute) and _is_exit(names.resolve(node) or "")
-    ]
-    return min(found, default=None)
-
-
-def _is_exit(name: str) -> bool:
-    return name == "os._exit" or (bool(_NATIVE.fullmatch(name)) and name.endswith("exit"))
-
-
-def _learn_functions(functions: dict[str, EndingCall], tree: ast.Module, names: Names, source: str) -> None:
-    """Note the functions that end the kernel when they are called; one that is defined again is another."""
-    for node in tree.body:
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        functions.pop(node.name, None)
-        prompt = True
-        for statement in node.body:
-            for call, certain in _reachable(statement, certain=True):
-                if (ending := _judge(call, names, source)) is not None:
-                    functions.setdefault(node.name, replace(ending, certain=certain, prompt=prompt))
-            prompt = prompt and _takes_no_time(statement)
-
-
-def _calls_in(tree: ast.Module, names: Names, functions: dict[str, EndingCall], source: str) -> Iterator[EndingCall]:
+def _calls_in(tree: ast.Module, known: Known, source: str) -> Iterator[EndingCall]:
     prompt, lines = True, source.split("\n")
     for statement in tree.body:
         for call, certain in _reachable(statement, certain=True):
-            name = names.resolve(call.func) if isinstance(call, ast.Call) else None
-            known = functions.get(name or "")
-            ending = known or _judge(call, names, source)
+            name = known.names.resolve(call.func) if isinstance(call, ast.Call) else None
+            function = known.functions.get(name or "")
+            ending = function or judge(call, known.names, source)
             if ending is not None:
                 yield replace(
-                    ending,
+                    ending.reached(certain=certain, prompt=prompt),
                     line=call.lineno,
                     text=ast.get_source_segment(source, call) or ending.text,
-                    certain=certain and ending.certain,
-                    prompt=prompt and (known is None or known.prompt),
                     until=statement.end_lineno,
                 )
         runs_more = lines[statement.lineno - 1].lstrip().startswith(_RUNS_MORE)
@@ -201,8 +148,8 @@ def _reachable(node: ast.AST, *, certain: bool) -> Iterator[tuple[ast.expr, bool
     """The calls that run when the statement runs, each with whether it always does. Functions are not entered."""
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         return
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Name):
-        yield node.value, certain  # `exit` alone on a line: IPython calls it
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Name | ast.Constant):
+        yield node.value, certain  # `exit` alone on a line: IPython calls it; and `!…`, which is masked as a number
     if isinstance(node, ast.Call):
         yield node, certain
     inner = certain and not isinstance(node, _COMPOUND)
@@ -225,32 +172,33 @@ def _is_quick(call: ast.Call) -> bool:
     return name in _QUICK
 
 
-def _judge(call: ast.expr, names: Names, source: str) -> EndingCall | None:
-    """Say what a call does to the kernel, if it ends it."""
-    text = ast.get_source_segment(source, call) or ""
-    if isinstance(call, ast.Name):
-        return EndingCall("ask", call.lineno, text) if names.resolve(call) in ("exit", "quit") else None
-    name = names.resolve(call.func) if isinstance(call, ast.Call) else None
-    if name is None or not isinstance(call, ast.Call):
+def judge(call: ast.expr, names: Names, source: str) -> EndingCall | None:
+    """Say what a call, or `!…`, does to the kernel, if it ends it."""
+    if isinstance(call, ast.Constant):
+        return _by_magic(call, names, source)
+    name = names.resolve(call.func if isinstance(call, ast.Call) else call)
+    if name is None or not (name in _SHELLS or INTERESTING.search(name)):
         return None
+    ending = EndingCall("exit", call.lineno, ast.get_source_segment(source, call) or "")
+    if not isinstance(call, ast.Call):
+        return replace(ending, kind="ask") if name in ("exit", "quit") else None
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-    ending = EndingCall("exit", call.lineno, text)
-    if name == "os._exit":
-        return replace(ending, exit_code=_exit_code(arguments))
     if name in _ASKS:
         return replace(ending, kind="ask")
-    native = _NATIVE.fullmatch(name)
+    if name in _SHELLS:
+        return _by_shell(of_expression(call.args[0], names), ending) if call.args else None
+    return _leaves(name, arguments, ending) or _signal_to_itself(name, arguments, names, ending)
+
+
+def _leaves(name: str, arguments: list[ast.expr], ending: EndingCall) -> EndingCall | None:
+    native = NATIVE.fullmatch(name)
     if name == "os.abort" or (native and name.endswith("abort")):
         return replace(ending, kind="abort", signal="SIGABRT")
-    if name.endswith(".do_shutdown"):
-        return ending
+    if name == "os._exit" or native:
+        return replace(ending, exit_code=_exit_code(arguments))
     if re.fullmatch(r"os\.exec[lv]p?e?", name):
         return replace(ending, kind="replace")
-    if native:
-        return replace(ending, exit_code=_exit_code(arguments))
-    if name in _SHELLS:
-        return next((replace(line, line=call.lineno, text=text) for line in _shell_kills(text)), None)
-    return _signal_to_itself(name, arguments, names, ending)
+    return ending if name.endswith(".do_shutdown") else None
 
 
 def _signal_to_itself(name: str, arguments: list[ast.expr], names: Names, ending: EndingCall) -> EndingCall | None:
@@ -266,22 +214,31 @@ def _signal_to_itself(name: str, arguments: list[ast.expr], names: Names, ending
     return None
 
 
-def _shell_lines(source: str) -> Iterator[EndingCall]:
-    """`!kill $PPID`, and the same in `%%bash`: a shell's parent is the kernel."""
-    in_shell = any(magic in ("bash", "sh", "script") for magic in header_magics(source).values())
-    if not in_shell and "!" not in source:
-        return
-    for number, line in enumerate(source.split("\n"), 1):
-        if in_shell or re.match(r"\s*!", line):
-            yield from (replace(ending, line=number, prompt=number <= 2) for ending in _shell_kills(line))
+def _by_shell(script: str, ending: EndingCall) -> EndingCall | None:
+    """The first command of a shell's that signals its parent, as a call of the kernel's."""
+    kills = shell_kills(script)
+    return next(
+        (replace(ending, kind="signal", signal=one.signal, certain=one.certain, prompt=one.prompt) for one in kills),
+        None,
+    )
 
 
-def _shell_kills(text: str) -> Iterator[EndingCall]:
-    """The same in the arguments of `os.system` or `subprocess.run`, as a string or as a list of words."""
-    if found := _SHELL_KILL.search(re.sub(r"[\"',\[\]]", " ", text)):
-        name = found["signal"] or "TERM"
-        signal = signal_name(int(name)) if name.isdecimal() else "SIG" + name.upper().removeprefix("SIG")
-        yield EndingCall("signal", 1, text.strip(), signal)
+def _by_magic(node: ast.Constant, names: Names, source: str) -> EndingCall | None:
+    """`!kill $PPID`."""
+    line = source.split("\n")[node.lineno - 1].strip()
+    if not line.startswith("!"):
+        return None
+    return _by_shell(of_magic(line, names), EndingCall("signal", node.lineno, line))
+
+
+def _in_a_script(source: str) -> Iterator[EndingCall]:
+    """`kill $PPID` in `%%bash`: the shell's parent is the kernel."""
+    headers = header_magics(source)
+    lines = source.split("\n")
+    if any(_SCRIPT_OF_A_SHELL.match(lines[number - 1]) for number in headers):
+        script = "\n".join("" if number in headers else line for number, line in enumerate(lines, 1))
+        for one in shell_kills(script):
+            yield EndingCall("signal", one.line, one.text, one.signal, certain=one.certain, prompt=one.prompt)
 
 
 def _signal(node: ast.expr, names: Names) -> str | None:

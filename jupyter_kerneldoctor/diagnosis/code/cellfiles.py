@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import struct
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from .cellsource import header_magics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jupyter_kerneldoctor.recording.model import Cell
 
@@ -43,11 +43,45 @@ def user_line(cell: Cell, frame: Frame) -> int | None:
     return line if line not in headers and 0 < line <= cell.source.count("\n") + 1 else None
 
 
-def cell_of(cells: Iterable[Cell], frame: Frame) -> Cell | None:
-    """Return the newest of the cells whose code a frame executes."""
-    if not is_cell_file(frame.file):
-        return None
-    return next((cell for cell in reversed(tuple(cells)) if user_line(cell, frame) is not None), None)
+class CellFiles:
+    """The cells of a recording, found by their files. Hashing them takes a while: each is read once, newest first."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self._cells = cells
+        self._unread = reversed(cells)
+        self._by_hash: dict[int, list[Cell]] = {}
+
+    def cell_of(self, frame: Frame) -> Cell | None:
+        """Return the newest of the cells whose code a frame executes."""
+        return next((cell for cell in self._candidates(frame.file) if user_line(cell, frame) is not None), None)
+
+    def _candidates(self, file: str) -> Iterable[Cell]:
+        if found := _TERMINAL_FILE.match(file):
+            return self._by_count.get(int(found[1]), ())
+        if file == _TIMED:
+            return self._timed
+        found = _KERNEL_FILE.search(file)
+        return () if found is None else self._hashed(int(found[1]))
+
+    def _hashed(self, number: int) -> Iterator[Cell]:
+        yield from self._by_hash.get(number, ())
+        for cell in self._unread:
+            hashes = _hashes(cell.source)
+            for known in hashes:
+                self._by_hash.setdefault(known, []).append(cell)
+            if number in hashes:
+                yield cell
+
+    @cached_property
+    def _by_count(self) -> dict[int | None, list[Cell]]:
+        found: dict[int | None, list[Cell]] = {}
+        for cell in reversed(self._cells):
+            found.setdefault(cell.execution_count, []).append(cell)
+        return found
+
+    @cached_property
+    def _timed(self) -> list[Cell]:
+        return [cell for cell in reversed(self._cells) if "time" in header_magics(cell.source).values()]
 
 
 def _offset(cell: Cell, file: str) -> int | None:

@@ -7,24 +7,24 @@ Linux gives a process such memory only page by page, when it is first written to
 from __future__ import annotations
 
 import ast
-import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .arraysize import ITEM_BYTES
-from .cellsource import mask
+from .arraysize import MOST_CHARACTERS, bytes_of_array, names_of_numpy
+from .cellsource import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from jupyter_kerneldoctor.recording.model import Cell
 
+    from .names import Names
+
 _MAKERS = re.compile(r"\b(?:zeros|empty)\s*\(")
+_RESERVE = ("numpy.zeros", "numpy.empty")
 _NO_GROWTH = 0.1
 """A cell that grew by less than this share of the array did not fill it."""
-
-_MOST_CHARACTERS = 32_000
 
 
 @dataclass(frozen=True)
@@ -36,49 +36,56 @@ class Zeroed:
     execution_count: int | None
 
 
-def reserved_before(earlier: Iterable[Cell], cell: Cell) -> tuple[Zeroed, ...]:
-    """Return the arrays that earlier cells reserved without filling them, and that this cell names; biggest first."""
+def reserved_before(earlier: Sequence[Cell], cell: Cell) -> tuple[Zeroed, ...]:
+    """Return the arrays that earlier cells reserved, that none filled, and that this cell names; biggest first."""
     found: dict[str, Zeroed] = {}
+    names: Names | None = None
     for one in earlier:
-        if not _MAKERS.search(one.source) or len(one.source) > _MOST_CHARACTERS:
-            continue
-        grew = max(0, (one.rss_after_bytes or 0) - (one.rss_before_bytes or 0))
-        for array in _arrays(one):
-            if one.rss_after_bytes is not None and grew < _NO_GROWTH * array.bytes:
-                found[array.name] = array
-    named = [array for array in found.values() if re.search(rf"\b{re.escape(array.name)}\b", cell.source)]
+        found = {name: array for name, array in found.items() if not _fills(one, array) and not _rebinds(one, name)}
+        if _MAKERS.search(one.source) and len(one.source) <= MOST_CHARACTERS:
+            names = names or names_of_numpy(earlier)
+            found.update({array.name: array for array in _arrays(one, names) if not _fills(one, array)})
+    named = [array for array in found.values() if _names(cell, array.name) and not _rebinds(cell, array.name)]
     return tuple(sorted(named, key=lambda array: -array.bytes))
 
 
-def _arrays(cell: Cell) -> Iterator[Zeroed]:
-    masked = mask(cell.source)
-    for statement in masked.tree.body if masked is not None else ():
+def _fills(cell: Cell, array: Zeroed) -> bool:
+    """Whether a cell may have filled the array: it names it, and grew, or nobody knows."""
+    if not _names(cell, array.name):
+        return False
+    if cell.rss_before_bytes is None or cell.rss_after_bytes is None:
+        return True
+    return cell.rss_after_bytes - cell.rss_before_bytes >= _NO_GROWTH * array.bytes
+
+
+def _names(cell: Cell, name: str) -> bool:
+    return name in cell.source and re.search(rf"\b{re.escape(name)}\b", cell.source) is not None
+
+
+def _rebinds(cell: Cell, name: str) -> bool:
+    """Whether the name stands for something else after the cell; `a += 1` changes the array itself."""
+    if not _names(cell, name):
+        return False
+    tree = parse(cell.source) if len(cell.source) <= MOST_CHARACTERS else None
+    return tree is not None and _times_bound(tree, name) > 0
+
+
+def _times_bound(tree: ast.Module, name: str) -> int:
+    nodes = list(ast.walk(tree))
+    in_place = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
+    return sum(
+        isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load) and node not in in_place
+        for node in nodes
+    )
+
+
+def _arrays(cell: Cell, names: Names) -> Iterator[Zeroed]:
+    tree = parse(cell.source)
+    if tree is None:
+        return
+    for statement in tree.body:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
-            (target, *others), size = statement.targets, _size(statement.value)
-            if isinstance(target, ast.Name) and not others and size is not None:
+            (target, *others), function = statement.targets, names.resolve(statement.value.func)
+            size = bytes_of_array(statement.value, function, {}) if function in _RESERVE else None
+            if isinstance(target, ast.Name) and not others and size and _times_bound(tree, target.id) == 1:
                 yield Zeroed(target.id, size, cell.execution_count)
-
-
-def _size(call: ast.Call) -> int | None:
-    """The bytes of `np.zeros((30_000, 30_000), dtype="f4")`, where its shape stands there in numbers."""
-    function = call.func
-    if not isinstance(function, ast.Attribute) or function.attr not in ("zeros", "empty") or not call.args:
-        return None
-    try:
-        shape = ast.literal_eval(call.args[0])
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-    lengths = shape if isinstance(shape, tuple | list) else (shape,)
-    if not lengths or not all(isinstance(length, int) and 0 < length < 1 << 48 for length in lengths):
-        return None
-    size = math.prod(lengths) * _item_bytes(call)
-    return size if size < 1 << 50 else None
-
-
-def _item_bytes(call: ast.Call) -> int:
-    given = [keyword.value for keyword in call.keywords if keyword.arg == "dtype"] + call.args[1:2]
-    for node in given:
-        name = node.value if isinstance(node, ast.Constant) else getattr(node, "attr", getattr(node, "id", None))
-        if name in ITEM_BYTES:
-            return ITEM_BYTES[name]
-    return 8

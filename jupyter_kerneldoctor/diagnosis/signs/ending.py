@@ -16,8 +16,17 @@ Request = Literal["restart", "shutdown"]
 REQUEST_SLACK_S = 1.0
 """A request that was noted this much after the end was still before it: two processes, two clocks read."""
 
+_ASKED_TO = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
+"""What a request leads to, where the kernel does not leave by itself."""
+
+_PASSED_ON = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM")
+"""A shell or a container that ran a program leaves with 128 and the number of the signal that ended it (sh(1p))."""
+
 EXIT_PATIENCE_S = 10.0
 """A kernel obeys `exit()` right after the cell. One that lives on after it was told to stay (`keep_kernel`)."""
+
+FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")
+"""What others send to end a program."""
 
 _SUMMARIES = {
     "SIGKILL": "Killed",
@@ -44,17 +53,37 @@ class ExitStatus:
 
 
 def exit_status(recording: Recording) -> ExitStatus:
-    """Return the exit status: the sidecar's word first, then the server's."""
+    """Return the exit status: the sidecar's word first, then the server's.
+
+    What the server started may be a script that runs the kernel and passes its signal on in an exit code. A recording
+    that the kernel itself began speaks of the kernel: its exit code is its own.
+    """
     end, returncode = recording.end, recording.server.returncode
     if end is not None and end.kind == "signal" and end.signal:
         return ExitStatus(signal=end.signal, source=end.source)
     if end is not None and end.kind == "exit" and end.exit_code is not None:
-        return ExitStatus(exit_code=end.exit_code, source=end.source)
+        by_wrapper = recording.kernel.loaded_by == "server"
+        return _status(end.exit_code, end.source, by_wrapper=by_wrapper)
     if returncode is None:
         return ExitStatus()
     if returncode < 0:
         return ExitStatus(signal=signal_name(-returncode), source="Jupyter server")
-    return ExitStatus(exit_code=returncode, source="Jupyter server")
+    return _status(returncode, "Jupyter server", by_wrapper=True)
+
+
+def _status(code: int, source: str | None, *, by_wrapper: bool) -> ExitStatus:
+    signal = signal_passed_on(code) if by_wrapper else None
+    if signal is None:
+        return ExitStatus(exit_code=code, source=source)
+    return ExitStatus(
+        signal=signal, source=f"exit code {code} of what ran the kernel: 128 and the number of the signal"
+    )
+
+
+def signal_passed_on(code: int) -> str | None:
+    """Return the signal that a shell tells of by this exit code; None for one that tells of none."""
+    name = signal_name(code - 128)
+    return name if name in _PASSED_ON else None
 
 
 def has_ended(recording: Recording) -> bool | None:
@@ -78,7 +107,7 @@ def request(recording: Recording) -> Request | None:
         late = (
             end is not None
             and server.requested_wall_s is not None
-            and server.requested_wall_s > end.wall_s + REQUEST_SLACK_S
+            and server.requested_wall_s > end.wall_s + _slack_s(recording)
         )
         if not late:
             return server.requested
@@ -86,6 +115,14 @@ def request(recording: Recording) -> Request | None:
     if asked is not None and asked.by != "cell":
         return "restart" if asked.restart else "shutdown"
     return None
+
+
+def _slack_s(recording: Recording) -> float:
+    """None for an end that no request leads to: a crash, an error, a kill for memory."""
+    status, end = exit_status(recording), recording.end
+    killed_for_memory = end is not None and any(group.oom_kills for group in end.cgroups)
+    plain = status.signal in _ASKED_TO or not (status.signal or status.exit_code)
+    return REQUEST_SLACK_S if plain and not killed_for_memory else 0.0
 
 
 def left_on_request_of_a_cell(recording: Recording) -> bool:
@@ -126,7 +163,7 @@ def _ending(recording: Recording) -> Ending:
         return Ending("exit", None, status.exit_code, f"Left with exit code {status.exit_code}")
     if ended and left_on_request_of_a_cell(recording):
         return Ending("exit", summary="Left after exit()")
-    return Ending("unknown", summary="Gone, exit status not known" if ended else "Not known from here")
+    return Ending("unknown", summary="Ended, not known how" if ended else "Not known from here")
 
 
 def is_death(recording: Recording, ending: Ending) -> bool:

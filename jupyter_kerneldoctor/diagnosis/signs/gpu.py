@@ -1,18 +1,17 @@
-"""What is known of the graphics cards at a moment, and what libraries say about them before they give up.
+"""What is known of the graphics cards at a moment.
 
-The lines are those of CUDA's list of errors (`cudaGetErrorString`), PyTorch (c10/cuda), TensorFlow and XLA
-(stream_executor), CuPy and NVML. Xid numbers: NVIDIA's "Xid Errors" (docs.nvidia.com/deploy/xid-errors).
+Xid numbers: NVIDIA's "Xid Errors" (docs.nvidia.com/deploy/xid-errors).
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ..postmortem import Evidence
 from ..units import quote, size
-from .lastwords import newest_text
+from .gpuwords import trouble_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,60 +19,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Framework, GpuProcess, GpuSample, Incident, Xid
 
     from ..facts import Facts
-
-Trouble = Literal["memory", "astray", "mismatch", "hardware", "handle"]
-"""`handle`: cuDNN or cuBLAS could not begin, for want of memory or because it does not fit."""
-
-_SAYINGS: tuple[tuple[Trouble, str], ...] = (
-    (
-        "hardware",
-        r"uncorrectable ECC error|CUDA_ERROR_ECC_UNCORRECTABLE|GPU is lost|fallen off the bus|ECC_UNCORRECTABLE",
-    ),
-    (
-        "astray",
-        (
-            r"device-side assert triggered|illegal memory access|misaligned address|unspecified launch failure|"
-            r"an illegal instruction was encountered|CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|ASSERT)|"
-            r"CUDA_ERROR_MISALIGNED_ADDRESS|"
-            r"Memory access fault by GPU"
-        ),
-    ),
-    (
-        "mismatch",
-        (
-            r"driver version is insufficient|NVIDIA driver on your system is too old|no kernel image is available|"
-            r"unsupported toolchain|forward compatibility was attempted|unsupported display driver / cuda driver|"
-            r"[Dd]river/library version mismatch|CUDA_ERROR_(?:NO_BINARY_FOR_GPU|SYSTEM_DRIVER_MISMATCH|INVALID_PTX)|"
-            r"CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|CUDNN_STATUS_ARCH_MISMATCH|cuDNN version incompatibility|"
-            r"Loaded runtime CuDNN library: \S+ but source was compiled with|does not match DSO version|"
-            r"[Cc]ould not load (?:dynamic )?library '?lib(?:cud|cub|cus|cuf|nv)\w*|"
-            r"lib(?:cudart|cudnn|cublas|cusparse|nvrtc|cuda)\S*: cannot open shared object file|"
-            r"Found no NVIDIA driver on your system"
-        ),
-    ),
-    (
-        "memory",
-        (
-            r"(?:CUDA|HIP|XPU|MPS backend) (?:error: )?out of memory|CUDA_ERROR_OUT_OF_MEMORY|"
-            r"cudaErrorMemoryAllocation|"
-            r"CU(?:BLAS|DNN)_STATUS_ALLOC_FAILED|RESOURCE_EXHAUSTED: (?:Out of memory|OOM|Failed to allocate)|"
-            r"OOM when allocating tensor(?!: CPU)(?:.*GPU)?|Dst tensor is not initialized|Out of memory allocating|"
-            r"failed to allocate .* from device"
-        ),
-    ),
-    (
-        "handle",
-        (
-            r"CUBLAS_STATUS_NOT_INITIALIZED|CUDNN_STATUS_(?:NOT_INITIALIZED|INTERNAL_ERROR)|"
-            r"[Cc]ould not create (?:cudnn|cublas) handle|[Ff]ailed to create cublas handle|"
-            r"[Ff]ailed to get convolution algorithm"
-        ),
-    ),
-)
-_PATTERNS = tuple((trouble, re.compile(rf"[^\n]*(?:{pattern})[^\n]*")) for trouble, pattern in _SAYINGS)
-
-_ENDS = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGTRAP", "SIGILL")
-"""How a library ends the process that it gives up on."""
+    from .gpuwords import Trouble
 
 HARDWARE_XIDS = {
     48: "a memory error that could not be corrected (double-bit ECC)",
@@ -99,33 +45,11 @@ PROGRAM_XIDS = {
 _MIB = 1 << 20
 
 
-@dataclass(frozen=True)
-class Words:
-    """A line about a card."""
-
-    trouble: Trouble
-    line: str
-
-    @property
-    def evidence(self) -> Evidence:
-        """The line, quoted."""
-        return Evidence(
-            f"Before it ended, the process wrote: {quote(self.line, 200)}.", None, None, "the process's output"
-        )
-
-
-def trouble_of(text: str) -> Trouble | None:
-    """Return what kind of trouble a message speaks of."""
-    return next((trouble for trouble, pattern in _PATTERNS if pattern.search(text)), None)
-
-
-def last_words(facts: Facts) -> Words | None:
-    """Return what a library said about a card before it ended the process; None if it ended otherwise."""
-    if not facts.is_unasked_end or facts.told_to_exit or not (facts.signal in _ENDS or facts.status.exit_code):
-        return None
-    text = newest_text(facts.recording)
-    found = [(match.start(), trouble, match[0].strip()) for trouble, one in _PATTERNS for match in one.finditer(text)]
-    return Words(min(found)[1], min(found)[2]) if found else None  # the first is the reason, others follow from it
+def holds_memory(facts: Facts, index: int | None) -> bool | None:
+    """Whether the kernel was seen to use a card (None: any); None when nobody could tell."""
+    own = [one.own_bytes for one in facts.recording.gpu_samples if index in (None, one.index)]
+    known = [held for held in own if held is not None]
+    return any(known) if known else None
 
 
 @dataclass(frozen=True)
@@ -181,8 +105,9 @@ def incident_trouble(incident: Incident) -> Trouble | None:
 
 
 def xids_near(facts: Facts, mono_s: float, within_s: float = 60.0) -> tuple[Xid, ...]:
-    """Return the error events of the cards around that moment."""
-    return tuple(xid for xid in facts.recording.xids if abs(xid.mono_s - mono_s) <= within_s)
+    """Return the error events around that moment, of the cards that the kernel may have used."""
+    near = (xid for xid in facts.recording.xids if abs(xid.mono_s - mono_s) <= within_s)
+    return tuple(xid for xid in near if holds_memory(facts, xid.index) is not False)
 
 
 def xid_evidence(xids: tuple[Xid, ...]) -> Iterator[Evidence]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..postmortem import Evidence
 from ..units import quote
+from .traceback import reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,17 +46,18 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     ("allocation-refused", _THROWN + r"'(?:St9bad_alloc|std::bad_alloc)'"),
     ("allocation-refused", r"uncaught exception of type std::bad_alloc"),
     ("allocation-refused", r"memory allocation of (?P<bytes>\d+) bytes failed"),
-    ("allocation-refused", r"failed to allocate (?P<bytes>\d+) bytes"),
     ("allocation-refused", r"LLVM ERROR: out of memory|Allocation would exceed memory limit"),
     ("allocation-refused", r"insufficient memory for the Java Runtime Environment to continue"),
     # threads and files that were refused
-    ("thread-limit", r"OpenBLAS blas_thread_init: pthread_create failed"),
     ("thread-limit", r"libgomp: Thread creation failed"),
     ("thread-limit", r"OMP: (?:Error #34: System unable to allocate|System error #11)"),
     ("thread-limit", r"Check failed: re[ts] == 0 \(11 vs\. 0\).*pthread_create"),
     ("thread-limit", _THROWN + r"'std::system_error'\s+what\(\):.*Resource temporarily unavailable"),
     ("thread-limit", r"(?:failed to spawn thread|ThreadPoolBuildError).*(?:code: 11|WouldBlock)"),
-    ("thread-limit", r"pthread_create(?:\(\))? failed.*(?:Resource temporarily unavailable|EAGAIN|error 11)"),
+    (
+        "thread-limit",
+        r"(?<!blas_thread_init: )pthread_create(?:\(\))? failed.*(?:Resource temporarily unavailable|EAGAIN|error 11)",
+    ),
     ("fd-limit", r"Too many open files"),
     ("disk-full", r"No space left on device"),
     # libraries that do not fit together
@@ -63,16 +65,13 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     ("binary-incompatibility", r"Intel (?:one)?MKL FATAL ERROR: "),
     ("binary-incompatibility", r"INTEL MKL ERROR: .*undefined symbol"),
     ("binary-incompatibility", r"(?:symbol lookup|relocation) error: "),
-    ("binary-incompatibility", r"version `[A-Z]+_[\w.]+' not found"),
     ("binary-incompatibility", r"HDF5 library version mismatched error"),
     ("binary-incompatibility", r"was compiled against version \S+ of the Protocol Buffer runtime"),
     ("binary-incompatibility", r"File already exists in database: "),
     ("binary-incompatibility", r"Option '.*' registered more than once|registered CommandLine options"),
     ("binary-incompatibility", r"Cannot mix incompatible Qt library"),
-    ("binary-incompatibility", r"module (?:was |that was )?compiled (?:against|using) (?:API|ABI|NumPy) "),
     ("illegal-instruction", r"compiled to use \S+ instructions, but these aren't available"),
     ("illegal-instruction", r"verify that both the operating system and the processor support .*instructions"),
-    ("illegal-instruction", r"Missing required CPU features"),
     # a screen that is not there
     ("no-display", r"(?:Could not load|could not find) the Qt platform plugin"),
     ("no-display", r"(?:[Cc]ould not connect to display|cannot connect to X server|bad X server connection)"),
@@ -93,7 +92,20 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
 )
 """The cause that a line speaks for, and what is found in it. Of several, the last one that was written counts."""
 
-_PATTERNS = tuple((cause, re.compile(pattern, re.MULTILINE)) for cause, pattern in _SAYINGS)
+_WARNINGS: tuple[tuple[str, str], ...] = (
+    ("allocation-refused", r"failed to allocate (?P<bytes>\d+) bytes"),
+    ("thread-limit", r"OpenBLAS blas_thread_init: pthread_create failed"),
+    ("binary-incompatibility", r"version `[A-Z]+_[\w.]+' not found"),
+    ("binary-incompatibility", r"module (?:was |that was )?compiled (?:against|using) (?:API|ABI|NumPy) "),
+    ("illegal-instruction", r"Missing required CPU features"),
+)
+"""Of the same kind: after these the program goes on, and may crash of what they warn of."""
+
+_PATTERNS = tuple(
+    (cause, re.compile(pattern, re.MULTILINE), sayings is _SAYINGS)
+    for sayings in (_SAYINGS, _WARNINGS)
+    for cause, pattern in sayings
+)
 
 _FAREWELLS = re.compile(
     r"terminate called|terminating|[Aa]ssert|[Aa]bort|\bFATAL\b|[Ff]atal|\b(?:F|E)\d{4} |: F |Check fail|panicked|"
@@ -106,6 +118,22 @@ _SAYS_NO_REASON = "terminate called without an active exception"
 
 _TAKEN_BACK = re.compile(r"^(?:Aborted|Segmentation fault|Killed)\b")
 
+_GIVES_UP = re.compile(
+    r"[Aa]ssert(?!ionError)|[Aa]bort|[Ff]atal|\bFATAL\b|Check fail|what\(\)|uncaught exception|pure virtual|"
+    r"detected \*\*\*"
+)
+"""What a line says with which a process ends for a reason of its own. Narrow: a log goes on until the very end."""
+
+_SAME_MESSAGE = re.compile(
+    r"\s|Aborted\b|Killed\b|Segmentation fault\b|terminate called|\[xcb\]|#|frame #|Exception raised from|"
+    r"thread caused |fatal runtime error: |\*\*\* (?:SIG|Aborted|Check|Begin)"
+)
+"""How a line begins that goes on with a message, or says how the process ends and not why: shells, libstdc++, Xlib, the
+JVM, PyTorch, Rust, the signal handlers of glog and Abseil."""
+
+_REPORT = "Fatal Python error: "
+"""How Python's faulthandler begins to tell where the process was."""
+
 
 @dataclass(frozen=True)
 class Words:
@@ -115,6 +143,10 @@ class Words:
     line: str
     details: dict[str, str] = field(default_factory=dict)
     """What the line tells beside: `bytes` that were asked for, the `first` and `second` library."""
+    end: int = 0
+    """Where the line ends in the text."""
+    final: bool = True
+    """Who writes it aborts or leaves at once."""
 
     @property
     def evidence(self) -> Evidence:
@@ -140,21 +172,42 @@ def newest_text(recording: Recording, since_s: float = FRESH_S) -> str:
 def naming_a_cause(text: str) -> tuple[Words, ...]:
     """Return all lines that name a cause, in the order they were written."""
     found = [
-        (match.start(), cause, match)
-        for cause, pattern in _PATTERNS
+        (match.start(), cause, match, final)
+        for cause, pattern, final in _PATTERNS
         for match in list(pattern.finditer(text))[-1:]  # the last of its kind
     ]
     found.sort(key=lambda entry: entry[0])
-    return tuple(
-        Words(cause, _line(text, match), {name: value for name, value in match.groupdict().items() if value})
-        for _, cause, match in found
-    )
+    return tuple(_words(text, cause, match, final=final) for _, cause, match, final in found)
 
 
-def _line(text: str, match: re.Match[str]) -> str:
+def _words(text: str, cause: str, match: re.Match[str], *, final: bool) -> Words:
     """The whole line of what was found."""
     first, last = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
-    return text[first : last if last >= 0 else len(text)].strip()
+    end = last if last >= 0 else len(text)
+    details = {name: value for name, value in match.groupdict().items() if value}
+    return Words(cause, text[first:end].strip(), details, end, final)
+
+
+def gave_up_later(rest: str) -> str | None:
+    """Return the line with which a process gave up for another reason, from what it wrote after its last words."""
+    lines = rest.partition(_REPORT)[0].strip("\n").split("\n")
+    if lines[0].lstrip().startswith("what()"):
+        del lines[0]  # libstdc++ tells of what was thrown in two lines
+    others = (line for line in lines if line.lstrip().startswith("what()") or not _SAME_MESSAGE.match(line))
+    return next((line.strip() for line in others if _GIVES_UP.search(line)), None)
+
+
+def never_aborted(facts: Facts) -> bool:
+    """Whether it crashed and had not aborted before: faulthandler reports both."""
+    return facts.traceback is not None and all(one.message != "Aborted" for one in reports(facts.recording.crash_text))
+
+
+def outlived(facts: Facts) -> bool:
+    """Whether it went on after its last words, or another process wrote them, as a program that a cell runs."""
+    words = facts.words
+    if words is None:
+        return False
+    return gave_up_later(facts.text[words.end :]) is not None or (words.final and never_aborted(facts))
 
 
 def last_line(text: str) -> str | None:

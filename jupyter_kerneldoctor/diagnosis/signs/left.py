@@ -1,10 +1,10 @@
-"""Calls that end the kernel, which a cell left to a timer, a thread or a handler: they come while another cell runs."""
+"""Calls that end the kernel, which a cell left to a timer, a thread or a handler: they come at any time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..code.calls import handed_over
+from ..code.later import handed_over
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def left_to_others(facts: Facts) -> tuple[tuple[Cell, EndingCall], ...]:
     """Return those that fit the end, each with its cell; none where a call or line of the running cell explains it."""
-    if facts.cell is None or facts.own_signals or facts.crash_line is not None:
+    if facts.own_signals or facts.crash_line is not None:
         return ()
     try:
         found = handed_over(facts.recording.cells, facts.cell)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..units import size
+from .idle import IdleGrowth, growth_before
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, Limit, Recording
@@ -19,10 +18,6 @@ NEAR = 0.9
 
 WHY_ABOVE_LIMIT = "library files shared with other programs count in a process's memory, but hardly towards the limit"
 
-_SETTLED_S = 0.3
-"""So long after a cell, what it leaves behind has been freed, and what is shown of it made."""
-
-_WORTH_BYTES = 10 << 20
 _AS_FAST = 0.5  # of the speed in the cell
 
 _FULL = 0.05  # less than this share of the machine's memory available: it is full
@@ -65,34 +60,19 @@ class Memory:
             seen += [self.cell.peak_bytes, self.cell.rss_before_bytes]
         return max((value for value in seen if value is not None), default=None)
 
-    @property
-    def grown_while_idle_bytes(self) -> int:
-        """How much resident memory grew between the cells, up to the start of `cell`: nothing that a line of it did."""
-        return self._while_idle[0]
+    @cached_property
+    def while_idle(self) -> IdleGrowth:
+        """How it went while no cell was running, before the cell: nothing of that did a line of it."""
+        return IdleGrowth() if self.cell is None else growth_before(self.recording, self.cell)
 
     @cached_property
     def grows_by_itself(self) -> bool:
-        """Whether it grew about as fast while no cell was running: something in the background takes memory."""
+        """Whether it went on growing about as fast while no cell was running: something in the background takes it."""
         if self.cell is None or self.peak_bytes is None or self.before_bytes is None or not self.samples:
             return False
-        idle_bytes, idle_s = self._while_idle
+        idle = self.while_idle
         busy_bytes, busy_s = self.peak_bytes - self.before_bytes, self.samples[-1].mono_s - self.cell.started_mono_s
-        return idle_bytes > _WORTH_BYTES and idle_bytes * busy_s > _AS_FAST * busy_bytes * idle_s
-
-    @cached_property
-    def _while_idle(self) -> tuple[int, float]:
-        """Growth in bytes, and the seconds it took."""
-        samples, grown, took_s = self.recording.samples, 0, 0.0
-        for earlier, later in itertools.pairwise(self.recording.cells):
-            if earlier is self.cell or earlier.ended_mono_s is None:
-                break
-            first = bisect_left(samples, earlier.ended_mono_s + _SETTLED_S, key=_moment)
-            beyond = bisect_left(samples, later.started_mono_s, first, key=_moment)
-            known = [(one.mono_s, one.rss_bytes) for one in samples[first:beyond] if one.rss_bytes is not None]
-            if known:
-                grown += known[-1][1] - known[0][1]
-                took_s += known[-1][0] - known[0][0]
-        return max(0, grown), took_s
+        return idle.goes_on and idle.bytes * busy_s > _AS_FAST * busy_bytes * idle.took_s
 
     @cached_property
     def group_peak_bytes(self) -> int | None:
@@ -189,10 +169,6 @@ class Memory:
         if not ram or last is None or last.available_bytes is None:
             return None
         return last.available_bytes < _FULL * ram
-
-
-def _moment(sample: Sample) -> float:
-    return sample.mono_s
 
 
 def _pressure(group: CgroupDelta) -> tuple[bool, float]:

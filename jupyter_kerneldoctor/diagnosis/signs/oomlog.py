@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ..facts import Facts
+
 Scope = Literal["cgroup", "machine", "service"]
 """Whose memory ran out: a control group's, the machine's; or a service that watches over memory acted before."""
 
@@ -24,6 +26,7 @@ _EARLYOOM = re.compile(r"sending SIG(?:TERM|KILL) to process (\d+)")
 _NAMED_SERVICE = re.compile(r"\b(systemd-oomd|earlyoom|nohang)\b")
 _OOMD = re.compile(r"Killed \S+ due to memory (?:used|pressure)|systemd-oomd killed \d+ process")
 
+_MOST_DIGITS = 18
 _LONGEST = 120
 _LONGEST_GROUP = 60  # characters; the end of a path says more than its beginning
 
@@ -40,6 +43,8 @@ class OomKill:
     """The control group whose limit was reached."""
     service: str | None = None
     """Which service it was."""
+    pid: int | None = None
+    """The process that the line names; None where it names none."""
 
     @property
     def short(self) -> str:
@@ -55,17 +60,25 @@ class OomKill:
 def oom_kill(lines: Iterable[str], pid: int) -> OomKill | None:
     """Return what the lines say of the end of process `pid`; None when they do not speak of one for memory.
 
-    The process id in the log is the machine's: in a container it has another there. So a line that names another
-    process is only left out if a line with this one is there; the recorder has chosen lines that name this process.
+    The process id in the log is the machine's. In a container it has another there, and the recorder reads nothing.
     """
-    found = [kill for kill in map(_judge, lines) if kill is not None]
-    if not found:
+    own = [kill for kill in map(_judge, lines) if kill is not None and kill.pid in (None, pid)]
+    if not own:
         return None
-    own = [kill for kill in found if re.search(rf"\b{pid}\b", kill.line)] or found
+    own.sort(key=lambda kill: kill.pid is None)
     best = own[0]
     held = next((kill.held_bytes for kill in own if kill.held_bytes is not None), None)
     group = next((kill.group for kill in own if kill.group is not None), None)
-    return OomKill(best.scope, best.line, held, group, best.service)
+    return OomKill(best.scope, best.line, held, group, best.service, best.pid)
+
+
+def logged_kill(facts: Facts, *scopes: Scope) -> OomKill | None:
+    """Return what the log says of the kernel's end, if it was for memory of this scope; None if it left by itself."""
+    end = facts.recording.end
+    if end is None or facts.status.exit_code is not None:
+        return None
+    found = oom_kill(end.kernel_log, facts.recording.kernel.process.pid)
+    return found if found is not None and found.scope in scopes else None
 
 
 def _judge(line: str) -> OomKill | None:
@@ -73,11 +86,17 @@ def _judge(line: str) -> OomKill | None:
     held_bytes = int(held[1]) * 1024 if held and len(held[1]) < 16 else None
     if found := _CONSTRAINT.search(line):
         scope: Scope = "cgroup" if found[1] == "CONSTRAINT_MEMCG" else "machine"
-        return OomKill(scope, line, held_bytes, found[2] if scope == "cgroup" else None)
+        return OomKill(scope, line, held_bytes, found[2] if scope == "cgroup" else None, pid=_number(found[3]))
     if found := _KILLED.search(line):
-        return OomKill("cgroup" if found[1].startswith("Memory cgroup") else "machine", line, held_bytes)
-    if _EARLYOOM.search(line) or _OOMD.search(line):
+        scope = "cgroup" if found[1].startswith("Memory cgroup") else "machine"
+        return OomKill(scope, line, held_bytes, pid=_number(found[2]))
+    sent = _EARLYOOM.search(line)
+    if sent or _OOMD.search(line):
         named = _NAMED_SERVICE.search(line)
-        service = named[1] if named else "earlyoom" if _EARLYOOM.search(line) else "systemd-oomd"
-        return OomKill("service", line, held_bytes, service=service)
+        service = named[1] if named else "earlyoom" if sent else "systemd-oomd"
+        return OomKill("service", line, held_bytes, service=service, pid=_number(sent[1]) if sent else None)
     return None
+
+
+def _number(digits: str) -> int:
+    return int(digits[:_MOST_DIGITS])

@@ -24,22 +24,6 @@ if TYPE_CHECKING:
     from ..facts import Facts
     from .traceback import Frame
 
-_WAITING_FOR = {
-    "sleep": "sleeps",
-    "lock": "waits for a lock or a signal of another thread",
-    "input": "waits for the network, the keyboard or an event",
-    "pipe": "waits for data of another process",
-    "child": "waits for another process to end",
-    "disk": "waits for a disk or a network drive",
-    "file-lock": "waits for a lock on a file",
-    "memory": "waits for memory to become free",
-    "stopped": "is stopped",
-    "running": "runs",
-    "unknown": "waits",
-}
-
-_WRITES = "waits until somebody reads what it has written to a pipe"
-
 _PATIENT = frozenset({"sleep", "input", "running", "disk"})
 """Waits that end by themselves, or through somebody outside."""
 
@@ -149,7 +133,10 @@ class Standstill:
         return tuple(
             child
             for child in self._waiting
-            if child.waiting.kind == "lock" and not child.waiting.is_idle_worker and not child.waiting.has_a_timeout
+            if child.waiting.kind == "lock"
+            and (child.state.forked is not False or child.waiting.frames)  # threads of another program may all be well
+            and not child.waiting.is_idle_worker
+            and not child.waiting.has_a_timeout
         )
 
     @property
@@ -162,10 +149,15 @@ class Standstill:
         return bool(self._idle) and not self.children_at_work
 
     def _is_idle(self, child: BlockedChild) -> bool:
-        """Whether it waits for its next task. A worker that was started anew shows no stack, but its pipe tells."""
+        """Whether it waits for its next task.
+
+        Workers that were started anew show no stack, but one reads the pipe of tasks, and the others wait for it.
+        """
         if child.waiting.is_idle_worker:
             return True
-        waits_for_a_task = child.waiting.kind == "pipe" and not child.state.forked and not child.waiting.frames
+        waits_for_a_task = (
+            child.waiting.kind in ("pipe", "lock") and not child.state.forked and not child.waiting.frames
+        )
         return waits_for_a_task and self.main.works_with_processes
 
     @property
@@ -184,7 +176,10 @@ class Standstill:
 
     @cached_property
     def _thread_at_work(self) -> bool:
-        return any(one.kind in (*_PATIENT, "pipe", "child", "unknown") or one.has_a_timeout for one in self.others)
+        return any(
+            one.kind in (*_PATIENT, "pipe", "child", "unknown") or one.has_a_timeout or one.may_have_a_timeout
+            for one in self.others
+        )
 
     @cached_property
     def held_up_by_pipes(self) -> tuple[BlockedChild, ...]:
@@ -200,7 +195,7 @@ class Standstill:
     @property
     def does(self) -> str:
         """What the kernel does, in a few words: "waits for a lock on a file"."""
-        return _doing(self.main)
+        return self.main.doing
 
     def written(self) -> str:
         """Return what the kernel and its children wrote since the cell began, native code included."""
@@ -222,7 +217,7 @@ class Standstill:
 
     def doing(self) -> str:
         """Return what the kernel does: "waits for a lock in `work` (cell [1], line 6)"."""
-        return f"{_doing(self.main)}{self._within(self.main.frames)}"
+        return f"{self.main.doing}{self._within(self.main.frames)}"
 
     def evidence(self) -> Iterator[Evidence]:
         """Say for how long nothing happened, what each thread does, and what the children do."""
@@ -235,7 +230,7 @@ class Standstill:
         )
         yield Evidence(f"The thread that runs the cells {self.doing()}.", self.main.wchan, None, "stack")
         for other in self.others[:_THREADS_SHOWN]:
-            yield Evidence(f"Another thread {_doing(other)}{self._within(other.frames)}.", other.wchan, None, "stack")
+            yield Evidence(f"Another thread {other.doing}{self._within(other.frames)}.", other.wchan, None, "stack")
         for child in self._waiting[:_THREADS_SHOWN]:
             yield self._of_child(child)
 
@@ -247,7 +242,7 @@ class Standstill:
         elif self._is_idle(child):
             does = "waits for its next task"
         else:
-            does = f"{_doing(child.waiting)}{self._within(child.waiting.frames)}"
+            does = f"{child.waiting.doing}{self._within(child.waiting.frames)}"
         subject = " ".join(filter(None, (what, named)))
         return Evidence(f"{subject}, process {child.state.pid}, {does}.", child.state.pid, None, "stack")
 
@@ -275,10 +270,6 @@ class Standstill:
         if own is None or cell is None or (line := user_line(cell, own)) is None:
             return ""
         return cell.source.split("\n")[line - 1]
-
-
-def _doing(waiting: Waiting) -> str:
-    return _WRITES if waiting.writes_to_a_pipe else _WAITING_FOR[waiting.kind]
 
 
 def standstill(facts: Facts) -> Standstill | None:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ..units import quote
+from .ending import signal_name
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import ServerView
@@ -43,19 +44,23 @@ def start_failure(server: ServerView) -> StartFailure:
     """Judge from the server's error and the process's last text; the first reason that fits."""
     text = "\n".join(part for part in (server.stderr, server.start_error or "") if part)
     program = server.start_command[0] if server.start_command else None
-    for judge in (_shadowed, _missing_module, _full_disk, _missing_program, _not_allowed, _not_loadable, _port_taken):
-        found = judge(text, program)
-        if found is not None:
-            return found
-    last = _LAST_LINE.findall(text) or [line for line in text.split("\n") if line.strip()]
-    if last:
-        return StartFailure(f"the last thing that was heard of it is {quote(last[-1], 120)}", known=False)
-    if server.returncode is not None and server.returncode > 0:
-        return StartFailure(f"it left with exit code {server.returncode} and said nothing", known=False)
-    return StartFailure("nothing was heard of it", known=False)
+    raised = list(_LAST_LINE.finditer(text))
+    final = text[raised[-1].start() :] if raised else text  # what was said before it, it had lived with
+    found = _shadowed(text) or next((one for one in (judge(final, program) for judge in _JUDGES) if one), None)
+    if found is not None:
+        return found
+    said = [raised[-1][0]] if raised else [line for line in text.split("\n") if line.strip()]
+    code = server.returncode or 0
+    ended = f"it was ended by the signal {quote(signal_name(-code))}" if code < 0 else ""
+    if said:
+        last = f"the last thing that was heard of it is {quote(said[-1], 120)}"
+        return StartFailure(f"{ended}, and {last}" if ended else last, known=False)
+    if code > 0:
+        return StartFailure(f"it left with exit code {code} and said nothing", known=False)
+    return StartFailure(f"{ended} and said nothing" if ended else "nothing was heard of it", known=False)
 
 
-def _shadowed(text: str, _program: str | None) -> StartFailure | None:
+def _shadowed(text: str) -> StartFailure | None:
     """A file of the user's that is taken for a module of Python's, as `random.py` beside the notebook."""
     if "Error" not in text:
         return None
@@ -112,3 +117,6 @@ def _port_taken(text: str, _program: str | None) -> StartFailure | None:
     if "Address already in use" not in text:
         return None
     return StartFailure("a network port that it was to use is taken")
+
+
+_JUDGES = (_missing_module, _full_disk, _missing_program, _not_allowed, _not_loadable, _port_taken)

@@ -16,23 +16,26 @@ if TYPE_CHECKING:
     from ..facts import Facts
 
 _WORTH_TELLING_BYTES = 50 << 20
+_AT_THE_END_S = 5.0
+"""What they held so long before the last measurement counts: one that is killed first is gone by then."""
 
 
 @dataclass(frozen=True)
 class Children:
-    """What the processes below the kernel held when they held most while the cell ran."""
+    """What the processes below the kernel held when it ended."""
 
     bytes: int
     count: int | None
-    mono_s: float
 
 
 def children(facts: Facts) -> Children | None:
-    """Return the most that was seen of them; None when they were not measured, or held next to nothing."""
-    best = max(facts.memory.samples, key=_held, default=None)
+    """Return the most that was seen of them towards the end; None when not measured, or next to nothing."""
+    samples = facts.memory.samples
+    last = [sample for sample in samples if sample.mono_s >= samples[-1].mono_s - _AT_THE_END_S]
+    best = max(last, key=_held, default=None)
     if best is None or (held := _held(best)) < _WORTH_TELLING_BYTES:
         return None
-    return Children(held, getattr(best, "children", None), best.mono_s)
+    return Children(held, best.children)
 
 
 def evidence(facts: Facts) -> Iterator[Evidence]:
@@ -67,5 +70,5 @@ def accounts_for_kills(facts: Facts) -> bool:
 
 def _held(sample: Sample) -> int:
     """What the tree holds beyond the kernel; 0 when not known."""
-    whole, own = getattr(sample, "tree_bytes", None), sample.rss_bytes
+    whole, own = sample.tree_bytes, sample.rss_bytes
     return whole - own if whole is not None and own is not None else 0

@@ -24,6 +24,20 @@ Kind = Literal[
 """`lock`: a futex, on which locks and conditions sleep; `input`: the network, a terminal, an event loop; `pipe`: data
 of another process; `child`: its end; `memory`: the kernel waits for memory to become free."""
 
+_DOING: dict[Kind, str] = {
+    "sleep": "sleeps",
+    "lock": "waits for a lock or for another thread",
+    "input": "waits for the network, the keyboard or an event",
+    "pipe": "waits for data from another process",
+    "child": "waits for another process to end",
+    "disk": "waits for a disk or a network drive",
+    "file-lock": "waits for a lock on a file",
+    "memory": "waits for memory to become free",
+    "stopped": "is stopped, by Ctrl-Z or a debugger",
+    "running": "is running",
+    "unknown": "waits",
+}
+
 _BY_WCHAN: tuple[tuple[Kind, str], ...] = (
     ("memory", r"mem_cgroup_(?:oom|handle_over)|throttle_direct_reclaim|shrink_|reclaim"),
     ("file-lock", r"(?:flock|posix)_lock|locks_lock|fcntl_setlk|lock_file"),
@@ -49,8 +63,9 @@ _BY_FRAME: tuple[tuple[Kind, str, str], ...] = (
 _BY_CODE: tuple[tuple[Kind, str], ...] = (
     ("sleep", r"\bsleep\("),
     ("input", r"\binput\(|\burlopen\(|\brequests\."),
-    ("lock", r"\.acquire\(|\bwith\b|\.join\(|\.wait\(|\.get\(|\.result\("),
+    ("lock", r"(?i:(?:\bwith\s+[\w.]*)(?:lock|mutex|semaphore)|(?:lock|mutex|semaphore)\w*\.acquire\()"),
 )
+"""What the code calls it, where nothing else tells: `with` and `.get(` are as often a database's or a file's."""
 
 _THREADS = "concurrent/futures/thread.py"
 _LOOPS_OF_WORKERS = (
@@ -110,6 +125,17 @@ class Waiting:
     @cached_property
     def kind(self) -> Kind:
         """What it waits for."""
+        if self._seen is not None:
+            return self._seen
+        return next((kind for kind, pattern in _BY_CODE if re.search(pattern, self.code)), "unknown")
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether only the words of the code tell what it waits for."""
+        return self._seen is None
+
+    @cached_property
+    def _seen(self) -> Kind | None:
         if self.state in ("T", "t"):
             return "stopped"
         if self.wchan and self.wchan != "0":
@@ -122,14 +148,12 @@ class Waiting:
             return "running"
         return self._by_stack()
 
-    def _by_stack(self) -> Kind:
-        if not self.frames:
-            return "unknown"
-        top = self.frames[0]
-        for kind, file, function in _BY_FRAME:
-            if re.fullmatch(file, top.short_file) and re.fullmatch(function, top.function):
-                return kind
-        return next((kind for kind, pattern in _BY_CODE if re.search(pattern, self.code)), "unknown")
+    def _by_stack(self) -> Kind | None:
+        for top in self.frames[:1]:
+            for kind, file, function in _BY_FRAME:
+                if re.fullmatch(file, top.short_file) and re.fullmatch(function, top.function):
+                    return kind
+        return None
 
     @property
     def is_idle_worker(self) -> bool:
@@ -148,6 +172,13 @@ class Waiting:
             if not _PLUMBING.match(frame.short_file):
                 return False
         return False
+
+    @property
+    def doing(self) -> str:
+        """What it does, in a few words that follow its name: "waits for a lock on a file"."""
+        return (
+            "waits until somebody reads what it has written to a pipe" if self.writes_to_a_pipe else _DOING[self.kind]
+        )
 
     @property
     def writes_to_a_pipe(self) -> bool:
@@ -210,7 +241,17 @@ class Waiting:
         only_threading = all(frame.short_file == "threading.py" for frame in self.frames[:own])
         return only_threading and bool(_TIMEOUT_OF_THREADING.search(self.code))
 
+    @property
+    def may_have_a_timeout(self) -> bool:
+        """Whether it waits for a lock in code that nobody has seen, for as long as that says: a scheduler's, a timer's.
 
+        A thread that is in nothing but `threading` is one of `threading.Timer`, or was started to wait.
+        """
+        caller = next((frame for frame in self.frames if not _PLUMBING.match(frame.short_file)), None)
+        return self.kind == "lock" and (caller is None or bool(_INSTALLED.search(caller.file)))
+
+
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 _TIMEOUT = re.compile(r"timeout\s*=\s*(?!None)|\.(?:wait|join|result|acquire|get|poll|recv)\((?:True\s*,\s*)?-?[\d.]+")
 _TIMEOUT_OF_THREADING = re.compile(r"\.(?:wait|join)\(\s*(?!None\b)\w")
 """`event.wait(limit)`, `thread.join(limit)`: these take nothing but a limit."""

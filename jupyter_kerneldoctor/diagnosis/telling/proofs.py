@@ -132,7 +132,7 @@ def _last_seen(facts: Facts) -> Iterator[Evidence]:
     cell = facts.recording.running_cell
     ran = "no cell" if cell is None else cell_name(cell.execution_count)
     yield Evidence(
-        f"{sentence(ran)} was running when the last event was recorded; what ran after that is not known.",
+        f"{sentence(ran)} was running when the kernel was last seen; what ran after that is not known.",
         source="journal",
     )
 

@@ -166,7 +166,10 @@ def _touched(earlier: Sequence[Cell], cell: Cell, growth_bytes: int) -> tuple[Ze
     """Arrays that this cell was the first to fill, if that can be where it grew."""
     if growth_bytes < WORTH_TELLING_BYTES:
         return ()
-    return tuple(one for one in reserved_before(earlier, cell) if one.bytes >= _LARGE_PART * growth_bytes)
+    try:
+        return tuple(one for one in reserved_before(earlier, cell) if one.bytes >= _LARGE_PART * growth_bytes)
+    except RecursionError:  # code nested a thousand levels deep parses, but is not worth an answer
+        return ()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..signs.memory import WHY_ABOVE_LIMIT
 from ..units import cell_name, duration, enumeration, plural, quote, sentence, size
 from .shapes import FULL_HOUSE, WORTH_TELLING_BYTES
+from .taking import filled_by_others
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _STALE_S = 1.0
 _NAMED = 3  # cells and objects: more than three nobody keeps
 _MENTION = 0.2  # of what was held: what the cells before left is mentioned from here on
+_MENTION_OTHERS = 0.1  # of what counts towards the limit
 _STEADY_S = 2.0
 
 
@@ -57,13 +59,21 @@ def _beginning(facts: Facts, found: Shape) -> Iterator[str]:
 
 
 def _needed_bytes(facts: Facts, found: Shape) -> int:
-    """What it needed at the very least, having been killed at a limit: all that was left below that."""
-    group = facts.memory.pressed
-    if group is None or not group.oom_kills or not group.limit_bytes:
+    """What it needed at the very least, having been killed at a limit: all that was left below that.
+
+    What others in the group held is none of it; where they filled it, nothing is known of the cell's share.
+    """
+    group, last = facts.memory.pressed, facts.memory.last
+    if group is None or not group.oom_kills or not group.limit_bytes or filled_by_others(facts) is not None:
         return 0
     began = facts.cell.started_mono_s if facts.cell is not None else 0.0
     shared = [s.cgroup_bytes for s in facts.recording.samples if s.mono_s <= began and s.cgroup_bytes is not None]
-    return max(0, group.limit_bytes - (shared[-1] if shared else found.before_bytes))
+    at_start, others = shared[-1] if shared else found.before_bytes, 0
+    if last is not None and last.cgroup_bytes is not None and last.rss_bytes is not None:
+        own = max(last.rss_bytes, last.tree_bytes or 0) - found.before_bytes
+        others = max(0, last.cgroup_bytes - at_start - own)
+    left = group.limit_bytes - at_start
+    return left - others if others < left / 2 else 0
 
 
 def _touched(facts: Facts, found: Shape) -> Iterator[str]:
@@ -94,7 +104,7 @@ def _pace(found: Shape) -> Iterator[str]:
 def _by_itself(facts: Facts) -> Iterator[str]:
     if facts.memory.grows_by_itself:
         yield (
-            f"Before that, {size(facts.memory.grown_while_idle_bytes)} came while no cell was running: something in "
+            f"Before that, {size(facts.memory.while_idle.bytes)} came while no cell was running: something in "
             "the background goes on taking memory, such as a thread that an earlier cell started."
         )
 
@@ -128,7 +138,7 @@ def _children(found: Shape) -> Iterator[str]:
 
 
 def _others(facts: Facts, found: Shape) -> Iterator[str]:
-    """The limit counts more than the kernel: say so where that is the larger part."""
+    """The limit counts more than the kernel: say so where that is a good part."""
     group, peak = facts.memory.group_peak_bytes, facts.memory.peak_bytes
     if found.children is not None or group is None or peak is None or not facts.memory.has_group_limit:
         return
@@ -139,6 +149,20 @@ def _others(facts: Facts, found: Shape) -> Iterator[str]:
             "file system that lives in memory."
         )
         yield from _files_in_memory(facts)
+    elif (others := _in_use_by_others(facts)) > max(WORTH_TELLING_BYTES, _MENTION_OTHERS * group):
+        yield (
+            f"Another {size(others)} that counted towards the limit belonged to other processes there, or were files "
+            "that Linux kept in memory."
+        )
+        yield from _files_in_memory(facts)
+
+
+def _in_use_by_others(facts: Facts) -> int:
+    """What of the group was not the kernel's at the last measurement; none of it was a file that could just go."""
+    last = facts.memory.last
+    if last is None or last.cgroup_bytes is None or last.rss_bytes is None:
+        return 0
+    return last.cgroup_bytes - max(last.rss_bytes, last.tree_bytes or 0)
 
 
 def _files_in_memory(facts: Facts) -> Iterator[str]:

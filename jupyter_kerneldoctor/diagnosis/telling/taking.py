@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from ..code.arraysize import array_made
 from ..code.cellfiles import user_line
 from ..postmortem import Evidence
+from ..signs import tree
+from ..signs.memory import NEAR
 from ..units import quote, size
 
 if TYPE_CHECKING:
@@ -17,17 +19,24 @@ if TYPE_CHECKING:
 
 _WORTH_TELLING_BYTES = 100 << 20
 
+_SMALL = 0.1
+_MINOR = 0.25
+"""A kernel that held less than such a share of what is allowed, its children included, did not use it up."""
+
+_FASTEST_BYTES_PER_S = 8 << 30
+"""No program is given new memory faster: Linux fills it with zeros first."""
+
 
 def taken_where(facts: Facts) -> str:
     """Return "in cell [2] on `code`", as much of it as may be blamed."""
     if facts.memory.grows_by_itself:
         return f"{facts.when()}, with something in the background taking memory, too"
-    return facts.when() if _slept(facts) else facts.where()
+    return facts.when() if sleeps(facts) else facts.where()
 
 
 def taking_line(facts: Facts) -> int | None:
     """Return the line of the cell that took it; None when it may have been another one, or none."""
-    return None if facts.memory.grows_by_itself or _slept(facts) else facts.line
+    return None if facts.memory.grows_by_itself or sleeps(facts) else facts.line
 
 
 def array_asked_for(facts: Facts) -> Iterator[Evidence]:
@@ -46,5 +55,26 @@ def array_asked_for(facts: Facts) -> Iterator[Evidence]:
         yield Evidence(f"The array of {quote(made[0])} needs {size(made[1])}.", made[1], "bytes", "cell source")
 
 
-def _slept(facts: Facts) -> bool:
+def sleeps(facts: Facts) -> bool:
+    """Whether the cell was last seen to sleep."""
     return facts.last_stack is not None and facts.last_stack.sleeps
+
+
+def filled_by_others(facts: Facts) -> int | None:
+    """What the kernel held with its children where others must have filled the group; None where it may have itself.
+
+    It was small at the last measurement, and the group was full by then, or the kernel did nothing, or the time was too
+    short to take so much.
+    """
+    group, last, end = facts.memory.pressed, facts.memory.last, facts.recording.end
+    limit = None if group is None else group.limit_bytes
+    if not limit or last is None or last.rss_bytes is None or end is None:
+        return None
+    below = tree.children(facts)
+    held = max(last.rss_bytes, last.tree_bytes or 0, last.rss_bytes + (0 if below is None else below.bytes))
+    if held >= _SMALL * limit:
+        return None
+    full = last.cgroup_bytes is not None and last.cgroup_bytes >= NEAR * limit
+    did_nothing = facts.cell is None or sleeps(facts)
+    too_fast = held + (end.mono_s - last.mono_s) * _FASTEST_BYTES_PER_S < _MINOR * limit
+    return held if full or did_nothing or too_fast else None

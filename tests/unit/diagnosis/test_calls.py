@@ -2,7 +2,9 @@
 
 import pytest
 
-from jupyter_kerneldoctor.diagnosis.code.calls import ending_calls, handed_over
+from jupyter_kerneldoctor.diagnosis.code.calls import ending_calls
+from jupyter_kerneldoctor.diagnosis.code.cellsource import _parse
+from jupyter_kerneldoctor.diagnosis.code.later import handed_over
 from jupyter_kerneldoctor.recording.model import Cell
 
 
@@ -88,6 +90,44 @@ def test_what_takes_time_before_the_call_is_noticed():
     assert [call.prompt for call in calls("import os, time\ntime.sleep(9)\nos._exit(1)")] == [False]
 
 
+@pytest.mark.parametrize(
+    "again",
+    [
+        "pid, port = 4711, 8080",
+        "pid = ask()",
+        "pid: int = 4711",
+        "for pid in workers: pass",
+        "with job() as pid: pass",
+        "pid += 1",
+    ],
+)
+def test_a_name_that_was_bound_again_stands_for_something_else(again):
+    assert calls("import os\npid = os.getpid()", again, "os.kill(pid, 9)") == ()
+    assert len(calls("import os\npid = 4711", again, "pid, x = os.getpid(), 1", "os.kill(pid, 9)")) == 1
+
+
+def test_what_a_function_is_given_may_be_any_process():
+    assert calls("import os\npid = os.getpid()", "def stop(pid):\n    os.kill(pid, 9)\nstop(4711)") == ()
+    (call,) = calls("import os\npid = os.getpid()", "def stop():\n    os.kill(pid, 9)\nstop()")
+    assert call.signal == "SIGKILL"
+
+
+def test_a_name_within_a_function_hides_no_other():
+    (call,) = calls("import os\npid = os.getpid()", "def f():\n    pid = child.pid", "os.kill(pid, 9)")
+    assert call.signal == "SIGKILL"
+
+
+def test_cells_that_can_teach_nothing_are_not_parsed():
+    day = [Cell(f"def step_{number}(x):\n    return df['skills'] + x") for number in range(50)]
+    last = Cell("import os\nos._exit(3)")
+    _parse.cache_clear()
+
+    assert ending_calls([*day, Cell("step_1(1)")], day[-1]) == ()
+    assert _parse.cache_info().misses == 0
+    assert len(ending_calls([*day, last], last)) == 1
+    assert _parse.cache_info().misses == 1
+
+
 def test_a_truncated_cell_is_not_read():
     cell = Cell("import os\nos._exit(1)", truncated=True)
     assert ending_calls([cell], cell) == ()
@@ -98,13 +138,23 @@ def test_a_truncated_cell_is_not_read():
     [
         (("import os\nTimer(9, lambda: os.kill(os.getpid(), 15)).start()", "work()"), 0, 2, None),
         (("import os\ndef stop():\n    os._exit(3)", "Thread(target=stop).start()", "work()"), 0, 3, 3),
+        (("import os\nTimer(9, os._exit, args=(3,)).start()", "work()"), 0, 2, 3),
+        (("import os\nloop.call_later(9, os._exit, 3)", "work()"), 0, 2, 3),
+        (("import os\nTimer(9, os.kill, (os.getpid(), 15)).start()", "work()"), 0, 2, None),
+        (("import os\nTimer(9, lambda pid=os.getpid(): os.kill(pid, 15)).start()", "work()"), 0, 2, None),
         (("import faulthandler\nfaulthandler.dump_traceback_later(60, exit=True)", "work()"), 0, 2, 1),
     ],
 )
 def test_finds_what_a_timer_or_a_thread_may_call_later(sources, cell, line, code):
     cells = [Cell(source) for source in sources]
-    ((home, call),) = handed_over(cells, cells[-1])
-    assert (home is cells[cell], call.line, call.exit_code) == (True, line, code)
+    for last in (cells[-1], None):  # while a cell runs, and while none does
+        ((home, call),) = handed_over(cells, last)
+        assert (home is cells[cell], call.line, call.exit_code) == (True, line, code)
+
+
+def test_a_timer_that_ends_another_process_is_none():
+    cells = [Cell("import os\npid = os.getpid()"), Cell("Timer(9, lambda pid: os.kill(pid, 9), (child.pid,)).start()")]
+    assert handed_over(cells) == ()
 
 
 def test_a_function_that_no_one_is_given_is_called_by_no_one():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
-from jupyter_kerneldoctor.diagnosis.examples import recording
+from jupyter_kerneldoctor.diagnosis.examples import MIB, Group, recording
 from jupyter_kerneldoctor.recording.model import ExitRequest, ServerView
 
 
@@ -49,6 +49,36 @@ def test_a_request_after_the_death_is_about_the_next_kernel():
     late = replace(died, server=replace(died.server, requested_wall_s=died.end.wall_s + 30))
     assert end(late) == ("signal", "SIGSEGV", None)
     assert diagnose(late).died
+
+
+def asked_half_a_second_late(died):
+    return replace(died, server=replace(died.server, requested_wall_s=died.end.wall_s + 0.5))
+
+
+def test_two_clocks_may_differ_but_nobody_asks_for_a_crash():
+    full = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=499 * MIB)
+    for_memory = recording("f()", signal="SIGKILL", memory=(450 * MIB,), groups=[full], server="restart")
+    assert diagnose(asked_half_a_second_late(for_memory)).cause.id == "oom-cgroup"
+    assert end(asked_half_a_second_late(recording("f()", signal="SIGSEGV", server="restart")))[0] == "signal"
+    assert end(asked_half_a_second_late(recording("f()", exit_code=3, server="restart")))[0] == "exit"
+    assert end(asked_half_a_second_late(recording("f()", signal="SIGKILL", server="restart")))[0] == "restart"
+    assert end(recording("f()", signal="SIGSEGV", server="restart"))[0] == "restart"
+
+
+def test_a_script_that_runs_the_kernel_passes_its_signal_on():
+    missed = recording("f()", end="not-seen")
+    assert end(replace(missed, server=ServerView(returncode=137))) == ("signal", "SIGKILL", None)
+    assert end(replace(missed, server=ServerView(returncode=139))) == ("signal", "SIGSEGV", None)
+    assert end(replace(missed, server=ServerView(returncode=200))) == ("exit", None, 200)
+    by_server = recording("f()", exit_code=143)
+    by_server = replace(by_server, kernel=replace(by_server.kernel, loaded_by="server"))
+    assert end(by_server) == ("signal", "SIGTERM", None)
+
+
+def test_an_exit_code_of_the_kernels_own_is_what_it_is():
+    assert end(recording("import os\nos._exit(137)", exit_code=137)) == ("exit", None, 137)
+    texts = [evidence.text for evidence in diagnose(recording("serve()", exit_code=143)).cause.evidence]
+    assert any("SIGTERM" in text and "128" in text for text in texts)
 
 
 def test_exit_in_a_cell_stays_an_exit():

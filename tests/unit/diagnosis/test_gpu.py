@@ -8,11 +8,20 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.cause import all_causes
-from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB
+from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, cell_file, crash_report, recording
 from jupyter_kerneldoctor.diagnosis.examples.gpu import CARD, died, sample, survived, torch_memory
 from jupyter_kerneldoctor.diagnosis.examples.stuck import stuck_in
-from jupyter_kerneldoctor.diagnosis.signs.gpu import HARDWARE_XIDS, trouble_of
-from jupyter_kerneldoctor.recording.evidence import Framework, GpuDriver, GpuProcess, NamedObject, Namespace, Xid
+from jupyter_kerneldoctor.diagnosis.signs.gpu import HARDWARE_XIDS
+from jupyter_kerneldoctor.diagnosis.signs.gpuwords import trouble_of
+from jupyter_kerneldoctor.recording.evidence import (
+    Framework,
+    GpuDriver,
+    GpuProcess,
+    GpuSample,
+    NamedObject,
+    Namespace,
+    Xid,
+)
 
 CAUSES = {cause.id: cause for cause in all_causes() if hasattr(cause, "survives")}
 SURVIVED = [(name, number) for name, cause in CAUSES.items() for number, _ in enumerate(cause.survives())]
@@ -114,3 +123,67 @@ def test_a_cell_that_waits_for_a_card_which_is_gone():
     answer = diagnose(made)
     assert answer.cause.id == "gpu-hardware"
     assert "does not answer any more" in answer.cause.headline
+
+
+ASTRAY = (
+    "../aten/src/ATen/native/cuda/Indexing.cu:1292: indexSelectLargeIndex: block: [0,0,0], thread: [1,0,0] Assertion "
+    "`srcIndex < srcSelectDimSize` failed.\n"
+    "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: device-side assert triggered\n"
+    "CUDA kernel errors might be asynchronously reported at some other API call.\n"
+    "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n\n"
+    "Exception raised from c10_cuda_check_implementation at ../c10/cuda/CUDAException.cpp:44 (most recent call):\n"
+    "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f in /env/torch/lib/libc10.so)\n\n"
+    "Fatal Python error: Aborted\n\nThread 0x00007f (most recent call first):\n"
+)
+NO_MEMORY = "failed to allocate 11.90G (12780961792 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
+
+
+def first(recorded):
+    cause = diagnose(recorded).cause
+    return cause.id, cause.confidence
+
+
+def test_all_that_pytorch_writes_about_a_card_is_one_message():
+    assert first(died(ASTRAY)) == ("gpu-illegal-access", 0.95)
+
+
+def test_a_warning_is_less_than_an_error_and_another_exit_is_a_programs_own():
+    assert first(died("E gpu/cuda_driver.cc:802] " + NO_MEMORY)) == ("gpu-oom", 0.93)
+    assert first(died("W gpu/cuda_driver.cc:802] " + NO_MEMORY)) == ("gpu-oom", 0.6)
+    assert first(recording("f()", exit_code=1, output=NO_MEMORY)) == ("gpu-oom", 0.75)
+    assert first(recording("f()", exit_code=1, output=NO_MEMORY + "no licence\n"))[0] == "exit-call"
+
+
+def test_a_crash_in_a_library_that_uses_a_card_may_be_of_what_it_said():
+    def crashed_in(file):
+        frames = (f"/env/lib/python3.11/site-packages/{file}", 5, "run"), (cell_file("fit()"), 1, "<module>")
+        crash = crash_report("Segmentation fault", *frames)
+        return first(recording("fit()", signal="SIGSEGV", output=NO_MEMORY, crash=crash))
+
+    assert crashed_in("tensorflow/python/eager/execute.py") == ("gpu-oom", 0.93)
+    assert crashed_in("lxml/etree.py") == ("segfault", 0.95)
+
+
+@pytest.mark.parametrize(
+    ("held", "words", "answer"),
+    [
+        (GIB, "unspecified launch failure\n", ("gpu-hardware", 0.93)),
+        (None, "unspecified launch failure\n", ("gpu-hardware", 0.93)),
+        (GIB, "", ("gpu-hardware", 0.75)),
+        (0, "unspecified launch failure\n", ("gpu-illegal-access", 0.7)),
+        (0, "", ("abort", 0.8)),
+        (None, "", ("abort", 0.8)),
+    ],
+)
+def test_an_event_of_the_hardware_counts_on_a_card_that_the_kernel_used(held, words, answer):
+    samples = [] if held is None else [sample(4 * GIB, held)]
+    assert first(died(words, samples=samples, xids=[Xid(-5.0, 79, 0)])) == answer
+
+
+def test_memory_errors_count_for_a_minute():
+    def counted(*looks):
+        samples = [GpuSample(mono_s, 0, ecc_uncorrected=count) for mono_s, count in looks]
+        return first(died("", samples=samples))[0]
+
+    assert counted((-30000, 0), (-20000, 1), (-1, 1)) == "abort"
+    assert counted((-30000, 0), (-100, 0), (-1, 1)) == "gpu-hardware"

@@ -215,6 +215,28 @@ def test_an_interrupt_that_openblas_raised_is_found_by_its_words():
     assert survived.cell.execution_count == 1
 
 
+def test_an_interrupt_long_after_the_words_of_openblas_was_somebodys():
+    said = "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 8: Resource temporarily unavailable\n"
+    events = [
+        {"event": "start", "mono_s": 1.0, "wall_s": 1e9},
+        {"event": "cell_start", "seq": 1, "mono_s": 2.0, "source": "import numpy\ntrain()", "execution_count": 1},
+        {"event": "cell_end", "seq": 1, "mono_s": 602.0, "error": "KeyboardInterrupt"},
+    ]
+
+    assert diagnose(assemble("r", events, output=[{"mono_s": 2.5, "fd": 2, "text": said}])).incidents == ()
+
+
+def test_a_copy_that_used_the_card_is_told_with_the_cell_that_made_it():
+    forked = Incident(
+        "cuda-error", -5.0, "RuntimeError", 1, RAISED, signature="Cannot re-initialize CUDA in forked subprocess"
+    )
+    survived = alive(forked).incidents[0]
+
+    assert survived.finding.id == "fork-unsafe"
+    assert "in cell [1] on `return np.ones(n)`" in survived.finding.headline
+    assert survived.cell.line == survived.finding.line == 2
+
+
 def test_the_full_file_system_is_named():
     full = Surroundings(-5.0, "incident", filesystems=(FileSystem("/data", "ext4", GIB, 0, ("open",)),))
     answer = alive(incident("no-space", "No space left on device", "OSError"), surroundings=[full])

@@ -84,6 +84,28 @@ def test_a_kill_with_no_limit_near_speaks_of_the_machine():
     assert "may have run out" in answer.cause.headline
 
 
+@pytest.mark.parametrize(
+    ("cell", "facts"),
+    [
+        (SLEEP, {"memory": (80 * MIB,) * 3, "groups": [Group(16 * GIB, (0, 1), (0, 9), 16 * GIB - MIB)]}),
+        ("x = 1", {"memory": (99 * MIB,) * 3, "groups": [Group(4 * GIB, (0, 1), (0, 9), 4 * GIB)], "idle": True}),
+    ],
+    ids=["too little time to fill 16 GiB", "no cell was running"],
+)
+def test_a_small_kernel_did_not_use_up_what_it_shares(cell, facts):
+    answer = diagnose(recording(cell, signal="SIGKILL", server="watched", **facts))
+    assert (answer.cause.id, answer.cause.confidence) == ("oom-cgroup", 0.75)
+    assert "because other programs had used up the memory" in answer.cause.headline
+    assert "time.sleep" not in answer.cause.headline
+    assert answer.cause.line is None
+
+
+def test_a_kernel_that_was_small_a_moment_ago_may_have_asked_for_much_at_once():
+    group = Group(1 * GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=200 * MIB)
+    answer = diagnose(recording("a = np.ones(n)", signal="SIGKILL", memory=(60 * MIB,) * 3, groups=[group]))
+    assert (answer.cause.id, answer.cause.confidence, answer.cell.line) == ("oom-cgroup", 0.97, 1)
+
+
 def test_kernel_and_sidecar_gone_together_at_the_limit_is_a_guess():
     answer = diagnose(recording("f()", end="not-seen", memory=(300 * MIB, 490 * MIB), groups=[Group(500 * MIB)]))
     assert answer.cause.id == "oom-container"
@@ -138,6 +160,15 @@ def test_one_diagnosis_takes_little_time():
     for _ in range(5):
         diagnose(recorded)
     assert (time.perf_counter() - start) / 5 < 0.2  # 30 ms is the aim; the rest is for busy machines
+
+
+def test_a_machine_that_is_full_needs_no_cell():
+    group, available = Group(oom_kills=(3, 4)), 90 * MIB
+    idle = recording("x = 1", idle=True, signal="SIGKILL", memory=[GIB], available_bytes=available, groups=[group])
+    busy = recording("f()", signal="SIGKILL", memory=[GIB], available_bytes=available, groups=[group])
+
+    assert diagnose(idle).cause.headline == "The machine ran out of memory while no cell was running: it has 16.0 GiB."
+    assert diagnose(busy).cause.headline == "The machine ran out of memory in cell [1] on `f()`: it has 16.0 GiB."
 
 
 def test_a_restart_of_the_machine_is_said():

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
-from jupyter_kerneldoctor.diagnosis.examples import recording
+from jupyter_kerneldoctor.diagnosis.examples import cell_file, crash_report, recording
 from jupyter_kerneldoctor.diagnosis.signs.lastwords import farewell, naming_a_cause
-from jupyter_kerneldoctor.recording.evidence import Output
+from jupyter_kerneldoctor.recording.evidence import Output, Rlimit, Surroundings
 
 BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
 
@@ -170,3 +170,109 @@ def test_a_line_that_was_written_before_the_cell_is_not_its_last():
     answer = diagnose(recording("mylib.load()", "mylib.solve()", exit_code=4, output=[Output(-12.0, 2, GIVES_UP)]))
 
     assert not any(GIVES_UP in one.text for one in answer.cause.evidence)
+
+
+# Whether they were the end of it
+
+OPENMP = "OMP: Error #15: Initializing libiomp5.so, but found libomp.so.5 already initialized.\n"
+CHECK = "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
+REPORT = crash_report("Aborted", ("/site-packages/py/error.py", 3, "fatal"), (cell_file("f()"), 1, "<module>"))
+
+
+def judged(said, signal="SIGABRT", **facts):
+    cause = diagnose(recording("f()", signal=signal, output=said, **facts)).cause
+    return cause.id, cause.confidence
+
+
+QT = (
+    'qt.qpa.plugin: Could not load the Qt platform plugin "xcb" in "" even though it was found.\n'
+    "This application failed to start because no Qt platform plugin could be initialized.\n\n"
+    "Available platform plugins are: xcb.\n\n"
+)
+XCB = (
+    "[xcb] Most likely this is a multi-threaded client and XInitThreads has not been called\n"
+    "[xcb] Aborting, sorry about that.\n"
+)
+RUST = (
+    "thread '<unnamed>' panicked at src/pool.rs:31:\n"
+    "failed to spawn thread: Os { code: 11, kind: WouldBlock }\n"
+    "thread caused non-unwinding panic. aborting.\n"
+)
+HDF5 = (
+    "Warning! ***HDF5 library version mismatched error***\nHeaders are 1.10.6, library is 1.12.1\n"
+    "            Build Mode: production\n               Asserts: no\nBye...\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "cause", "confidence"),
+    [
+        (OPENMP + "OMP: Hint This means that multiple copies are there.\n", "openmp-conflict", 0.97),
+        (OPENMP + REPORT + "Extension modules: zmq.error, torch._C._fatal (total: 2)\n", "openmp-conflict", 0.97),
+        (OPENMP + OPENMP + "Aborted (core dumped)\n", "openmp-conflict", 0.97),
+        (OPENMP + "terminate called without an active exception\n", "openmp-conflict", 0.97),
+        (BAD_ALLOC + "Aborted\n", "allocation-refused", 0.92),
+        (BAD_ALLOC + "*** SIGABRT received by PID 7; stack trace: ***\n", "allocation-refused", 0.92),
+        (QT, "no-display", 0.96),
+        (XCB, "thread-unsafe", 0.95),
+        (RUST, "thread-limit", 0.95),
+        (HDF5, "binary-incompatibility", 0.95),
+    ],
+)
+def test_what_follows_from_the_last_words_takes_nothing_from_them(said, cause, confidence):
+    assert judged(said) == (cause, confidence)
+
+
+LISTED = [
+    OPENMP,
+    "free(): invalid pointer\n",
+    "ffmpeg: Too many open files\n",
+    "qt.qpa.xcb: could not connect to display \n",
+    "OMP: System error #11: Resource temporarily unavailable\n",
+    "worker: memory allocation of 4096 bytes failed\n",
+    "./tool: symbol lookup error: /x.so: undefined symbol: foo\n",
+    "Numba workqueue threading layer is terminating: Concurrent access has been detected.\n",
+    "The TensorFlow library was compiled to use AVX instructions, but these aren't available on your machine.\n",
+    "CUDA error: out of memory\n",
+]
+
+
+@pytest.mark.parametrize("said", LISTED)
+@pytest.mark.parametrize(
+    "later",
+    [
+        CHECK,
+        "terminate called after throwing an instance of 'std::out_of_range'\n  what():  vector::_M_range_check\n",
+        "*** stack smashing detected ***: terminated\n",
+    ],
+    ids=["an assertion", "an exception", "a guard"],
+)
+def test_who_gives_up_later_with_other_words_did_not_die_of_the_first(said, later):
+    assert judged(said + later) == ("abort", 0.9)
+
+
+@pytest.mark.parametrize("said", LISTED)
+def test_a_crash_without_an_abort_is_not_the_end_of_a_library_that_aborts(said):
+    parse = ("/env/lib/python3.11/site-packages/lxml/etree.py", 5, "parse")
+    crash = crash_report("Segmentation fault", parse, (cell_file("f()"), 1, "<module>"))
+
+    assert judged(said, "SIGSEGV", crash=crash) == ("segfault", 0.95)
+    if "CUDA" not in said:
+        assert judged(said, "SIGSEGV", crash=REPORT + crash)[0] != "segfault"  # it crashed in the middle of its abort
+
+
+def test_after_a_mere_warning_a_crash_is_likely_but_not_proven_to_be_what_it_warned_of():
+    warning = "A module that was compiled using NumPy 1.x cannot be run in NumPy 2.0.2 as it may crash.\n"
+    assert judged(warning, "SIGSEGV", crash=crash_report("Segmentation fault", ("m.py", 1, "f"))) == (
+        "binary-incompatibility",
+        0.75,
+    )
+
+
+def test_at_a_limit_what_gave_up_later_may_have_followed_from_it():
+    full = Surroundings(
+        -0.2, "changed", pids_current=100, pids_limit=100, open_files=1024, rlimits={"NOFILE": Rlimit(1024)}
+    )
+    for said in ("Too many open files\n", "libgomp: Thread creation failed: Resource temporarily unavailable\n"):
+        assert judged(said + CHECK, surroundings=[full])[1] == 0.75
+        assert judged(said + CHECK)[0] == "abort"

@@ -40,7 +40,7 @@ def test_one_look_need_not_have_seen_everything():
 
 
 def test_what_a_death_freed_counts_as_it_was_before():
-    full = FileSystem(SHM, "tmpfs", 64 * MIB, 0, ("shm",))
+    full = FileSystem(SHM, "tmpfs", 64 * MIB, 0, ("shm", "mapped"))
     freed = FileSystem(SHM, "tmpfs", 64 * MIB, 64 * MIB, ("shm",))
     before, after = Surroundings(-2, "changed", filesystems=(full,)), Surroundings(0, "end", filesystems=(freed,))
     answer = diagnose(recording("f()", signal="SIGBUS", surroundings=[before, after]))
@@ -65,6 +65,21 @@ def test_shared_memory_and_disk_are_told_apart_by_which_is_full():
     assert bus_error(shm_full, disk_free).cause.id == "shm-exhausted"
     assert bus_error(shm_free, disk_full).cause.id == "disk-full"
     assert bus_error(shm_free, disk_free).cause.id == "unknown"
+
+
+def test_full_shared_memory_is_less_sure_the_likelier_another_file_is():
+    ours, others = (FileSystem(SHM, "tmpfs", 64 * MIB, 0, roles) for roles in (("shm", "mapped"), ("shm",)))
+    remote = FileSystem("/data", "nfs", None, None, ("mapped",))
+    short = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",), ("/data/x.dat",))
+
+    found = [bus_error(*each).cause for each in ((ours, remote), (others,), (others, remote), (others, short))]
+
+    assert [(cause.id, cause.confidence) for cause in found] == [
+        ("shm-exhausted", 0.96),
+        ("shm-exhausted", 0.9),
+        ("shm-exhausted", 0.7),
+        ("file-truncated", 0.95),
+    ]
 
 
 def test_of_two_full_disks_the_one_with_a_mapped_file_is_named():

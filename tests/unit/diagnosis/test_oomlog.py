@@ -49,9 +49,17 @@ def test_figures_and_names():
     assert oom_kill([OOMD], PID).service == "systemd-oomd"
 
 
-def test_a_line_with_this_process_goes_before_one_with_another():
-    other = MEMCG.replace(str(PID), "9")
-    assert oom_kill([other, KILLED], PID).scope == "machine"
+def test_a_line_about_another_process_says_nothing_of_this_one():
+    for line in (MEMCG, KILLED, EARLYOOM):
+        assert oom_kill([f"[{PID}]: {line.replace(str(PID), '9')}"], PID) is None
+    assert oom_kill([MEMCG.replace(str(PID), "9"), KILLED], PID).scope == "machine"
+    assert oom_kill([OOMD, EARLYOOM], PID).service == "earlyoom"
+
+
+@pytest.mark.parametrize("lines", [[MEMCG], [NONE, KILLED], [EARLYOOM]])
+def test_who_left_with_an_exit_code_was_not_killed(lines):
+    answer = diagnose(recording("f()", exit_code=1, memory=(400 * MIB,), kernel_log=lines))
+    assert not any(cause.id.startswith("oom-") for cause in answer.causes)
 
 
 def test_the_log_decides_where_the_counts_leave_it_open():

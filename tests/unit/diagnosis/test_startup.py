@@ -38,6 +38,24 @@ def test_the_reason_is_read_from_what_the_process_wrote(stderr, words):
     assert words in reason(stderr)
 
 
+@pytest.mark.parametrize(
+    "warning",
+    [
+        "WARNING: plugin foo is off: No module named 'tensorrt'",
+        "UserWarning: [Errno 13] Permission denied: '/root/.cache'",
+        "OSError: [Errno 28] No space left on device: '/root/.cache'",
+    ],
+)
+def test_what_was_told_before_the_last_exception_was_not_the_reason(warning):
+    said = f"{warning}\nTraceback (most recent call last):\nRuntimeError: kaboom\n"
+    assert reason(said) == "the last thing that was heard of it is `RuntimeError: kaboom`"
+
+
+def test_the_signal_of_a_kernel_that_crashed_while_starting_is_named():
+    assert reason(returncode=-11) == "it was ended by the signal `SIGSEGV` and said nothing"
+    assert reason("loading\n", returncode=-9).startswith("it was ended by the signal `SIGKILL`, and the last thing")
+
+
 def test_a_users_module_with_a_name_of_its_own_hides_nothing():
     assert "is taken for" not in reason(SHADOWED.format(name="helpers.py"))
 

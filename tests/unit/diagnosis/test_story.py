@@ -97,12 +97,83 @@ def test_zeros_that_a_later_cell_fills():
     assert told(killed(*sources, "a[:] = 1", memory=memory, cells=filled))[0] == "ramp"
 
 
+@pytest.mark.parametrize(
+    ("between", "after_bytes"),
+    [("a[:] = 1", 7000 * MIB), ("a = load()", 7000 * MIB), ("a = None", 131 * MIB), ("fill(a)", None)],
+)
+def test_an_array_that_another_cell_has_filled_or_replaced_is_not_filled_by_the_last_one(between, after_bytes):
+    cells = [(100 * MIB, 130 * MIB), (130 * MIB, 131 * MIB), (131 * MIB, after_bytes)]
+    sources = "import numpy as np", "a = np.zeros((40_000, 40_000))", between, "b = a * 2"
+
+    assert told(killed(*sources, memory=(500 * MIB, 7900 * MIB), cells=cells))[0] != "touched-later"
+
+
+@pytest.mark.parametrize(
+    "array", ["np.zeros(10**10, dtype=kind)", "np.zeros(10**10)\na = load()", "torch.zeros(10**10)"]
+)
+def test_an_array_whose_size_is_not_certain_is_no_part_of_the_story(array):
+    cells = [(100 * MIB, 130 * MIB), (130 * MIB, 131 * MIB)]
+    story = told(killed("import numpy as np", f"a = {array}", "a[:] = 1", memory=(131 * MIB, 7900 * MIB), cells=cells))
+
+    assert "first written to" not in story[1]
+
+
+def test_an_array_that_is_changed_in_place_is_filled_by_that():
+    cells = [(100 * MIB, 130 * MIB), (130 * MIB, 131 * MIB)]
+    sources = "import numpy as np", "a = np.zeros(10**9)", "a += 1"
+
+    assert told(killed(*sources, memory=(131 * MIB, 7900 * MIB), cells=cells))[0] == "touched-later"
+
+
 def test_children_hold_it():
     made = killed("Parallel(4)(jobs)", memory=(200 * MIB,) * 4)
     trees = tuple(sample._replace(tree_bytes=7 * GIB, children=4) for sample in made.samples)
     shape, story = told(replace(made, samples=trees))
     assert shape == "children"
     assert "The kernel itself was seen with 200 MiB at most; its 4 child processes held 6.8 GiB together." in story
+
+
+def test_children_that_had_ended_before_held_nothing_in_the_end():
+    made = killed("with Pool(4) as pool: pool.map(f, x)\nm = a.merge(b)", memory=[n * 100 * MIB for n in range(2, 80)])
+    first, last = made.samples[0], made.samples[-1]
+    early = tuple(
+        one._replace(tree_bytes=one.rss_bytes + 5 * GIB, children=4)
+        for one in made.samples
+        if one.mono_s < first.mono_s + 2
+    )
+    gone = made.samples[len(early) :]
+    answer = diagnose(replace(made, samples=(*early, *gone)))
+
+    assert last.mono_s - early[-1].mono_s > 5
+    assert answer.memory_shape == "ramp"
+    assert "child processes" not in answer.story
+    assert not [one for one in answer.cause.evidence if one.text.startswith("The kernel's child processes")]
+
+
+def test_what_others_under_the_same_limit_took_is_not_what_the_cell_needed():
+    made = killed("time.sleep(99)", memory=[200 * MIB] * 20)
+    filled = tuple(one._replace(cgroup_bytes=(n + 1) * 400 * MIB) for n, one in enumerate(made.samples))
+    story = told(replace(made, samples=filled))[1]
+
+    assert "Cell [1] began with 200 MiB in use and was not seen to grow." in story
+    assert "needed" not in story
+    assert "of the 8.0 GiB that count towards the limit, the rest belongs to other processes there" in story
+
+
+def test_what_else_counted_towards_the_limit_is_said_where_the_kernel_stayed_below_it():
+    made = killed("sales = pd.read_csv(name)", memory=[n * 200 * MIB for n in range(2, 33)])
+    beside = tuple(one._replace(cgroup_bytes=one.rss_bytes + 1600 * MIB) for one in made.samples)
+    more = "Another 1.6 GiB that counted towards the limit belonged to other processes there, or were files"
+
+    assert more in told(replace(made, samples=beside))[1]
+    assert "Another" not in told(made)[1]
+
+
+def test_a_small_kernel_that_did_nothing_is_not_said_to_have_needed_what_others_filled():
+    story = told(killed("time.sleep(99)", memory=[80 * MIB] * 30))[1]
+
+    assert "was not seen to grow." in story
+    assert "needed" not in story
 
 
 @pytest.mark.parametrize(
@@ -154,22 +225,54 @@ def test_growth_that_soon_ended_is_not_called_steady():
     assert "steadily" not in story
 
 
+def test_what_came_once_between_two_cells_does_not_go_on_in_the_background():
+    cells = [(100 * MIB, 100 * MIB)] * 2
+    made = killed("import pandas", "x = 1", "a.merge(b)", memory=(200 * MIB, 7900 * MIB), cells=cells)
+    first, second, last = made.cells
+    second, tab_s = replace(second, ended_mono_s=last.started_mono_s - 6), last.started_mono_s - 3
+    idle_s = [last.started_mono_s - 5 + step / 4 for step in range(20)]
+    idle = [Sample(mono_s, (150 if mono_s < tab_s else 200) * MIB) for mono_s in idle_s]
+    busy = [Sample(last.started_mono_s + step, (200 + step * 120) * MIB) for step in range(60)]
+    answer = diagnose(replace(made, cells=(first, second, last), samples=(*idle, *busy)))
+
+    assert "background" not in answer.story + answer.cause.headline
+    assert answer.cell.line == 1
+
+
 @pytest.mark.parametrize(("speed", "by_itself"), [(1000, True), (200, False)])
 def test_what_grows_while_no_cell_runs_is_no_line_of_the_cell(speed, by_itself):
     made = killed(
         "worker.start()", "x = 1", "fit()", memory=(3000 * MIB, 7900 * MIB), cells=[(100 * MIB, 100 * MIB)] * 2
     )
-    _, second, last = made.cells
+    first, second, last = made.cells
+    second = replace(second, ended_mono_s=last.started_mono_s - 3)
     idle = [
-        Sample(second.ended_mono_s + 0.3 + step / 10, (2000 + step * speed // 10) * MIB)
-        for step in range(5)  # of a second between the cells, at so many MiB a second
+        Sample(second.ended_mono_s + 0.3 + step / 10, (200 + step * speed // 10) * MIB)
+        for step in range(26)  # up to the last cell, at so many MiB a second
     ]
     busy = [Sample(last.started_mono_s + 0.1 + step, (3000 + step * 1000) * MIB) for step in range(5)]
-    answer = diagnose(replace(made, samples=(*idle, *busy)))
+    answer = diagnose(replace(made, cells=(first, second, last), samples=(*idle, *busy)))
 
     assert ("came while no cell was running" in answer.story) == by_itself
     assert ("something in the background" in answer.cause.headline) == by_itself
     assert (answer.cell.line is None) == by_itself
+
+
+def test_a_thread_that_was_started_only_just_now_goes_on_in_short_pauses_as_well():
+    sources = "import threading", "x = 1", "worker.start()", "y = 2", "fit()"
+    made = killed(*sources, memory=(1900 * MIB, 7900 * MIB), cells=[(100 * MIB, 100 * MIB)] * 4)
+    last = made.cells[-1]
+    pauses = [(cell.ended_mono_s + 0.3, number) for number, cell in enumerate(made.cells[:-1], 1)]
+    idle = [
+        Sample(start_s + step / 10, (100 if number < 3 else 100 + (number - 2) * 900 + step * 70) * MIB)
+        for start_s, number in pauses
+        for step in range(7)
+    ]
+    busy = [Sample(last.started_mono_s + 0.1 + step, (1900 + step * 700) * MIB) for step in range(9)]
+    answer = diagnose(replace(made, samples=(*idle, *busy)))
+
+    assert "Before that, 840 MiB came while no cell was running" in answer.story
+    assert answer.cell.line is None
 
 
 def test_files_that_live_in_memory_are_named():

@@ -41,7 +41,7 @@ def test_who_cannot_know_what_ran_last_does_not_say_that_nothing_ran():
 
     assert "no cell was running" not in answer.cause.headline
     assert "what ran last, and why it ended, is not known" in answer.cause.headline
-    assert "No cell was running when the last event was recorded; what ran after that is not known." in texts(answer)
+    assert "No cell was running when the kernel was last seen; what ran after that is not known." in texts(answer)
 
 
 def test_a_recorder_that_was_stopped_is_not_called_gone_and_its_last_cell_is_not_blamed():
@@ -52,7 +52,7 @@ def test_a_recorder_that_was_stopped_is_not_called_gone_and_its_last_cell_is_not
     assert "it is alive but does not answer" in texts(answer)
     assert "ended, too" not in texts(answer)
     assert answer.cell is None
-    assert "Cell [1] was running when the last event was recorded" in texts(answer)
+    assert "Cell [1] was running when the kernel was last seen" in texts(answer)
     gone = diagnose(replace(stopped, recorder_alive=False))
     assert "ended, too" in texts(gone)
     assert gone.cell.source == "f()"
@@ -82,7 +82,7 @@ def test_one_report_gives_one_figure_for_how_long_the_cell_ran():
 def test_a_recording_that_breaks_off_may_have_met_a_full_disk():
     answer = diagnose(recording("f()", end="not-seen", rebooted=False))
 
-    assert "cell [1] was running when the last event was recorded" in answer.cause.headline
+    assert "cell [1] was running when the kernel was last seen" in answer.cause.headline
     assert "it was ended, too, or the disk that holds the recording was full." in texts(answer)
     full = Surroundings(-0.5, "changed", filesystems=(FileSystem("/home", "ext4", 1 << 40, 0, ("cwd",)),))
     seen = diagnose(recording("f()", end="not-seen", surroundings=[full]))

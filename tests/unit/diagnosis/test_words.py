@@ -79,7 +79,7 @@ def test_the_story_of_a_staircase():
         for number, cell in enumerate(earlier)
     )
     assert diagnose(replace(recorded, cells=(*stairs, last))).story.startswith(
-        "Cell [6] needed at least 548 MiB on top of 1.5 GiB already held; 1.5 GiB of those were left by cells [1], "
+        "Cell [6] needed at least 528 MiB on top of 1.5 GiB already held; 1.5 GiB of those were left by cells [1], "
         "[2], [3] and 2 more."
     )
 

@@ -1,0 +1,144 @@
+"""Finds the commands of a shell that signal a process: `kill -9 $PPID` in `!…`, `%%bash` and `os.system(…)`.
+
+A text is read line by line as far as that needs no shell: comments, quoted words and here-documents are no commands.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ..signs.ending import signal_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PARENT = "$PPID"
+"""The process that started the shell: the kernel."""
+
+_PARENT = re.compile(r"-?\$+(?:PPID|\{PPID\})")
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
+_OPENS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
+_CLOSES = frozenset({"fi", "done", "esac", "}"})
+_BEFORE_A_COMMAND = frozenset(
+    {*_OPENS, "then", "do", "else", "elif", "!", "time", "command", "builtin", "exec", "env", "nohup", "sudo"}
+)
+_QUICK = frozenset({"echo", "printf", "cd", "export", "set", "true", ":", "test", "[", "[[", "date", "pwd", "ps"})
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
+_PUNCTUATION = "();<>|&"
+_MOST_LINES = 50
+"""So many lines are put together in search of the end of a quoted word."""
+
+
+@dataclass(frozen=True)
+class ShellKill:
+    """A command that signals the process which started the shell."""
+
+    line: int
+    """Of the text, from 1."""
+    text: str
+    """That line."""
+    signal: str
+    certain: bool
+    """It is reached whenever the text runs so far: in no `if`, loop, function or subshell, and after no `&&`."""
+    prompt: bool
+    """Nothing before it takes time."""
+
+
+def shell_kills(script: str) -> Iterator[ShellKill]:
+    """Return the commands of a shell's script that signal the process which started it."""
+    reader = _Reader()
+    for number, line in _logical_lines(script):
+        yield from reader.read(number, line)
+
+
+def _logical_lines(script: str) -> Iterator[tuple[int, str]]:
+    """The lines, those put together that a backslash or an open quote joins, without the bodies of here-documents."""
+    lines = script.split("\n")
+    number = 0
+    while number < len(lines):
+        first, text = number, lines[number]
+        number += 1
+        while number < min(len(lines), first + _MOST_LINES) and (text.endswith("\\") or _words(text) is None):
+            text = f"{text[:-1]} {lines[number]}" if text.endswith("\\") else f"{text}\n{lines[number]}"
+            number += 1
+        yield first + 1, text
+        words = _words(text) or []
+        for mark in [word.lstrip("-") for sign, word in pairwise(words) if sign == "<<"]:
+            while number < len(lines) and lines[number].strip() != mark:
+                number += 1
+            number += 1
+
+
+def _words(line: str) -> list[str] | None:
+    """The words and the punctuation of a line, quotes removed; None where a quote is left open."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=_PUNCTUATION)
+    lexer.whitespace_split, lexer.commenters = True, "#"
+    try:
+        return list(lexer)
+    except ValueError:
+        return None
+
+
+class _Reader:
+    """Follows a script: which variables hold the parent's id, how deep in blocks, and whether it took time so far."""
+
+    def __init__(self) -> None:
+        self._variables: dict[str, str] = {}
+        self._blocks = self._subshells = 0
+        self._prompt = True
+
+    def read(self, number: int, line: str) -> Iterator[ShellKill]:
+        """Take in one line."""
+        command: list[str] = []
+        conditional = redirects = False
+        for word in (*(_words(line) or ()), ";"):
+            if word.strip(_PUNCTUATION):
+                if not redirects:
+                    command.append(word)
+                redirects = False
+            elif "<" in word or ">" in word:
+                redirects = True
+            else:
+                yield from self._run(command, number, line, conditional=conditional)
+                command = []
+                self._subshells = max(0, self._subshells + word.count("(") - word.count(")"))
+                conditional = "&&" in word or "||" in word or (conditional and "(" in word)
+
+    def _run(self, command: list[str], number: int, line: str, *, conditional: bool) -> Iterator[ShellKill]:
+        while command and (command[0] in _BEFORE_A_COMMAND or command[0] in _CLOSES):
+            self._blocks = max(0, self._blocks + (command[0] in _OPENS) - (command[0] in _CLOSES))
+            command = command[1:]
+        while command and (found := _ASSIGNMENT.fullmatch(command[0])):
+            self._variables[found["name"]] = self._expanded(found["value"])
+            command = command[1:]
+        if not command:
+            return
+        name, words = command[0].rsplit("/", 1)[-1], [self._expanded(word) for word in command[1:]]
+        certain = not (conditional or self._blocks or self._subshells)
+        if name == "kill" and any(map(_PARENT.fullmatch, words)) and (signal := _signal(words)) is not None:
+            yield ShellKill(number, line.strip(), signal, certain, self._prompt)
+        elif name in _SHELLS and "-c" in words[:-1]:
+            for inner in shell_kills(words[words.index("-c") + 1]):
+                yield ShellKill(number, line.strip(), inner.signal, certain and inner.certain, self._prompt)
+        self._prompt = self._prompt and name in _QUICK
+
+    def _expanded(self, word: str) -> str:
+        return _VARIABLE.sub(lambda found: self._variables.get(found[1] or found[2], found[0]), word)
+
+
+def _signal(words: list[str]) -> str | None:
+    """The signal that `kill` is told to send, SIGTERM without a word; None for 0, which only asks for the process."""
+    name = "TERM"
+    for option, value in zip(words, [*words[1:], ""], strict=True):
+        if option in ("-s", "-n", "--signal"):
+            name = value
+        elif found := re.fullmatch(r"-s?([A-Za-z]\w*|\d+)", option):
+            name = found[1]
+    if name.isdecimal():
+        return signal_name(int(name)) if int(name) else None
+    return "SIG" + name.upper().removeprefix("SIG")

@@ -1,0 +1,75 @@
+"""Whether memory went on growing while no cell was running: then no line of a cell takes it, but a thread, say."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jupyter_kerneldoctor.recording.model import Cell, Recording
+    from jupyter_kerneldoctor.recording.samples import Sample
+
+_SETTLED_S = 0.3
+"""So long after a cell, what it leaves behind has been freed, and what is shown of it made."""
+
+_LATEST_S = 20.0
+"""Of the time without a cell, the latest: what goes on did so just before the cell."""
+
+_PIECE_S = 1.0
+_LEAST_PIECES = 2
+_EVENLY = 0.25  # of the average speed
+_WORTH_BYTES = 10 << 20
+
+
+@dataclass(frozen=True)
+class IdleGrowth:
+    """The last seconds without a cell in which resident memory grew, in pieces of time."""
+
+    bytes: int = 0
+    took_s: float = 0.0
+    pieces: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it grew for some time, or again and again. What an answer to the Tab key takes, comes once."""
+        return self.bytes > _WORTH_BYTES and self.pieces >= _LEAST_PIECES
+
+
+def growth_before(recording: Recording, cell: Cell) -> IdleGrowth:
+    """Look back from the start of this cell, at the time between the cells, to where memory did not grow."""
+    grown_bytes, grown_s, pieces = 0, 0.0, 0
+    for took_s, grew_bytes in _looking_back(recording, cell):
+        if grew_bytes <= 0 or grew_bytes * grown_s < _EVENLY * grown_bytes * took_s or grown_s > _LATEST_S:
+            break
+        grown_bytes, grown_s, pieces = grown_bytes + grew_bytes, grown_s + took_s, pieces + 1
+    return IdleGrowth(grown_bytes, grown_s, pieces)
+
+
+def _looking_back(recording: Recording, cell: Cell) -> Iterator[tuple[float, int]]:
+    """The time between the cells in pieces, the latest first: seconds, and bytes that came in them."""
+    cells = [one for one in recording.cells if one.started_mono_s <= cell.started_mono_s]
+    for later, earlier in itertools.pairwise(reversed(cells)):
+        if earlier.ended_mono_s is not None:
+            first = bisect_left(recording.samples, earlier.ended_mono_s + _SETTLED_S, key=_moment)
+            beyond = bisect_left(recording.samples, later.started_mono_s, first, key=_moment)
+            yield from _pieces(recording.samples[first:beyond])
+
+
+def _pieces(samples: Iterable[Sample]) -> Iterator[tuple[float, int]]:
+    """Cut a stretch into pieces of about a second; what is shorter as a whole is one."""
+    known = [(one.mono_s, one.rss_bytes) for one in samples if one.rss_bytes is not None]
+    if not known:
+        return
+    end, least_s = known[-1], min(_PIECE_S, known[-1][0] - known[0][0])
+    for one in reversed(known[:-1]):
+        if end[0] - one[0] >= least_s:
+            yield end[0] - one[0], end[1] - one[1]
+            end = one
+
+
+def _moment(sample: Sample) -> float:
+    return sample.mono_s
