@@ -6,9 +6,15 @@ only if its id, its start time and the boot of the machine agree.
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+from .layout import O_CLOEXEC
+
+_STAT_BYTES = 4096
 
 
 class ProcessIdentity(NamedTuple):
@@ -21,6 +27,7 @@ class ProcessIdentity(NamedTuple):
     """Linux: /proc/sys/kernel/random/boot_id; elsewhere None."""
 
 
+@functools.cache
 def boot_id() -> str | None:
     """What tells this boot of the machine from others; None where there is no such thing."""
     try:
@@ -35,9 +42,15 @@ def stat_fields(pid: int) -> list[str] | None:
     The second field is the name in parentheses and may hold anything, so the split starts after the last one.
     """
     try:
-        data = Path(f"/proc/{pid}/stat").read_bytes()
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | O_CLOEXEC)
     except OSError:
         return None
+    try:
+        data = os.read(descriptor, _STAT_BYTES)
+    except OSError:  # it ended just now
+        return None
+    finally:
+        os.close(descriptor)
     return data[data.rfind(b")") + 1 :].decode("ascii", "replace").split()
 
 
@@ -58,7 +71,9 @@ def identify(pid: int) -> ProcessIdentity | None:
 
 def is_alive(process: ProcessIdentity) -> bool:
     """Whether this very process runs. A zombie has ended: it only waits to be read."""
-    if identify(process.pid) != process:
+    if sys.platform != "linux":
+        return identify(process.pid) == process
+    fields = stat_fields(process.pid)
+    if fields is None or fields[0] in ("Z", "X"):
         return False
-    fields = stat_fields(process.pid) if sys.platform == "linux" else None
-    return fields is None or fields[0] not in ("Z", "X")
+    return (int(fields[19]), boot_id()) == (process.start, process.boot_id)
