@@ -31,7 +31,8 @@ export function asDeath(event: Event.Emission): IDeath | null {
 }
 
 export function deathMessage(trans: TranslationBundle, death: IDeath): string {
-  const headline = plain(death.headline);
+  // A toast has no type for code, which stands between backticks.
+  const headline = plain(death.headline).replace(/`([^`\n]+)`/g, '“$1”');
   return death.notebook === null
     ? trans.__('A kernel died: %1', headline)
     : trans.__(

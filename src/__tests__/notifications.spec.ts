@@ -42,6 +42,14 @@ it('says which notebook and why, and stays until it is closed', () => {
   expect(show).toHaveBeenCalledTimes(1);
 });
 
+it('puts code between quotation marks, as a toast shows plain text', () => {
+  const headline = 'The kernel crashed in cell [3] on `f(x)`.';
+  notifyOfDeath(trans, asDeath({ ...event, headline })!, jest.fn());
+  expect(messages()).toEqual([
+    'The kernel of X.ipynb died: The kernel crashed in cell [3] on “f(x)”.'
+  ]);
+});
+
 it('says how to have the restarted kernel watched when it is not', () => {
   const death = asDeath({ ...event, watched_after_restart: false })!;
   notifyOfDeath(trans, death, jest.fn());
