@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .code.calls import EndingCall, ending_calls
 from .code.cellfiles import CellFiles, is_cell_file, user_line
 from .code.cellsource import sole_statement
+from .code.whom import Sending, sendings
 from .signs import traceback as tracebacks
 from .signs.background import is_background
 from .signs.ending import (
@@ -111,6 +112,16 @@ class Facts:
         return unseen(self.recording) and self.cell is None
 
     @property
+    def cell_may_be_unheard(self) -> bool:
+        """Whether a cell may have ended it that nobody heard of.
+
+        A kernel without the extension tells of a cell in a thread of its own (ipykernel's IOPub thread), which a crash
+        within the first milliseconds takes with it.
+        """
+        from_outside, by_itself = self.recording.kernel.loaded_by == "server", self.status.signal in _CRASHES
+        return from_outside and self.cell is None and (by_itself or self.status.exit_code is not None)
+
+    @property
     def _recorder_stands_still(self) -> bool:
         return unseen(self.recording) and self.recording.recorder_alive is True
 
@@ -185,6 +196,17 @@ class Facts:
             return ending_calls(self.recording.cells, self.cell)
         except RecursionError:  # code nested a thousand levels deep parses, but is not worth an answer
             return ()
+
+    @cached_property
+    def sendings(self) -> tuple[Sending, ...]:
+        """The signal that ended it, as the cell sends it to a process of which does not show which one it is."""
+        if self.cell is None or self.cell.truncated:
+            return ()
+        try:
+            found = sendings(self.recording.cells, self.cell)
+        except RecursionError:  # as above
+            return ()
+        return tuple(one for one in found if None in (one.signal, self.signal) or one.signal == self.signal)
 
     @cached_property
     def own_signals(self) -> tuple[EndingCall, ...]:
@@ -297,6 +319,8 @@ class Facts:
             return "after its recording had stopped"
         if self.last_cell_is_unknown:
             return "at a moment that was not recorded"
+        if self.cell_may_be_unheard:
+            return "while no cell was seen to run"
         running = "no cell" if self.cell is None else cell_name(self.cell.execution_count)
         return f"while {running} was running"
 

@@ -57,7 +57,8 @@ _OTHER = ("unknown", "An error that was survived", 0.3, "An error of the system 
 
 def survived(facts: Facts) -> tuple[Survived, ...]:
     """Return what the kernel survived, oldest first."""
-    recorded = sorted((*facts.recording.incidents, *_interrupted_by_openblas(facts)), key=lambda one: one.mono_s)
+    found = (*facts.recording.incidents, *_interrupted_by_openblas(facts), *_known_by_name(facts.recording))
+    recorded = sorted(found, key=lambda one: one.mono_s)
     return (*(_judged(facts, incident) for incident in recorded[-MOST:]), *_stuck_until_the_end(facts.recording))[
         -MOST:
     ]
@@ -171,3 +172,11 @@ def _interrupted_by_openblas(facts: Facts) -> Iterator[Incident]:
             continue
         if any(max(cell.started_mono_s, ended - _AT_ONCE_S) <= moment <= ended + 1 for moment in told):
             yield Incident("interrupted-by-openblas", ended, cell.error, cell.seq, signature=_OPENBLAS)
+
+
+def _known_by_name(recording: Recording) -> Iterator[Incident]:
+    """Find errors of which only the name is known: nothing in the kernel looked, or no memory was left to note more."""
+    told = {incident.cell_seq for incident in recording.incidents}
+    for cell in recording.cells:
+        if cell.error == "MemoryError" and cell.ended_mono_s is not None and cell.seq not in told:
+            yield Incident("memory-error", cell.ended_mono_s, cell.error, cell.seq, rss_bytes=cell.rss_after_bytes)

@@ -149,6 +149,8 @@ SIGNATURES: tuple[Signature, ...] = (
         ("unable to resize file <", "No space left on device"),
     ),
     *_worded("no-space", "No space left on device", "database or disk is full"),
+    *_worded("no-space", "Not enough free space to write", types=("builtins.OSError",)),
+    Signature("no-space", "requested and written", (" requested and ", " written"), ("builtins.OSError",)),
     *_worded("too-many-files", "Too many open files", "received 0 items of ancdata"),
     *_worded("no-threads", "can't start new thread"),
     # The memory of the machine.

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from ..facts import Facts
 
+_WRITTEN_IN_PART = "requested and written"
+"""What NumPy says when a file took less than it was given (`PyArray_ToFile`); it does not say why."""
+
 _USED = {"mapped": 0, "open": 1, "cwd": 2, "tmp": 3}
 """The roles of file systems a program writes to, the likeliest first."""
 
@@ -91,10 +94,10 @@ class DiskFull(Cause):
         return CauseFinding(
             self.id,
             self.title,
-            0.95 if full is not None else 0.9,
+            0.95 if full is not None else 0.6 if incident.signature == _WRITTEN_IN_PART else 0.9,
             f"{_place(full)} had no room left for what was written {where_raised(facts, incident)}.",
             evidence=(
-                that_it_was_raised(incident, " (ENOSPC, no space left on device)"),
+                that_it_was_raised(incident, _meaning(incident)),
                 *_fill(full),
             ),
             line=line_of_incident(facts, incident),
@@ -134,6 +137,12 @@ def _full(state: State) -> FileSystem | None:
     """The full file system that the program most likely wrote to."""
     used = [one for one in state.filesystems if is_full(one) and "shm" not in one.roles]
     return min(used, key=_rank, default=None)
+
+
+def _meaning(incident: Incident) -> str:
+    if incident.signature == _WRITTEN_IN_PART:
+        return " (NumPy could write only a part of an array)"
+    return " (ENOSPC, no space left on device)"
 
 
 def _confidence(full: FileSystem | None, facts: Facts) -> float:

@@ -112,6 +112,14 @@ class Hang(Cause):
         yield stuck_in("with self.lock: save()", 1, waits_in="0")
         waiting = (frame("threading.py", "wait"), frame("threading.py", "wait"))
         yield stuck_in("signal.alarm(9)\nf()\nsignal.alarm(0)\ndone.wait()", 4, *waiting, waits_in="futex_wait_queue")
+        # A process does not end before all it put into a queue has been taken out, and join() takes nothing.
+        plumbing = (frame("multiprocessing/popen_fork.py", "poll"), frame("multiprocessing/process.py", "join"))
+        feeding = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
+        child_full = child_state(900, *feeding, waits_in="futex_wait_queue")
+        yield stuck_in("p.join()\nrows = q.get()", 1, *plumbing, waits_in="do_wait", children=[child_full])
+        # The kernel holds the other end of the pipe itself: the end of the process is no end of the data.
+        plumbing = (frame("multiprocessing/connection.py", "_recv"), frame("multiprocessing/connection.py", "recv"))
+        yield stuck_in("rows.append(r.recv())", 1, *plumbing, waits_in="pipe_read")
         # Workers that were started anew show no stack: one reads the pipe of tasks, the others wait for their turn.
         plumbing = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))
         anew = [child_state(900, forked=False, waits_in="pipe_read"), child_state(901, forked=False, waits_in="futex")]
@@ -139,6 +147,17 @@ class Hang(Cause):
         source = "def fetch():\n    time.sleep(99)\nt.start()\nt.join()"
         fetching = thread(own_frame(source, 2, "fetch"), waits_in="hrtimer_nanosleep", main=False)
         yield stuck_in(source, 4, frame("threading.py", "join"), waits_in="futex_wait_queue", threads=[fetching])
+        # The tasks come from a generator of the cell, which the pool runs in a thread of its own.
+        source = "def rows():\n    time.sleep(99)\n    yield 1\nlist(pool.imap(f, rows()))"
+        fetching = thread(
+            own_frame(source, 2, "rows"),
+            frame("multiprocessing/pool.py", "_handle_tasks"),
+            waits_in="hrtimer_nanosleep",
+            main=False,
+        )
+        getting = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "next"))
+        idle = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL_WORKER, waits_in="pipe_read")
+        yield stuck_in(source, 4, *getting, waits_in="futex_wait_queue", threads=[fetching], children=[idle])
         waiting = (frame("threading.py", "wait"), frame("threading.py", "wait"))
         yield stuck_in("stop.wait(600)", 1, *waiting, waits_in="futex_wait_queue")
         # A timer, a scheduler, or the signal of a timer may end the wait: nobody has seen for how long they sleep.
@@ -209,8 +228,13 @@ def _of_each_other(still: Standstill) -> _Judgement | None:
         return _of_pipes(still)
     if not still.nobody_can_end_it:
         return None
+    if still.waits_for_what_nobody_reads:
+        why = (
+            "it waits for processes to end that still have to hand over what they put into a queue, and nobody reads it"
+        )
+        return 0.9, why, ()
     if still.blocked_by_each_other:
-        return 0.75, "its processes wait for each other", ()
+        return 0.9 if still.all_were_seen_to_wait else 0.75, "its processes wait for each other", ()
     return _of_a_lock(still)
 
 
@@ -234,6 +258,8 @@ def _of_a_lock(still: Standstill) -> _Judgement | None:
         return 0.8, "it has filled a pipe that nobody reads", ()
     if kind == "pipe" and not (still.stuck.children or still.main.works_with_processes):
         return None  # a pipe with a name in the file system may be written to by anybody
+    if kind == "pipe" and still.main.works_with_processes and still.children_have_ended:
+        return 0.9, "it waits for data from a pipe, and no process is left that could send any", ()
     if kind == "pipe" or (kind == "child" and still.stuck.children):
         return 0.7, "it waits for data of a process that sends none", ()
     if kind != "lock":

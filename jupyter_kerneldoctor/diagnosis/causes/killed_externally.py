@@ -15,7 +15,7 @@ from ..signs.memory import NEAR
 from ..signs.oomlog import logged_kill
 from ..signs.strain import singles_out_the_kernel, strain
 from ..telling import exclusions, proofs
-from ..units import duration
+from ..units import duration, quote
 from . import self_kill
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
+
+
+_IT_MAY_HAVE_BEEN_THE_CELL = 0.55
 
 
 class KilledExternally(Cause):
@@ -38,7 +41,8 @@ class KilledExternally(Cause):
     --------------------
     The process was ended by SIGKILL, SIGTERM or SIGHUP, Linux counted no memory kill in the kernel's control group, and
     the cell holds nothing that sends such a signal. Without a Jupyter server that watched the kernel, a restart of a
-    busy kernel looks the same, so the confidence stays low then.
+    busy kernel looks the same, so the confidence stays low then. It is lower, too, where the cell sends such a signal
+    to a process of which does not show which one it is.
 
     What to do
     ----------
@@ -68,6 +72,7 @@ class KilledExternally(Cause):
                 *proofs.counts_of_kills(facts),
                 *proofs.last_measurement(facts),
                 *_nobody_watched(facts),
+                *_sent_to_somebody(facts),
                 *proofs.running_cell(facts),
                 *_stood_still(facts),
             ),
@@ -118,7 +123,7 @@ def _confidence(facts: Facts) -> float:
     if facts.told_to_exit:
         return 0.2  # it was to end anyway
     leaves = max((self_kill.confidence(call, facts) for call in facts.own_signals), default=0.0)
-    leaves = max(leaves, self_kill.confidence_of_others(facts))
+    leaves = max(leaves, self_kill.confidence_of_others(facts), self_kill.confidence_of_sendings(facts))
     return min(_from_outside(facts), max(0.2, round(1 - leaves, 2)))
 
 
@@ -128,6 +133,8 @@ def _from_outside(facts: Facts) -> float:
     confidence = 0.85 if facts.server_watched else 0.6
     if kills is None:
         confidence -= 0.2  # a memory kill would not have been seen
+    if facts.sendings:
+        confidence = min(confidence, _IT_MAY_HAVE_BEEN_THE_CELL)
     if _near_limit(facts):
         confidence -= 0.1  # a service that watches over memory sends the same signal
     shortage = strain(facts)
@@ -167,6 +174,17 @@ def _stood_still(facts: Facts) -> Iterator[Evidence]:
         "s",
         "/proc/PID/stat",
     )
+
+
+def _sent_to_somebody(facts: Facts) -> Iterator[Evidence]:
+    for one in facts.sendings[:1]:
+        yield Evidence(
+            f"Line {one.line} of the cell sends such a signal itself: {quote(one.text, 100)}. If that process was the "
+            "kernel, or in its process group, then this is what ended it.",
+            one.line,
+            "line",
+            "cell source",
+        )
 
 
 def _nobody_watched(facts: Facts) -> Iterator[Evidence]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..cause import Cause
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding
+from ..signs.stackfault import logged_fault
 from ..telling import exclusions, proofs
 
 if TYPE_CHECKING:
@@ -113,6 +114,13 @@ def _culprit(facts: Facts) -> str:
 
 
 def _not_a_recursion(facts: Facts) -> str | None:
+    fault = logged_fault(facts)
+    if fault is not None:
+        far = "Not a stack overflow: Linux logged that the memory it touched lies far from the stack."
+        return None if fault.on_the_stack else far
     if facts.traceback is None or facts.traceback.recursion is not None or not facts.traceback.current.frames:
         return None
-    return "Not a stack overflow: the functions in the crash report do not repeat."
+    return (
+        "Not a recursion of Python functions: those in the crash report do not repeat. One in native code would not "
+        "show there."
+    )

@@ -41,7 +41,9 @@ class SelfKill(Cause):
     signal. It is proven when nothing before the call takes time, when the cell ended as soon as it began, or when the
     crash report or a stack shows that line. A call within an `if` or a loop, or behind work that takes time, need not
     have run; it did not where the cell was seen in a later statement. A call that some cell gave to a timer, a thread
-    or a handler is likely to be it as well, where nothing else sent the signal.
+    or a handler is likely to be it as well, where nothing else sent the signal. So is, with less certainty, a call of
+    which does not show whom it hits (`process.kill()`), where the kernel ended in the moment that the cell ran. A child
+    that was started without a session of its own is in the kernel's process group: `os.killpg` on that group ends both.
 
     What to do
     ----------
@@ -95,7 +97,7 @@ class SelfKill(Cause):
         """A timer, a thread or a handler that a cell had given the call to."""
         left = left_to_others(facts)
         if not left:
-            return None
+            return self._by_a_call_that_does_not_show_whom(facts)
         cell, call = left[-1]
         name = cell_name(cell.execution_count)
         return CauseFinding(
@@ -121,6 +123,35 @@ class SelfKill(Cause):
             summary=sentence(f"the notebook's own {facts.signal}"),
         )
 
+    def _by_a_call_that_does_not_show_whom(self, facts: Facts) -> CauseFinding | None:
+        """`process.kill()` for whichever process, and the kernel ended in that moment."""
+        chance = confidence_of_sendings(facts)
+        if not chance or facts.cell is None:
+            return None
+        sent = facts.sendings[-1]
+        return CauseFinding(
+            self.id,
+            self.title,
+            chance,
+            f"The code in {cell_name(facts.cell.execution_count)} probably ended its own kernel with "
+            f"{quote(sent.text)}.",
+            evidence=(
+                *proofs.exit_status(facts),
+                Evidence(
+                    f"Line {sent.line} of the cell sends such a signal: {quote(sent.text, 100)}. To which process does "
+                    "not show; the kernel ended in the moment that the cell ran.",
+                    sent.line,
+                    "line",
+                    "cell source",
+                ),
+                *proofs.running_cell(facts),
+                *proofs.counts_of_kills(facts),
+            ),
+            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            line=sent.line,
+            summary=sentence(f"the cell's own {facts.signal}"),
+        )
+
     @staticmethod
     def fires_on() -> Iterable[Recording]:
         """Every way to say it."""
@@ -129,6 +160,7 @@ class SelfKill(Cause):
             "from os import kill as k, getpid\nfrom signal import SIGKILL\nme = getpid()\nk(me, SIGKILL)",
             "import signal as s\ns.raise_signal(9)",
             "import os\nos.killpg(0, 9)",
+            "import os, subprocess\nserver = subprocess.Popen(['x'])\nos.killpg(os.getpgid(server.pid), 9)",
             "import signal, threading\nsignal.pthread_kill(threading.main_thread().ident, 9)",
             "!kill -9 $PPID",
             "%%bash\nkill -KILL $PPID",
@@ -183,6 +215,16 @@ def confidence_of_others(facts: Facts) -> float:
         return 0.0
     killed = facts.memory.kills is not None and facts.memory.kills.oom_kills
     return 0.3 if killed else 0.6
+
+
+def confidence_of_sendings(facts: Facts) -> float:
+    """How likely it is that a signal hit the kernel which the cell sent to whichever process."""
+    end, cell = facts.recording.end, facts.cell
+    if end is None or cell is None or not facts.sendings or facts.own_signals or facts.signal not in FROM_OUTSIDE:
+        return 0.0
+    killed = facts.memory.kills is not None and facts.memory.kills.oom_kills
+    at_once = 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
+    return 0.6 if at_once and not killed and not left_to_others(facts) else 0.0
 
 
 def confidence(call: EndingCall, facts: Facts) -> float:

@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from ..cause import Cause
-from ..examples import cell_file, crash_report, recording
+from ..examples import PID, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
+from ..signs.stackfault import logged_fault
 from ..signs.traceback import GAVE_UP_ON_STACK, fatal_message
 from ..telling import exclusions, proofs
-from ..units import cell_name, sentence
+from ..units import cell_name, quote, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,12 +19,16 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..facts import Facts
+    from ..signs.stackfault import Fault
     from ..signs.traceback import Recursion
 
 _RAISED_LIMIT = re.compile(r"\bsetrecursionlimit\s*\(")
 _RAISED_TO = re.compile(r"\bsetrecursionlimit\s*\(\s*(?:int\()?([\d_]+(?:e\d)?|sys\.maxsize)(?:\s*\*\*\s*(\d))?")
 _FAR = 10_000  # nested calls, of which native code needs some hundred bytes each, and a stack has 8 MiB
 _WALKS_IN_C = re.compile(r"\b(?:dumps?|loads?|repr|str|format|print|deepcopy|compile|eval|parse|hash)\s*\(")
+_A_RECURSION = "a recursion went on"
+_ONE_OF_SEVERAL = 0.3
+_CALLED = re.compile(r"([\w.]+)\s*\(")
 _WALKERS = ("json/", "copy.py", "copyreg.py", "pickle.py", "ast.py", "pprint.py", "reprlib.py")
 """Of the standard library: what goes through nested data by a recursion in C, whose calls no crash report shows."""
 
@@ -41,8 +46,10 @@ class StackOverflow(Cause):
     --------------------
     The process was ended by SIGSEGV, and the report of Python's faulthandler, which shows a hundred calls, shows the
     same few functions over and over and more below. Or Python said that it could not recover from a stack overflow.
-    With less certainty: a cell had raised the recursion limit far, and it crashed in what goes through nested data by
-    a recursion in C, as `json.dumps`, `pickle.dumps` and `repr` do; the report does not show such calls.
+    Or the log of Linux says that what it touched lies right at the stack pointer: memory is missing there only when
+    the stack is used up, also by a recursion in C, whose calls the report does not show. With less certainty: a cell
+    had raised the recursion limit far, and it crashed in what goes through nested data by a recursion in C, as
+    `json.dumps`, `pickle.dumps` and `repr` do; the less so if other calls stand in that line.
 
     What to do
     ----------
@@ -63,19 +70,22 @@ class StackOverflow(Cause):
             return None
         recursion = facts.traceback.recursion if facts.traceback is not None else None
         gave_up = facts.signal == "SIGABRT" and GAVE_UP_ON_STACK in (fatal_message(facts.recording.crash_text) or "")
-        unseen = not gave_up and recursion is None and _may_recurse_in_c(facts)
+        fault = logged_fault(facts)
+        logged = fault is not None and fault.on_the_stack
+        unseen = not gave_up and recursion is None and (logged or (fault is None and _may_recurse_in_c(facts)))
         if not gave_up and not unseen and (recursion is None or facts.signal == "SIGABRT"):
             return None
-        confidence = 0.65 if unseen else 0.95 if gave_up or any(_raised(facts)) else 0.8
+        confidence = _unseen(facts, logged=logged) if unseen else 0.95 if gave_up or any(_raised(facts)) else 0.8
         return CauseFinding(
             self.id,
             self.title,
             confidence if facts.status.known else min(confidence, 0.6),
-            f"{sentence(_while(facts))}, {_what(facts, recursion, unseen=unseen)} until the space for nested calls "
-            "was used up.",
+            f"{sentence(_while(facts))}, {_what(facts, recursion, unseen=unseen, logged=logged)} until the space for "
+            "nested calls was used up.",
             evidence=(
                 *proofs.exit_status(facts),
                 *_repetition(facts, recursion),
+                *_at_the_end_of_the_stack(fault),
                 *_raised(facts),
                 *_said(facts, gave_up=gave_up),
                 *proofs.crash_report(facts),
@@ -104,6 +114,8 @@ class StackOverflow(Cause):
         frames = [("/site-packages/lib/a.py", 3, "visit")] * 100
         crash = crash_report(said, *frames, cut=True) + crash_report("Aborted", *frames, cut=True)
         yield recording("visit(x)", signal="SIGABRT", crash=crash)
+        crash = crash_report("Segmentation fault", (cell_file("sum(rows)"), 1, "<module>"))
+        yield recording("sum(rows)", signal="SIGSEGV", crash=crash, kernel_log=[_fault("7ffd5a1feff8", "7ffd5a1ff000")])
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -114,10 +126,21 @@ class StackOverflow(Cause):
         yield recording("sys.setrecursionlimit(3000)", "pickle.dumps(t)", signal="SIGSEGV", crash=crash)
         crash = crash_report("Segmentation fault", (cell_file("lib.solve(8)"), 1, "<module>"))
         yield recording("sys.setrecursionlimit(10**6)", "lib.solve(8)", signal="SIGSEGV", crash=crash)
+        crash = crash_report("Segmentation fault", (cell_file("pickle.dumps(t)"), 1, "<module>"))
+        far = [_fault("18", "7ffd5a1ff000")]
+        yield recording(
+            "sys.setrecursionlimit(10**7)", "pickle.dumps(t)", signal="SIGSEGV", crash=crash, kernel_log=far
+        )
+        crash = crash_report("Segmentation fault", (cell_file("print(lib.solve(8))"), 1, "<module>"))
+        yield recording("sys.setrecursionlimit(10**6)", "print(lib.solve(8))", signal="SIGSEGV", crash=crash)
         varied = [("/site-packages/lib/a.py", number, f"step_{number}") for number in range(100)]
         yield recording("go(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *varied, cut=True))
         deep = [("/site-packages/lib/a.py", 3, "visit")] * 100
         yield recording("go(x)", signal="SIGKILL", crash=crash_report("Segmentation fault", *deep, cut=True))
+
+
+def _fault(address: str, stack_pointer: str) -> str:
+    return f"python[{PID}]: segfault at {address} ip 00007f42 sp {stack_pointer} error 6 in libc.so.6[7f40+156000]"
 
 
 def _while(facts: Facts) -> str:
@@ -135,6 +158,22 @@ def _may_recurse_in_c(facts: Facts) -> bool:
     return facts.crash_line is not None and any(_WALKS_IN_C.search(line) for line in lines[facts.crash_line - 1 :][:1])
 
 
+def _unseen(facts: Facts, *, logged: bool) -> float:
+    """How likely a recursion in C is: every call of native code in the line may have crashed by itself."""
+    if logged:
+        return 0.93
+    line = facts.crash_line if facts.cell is not None else None
+    called = [] if facts.cell is None or line is None else _CALLED.findall(facts.cell.source.split("\n")[line - 1])
+    defined = "\n".join(cell.source for cell in facts.recording.cells)
+    others = [name for name in called if not (_WALKS_IN_C.search(f"{name}(") or _is_python(name, defined))]
+    return _ONE_OF_SEVERAL if others and facts.innermost is not None and facts.cell_of(facts.innermost) else 0.65
+
+
+def _is_python(name: str, defined: str) -> bool:
+    """Whether a cell defines it: a crash in it would show its name."""
+    return re.search(rf"\b(?:def|class)\s+{re.escape(name)}\b", defined) is not None
+
+
 def _is_far(source: str) -> bool:
     for number, power in _RAISED_TO.findall(source):
         if number == "sys.maxsize" or float(number) ** int(power or 1) >= _FAR:
@@ -142,11 +181,14 @@ def _is_far(source: str) -> bool:
     return False
 
 
-def _what(facts: Facts, recursion: Recursion | None, *, unseen: bool) -> str:
+def _what(facts: Facts, recursion: Recursion | None, *, unseen: bool, logged: bool) -> str:
+    if unseen and facts.traceback is None:
+        return _A_RECURSION
     if unseen:
-        return f"native code called in {facts.name(facts.innermost)} probably called itself" if facts.innermost else ""
+        by = "" if facts.innermost is None else f" called in {facts.name(facts.innermost)}"
+        return f"native code{by} {'called' if logged else 'probably called'} itself"
     if recursion is None:
-        return "a recursion went on"
+        return _A_RECURSION
     return f"{facts.name(recursion.frame)} called itself, more than {recursion.shown} calls deep,"
 
 
@@ -160,6 +202,17 @@ def _repetition(facts: Facts, recursion: Recursion | None) -> Iterator[Evidence]
         "calls",
         "crash report of Python's faulthandler",
     )
+
+
+def _at_the_end_of_the_stack(fault: Fault | None) -> Iterator[Evidence]:
+    if fault is not None and fault.on_the_stack:
+        yield Evidence(
+            f"Linux logged that it touched memory right at the stack pointer, which is missing only when the "
+            f"space for nested calls is used up: {quote(fault.line, 120)}.",
+            fault.line[:200],
+            None,
+            "log of the operating system",
+        )
 
 
 def _raised(facts: Facts) -> Iterator[Evidence]:

@@ -10,7 +10,7 @@ from jupyter_kerneldoctor.recording.model import ServerView
 from ..cause import Cause
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.startup import start_failure
+from ..signs.startup import said_before_it_left, start_failure
 from ..telling import proofs
 from ..units import quote
 
@@ -138,6 +138,6 @@ def _from_server(server: ServerView) -> Iterator[Evidence]:
     if server.start_command:
         command = " ".join(server.start_command)
         yield Evidence(f"It was to be started with {quote(command, 200)}.", command[:200], None, "kernel.json")
-    lines = [line for line in server.stderr.split("\n") if line.strip()]
-    if lines:
-        yield Evidence(f"It wrote last: {quote(lines[-1], 200)}.", lines[-1][:200], None, "the kernel's output")
+    said = said_before_it_left(server.stderr)
+    if said is not None:
+        yield Evidence(f"It wrote last: {quote(said, 200)}.", said[:200], None, "the kernel's output")

@@ -47,7 +47,8 @@ _SENDERS = {
     "SIGUSR2": "Batch systems send it before the end of a job's time, and administrators' scripts do.",
     "SIGPIPE": "Python ignores it, so a library or the code must have set it back to its default.",
     "SIGXFSZ": "The limit is that of `ulimit -f`. Python ignores this signal, so something set it back to its default.",
-    "SIGTRAP": "Libraries do that on a failed internal check; a debugger's breakpoint does as well.",
+    "SIGTRAP": "Libraries such as GLib do that on an error they cannot report, instead of `abort()`; a debugger's "
+    "breakpoint does as well.",
     "SIGSYS": "The filter (seccomp) of a container or sandbox sends it.",
     "SIGXCPU": "It was far from a limit of its own (RLIMIT_CPU); batch systems send it when a job's time ends.",
 }
@@ -96,7 +97,7 @@ class UnhandledSignal(Cause):
             self.id,
             self.title,
             certainty(facts, _LESS_SURE.get(signal, 0.95)),
-            f"The kernel ended {facts.where(line)} because {_what(facts, started)}, and nothing in it handled that.",
+            f"The kernel ended {facts.where(line)} because {_what(facts, started)}{_unhandled(facts)}.",
             evidence=(
                 *proofs.exit_status(facts),
                 *_default(signal),
@@ -135,9 +136,15 @@ class UnhandledSignal(Cause):
 
 
 def _what(facts: Facts, started: tuple[Timer, ...]) -> str:
+    if facts.signal == "SIGTRAP" and facts.farewell is not None:
+        return f"native code gave up with the words {quote(facts.farewell, 100)}"
     if facts.signal == "SIGALRM" and not started:
         return "the signal of a timer came"
     return _WHAT.get(facts.signal or "", "a signal came")
+
+
+def _unhandled(facts: Facts) -> str:
+    return "" if facts.signal == "SIGTRAP" else ", and nothing in it handled that"
 
 
 def _is_one(signal: str) -> bool:

@@ -32,7 +32,7 @@ INTERESTING = re.compile(
     r"exec[lv]p?e?|dump_traceback_later)\b"
 )
 """Words of calls that end a process."""
-_TEACHES = re.compile(INTERESTING.pattern + r"|\bimport\b|getpid|get_ident|Process|CDLL|cdll")
+_TEACHES = re.compile(INTERESTING.pattern + r"|\bimport\b|getpid|get_ident|Process|Popen|CDLL|cdll")
 _SHELLS = frozenset(
     {f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "getoutput", "Popen")}
     | {"os.system", "os.popen"}

@@ -16,6 +16,10 @@ _OWN = (
     *("os.getpid()", "os.getpgrp()", "os.getpgid()", "psutil.Process().pid"),
     *("threading.get_ident()", "threading.main_thread().ident", "threading.current_thread().ident"),
 )
+_CHILDREN = tuple(f"{call}.pid" for call in ("subprocess.Popen(…)", "multiprocessing.Process(…)"))
+"""Processes that stay in the group of the process that started them."""
+_APART = ("start_new_session", "process_group", "preexec_fn", None)
+"""What makes a child of `subprocess.Popen` leave that group, or may; None: words that are not written out."""
 _LONGEST = 200  # characters; a chain beyond that is no name of anything
 _SAME = ("str", "int")
 """Functions that give back what they are given, as far as a name can tell: `str(os.getpid())`."""
@@ -71,7 +75,11 @@ class Names:
                 return None
             if function in _SAME and len(node.args) == 1 and not node.keywords:
                 return self.resolve(node.args[0])
+            if function == "subprocess.Popen" and any(word.arg in _APART for word in node.keywords):
+                return f"{function}(apart)"
             own = not node.keywords and all(self.is_own(argument) for argument in node.args)
+            if function == "os.getpgid" and len(node.args) == 1:
+                own = own or self.resolve(node.args[0]) in _CHILDREN
             return f"{function}()" if own else f"{function}(…)"
         return None
 

@@ -28,13 +28,17 @@ FRESH_S = 10.0
 
 _MOST_CHARACTERS = 16 * 1024  # of the newest text; a library's message is a few lines
 
-_IN_MALLOC = r"^\w*(?:free|alloc|chunk|consolidate)\w*\(\): "
+_OLD_GLIBC = r"^(?:\*\*\* Error in `[^']*': )?"  # until 2.25
+_IN_MALLOC = _OLD_GLIBC + r"\w*(?:free|alloc|chunk|consolidate)\w*\(\): "
 _DAMAGED = "(?:invalid|corrupt|double free|unaligned|mismatching|memory corruption|unsorted|too many|smallbin|largebin)"
 _THROWN = "terminate called after throwing an instance of "
 
 _SAYINGS: tuple[tuple[str, str], ...] = (
     # glibc's allocator on finding its own book-keeping damaged, and others that do the same
-    ("heap-corruption", r"^(?:double free or corruption|corrupted size vs\. prev_size|corrupted double-linked list)\b"),
+    (
+        "heap-corruption",
+        _OLD_GLIBC + r"(?:double free or corruption|corrupted size vs\. prev_size|corrupted double-linked list)\b",
+    ),
     ("heap-corruption", _IN_MALLOC + _DAMAGED),
     ("heap-corruption", r"top chunk is corrupt|sysmalloc: Assertion .* failed"),
     ("heap-corruption", r"ERROR: AddressSanitizer: (?:heap-|attempting double-free|attempting free)"),
@@ -109,12 +113,16 @@ _PATTERNS = tuple(
 
 _FAREWELLS = re.compile(
     r"terminate called|terminating|[Aa]ssert|[Aa]bort|\bFATAL\b|[Ff]atal|\b(?:F|E)\d{4} |: F |Check fail|panicked|"
-    r"[Ee]rror|what\(\)|\*\*\*|pure virtual"
+    r"[Ee]rror|\bERROR\b|what\(\)|\*\*\*|pure virtual|^Q[A-Z]\w+: "
 )
 """What a line looks like with which a program gives up, in a library nobody listed."""
 
-_SAYS_NO_REASON = "terminate called without an active exception"
-"""What libstdc++ adds to a reason that stands before it, or says alone."""
+_SAYS_NO_REASON = re.compile(
+    r"terminate called without an active exception$|\*\*\* (?:Check failure stack trace|Begin|End|Aborted|SIG)|"
+    r"Default GSL error handler invoked|panic in a function that cannot unwind|thread caused |note: run with `RUST_|"
+    r"fatal runtime error: |panicked at library/core/src/panicking|Fatal Python error: (?:Aborted|Segmentation fault)$"
+)
+"""What libstdc++, glog, GSL, Rust and Python add to a reason that stands before it, or say alone."""
 
 _TAKEN_BACK = re.compile(r"^(?:Aborted|Segmentation fault|Killed)\b")
 
@@ -130,6 +138,14 @@ _SAME_MESSAGE = re.compile(
 )
 """How a line begins that goes on with a message, or says how the process ends and not why: shells, libstdc++, Xlib, the
 JVM, PyTorch, Rust, the signal handlers of glog and Abseil."""
+
+_OF_A_HANDLER = re.compile(
+    r"\bsignal\b.*\b(?:Abort(?:ed)?|SIGABRT)\b|Process received signal|caught abort|"
+    r"[(+]0x[0-9a-f]+[)\]]|\[0x[0-9a-f]+\]",
+    re.IGNORECASE,
+)
+"""What a handler of the signal says, and the calls it lists: those of Open MPI, UCX, PETSc, Julia, R, backtrace(3). It
+names no reason."""
 
 _REPORT = "Fatal Python error: "
 """How Python's faulthandler begins to tell where the process was."""
@@ -194,7 +210,7 @@ def gave_up_later(rest: str) -> str | None:
     if lines[0].lstrip().startswith("what()"):
         del lines[0]  # libstdc++ tells of what was thrown in two lines
     others = (line for line in lines if line.lstrip().startswith("what()") or not _SAME_MESSAGE.match(line))
-    return next((line.strip() for line in others if _GIVES_UP.search(line)), None)
+    return next((one.strip() for one in others if _GIVES_UP.search(one) and not _OF_A_HANDLER.search(one)), None)
 
 
 def never_aborted(facts: Facts) -> bool:
@@ -236,5 +252,5 @@ def farewell(text: str) -> str | None:
     """Return the last line with which a program seems to give up, whoever's it is."""
     lines = [line.strip() for line in text.split("\n")]
     said = [line for line in lines if _FAREWELLS.search(line) and not _TAKEN_BACK.match(line)]
-    reasons = [line for line in said if line != _SAYS_NO_REASON]
+    reasons = [line for line in said if not (_SAYS_NO_REASON.search(line) or _OF_A_HANDLER.search(line))]
     return (reasons or said)[-1] if said else None

@@ -114,6 +114,28 @@ class Standstill:
         """Children that wait in what processes talk to each other with."""
         return tuple(child for child in self._blocked if child.waiting.synchronises_processes)
 
+    @property
+    def waits_for_what_nobody_reads(self) -> bool:
+        """Whether the kernel waits for processes to end, which wait for a reader of what they put into a queue.
+
+        A process does not end before its queues are empty (multiprocessing, "Joining processes that use queues").
+        """
+        feeding = [child.waiting.feeds_a_queue for child in self.blocked_by_each_other]
+        return self.main.kind == "child" and bool(feeding) and all(feeding)
+
+    @property
+    def all_were_seen_to_wait(self) -> bool:
+        """Whether the kernel waits for processes whose stacks show that all of them wait, as long as it takes."""
+        blocked = self.blocked_by_each_other
+        alive = [child for child in self.stuck.children if child.state != "Z"]
+        seen = all(child.waiting.frames and not child.waiting.may_have_a_timeout for child in blocked)
+        return self.main.waits_for_processes and seen and len(blocked) == len(alive)
+
+    @property
+    def children_have_ended(self) -> bool:
+        """Whether no process below the kernel is left that could do anything."""
+        return len(self._gone) == len(self.stuck.children)
+
     @cached_property
     def children_at_work(self) -> tuple[ChildState, ...]:
         """Children that wait for something that ends by itself, or are other programs."""
@@ -195,7 +217,7 @@ class Standstill:
     @property
     def does(self) -> str:
         """What the kernel does, in a few words: "waits for a lock on a file"."""
-        return self.main.doing
+        return "waits for its workers" if self.main.waits_for_a_pool else self.main.doing
 
     def written(self) -> str:
         """Return what the kernel and its children wrote since the cell began, native code included."""
@@ -217,7 +239,7 @@ class Standstill:
 
     def doing(self) -> str:
         """Return what the kernel does: "waits for a lock in `work` (cell [1], line 6)"."""
-        return f"{self.main.doing}{self._within(self.main.frames)}"
+        return f"{self.does}{self._within(self.main.frames)}"
 
     def evidence(self) -> Iterator[Evidence]:
         """Say for how long nothing happened, what each thread does, and what the children do."""

@@ -22,6 +22,8 @@ _NOT_LOADED = re.compile(
 )
 _LAST_LINE = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt)\b.*$", re.MULTILINE)
 
+_HOME = re.compile(r"^\s*PYTHONHOME = '(?P<path>[^'\n]+)'", re.MULTILINE)
+
 _A_KERNEL_NEEDS = frozenset({"ipykernel", "IPython", "traitlets", "zmq", "tornado", "jupyter_client", "jupyter_core"})
 """What ipykernel imports beside the standard library; a user's file of such a name is taken in its place."""
 
@@ -46,18 +48,29 @@ def start_failure(server: ServerView) -> StartFailure:
     program = server.start_command[0] if server.start_command else None
     raised = list(_LAST_LINE.finditer(text))
     final = text[raised[-1].start() :] if raised else text  # what was said before it, it had lived with
-    found = _shadowed(text) or next((one for one in (judge(final, program) for judge in _JUDGES) if one), None)
+    found = (
+        _shadowed(text)
+        or _lost_itself(text)
+        or next((one for one in (judge(final, program) for judge in _JUDGES) if one), None)
+    )
     if found is not None:
         return found
-    said = [raised[-1][0]] if raised else [line for line in text.split("\n") if line.strip()]
+    said = [line for line in (said_before_it_left(text),) if line]
     code = server.returncode or 0
     ended = f"it was ended by the signal {quote(signal_name(-code))}" if code < 0 else ""
     if said:
-        last = f"the last thing that was heard of it is {quote(said[-1], 120)}"
+        last = f"the last thing that was heard of it is {quote(said[0], 120)}"
         return StartFailure(f"{ended}, and {last}" if ended else last, known=False)
     if code > 0:
         return StartFailure(f"it left with exit code {code} and said nothing", known=False)
     return StartFailure(f"{ended} and said nothing" if ended else "nothing was heard of it", known=False)
+
+
+def said_before_it_left(text: str) -> str | None:
+    """Return the exception that was told last; without one, the last line there is."""
+    raised = list(_LAST_LINE.finditer(text))
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    return raised[-1][0] if raised else lines[-1] if lines else None
 
 
 def _shadowed(text: str) -> StartFailure | None:
@@ -73,6 +86,15 @@ def _shadowed(text: str) -> StartFailure | None:
     return None
 
 
+def _lost_itself(text: str) -> StartFailure | None:
+    """An interpreter that does not find its own library: it says so, and where it looked (Python/initconfig.c)."""
+    if "No module named 'encodings'" not in text and "Unable to get the locale encoding" not in text:
+        return None
+    home = _HOME.search(text)
+    why = "" if home is None else f": `PYTHONHOME` is set to {quote(home['path'])}, where it is not"
+    return StartFailure(f"Python does not find its own standard library{why}", detail=home["path"] if home else None)
+
+
 def _missing_module(text: str, program: str | None) -> StartFailure | None:
     found = _NO_MODULE.search(text)
     if found is None:
@@ -81,7 +103,18 @@ def _missing_module(text: str, program: str | None) -> StartFailure | None:
     if name.split(".")[0] in ("ipykernel", "ipykernel_launcher"):
         whose = "the Python that it is to run with" if program is None else quote(program)
         return StartFailure(f"{whose} has no package `ipykernel`", detail=name)
+    if name.split(".")[0] in sys.stdlib_module_names:
+        return StartFailure(f"its Python lacks {quote(name)}, a part of the standard library", detail=name)
     return StartFailure(f"the package {quote(name)} is missing", detail=name)
+
+
+def _wrong_format(text: str, program: str | None) -> StartFailure | None:
+    if "Exec format error" not in text:
+        return None
+    what = "the program" if program is None else f"the program {quote(program)}"
+    return StartFailure(
+        f"{what} is made for another machine, or is a script without a first line `#!…`", detail=program
+    )
 
 
 def _full_disk(text: str, _program: str | None) -> StartFailure | None:
@@ -119,4 +152,4 @@ def _port_taken(text: str, _program: str | None) -> StartFailure | None:
     return StartFailure("a network port that it was to use is taken")
 
 
-_JUDGES = (_missing_module, _full_disk, _missing_program, _not_allowed, _not_loadable, _port_taken)
+_JUDGES = (_missing_module, _wrong_format, _full_disk, _missing_program, _not_allowed, _not_loadable, _port_taken)

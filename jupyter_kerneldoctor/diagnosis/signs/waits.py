@@ -105,6 +105,13 @@ _RUN_A_POOL = (
 )
 """The threads with which a pool hands out tasks and takes results."""
 
+_POOLS = re.compile(
+    r"multiprocessing/pool\.py$|joblib/(?:parallel|_parallel_backends)\.py$|torch/utils/data/dataloader\.py$"
+)
+_MEANS_OF_A_POOL = re.compile(
+    r"(?:threading|queue|selectors)\.py$|multiprocessing/(?:connection|queues|synchronize)\.py$|concurrent/futures/_base\.py$"
+)
+
 _CHILD_LIBRARIES = re.compile(
     r"(?:multiprocessing|joblib|torch/multiprocessing|torch/utils/data)/|concurrent/futures/process\.py$|"
     r"subprocess\.py$"
@@ -195,14 +202,32 @@ class Waiting:
 
     @property
     def runs_a_pool(self) -> bool:
-        """Whether it is a thread with which a pool of processes hands out tasks: it can do no more than its workers."""
-        return any((frame.short_file, frame.function) in _RUN_A_POOL for frame in self.frames)
+        """Whether it is a thread with which a pool of processes hands out tasks: it can do no more than its workers.
+
+        Unless it runs the user's code: a generator that the tasks come from, a function to call with a result.
+        """
+        loop = next((n for n, one in enumerate(self.frames) if (one.short_file, one.function) in _RUN_A_POOL), None)
+        return loop is not None and all(_PLUMBING.match(one.short_file) for one in self.frames[:loop])
 
     @property
     def synchronises_processes(self) -> bool:
         """Whether it waits in what multiprocessing offers to processes that talk to each other."""
         beyond = [frame for frame in self.frames if frame.short_file not in ("threading.py", "queue.py")]
         return bool(beyond) and bool(_SYNCHRONISES_PROCESSES.match(beyond[0].short_file))
+
+    @property
+    def feeds_a_queue(self) -> bool:
+        """Whether it is at its end, and waits until all that it put into a queue of multiprocessing is taken out."""
+        return any(
+            (one.short_file, one.function) == ("multiprocessing/queues.py", "_finalize_join") for one in self.frames
+        )
+
+    @property
+    def waits_for_a_pool(self) -> bool:
+        """Whether it waits for the results of workers, in whatever way the library has for that."""
+        beyond = next((one for one in self.frames if not _MEANS_OF_A_POOL.match(one.short_file)), None)
+        waits = self.kind in ("lock", "input", "pipe", "sleep", "unknown")
+        return waits and beyond is not None and bool(_POOLS.match(beyond.short_file))
 
     @property
     def waits_for_processes(self) -> bool:

@@ -71,8 +71,9 @@ def _killed(facts: Facts, incident: Incident, child: Child | None) -> CauseFindi
     grouped = facts.memory.has_group_limit
     title = "A worker process was killed for memory"
     if child is not None and child.oom_kills:
-        allowed = f" ({facts.memory.allowance})" if grouped and facts.memory.allowance else ""
-        where = "the memory limit" if grouped else "the end of the machine's memory"
+        limit = facts.memory.limit_bytes
+        where = f"the {facts.memory.limit_name}" if grouped else "the end of the machine's memory"
+        allowed = f" of {size(limit)}" if grouped and limit else ""
         headline = f"Linux killed a worker process at {where}{allowed}"
         return _finding(facts, incident, child, ("oom-cgroup" if grouped else "oom-host", title, headline, 0.95))
     if child is not None and child.oom_kills == 0:

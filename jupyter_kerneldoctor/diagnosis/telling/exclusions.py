@@ -20,9 +20,10 @@ def not_memory(facts: Facts) -> str | None:
     kills = facts.memory.kills
     if kills is None or kills.oom_kills:
         return None
+    what = "Not killed for memory" if facts.said("allocation-refused") else "Not out of memory"
     another = "; another process, such as a child of the kernel, may have been killed for memory earlier"
     return (
-        f"Not out of memory: Linux keeps a count of the processes it killed for memory here, "
+        f"{what}: Linux keeps a count of the processes it killed for memory here, "
         f"and it stood at {kills.oom_kills_after} before and after{another if kills.oom_kills_before else ''}."
     )
 
@@ -38,7 +39,7 @@ def not_a_crash(facts: Facts) -> str | None:
 
 def not_by_itself(facts: Facts) -> str | None:
     """Nothing in the cell sends a signal or exits; None when something does, or there is no cell to read."""
-    if facts.cell is None or facts.calls or facts.cell.truncated:
+    if facts.cell is None or facts.calls or facts.sendings or facts.cell.truncated:
         return None
     return (
         "Not a signal or an exit of the cell's own code: as far as it shows, it sends no signal to its own process "

@@ -119,6 +119,12 @@ def running_cell(facts: Facts) -> Iterator[Evidence]:
         yield from recorder_gone(facts)
     elif facts.last_cell_is_unknown:
         yield from _last_seen(facts)
+    elif facts.cell_may_be_unheard:
+        yield Evidence(
+            "No cell was seen to run. This kernel had not loaded KernelDoctor: of a cell that ends it at once, nothing "
+            "is heard.",
+            source="journal",
+        )
     elif cell is None:
         yield Evidence("No cell was running.", source="journal")
     elif not cell.finished and end is not None and end.mono_s >= cell.started_mono_s:

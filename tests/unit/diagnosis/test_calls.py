@@ -7,6 +7,8 @@ from jupyter_kerneldoctor.diagnosis.code.cellsource import _parse
 from jupyter_kerneldoctor.diagnosis.code.later import handed_over
 from jupyter_kerneldoctor.recording.model import Cell
 
+SERVER = "import os, subprocess\nserver = subprocess.Popen"
+
 
 def calls(*sources):
     cells = [Cell(source) for source in sources]
@@ -21,6 +23,7 @@ def calls(*sources):
         ("import os as o\npid = o.getpid()\no.kill(pid, 15)", "signal", 3, "SIGTERM"),
         ("from os import *\nimport os\nkill = os.kill\nkill(os.getpid(), 11)", "signal", 4, "SIGSEGV"),
         ("import os\nos.killpg(os.getpgid(0), 9)", "signal", 2, "SIGKILL"),
+        (f"{SERVER}(['x'])\nos.killpg(os.getpgid(server.pid), 15)", "signal", 3, "SIGTERM"),
         ("import signal\nsignal.raise_signal(signal.Signals.SIGABRT)", "signal", 2, "SIGABRT"),
         ("import psutil, os\npsutil.Process(os.getpid()).terminate()", "signal", 2, "SIGTERM"),
         ("x = 1\n!kill -TERM $PPID", "signal", 2, "SIGTERM"),

@@ -254,3 +254,26 @@ def test_only_the_latest_of_very_many_are_told():
     answer = alive(*[refused()] * 500)
 
     assert len(answer.incidents) == 50
+
+
+def test_a_memory_error_of_which_only_the_name_could_be_noted_is_told_all_the_same():
+    recorded = with_seq(recording(CELL, "x = 1", alive=True, idle=True))
+    failed = replace(recorded.cells[0], error="MemoryError", rss_after_bytes=2 * GIB)
+    answer = diagnose(replace(recorded, cells=(failed, *recorded.cells[1:])))
+
+    assert (answer.cause.id, answer.incidents[0].cell.execution_count) == ("allocation-refused", 1)
+
+
+def test_that_numpy_wrote_a_part_only_means_a_full_disk_where_one_is_full():
+    part = incident("no-space", "requested and written", "OSError")
+    full = Surroundings(-5.0, "incident", filesystems=(FileSystem("/data", "ext4", 9 * GIB, 0, ("open",)),))
+
+    assert alive(part).cause.confidence < 0.7
+    assert alive(part, surroundings=[full]).cause.confidence > 0.9
+
+
+def test_a_worker_killed_at_the_limit_is_told_with_the_limit_once():
+    lost = Child(900, -5.5, kind="signal", signal="SIGKILL", oom_kills=1)
+    answer = alive(incident("broken-pool"), groups=[Group(500 * MIB)], children=[lost])
+
+    assert "killed a worker process at the container limit of 500 MiB in cell [1]" in answer.cause.headline

@@ -24,6 +24,7 @@ def causes(text):
         ("free(): too many chunks detected in tcache", "heap-corruption"),
         ("malloc_consolidate(): unaligned fastbin chunk detected", "heap-corruption"),
         ("realloc(): invalid old size", "heap-corruption"),
+        ("*** Error in `/usr/bin/python': free(): invalid next size (normal): 0x0000000002a5 ***", "heap-corruption"),
         ("malloc(): unsorted double linked list corrupted", "heap-corruption"),
         ("python: malloc.c:2617: sysmalloc: Assertion `(old_top == initial_top (av))' failed.", "heap-corruption"),
         ("==77==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x602", "heap-corruption"),
@@ -152,6 +153,37 @@ def test_a_reason_is_quoted_rather_than_that_there_is_none():
     assert farewell("terminate called without an active exception\n") == "terminate called without an active exception"
 
 
+GSL = "gsl: interp.c:83: ERROR: interpolation error"
+RUST_PANIC = (
+    "thread 'main' panicked at src/join.rs:88:14:\nindex out of bounds\n"
+    "thread 'main' panicked at library/core/src/panicking.rs:230:5:\npanic in a function that cannot unwind\n"
+    "thread caused non-unwinding panic. aborting.\n"
+)
+CHECK_FAILED = "F0000 00:00:1700000000.123456    4242 shape.cc:201] Check failed: size >= 0 (-5 vs. 0)"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (CHECK_FAILED + "\n*** Check failure stack trace: ***\n    @     0x7f1c2  LogMessage::Flush()\n", CHECK_FAILED),
+        (f"{GSL}\nDefault GSL error handler invoked.\n", GSL),
+        (RUST_PANIC, "thread 'main' panicked at src/join.rs:88:14:"),
+        ("QWidget: Must construct a QApplication before a QWidget\n",) * 2,
+        ("(app:42): GLib-GIO-ERROR **: 12:00:00.123: No schemas are installed\n",) * 2,
+    ],
+    ids=["glog", "gsl", "rust", "qt", "glib"],
+)
+def test_what_only_says_that_it_ends_is_not_the_reason(said, reason):
+    assert farewell(said) == reason.strip()
+
+
+def test_a_library_that_stops_as_for_a_debugger_is_quoted():
+    said = "(app:42): GLib-GIO-ERROR **: 12:00:00.123: No schemas are installed\n"
+    assert "gave up with the words `(app:42): GLib-GIO-ERROR" in (
+        diagnose(recording("window()", signal="SIGTRAP", output=said)).cause.headline
+    )
+
+
 GIVES_UP = "mylib: licence server unreachable, giving up"
 
 
@@ -198,6 +230,15 @@ RUST = (
     "failed to spawn thread: Os { code: 11, kind: WouldBlock }\n"
     "thread caused non-unwinding panic. aborting.\n"
 )
+OPEN_MPI = (
+    "double free or corruption (!prev)\n[host:77] *** Process received signal ***\n[host:77] Signal: Aborted (6)\n"
+    "[host:77] Signal code:  (-6)\n[host:77] [ 1] /lib64/libc.so.6(abort+0x148)[0x7f2a0c1]\n"
+    "[host:77] *** End of error message ***\n"
+)
+OLD_GLIBC = (
+    "*** Error in `python': double free or corruption (!prev): 0x00000000025d ***\n======= Backtrace: =========\n"
+    "/lib64/libc.so.6(+0x81299)[0x7f6e3a]\n/lib64/libc.so.6(abort+0x148)[0x7f6e3b]\n======= Memory map: ========\n"
+)
 HDF5 = (
     "Warning! ***HDF5 library version mismatched error***\nHeaders are 1.10.6, library is 1.12.1\n"
     "            Build Mode: production\n               Asserts: no\nBye...\n"
@@ -217,6 +258,8 @@ HDF5 = (
         (XCB, "thread-unsafe", 0.95),
         (RUST, "thread-limit", 0.95),
         (HDF5, "binary-incompatibility", 0.95),
+        (OPEN_MPI, "heap-corruption", 0.97),
+        (OLD_GLIBC, "heap-corruption", 0.97),
     ],
 )
 def test_what_follows_from_the_last_words_takes_nothing_from_them(said, cause, confidence):

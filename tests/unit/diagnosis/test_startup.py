@@ -14,6 +14,13 @@ SHADOWED = (
     "ImportError: cannot import name 'x' from partially initialized module\n"
 )
 
+LOST = (
+    "Python path configuration:\n  PYTHONHOME = '/opt/gone'\n  PYTHONPATH = (not set)\n"
+    "Fatal Python error: init_fs_encoding: failed to get the Python codec of the filesystem encoding\n"
+    "ModuleNotFoundError: No module named 'encodings'\n\n"
+    "Current thread 0x00007fbb03e65b80 (most recent call first):\n  <no Python frame>\n"
+)
+
 
 def reason(stderr="", **seen):
     return start_failure(ServerView(never_ready=True, stderr=stderr, **seen)).reason
@@ -26,6 +33,9 @@ def reason(stderr="", **seen):
         (SHADOWED.format(name="zmq/__init__.py"), "`zmq`"),
         ("/env/bin/python: No module named ipykernel_launcher\n", "has no package `ipykernel`"),
         ("ModuleNotFoundError: No module named 'traitlets'\n", "the package `traitlets` is missing"),
+        ("ModuleNotFoundError: No module named '_sqlite3'\n", "its Python lacks `_sqlite3`, a part of the standard"),
+        (LOST, "does not find its own standard library: `PYTHONHOME` is set to `/opt/gone`"),
+        ("OSError: [Errno 8] Exec format error: '/env/bin/python'\n", "is made for another machine, or is a script"),
         ("OSError: [Errno 28] No space left on device: '/home/ada/.ipython'\n", "no room left"),
         ("PermissionError: [Errno 13] Permission denied: '/home/ada/.ipython'\n", "may not use `/home/ada/.ipython`"),
         ("ImportError: /lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found\n", "could not be loaded"),

@@ -94,3 +94,12 @@ def test_what_was_switched_off_before_is_not_said_to_be_gone():
     answer = diagnose(recording("f()", end="not-seen", switched_off=True))
 
     assert answer.cause.headline == "Recording was switched off before the kernel ended, so its end is not known."
+
+
+def test_of_a_kernel_that_is_only_watched_a_cell_that_ends_it_at_once_may_not_have_been_heard():
+    crashed = recording("x = 1", idle=True, signal="SIGSEGV", server="watched")
+    watched = replace(crashed, kernel=replace(crashed.kernel, loaded_by="server"))
+
+    assert "while no cell was running" in diagnose(crashed).cause.headline
+    assert "while no cell was seen to run" in diagnose(watched).cause.headline
+    assert "a cell that ends it at once, nothing is heard" in texts(diagnose(watched))

@@ -144,6 +144,12 @@ def test_an_error_of_the_operating_system_is_told_by_its_number():
     assert describe(OSError(errno.ENOSPC, "full", "/dev/shm/torch_1"))["signature"].endswith("(/dev/shm)")
 
 
+def test_numpy_tells_of_a_full_disk_without_the_number_of_the_error():
+    assert describe(raised(lambda: np.ones(10**6).tofile("/dev/full")))["kind"] == "no-space"
+    assert describe(OSError("Not enough free space to write 64000000 bytes"))["kind"] == "no-space"
+    assert describe(ValueError("2 requested and 1 written")) is None
+
+
 def test_a_socket_that_would_block_is_no_incident_and_a_fork_that_fails_is_one():
     def _execute_child():  # as in the standard library's subprocess
         raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")

@@ -1,0 +1,58 @@
+"""A kernel that waits for processes of its own: when that is for ever, how sure it is, and how it is told."""
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples.stuck import child_state, frame, own_frame, stuck_in
+
+CELL = "def run(n):\n    start.wait()\nfor p in ps:\n    p.join()"
+JOIN = (frame("multiprocessing/popen_fork.py", "poll"), frame("multiprocessing/process.py", "join"))
+BARRIER = (frame("multiprocessing/synchronize.py", "wait"), own_frame(CELL, 2, "run"))
+FEEDS = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
+
+
+def joining(*children):
+    return diagnose(stuck_in(CELL, 4, *JOIN, waits_in="do_wait", children=children))
+
+
+def test_processes_that_all_wait_for_each_other_do_so_for_ever():
+    answer = joining(*(child_state(900 + n, *BARRIER, waits_in="futex_do_wait") for n in range(3)))
+
+    assert (answer.cause.id, answer.cause.confidence, answer.cell.line) == ("hang", 0.9, 4)
+
+
+def test_one_whose_stack_nobody_saw_leaves_a_doubt():
+    unseen = child_state(901, frame("multiprocessing/synchronize.py", "wait"), waits_in="futex_do_wait")
+    answer = joining(child_state(900, *BARRIER, waits_in="futex_do_wait"), unseen)
+
+    assert (answer.cause.id, answer.cause.confidence) == ("hang", 0.75)
+
+
+def test_a_queue_that_is_read_only_after_the_join_is_told():
+    answer = joining(child_state(900, *FEEDS, waits_in="futex_do_wait"))
+
+    assert (answer.cause.id, answer.cause.confidence) == ("hang", 0.9)
+    assert "what they put into a queue, and nobody reads it" in answer.cause.headline
+
+
+@pytest.mark.parametrize(
+    ("waits", "waits_in"),
+    [
+        ((frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get")), "futex_do_wait"),
+        ((frame("joblib/parallel.py", "_retrieve", library=True),), "hrtimer_nanosleep"),
+        (
+            (
+                frame("selectors.py", "select"),
+                frame("multiprocessing/queues.py", "get"),
+                frame("torch/utils/data/dataloader.py", "_try_get_data", library=True),
+            ),
+            "do_poll",
+        ),
+    ],
+)
+def test_patience_with_workers_is_told_as_that(waits, waits_in):
+    busy = child_state(900, own_frame("def f(x): time.sleep(99)", 1, "f"), waits_in="hrtimer_nanosleep")
+    answer = diagnose(stuck_in("rows = work()", 1, *waits, waits_in=waits_in, children=[busy]))
+
+    assert answer.cause.id == "no-death"
+    assert "cell [1] waits for its workers on `rows = work()`" in answer.cause.headline
