@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..observer import Watched
 
 _LOOK_S = 2.0
+_IDLE_LOOK_S = 5.0
 _PIPE_BYTES = 256 * 1024  # at most; a child that lives on may write without end
 _FILE_BYTES = 64 * 1024
 _WAKE = b"\0"  # with it the kernel wakes its own thread; it is no text
@@ -47,7 +48,7 @@ class OutputObserver(Observer):
         Whoever writes is to find out that nobody reads. But an end closes the link as well, a moment before it is
         seen, so that is believed only at the second look.
         """
-        self.due_mono_s = now_mono_s + _LOOK_S
+        self.due_mono_s = now_mono_s + (_LOOK_S if self._watched.is_busy else _IDLE_LOOK_S)
         self._write(now_mono_s, at_end=False)
         is_open = self._message is not None and self._message.sender.is_open
         if not is_open and not self._was_open:
@@ -58,6 +59,8 @@ class OutputObserver(Observer):
         """Begin, with the descriptors that came along. What a cell wrote is not to look like the next one's."""
         if event["event"] == "cell_end":
             self._write(now_mono_s, at_end=False)
+        elif event["event"] == "cell_start" and self._streams:
+            self.due_mono_s = min(self.due_mono_s, now_mono_s + _LOOK_S)
         if event["event"] != "last_words" or not isinstance(event, Message):
             return
         numbers, begins = event.get("fds"), event.get("begins")
