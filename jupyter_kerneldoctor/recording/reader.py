@@ -43,7 +43,7 @@ _NAMESPACES = 200
 """How many of the newest looks at the user's variables are read: what was held long ago helps nobody."""
 
 LAST_WORDS_S = 5.0
-"""How long before the end a crash may have been reported: the sidecar looks at the output every 2 s."""
+"""How long before the end a crash may have been reported: it is dated when the sidecar looks, every 2 s at work."""
 
 
 def read(directory: Path) -> Recording:
