@@ -103,9 +103,8 @@ def _with_new_sidecar(directory: Path, greeting: bytes) -> tuple[socket.socket, 
     ours, theirs = socket.socketpair(socket.AF_UNIX, _KIND)
     kernel_fd = open_pidfd(os.getpid())
     try:
-        ours.setblocking(
-            False
-        )  # else the user's `socket.setdefaulttimeout` holds: Python waits, whatever the flags say
+        # Else the user's `socket.setdefaulttimeout` holds: Python waits then, whatever the flags say.
+        ours.setblocking(False)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         ours.send(greeting, _FLAGS)
         sidecar_pid = spawn_sidecar(directory, theirs.fileno(), kernel_fd)

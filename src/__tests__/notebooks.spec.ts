@@ -55,14 +55,13 @@ describe('finding the cell', () => {
     ['~/notebooks', 'work/train.ipynb', 'ready'],
     ['~/notebooks', 'train.ipynb', 'closed'],
     ['', 'work/train.ipynb', 'ready'],
-    ['/', 'home/ada/notebooks/work/train.ipynb', 'ready'],
+    ['/', 'srv/notebooks/work/train.ipynb', 'ready'],
     ['/srv', 'work/train.ipynb', 'closed']
   ])('below the folder %s of the server: %s', (root, path, expected) => {
     const tracker = trackerOf(openNotebook(cells, path, 'k2').panel);
     const notebooks = new Notebooks(tracker, jest.fn(), root);
-    const notebook = '/home/ada/notebooks/work/train.ipynb';
     const ref = { cell_id: 'c8', source: OLD };
-    expect(notebooks.reach({ kernel_id: 'k1', notebook }, ref)).toBe(expected);
+    expect(notebooks.reach(place, ref)).toBe(expected);
   });
 
   it('without an id: by its source, when only one cell has it', () => {

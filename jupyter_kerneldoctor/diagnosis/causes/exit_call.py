@@ -8,7 +8,7 @@ from ..cause import Cause
 from ..code.later import names_an_exit
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.ending import signal_passed_on
+from ..signs.ending import FROM_OUTSIDE, signal_passed_on
 from ..signs.lastwords import said_at_the_end
 from ..signs.left import left_to_others
 from ..signs.reached import reached
@@ -158,7 +158,7 @@ def _how_it_left(facts: Facts) -> str:
     signal = facts.status.signal
     if signal is None:
         return "left when the cell was done"
-    if signal in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT"):
+    if signal in FROM_OUTSIDE:
         return "was ended before it had left"
     return "crashed while it was leaving"
 

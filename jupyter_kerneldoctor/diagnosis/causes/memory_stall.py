@@ -131,11 +131,10 @@ class MemoryStall(Cause):
 
 def _all_still(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
     """The recorder, which lives under the same limit, stands still as well, and the limit was all but reached."""
-    silent_s, share, last = facts.recording.silent_s, facts.memory.share_of_limit, facts.memory.last
+    silent_s, share = facts.recording.silent_s, facts.memory.share_of_limit
     if silent_s is None or silent_s < _SILENT_S or share is None or share < _FULL or not facts.memory.has_group_limit:
         return None
-    held = 0 if last is None else max(last.rss_bytes or 0, last.tree_bytes or 0)
-    if held < _MOST * (facts.memory.limit_bytes or 0):
+    if (facts.memory.held_bytes or 0) < _MOST * (facts.memory.limit_bytes or 0):
         return None
     text = (
         f"{share:.0%} of the memory that is allowed was in use at the last measurement, {duration(silent_s)} ago; "

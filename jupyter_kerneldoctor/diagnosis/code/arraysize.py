@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from .cellsource import mask
 from .literals import number
-from .names import Names
+from .names import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jupyter_kerneldoctor.recording.model import Cell
+
+    from .names import Names
 
 _ITEM_BYTES = {
     "float64": 8,
@@ -63,11 +65,7 @@ def array_made(cells: Iterable[Cell], cell: Cell, line: int) -> tuple[str, int] 
 
 def names_of_numpy(cells: Iterable[Cell]) -> Names:
     """Return what the names stand for that are bound in the cells which speak of NumPy."""
-    names = Names()
-    for one in cells:
-        if "numpy" in one.source and len(one.source) <= MOST_CHARACTERS and (known := mask(one.source)) is not None:
-            names.learn(known.tree)
-    return names
+    return names_of(cells, lambda one: "numpy" in one.source and len(one.source) <= MOST_CHARACTERS)
 
 
 def bytes_of_array(call: ast.Call, function: str | None, numbers: dict[str, int]) -> int | None:

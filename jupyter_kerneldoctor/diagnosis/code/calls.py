@@ -9,13 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from ..signs.ending import signal_name
 from .cellsource import header_magics, mask
 from .commands import of_expression, of_magic
-from .names import Names
+from .names import Names, ran_before
 from .shell import shell_kills
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ INTERESTING = re.compile(
 )
 """Words of calls that end a process."""
 _TEACHES = re.compile(INTERESTING.pattern + r"|\bimport\b|getpid|get_ident|Process|Popen|CDLL|cdll")
-_SHELLS = frozenset(
+SHELLS = frozenset(
     {f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "getoutput", "Popen")}
     | {"os.system", "os.popen"}
 )
@@ -118,7 +117,7 @@ def ending_calls(cells: Sequence[Cell], cell: Cell) -> tuple[EndingCall, ...]:
     if cell.truncated or not any(INTERESTING.search(some.source) for some in (cell, *cells)):
         return ()
     known = Known()
-    for earlier in takewhile(lambda one: one is not cell, cells):
+    for earlier in ran_before(cells, cell):
         known.learn(earlier.source)
     if not known.concerns(cell.source):
         return ()
@@ -177,7 +176,7 @@ def judge(call: ast.expr, names: Names, source: str) -> EndingCall | None:
     if isinstance(call, ast.Constant):
         return _by_magic(call, names, source)
     name = names.resolve(call.func if isinstance(call, ast.Call) else call)
-    if name is None or not (name in _SHELLS or INTERESTING.search(name)):
+    if name is None or not (name in SHELLS or INTERESTING.search(name)):
         return None
     ending = EndingCall("exit", call.lineno, ast.get_source_segment(source, call) or "")
     if not isinstance(call, ast.Call):
@@ -185,7 +184,7 @@ def judge(call: ast.expr, names: Names, source: str) -> EndingCall | None:
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     if name in _ASKS:
         return replace(ending, kind="ask")
-    if name in _SHELLS:
+    if name in SHELLS:
         return _by_shell(of_expression(call.args[0], names), ending) if call.args else None
     return _leaves(name, arguments, ending) or _signal_to_itself(name, arguments, names, ending)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from .calls import INTERESTING, NATIVE, EndingCall, Known, judge
-from .cellsource import mask, parse
-from .names import Names
+from .cellsource import mask
+from .names import names_of, ran_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +29,7 @@ def handed_over(cells: Sequence[Cell], last: Cell | None = None) -> tuple[tuple[
 
     They are in a function or a `lambda` that a cell, up to the last one, gives to such a function.
     """
-    ran = [*takewhile(lambda one: one is not last, cells), *([] if last is None else [last])]
+    ran = [*ran_before(cells, last), *([] if last is None else [last])]
     if not any(_HANDS_OVER.search(one.source) for one in ran) or not any(INTERESTING.search(one.source) for one in ran):
         return ()  # parsing the cells of a day takes a second
     known = Known()
@@ -91,10 +90,7 @@ def names_an_exit(cells: Sequence[Cell], cell: Cell) -> int | None:
     masked = mask(cell.source)
     if cell.truncated or masked is None:
         return None
-    names = Names()
-    for earlier in (*takewhile(lambda one: one is not cell, cells), cell):
-        if _NAMES_AN_EXIT.search(earlier.source) and (tree := parse(earlier.source)) is not None:
-            names.learn(tree)
+    names = names_of((*ran_before(cells, cell), cell), lambda one: _NAMES_AN_EXIT.search(one.source))
     found = [
         node.lineno
         for node in ast.walk(masked.tree)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections import ChainMap
+from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from .cellsource import parse
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator, MutableMapping
+    from collections.abc import Callable, Iterable, Iterator, MutableMapping
+
+    from jupyter_kerneldoctor.recording.model import Cell
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -118,6 +123,20 @@ class Names:
                 yield from self._assigned(inner, part)
         elif isinstance(target, ast.Starred):
             yield from self._assigned(target.value, None)
+
+
+def ran_before(cells: Iterable[Cell], cell: Cell | None) -> Iterator[Cell]:
+    """Return the cells up to this one, which is left out; all of them where there is none."""
+    return takewhile(lambda one: one is not cell, cells)
+
+
+def names_of(cells: Iterable[Cell], teaches: Callable[[Cell], object]) -> Names:
+    """Return the names that these cells bound, but for those that teach nothing: to parse a day of cells takes long."""
+    names = Names()
+    for cell in cells:
+        if teaches(cell) and (tree := parse(cell.source)) is not None:
+            names.learn(tree)
+    return names
 
 
 def _binding(tree: ast.AST) -> Iterator[ast.AST]:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from .calls import SHELLS
 from .cellsource import mask
-from .names import Names
+from .names import names_of, ran_before
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_kerneldoctor.recording.model import Cell
 
+    from .names import Names
+
 _SENDS = re.compile(r"\b(?:kill|killpg|pkill|killall|send_signal|terminate)\b")
 _METHODS = {"kill": "SIGKILL", "terminate": "SIGTERM", "killpg": None, "send_signal": None}
 _A_CHILD = re.compile(r"(?:subprocess\.Popen|(?:\w+\.)*(?:Process|Pool))\((?:…|apart)?\)")
-_SHELLS = frozenset({"run", "call", "check_call", "check_output", "getoutput", "Popen", "system", "popen"})
+_SHELLS = frozenset(name.rpartition(".")[2] for name in SHELLS)
+_TEACHES = re.compile(r"Popen|Process|import")
 _CELL_MAGIC = re.compile(r"\s*%%\w")
 
 
@@ -41,12 +44,7 @@ def sendings(cells: Sequence[Cell], cell: Cell) -> tuple[Sending, ...]:
     lines = cell.source.split("\n")
     if masked is None or _CELL_MAGIC.match(cell.source):
         return tuple(Sending(at, line.strip()) for at, line in enumerate(lines, 1) if _commands(line))
-    names = Names()
-    for source in (*(one.source for one in takewhile(lambda one: one is not cell, cells)), cell.source):
-        if source is cell.source or "Popen" in source or "Process" in source or "import" in source:
-            earlier = mask(source)
-            if earlier is not None:
-                names.learn(earlier.tree)
+    names = names_of((*ran_before(cells, cell), cell), lambda one: one is cell or _TEACHES.search(one.source))
     shell = (
         Sending(at, line.strip()) for at, line in enumerate(lines, 1) if line.lstrip()[:1] == "!" and _commands(line)
     )

@@ -42,6 +42,11 @@ class Memory:
         """The last sample of all."""
         return self.recording.samples[-1] if self.recording.samples else None
 
+    @property
+    def held_bytes(self) -> int | None:
+        """What the kernel and its children held at the last measurement; None without one."""
+        return None if self.last is None else max(self.last.rss_bytes or 0, self.last.tree_bytes or 0)
+
     @cached_property
     def before_bytes(self) -> int | None:
         """Resident memory when the cell began."""

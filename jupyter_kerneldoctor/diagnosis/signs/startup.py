@@ -55,11 +55,10 @@ def start_failure(server: ServerView) -> StartFailure:
     )
     if found is not None:
         return found
-    said = [line for line in (said_before_it_left(text),) if line]
-    code = server.returncode or 0
+    said, code = said_before_it_left(text), server.returncode or 0
     ended = f"it was ended by the signal {quote(signal_name(-code))}" if code < 0 else ""
     if said:
-        last = f"the last thing that was heard of it is {quote(said[0], 120)}"
+        last = f"the last thing that was heard of it is {quote(said, 120)}"
         return StartFailure(f"{ended}, and {last}" if ended else last, known=False)
     if code > 0:
         return StartFailure(f"it left with exit code {code} and said nothing", known=False)

@@ -99,8 +99,7 @@ def singles_out_the_kernel(facts: Facts, shortage: Strain) -> bool:
     They end what holds most. SIGTERM is also how runners, `timeout` and batch systems end a kernel, so that it counts
     only below what earlyoom kills at, or under pressure.
     """
-    last, ram = facts.memory.last, facts.recording.kernel.ram_bytes
-    held = None if last is None else max(last.rss_bytes or 0, last.tree_bytes or 0)
+    held, ram = facts.memory.held_bytes, facts.recording.kernel.ram_bytes
     if held is not None and ram and held < _LARGE * ram:
         return False
     return facts.status.signal != "SIGTERM" or shortage.is_nearly_gone or shortage.is_pressed

@@ -70,7 +70,7 @@ def _needed_bytes(facts: Facts, found: Shape) -> int:
     shared = [s.cgroup_bytes for s in facts.recording.samples if s.mono_s <= began and s.cgroup_bytes is not None]
     at_start, others = shared[-1] if shared else found.before_bytes, 0
     if last is not None and last.cgroup_bytes is not None and last.rss_bytes is not None:
-        own = max(last.rss_bytes, last.tree_bytes or 0) - found.before_bytes
+        own = (facts.memory.held_bytes or 0) - found.before_bytes
         others = max(0, last.cgroup_bytes - at_start - own)
     left = group.limit_bytes - at_start
     return left - others if others < left / 2 else 0
@@ -162,7 +162,7 @@ def _in_use_by_others(facts: Facts) -> int:
     last = facts.memory.last
     if last is None or last.cgroup_bytes is None or last.rss_bytes is None:
         return 0
-    return last.cgroup_bytes - max(last.rss_bytes, last.tree_bytes or 0)
+    return last.cgroup_bytes - (facts.memory.held_bytes or 0)
 
 
 def _files_in_memory(facts: Facts) -> Iterator[str]:

@@ -71,7 +71,7 @@ def filled_by_others(facts: Facts) -> int | None:
     if not limit or last is None or last.rss_bytes is None or end is None:
         return None
     below = tree.children(facts)
-    held = max(last.rss_bytes, last.tree_bytes or 0, last.rss_bytes + (0 if below is None else below.bytes))
+    held = max(facts.memory.held_bytes or 0, last.rss_bytes + (0 if below is None else below.bytes))
     if held >= _SMALL * limit:
         return None
     full = last.cgroup_bytes is not None and last.cgroup_bytes >= NEAR * limit

@@ -198,8 +198,10 @@ def test_each_kind_has_its_cause_and_a_plain_headline(survived, cause):
     assert answer.cause.evidence
 
 
+OPENBLAS = "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 8: Resource temporarily unavailable\n"
+
+
 def test_an_interrupt_that_openblas_raised_is_found_by_its_words():
-    said = "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 8: Resource temporarily unavailable\n"
     events = [
         {"event": "start", "mono_s": 1.0, "wall_s": 1e9},
         {"event": "cell_start", "seq": 1, "mono_s": 2.0, "source": "import numpy", "execution_count": 1},
@@ -209,21 +211,20 @@ def test_an_interrupt_that_openblas_raised_is_found_by_its_words():
     pressed = assemble("r", events)
     assert diagnose(pressed).incidents == ()
 
-    interrupted = assemble("r", events, output=[{"mono_s": 2.5, "fd": 2, "text": said}])
+    interrupted = assemble("r", events, output=[{"mono_s": 2.5, "fd": 2, "text": OPENBLAS}])
     (survived,) = diagnose(interrupted).incidents
     assert survived.finding.id == "thread-limit"
     assert survived.cell.execution_count == 1
 
 
 def test_an_interrupt_long_after_the_words_of_openblas_was_somebodys():
-    said = "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 8: Resource temporarily unavailable\n"
     events = [
         {"event": "start", "mono_s": 1.0, "wall_s": 1e9},
         {"event": "cell_start", "seq": 1, "mono_s": 2.0, "source": "import numpy\ntrain()", "execution_count": 1},
         {"event": "cell_end", "seq": 1, "mono_s": 602.0, "error": "KeyboardInterrupt"},
     ]
 
-    assert diagnose(assemble("r", events, output=[{"mono_s": 2.5, "fd": 2, "text": said}])).incidents == ()
+    assert diagnose(assemble("r", events, output=[{"mono_s": 2.5, "fd": 2, "text": OPENBLAS}])).incidents == ()
 
 
 def test_a_copy_that_used_the_card_is_told_with_the_cell_that_made_it():

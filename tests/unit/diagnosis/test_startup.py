@@ -52,8 +52,8 @@ def test_the_reason_is_read_from_what_the_process_wrote(stderr, words):
     "warning",
     [
         "WARNING: plugin foo is off: No module named 'tensorrt'",
-        "UserWarning: [Errno 13] Permission denied: '/root/.cache'",
-        "OSError: [Errno 28] No space left on device: '/root/.cache'",
+        "UserWarning: [Errno 13] Permission denied: '/var/cache/tool'",
+        "OSError: [Errno 28] No space left on device: '/var/cache/tool'",
     ],
 )
 def test_what_was_told_before_the_last_exception_was_not_the_reason(warning):
