@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .diagnosis.analysis.thread_waits import ThreadWait, frames_of
 from .diagnosis.code.cellfiles import CellFiles, user_line
-from .diagnosis.signs.waits import Waiting, frames_of
 from .recording.decode import build
 from .recording.evidence import Stack
 from .recording.journal import read_events_from
@@ -20,7 +20,7 @@ from .recording.room import trouble
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .diagnosis.signs.traceback import Frame
+    from .diagnosis.analysis.traceback import Frame
     from .recording.evidence import ChildState, ThreadStack
     from .recording.evidence import Frame as RecordedFrame
     from .recording.model import Cell, Recording
@@ -206,10 +206,10 @@ def _child(files: CellFiles, child: ChildState) -> Document:
     }
 
 
-def _waiting(files: CellFiles, recorded: Iterable[RecordedFrame], state: str | None, wchan: str | None) -> Waiting:
+def _waiting(files: CellFiles, recorded: Iterable[RecordedFrame], state: str | None, wchan: str | None) -> ThreadWait:
     frames = frames_of(recorded)
     places = _places(files, frames[:1])
-    return Waiting(frames, state, wchan, (places[0]["code"] or "") if places else "")
+    return ThreadWait(frames, state, wchan, (places[0]["code"] or "") if places else "")
 
 
 def _places(files: CellFiles, frames: tuple[Frame, ...]) -> list[Document]:

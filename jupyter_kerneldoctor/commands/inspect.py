@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.archive import Archive
-from jupyter_kerneldoctor.diagnosis.signs.standstill import last_look
+from jupyter_kerneldoctor.diagnosis.analysis.stuck_cell import last_look
 from jupyter_kerneldoctor.inspection import CannotInspectError
 from jupyter_kerneldoctor.inspection import inspect as ask
 from jupyter_kerneldoctor.recording.processes import identify

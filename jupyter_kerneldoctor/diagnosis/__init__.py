@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .analysis.ending import is_death
+from .analysis.memory import Memory
 from .cause import all_causes
 from .context import FixContext
 from .culprit import culprit
-from .facts import Facts
+from .death import Death
 from .incidents import survived
 from .postmortem import CauseFinding, PostMortem, iso
-from .signs.ending import is_death
-from .signs.memory import Memory
-from .telling.shapes import shape
-from .telling.story import story
-from .telling.timeline import timeline
+from .texts.memory_shape import shape
+from .texts.memory_story import story
+from .texts.timeline import timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from .postmortem import Culprit, Ending, FixProposal, Survived
-    from .telling.shapes import Shape
+    from .texts.memory_shape import Shape
 
 __all__ = ["diagnose"]
 
@@ -41,14 +41,14 @@ _LIKELY = 0.5
 
 def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
-    facts = Facts(recording)
-    ranked, incidents = rank(facts), survived(facts)
+    death = Death(recording)
+    ranked, incidents = rank(death), survived(death)
     latest = incidents[-1] if incidents and ranked[0].id == "no-death" else None
     if latest is not None:
         ranked = (latest.finding,)
-    cell = culprit(facts, ranked[0]) if latest is None else latest.cell
-    died, stuck = is_death(recording, facts.ending), latest is None and _is_stuck(facts, ranked[0])
-    memory = _memory(facts) if (died or stuck) and _is_about_memory(ranked[0]) else None
+    cell = culprit(death, ranked[0]) if latest is None else latest.cell
+    died, stuck = is_death(recording, death.ending), latest is None and _is_stuck(death, ranked[0])
+    memory = _memory(death) if (died or stuck) and _is_about_memory(ranked[0]) else None
     return PostMortem(
         recording=recording.id,
         kernel_id=recording.kernel.kernel_id,
@@ -56,25 +56,25 @@ def diagnose(recording: Recording) -> PostMortem:
         notebook=recording.kernel.notebook,
         loaded_by=recording.kernel.loaded_by,
         started=iso(recording.started_wall_s),
-        ended=_ended(facts),
+        ended=_ended(death),
         died=died,
-        end=_end(facts, ranked[0], latest),
+        end=_end(death, ranked[0], latest),
         causes=ranked,
-        timeline=timeline(facts),
-        story=None if memory is None else story(facts, memory),
+        timeline=timeline(death),
+        story=None if memory is None else story(death, memory),
         memory_shape=None if memory is None else memory.name,
         cell=cell,
-        fixes=_fixes(facts, ranked, cell, latest) if died or stuck or latest is not None else (),
+        fixes=_fixes(death, ranked, cell, latest) if died or stuck or latest is not None else (),
         incidents=incidents,
     )
 
 
-def rank(facts: Facts) -> tuple[CauseFinding, ...]:
+def rank(death: Death) -> tuple[CauseFinding, ...]:
     """Let the causes compete; the first is the answer. Not knowing is one of them, and no runner-up."""
     findings = []
     for cause in all_causes():
         try:
-            finding = cause.judge(facts)
+            finding = cause.judge(death)
         except Exception:  # noqa: S112 - a rule that fails on a damaged recording has no say; the others have
             continue
         if finding is not None:
@@ -105,10 +105,10 @@ def _runners_up(first: CauseFinding, others: list[CauseFinding]) -> Iterator[Cau
             yield replace(other, confidence=confidence)
 
 
-def _memory(facts: Facts) -> Shape | None:
+def _memory(death: Death) -> Shape | None:
     """The shape the memory had; None when too little was measured, or what was measured cannot be."""
     try:
-        return shape(facts)
+        return shape(death)
     except (ArithmeticError, ValueError, TypeError):
         return None
 
@@ -118,34 +118,34 @@ def _is_about_memory(cause: CauseFinding) -> bool:
     return cause.id.startswith("oom-") or cause.id in ("killed-externally", "memory-stall", "unknown")
 
 
-def _is_stuck(facts: Facts, cause: CauseFinding) -> bool:
+def _is_stuck(death: Death, cause: CauseFinding) -> bool:
     """Whether the kernel lives, but something is wrong with it right now."""
-    return facts.ended is False and cause.id not in ("no-death", "unknown")
+    return death.ended is False and cause.id not in ("no-death", "unknown")
 
 
-def _end(facts: Facts, cause: CauseFinding, incident: Survived | None) -> Ending:
+def _end(death: Death, cause: CauseFinding, incident: Survived | None) -> Ending:
     if incident is not None:
-        return replace(facts.ending, summary="Survived, still running")
-    return replace(facts.ending, summary=cause.summary) if cause.summary else facts.ending
+        return replace(death.ending, summary="Survived, still running")
+    return replace(death.ending, summary=cause.summary) if cause.summary else death.ending
 
 
-def _ended(facts: Facts) -> str | None:
+def _ended(death: Death) -> str | None:
     """When it ended; without an end that was recorded, the last that is known of it."""
-    if not facts.ended or facts.stopped_early:
+    if not death.ended or death.stopped_early:
         return None
-    end = facts.recording.end
-    return iso(end.wall_s if end is not None else facts.recording.last_wall_s)
+    end = death.recording.end
+    return iso(end.wall_s if end is not None else death.recording.last_wall_s)
 
 
 def _fixes(
-    facts: Facts, ranked: tuple[CauseFinding, ...], cell: Culprit | None, incident: Survived | None
+    death: Death, ranked: tuple[CauseFinding, ...], cell: Culprit | None, incident: Survived | None
 ) -> tuple[FixProposal, ...]:
     from .fixes import propose  # noqa: PLC0415 - what went well needs no fixes
 
-    recorded = facts.cell if incident is None else facts.recording.execution(incident.cell_seq)
-    memory = Memory(facts.recording, recorded)
+    recorded = death.cell if incident is None else death.recording.execution(incident.cell_seq)
+    memory = Memory(death.recording, recorded)
     context = FixContext(
-        recording=facts.recording,
+        recording=death.recording,
         causes=ranked,
         culprit=cell,
         cell=recorded,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from .facts import Facts
+    from .death import Death
     from .postmortem import CauseFinding
 
 HEADINGS = ("What it means", "How it is recognised", "What to do", "Example")
@@ -23,11 +23,11 @@ HEADINGS = ("What it means", "How it is recognised", "What to do", "Example")
 class Cause(Rule):
     """A reason why a kernel ends. Its examples are tests; 0.9 and more is for what is proven."""
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """Say whether this cause fits, how sure that is, and why; None when it does not."""
         raise NotImplementedError
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:  # noqa: ARG002 - for those that can
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002 - for those that can
         """Say in the same way why something went wrong that the kernel survived; None where this cause cannot."""
         return None
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .signs.lastwords import never_aborted, outlived
+from .analysis.last_words import never_aborted, outlived
 
 if TYPE_CHECKING:
-    from .facts import Facts
+    from .death import Death
 
 _BY_THE_CELL = 0.3
 _STATUS_NOT_SEEN = 0.7
@@ -18,19 +18,19 @@ DOUBTED = 0.4
 _WARNED = 0.75
 
 
-def certainty(facts: Facts, confidence: float) -> float:
+def certainty(death: Death, confidence: float) -> float:
     """Return the confidence, lowered where the cell sent the signal itself or had asked the kernel to end anyway.
 
     And where nobody saw the exit status.
     """
-    if facts.own_signals or facts.told_to_exit:
+    if death.own_signals or death.told_to_exit:
         return min(confidence, _BY_THE_CELL)
-    return confidence if facts.status.known else min(confidence, _STATUS_NOT_SEEN)
+    return confidence if death.status.known else min(confidence, _STATUS_NOT_SEEN)
 
 
-def by_words(facts: Facts, confidence: float, otherwise: float = DOUBTED) -> float:
+def by_words(death: Death, confidence: float, otherwise: float = DOUBTED) -> float:
     """Return how sure its last words make a cause; `otherwise` is what is left where they cannot be the end of it."""
-    if outlived(facts):
+    if outlived(death):
         return min(confidence, otherwise)
-    warned = facts.words is not None and not facts.words.final and never_aborted(facts)
+    warned = death.words is not None and not death.words.final and never_aborted(death)
     return min(confidence, _WARNED) if warned else confidence

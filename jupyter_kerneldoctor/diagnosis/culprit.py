@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from .postmortem import Culprit
 
 if TYPE_CHECKING:
-    from .facts import Facts
+    from .death import Death
     from .postmortem import CauseFinding
 
 
-def culprit(facts: Facts, cause: CauseFinding) -> Culprit | None:
+def culprit(death: Death, cause: CauseFinding) -> Culprit | None:
     """Name the cell, and the line the most likely cause points at; None when there is none, or none is to blame."""
-    cell = facts.cell
+    cell = death.cell
     if cell is None or cause.id == "no-death":
         return None
     return Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, cause.line)

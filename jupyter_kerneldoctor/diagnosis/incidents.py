@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident
 
+from .analysis import lost_workers, stuck_before_shutdown
+from .analysis.incident_site import line_of_incident, that_it_was_raised, where_raised
 from .cause import all_causes
 from .code.cellfiles import is_cell_file
-from .facts import Facts
+from .death import Death
 from .postmortem import CauseFinding, Culprit, Evidence, Survived, iso
-from .signs import stuckend, workers
-from .signs.raised import line_of_incident, that_it_was_raised, where_raised
 from .units import cell_name, duration, quote, size
 
 if TYPE_CHECKING:
@@ -50,85 +50,85 @@ _BY_KIND: dict[str, tuple[str, str, float, str]] = {
 """Cause, title, confidence and headline of kinds that a cause may leave unexplained."""
 
 _HANGS = ("hang", "fork-unsafe")
-"""Causes of a standstill that would have lasted for ever."""
+"""Causes of a stuck_cell that would have lasted for ever."""
 
 _OTHER = ("unknown", "An error that was survived", 0.3, "An error of the system was survived {where}.")
 
 
-def survived(facts: Facts) -> tuple[Survived, ...]:
+def survived(death: Death) -> tuple[Survived, ...]:
     """Return what the kernel survived, oldest first."""
-    found = (*facts.recording.incidents, *_interrupted_by_openblas(facts), *_known_by_name(facts.recording))
+    found = (*death.recording.incidents, *_interrupted_by_openblas(death), *_known_by_name(death.recording))
     recorded = sorted(found, key=lambda one: one.mono_s)
-    return (*(_judged(facts, incident) for incident in recorded[-MOST:]), *_stuck_until_the_end(facts.recording))[
+    return (*(_judged(death, incident) for incident in recorded[-MOST:]), *_stuck_until_the_end(death.recording))[
         -MOST:
     ]
 
 
 def _stuck_until_the_end(recording: Recording) -> Iterator[Survived]:
     """Tell of the hang that an orderly end put an end to: what a report would have said right before."""
-    before = stuckend.before_the_request(recording)
-    facts = None if before is None else Facts(before)
-    if facts is None or facts.standstill is None or facts.cell is None:
+    before = stuck_before_shutdown.before_the_request(recording)
+    death = None if before is None else Death(before)
+    if death is None or death.stuck_cell is None or death.cell is None:
         return
-    finding = max(_hangs(facts), key=lambda one: one.confidence, default=None)
+    finding = max(_hangs(death), key=lambda one: one.confidence, default=None)
     if finding is None:
         return
-    cell, look = facts.cell, facts.standstill.stuck
-    lasted = duration(max(facts.standstill.lasted_s, stuckend.asked_mono_s(recording) - look.since_mono_s))
-    told = f"The kernel was stuck in {cell_name(cell.execution_count)}{facts.standstill.at()} for {lasted}."
+    cell, look = death.cell, death.stuck_cell.stuck
+    lasted = duration(max(death.stuck_cell.lasted_s, stuck_before_shutdown.asked_mono_s(recording) - look.since_mono_s))
+    told = f"The kernel was stuck in {cell_name(cell.execution_count)}{death.stuck_cell.at()} for {lasted}."
     where = Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, finding.line)
     finding = replace(finding, headline=told, summary=None)
-    yield Survived(finding, "stuck", "stuck", where, cell.seq, _time(facts, look.mono_s))
+    yield Survived(finding, "stuck", "stuck", where, cell.seq, _time(death, look.mono_s))
 
 
-def _hangs(facts: Facts) -> Iterator[CauseFinding]:
+def _hangs(death: Death) -> Iterator[CauseFinding]:
     for cause in all_causes():
         try:
-            finding = cause.judge(facts) if cause.id in _HANGS else None
+            finding = cause.judge(death) if cause.id in _HANGS else None
         except Exception:  # noqa: S112 - as in `rank`
             continue
         if finding is not None:
             yield finding
 
 
-def _judged(facts: Facts, incident: Incident) -> Survived:
-    finding = max(_explanations(facts, incident), key=lambda one: one.confidence, default=None)
+def _judged(death: Death, incident: Incident) -> Survived:
+    finding = max(_explanations(death, incident), key=lambda one: one.confidence, default=None)
     if finding is None:
-        finding = _unexplained(facts, incident)
+        finding = _unexplained(death, incident)
     finding = replace(finding, evidence=(*finding.evidence, *_circumstances(incident)))
     return Survived(
         finding,
         incident.kind,
         incident.error,
-        _cell(facts, incident),
+        _cell(death, incident),
         incident.cell_seq,
-        _time(facts, incident.mono_s),
+        _time(death, incident.mono_s),
     )
 
 
-def _explanations(facts: Facts, incident: Incident) -> Iterator[CauseFinding]:
+def _explanations(death: Death, incident: Incident) -> Iterator[CauseFinding]:
     for cause in all_causes():
         try:
-            finding = cause.explains(facts, incident)
+            finding = cause.explains(death, incident)
         except Exception:  # noqa: S112 - as in `rank`: one rule that fails must not take the others with it
             continue
         if finding is not None:
             yield finding
-    found = workers.explains(facts, incident)
+    found = lost_workers.explains(death, incident)
     if found is not None:
         yield found
 
 
-def _unexplained(facts: Facts, incident: Incident) -> CauseFinding:
+def _unexplained(death: Death, incident: Incident) -> CauseFinding:
     cause, title, confidence, headline = _BY_KIND.get(incident.kind, _OTHER)
     words = f": {quote(incident.signature, 100)}" if incident.signature else ""
     return CauseFinding(
         cause,
         title,
         confidence,
-        headline.format(where=where_raised(facts, incident)),
+        headline.format(where=where_raised(death, incident)),
         (that_it_was_raised(incident, words),),
-        line=line_of_incident(facts, incident),
+        line=line_of_incident(death, incident),
     )
 
 
@@ -152,21 +152,21 @@ def _circumstances(incident: Incident) -> Iterator[Evidence]:
         )
 
 
-def _cell(facts: Facts, incident: Incident) -> Culprit | None:
-    cell = facts.recording.execution(incident.cell_seq)
+def _cell(death: Death, incident: Incident) -> Culprit | None:
+    cell = death.recording.execution(incident.cell_seq)
     if cell is None:
         return None
-    return Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, line_of_incident(facts, incident))
+    return Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, line_of_incident(death, incident))
 
 
-def _time(facts: Facts, mono_s: float) -> str | None:
-    return iso(facts.recording.wall_s(mono_s)) if facts.recording.started_wall_s else None
+def _time(death: Death, mono_s: float) -> str | None:
+    return iso(death.recording.wall_s(mono_s)) if death.recording.started_wall_s else None
 
 
-def _interrupted_by_openblas(facts: Facts) -> Iterator[Incident]:
+def _interrupted_by_openblas(death: Death) -> Iterator[Incident]:
     """Find interrupts that nobody sent: OpenBLAS raises one when it gets no threads (driver/others/blas_server.c)."""
-    told = [piece.mono_s for piece in facts.recording.output if _OPENBLAS in piece.text]
-    for cell in facts.recording.cells if told else ():
+    told = [piece.mono_s for piece in death.recording.output if _OPENBLAS in piece.text]
+    for cell in death.recording.cells if told else ():
         ended = cell.ended_mono_s
         if cell.error != "KeyboardInterrupt" or ended is None:
             continue

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from jupyter_kerneldoctor.diagnosis.analysis.thread_waits import frames_of
 from jupyter_kerneldoctor.diagnosis.code.cellfiles import CellFiles, user_line
 from jupyter_kerneldoctor.diagnosis.postmortem import iso
-from jupyter_kerneldoctor.diagnosis.signs.waits import frames_of
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, quote, size
 from jupyter_kerneldoctor.recording.layout import started_wall_s
 
@@ -15,7 +15,7 @@ from .wording import clock, one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_kerneldoctor.diagnosis.signs.traceback import Frame as ReadFrame
+    from jupyter_kerneldoctor.diagnosis.analysis.traceback import Frame as ReadFrame
     from jupyter_kerneldoctor.recording.evidence import Child, Frame, Incident, NamedObject, Stuck
     from jupyter_kerneldoctor.recording.model import Cell, End, Recording
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..analysis.last_words import said_at_the_end
+from ..analysis.traceback import GAVE_UP_ON_STACK, fatal_message
 from ..cause import Cause
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.lastwords import said_at_the_end
-from ..signs.traceback import GAVE_UP_ON_STACK, fatal_message
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import cell_name, quote
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..code.calls import EndingCall
-    from ..facts import Facts
+    from ..death import Death
 
 
 class Abort(Cause):
@@ -50,30 +50,30 @@ class Abort(Cause):
     id = "abort"
     title = "The program aborted itself"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.signal != "SIGABRT":
+        if not death.is_unasked_end or death.signal != "SIGABRT":
             return None
-        call = _own_call(facts)
-        confidence = 0.9 if facts.traceback is not None or facts.farewell is not None else 0.8
-        if facts.own_signals or GAVE_UP_ON_STACK in (fatal_message(facts.recording.crash_text) or ""):
+        call = _own_call(death)
+        confidence = 0.9 if death.traceback is not None or death.farewell is not None else 0.8
+        if death.own_signals or GAVE_UP_ON_STACK in (fatal_message(death.recording.crash_text) or ""):
             confidence = 0.3
-        if call is not None and (facts.crash_line is not None or call.prompt):
+        if call is not None and (death.crash_line is not None or call.prompt):
             confidence = 0.97
-        line = facts.line if call is None or facts.crash_line is not None else call.line
+        line = death.line if call is None or death.crash_line is not None else call.line
         return CauseFinding(
             self.id,
             self.title,
-            confidence if facts.status.known else min(confidence, 0.6),
-            _headline(facts, call),
+            confidence if death.status.known else min(confidence, 0.6),
+            _headline(death, call),
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *_call_evidence(call),
-                *_last_words(facts),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *_last_words(death),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
             line=line,
             summary="Aborted (SIGABRT)",
             general=call is None,
@@ -106,23 +106,23 @@ class Abort(Cause):
         yield recording("f()", signal="SIGABRT", output="corrupted double-linked list\n")
 
 
-def _own_call(facts: Facts) -> EndingCall | None:
-    calls = [call for call in facts.calls if call.kind == "abort"]
-    if facts.crash_line is not None:
-        return next((call for call in calls if call.line == facts.crash_line), None)
-    return calls[0] if len(calls) == 1 and facts.traceback is None else None
+def _own_call(death: Death) -> EndingCall | None:
+    calls = [call for call in death.calls if call.kind == "abort"]
+    if death.crash_line is not None:
+        return next((call for call in calls if call.line == death.crash_line), None)
+    return calls[0] if len(calls) == 1 and death.traceback is None else None
 
 
-def _headline(facts: Facts, call: EndingCall | None) -> str:
-    frame = facts.innermost
-    if call is not None and facts.cell is not None:
-        return f"The code in {cell_name(facts.cell.execution_count)} ended the kernel with {quote(call.text)}."
-    if frame is not None and frame.module is not None and frame is not facts.background:
+def _headline(death: Death, call: EndingCall | None) -> str:
+    frame = death.innermost
+    if call is not None and death.cell is not None:
+        return f"The code in {cell_name(death.cell.execution_count)} ended the kernel with {quote(call.text)}."
+    if frame is not None and frame.module is not None and frame is not death.background:
         who = f"Native code called by {frame.module} (function {frame.function})"
     else:
         who = "Native code"
-    said = "" if facts.farewell is None else f", with the words {quote(facts.farewell, 100)}"
-    return f"{who} gave up and ended the kernel {facts.where()}{said}."
+    said = "" if death.farewell is None else f", with the words {quote(death.farewell, 100)}"
+    return f"{who} gave up and ended the kernel {death.where()}{said}."
 
 
 def _call_evidence(call: EndingCall | None) -> Iterator[Evidence]:
@@ -135,8 +135,8 @@ def _call_evidence(call: EndingCall | None) -> Iterator[Evidence]:
         )
 
 
-def _last_words(facts: Facts) -> Iterator[Evidence]:
-    message = fatal_message(facts.recording.crash_text)
+def _last_words(death: Death) -> Iterator[Evidence]:
+    message = fatal_message(death.recording.crash_text)
     if message is not None:
         yield Evidence(
             f"Python stopped itself with the words: {quote(message, 200)}",
@@ -144,4 +144,4 @@ def _last_words(facts: Facts) -> Iterator[Evidence]:
             None,
             "crash report of Python's faulthandler",
         )
-    yield from said_at_the_end(facts)
+    yield from said_at_the_end(death)

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
+from ..analysis.environment import at_incident
+from ..analysis.incident_site import line_of_incident, that_it_was_raised, where_raised
+from ..analysis.last_words import outlived
+from ..analysis.memory_refusals import NEAR, Refusal, refusals
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.lastwords import outlived
-from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
-from ..signs.refusals import NEAR, Refusal, refusals
-from ..signs.state import at_incident
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import size
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
-    from ..signs.state import State
+    from ..analysis.environment import Environment
+    from ..death import Death
 
 _AT_A_LIMIT = 0.7  # much else crashes close to a limit, too
 _MUCH_LESS = 0.5
@@ -63,50 +63,50 @@ class AllocationRefused(Cause):
     id = "allocation-refused"
     title = "Memory was refused"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end:
+        if not death.is_unasked_end:
             return None
-        words = facts.said(self.id)
-        told = words is not None and not outlived(facts)
+        words = death.said(self.id)
+        told = words is not None and not outlived(death)
         asked = words.asked_bytes if words is not None and told else None
-        reasons = refusals(facts.state, facts.recording.kernel.ram_bytes, asked, refused=told)
-        at_a_limit = _AT_A_LIMIT if facts.signal == "SIGSEGV" and reasons else None
+        reasons = refusals(death.environment, death.recording.kernel.ram_bytes, asked, refused=told)
+        at_a_limit = _AT_A_LIMIT if death.signal == "SIGSEGV" and reasons else None
         if words is None and at_a_limit is None:
             return None
         otherwise = DOUBTED if at_a_limit is None else at_a_limit
-        confidence = otherwise if words is None else by_words(facts, 0.97 if reasons else 0.92, otherwise)
+        confidence = otherwise if words is None else by_words(death, 0.97 if reasons else 0.92, otherwise)
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, confidence),
-            _headline(asked, reasons, facts.where(), sure=told or not reasons),
+            certainty(death, confidence),
+            _headline(asked, reasons, death.where(), sure=told or not reasons),
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *(() if words is None else (words.evidence,)),
                 *(reason.evidence for reason in reasons),
-                *_reserved(facts.state, facts.memory.peak_bytes),
-                *proofs.last_measurement(facts),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *_reserved(death.environment, death.memory.peak_bytes),
+                *evidence.last_measurement(death),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
-            line=facts.line,
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
+            line=death.line,
             summary="Ended: memory was refused",
         )
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the limit behind a `MemoryError`."""
         if incident.kind not in _MEMORY_INCIDENTS:
             return None
         asked = incident.asked_bytes
-        state = at_incident(facts.recording, incident)
-        reasons = refusals(state, facts.recording.kernel.ram_bytes, asked, refused=True)
+        state = at_incident(death.recording, incident)
+        reasons = refusals(state, death.recording.kernel.ram_bytes, asked, refused=True)
         return CauseFinding(
             self.id,
             self.title,
             0.97 if reasons else 0.92,
-            _headline(asked, reasons, where_raised(facts, incident), sure=True),
+            _headline(asked, reasons, where_raised(death, incident), sure=True),
             evidence=(
                 that_it_was_raised(incident),
                 *(
@@ -115,9 +115,9 @@ class AllocationRefused(Cause):
                     else (Evidence(f"{size(asked)} was asked for.", asked, "bytes", "the exception"),)
                 ),
                 *(reason.evidence for reason in reasons),
-                *_reserved(state, facts.memory.peak_bytes),
+                *_reserved(state, death.memory.peak_bytes),
             ),
-            line=line_of_incident(facts, incident),
+            line=line_of_incident(death, incident),
             summary="Memory was refused",
         )
 
@@ -146,7 +146,7 @@ class AllocationRefused(Cause):
         yield recording("!worker\nf()", signal="SIGABRT", output=said)
 
 
-def _reserved(state: State, resident_bytes: int | None) -> Iterator[Evidence]:
+def _reserved(state: Environment, resident_bytes: int | None) -> Iterator[Evidence]:
     """Why an address space can be full while little memory is used: getrlimit(2), RLIMIT_AS."""
     limit, used = state.soft_limit("AS"), state.known.address_space_bytes
     if limit is None or used is None or resident_bytes is None:

@@ -8,14 +8,14 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 class ArithmeticFault(Cause):
@@ -47,30 +47,30 @@ class ArithmeticFault(Cause):
     id = "arithmetic-fault"
     title = "Division by zero in native code"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.signal != "SIGFPE":
+        if not death.is_unasked_end or death.signal != "SIGFPE":
             return None
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, 0.95),
+            certainty(death, 0.95),
             f"Native code did a calculation that the processor refuses, most likely a whole number divided by 0, "
-            f"{facts.where()}.",
+            f"{death.where()}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 Evidence(
                     "The processor raises this for whole numbers only: a division by zero, or a quotient that does not "
                     "fit. In floating point the result is infinity or not a number.",
                     source="signal(7)",
                 ),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_memory(facts), exclusions.not_asked_for(facts), exclusions.not_by_itself(facts)
+                exclusions.not_memory(death), exclusions.not_asked_for(death), exclusions.not_by_itself(death)
             ),
-            line=facts.line,
+            line=death.line,
             summary="Impossible calculation in native code (SIGFPE)",
         )
 

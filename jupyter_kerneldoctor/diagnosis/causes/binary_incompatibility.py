@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Frame, Incident
 
+from ..analysis.incident_site import line_of_incident, that_it_was_raised, where_raised
+from ..analysis.traceback import Frame as CrashFrame
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
-from ..signs.traceback import Frame as CrashFrame
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _FAILED_BEFORE = 0.75
 _INSTALLED_TWICE = ("numpy", "importlib")
@@ -58,32 +58,32 @@ class BinaryIncompatibility(Cause):
     id = "binary-incompatibility"
     title = "Packages that do not fit together"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end:
+        if not death.is_unasked_end:
             return None
-        words, before = facts.said(self.id), _failed_before(facts)
+        words, before = death.said(self.id), _failed_before(death)
         if words is None and before is None:
             return None
         of_before = DOUBTED if before is None else _FAILED_BEFORE
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, of_before if words is None else by_words(facts, 0.95, of_before)),
-            f"Compiled packages that do not fit together ended the kernel {facts.where()}.",
+            certainty(death, of_before if words is None else by_words(death, 0.95, of_before)),
+            f"Compiled packages that do not fit together ended the kernel {death.where()}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *(() if words is None else (words.evidence,)),
                 *_earlier(before),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
-            line=facts.line,
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
+            line=death.line,
             summary="Ended: packages do not fit together",
         )
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the package whose import failed."""
         if incident.kind != "binary-mismatch":
             return None
@@ -94,12 +94,12 @@ class BinaryIncompatibility(Cause):
             self.title,
             0.95,
             f"{package} does not fit the other packages of this environment, and could not be used "
-            f"{where_raised(facts, incident)}.",
+            f"{where_raised(death, incident)}.",
             evidence=(
                 that_it_was_raised(incident),
                 *_earlier(incident),
             ),
-            line=line_of_incident(facts, incident),
+            line=line_of_incident(death, incident),
             summary="Packages do not fit together",
         )
 
@@ -140,12 +140,12 @@ class BinaryIncompatibility(Cause):
         yield recording("!./tool\nsolver.step()", signal="SIGABRT", output=said)
 
 
-def _failed_before(facts: Facts) -> Incident | None:
+def _failed_before(death: Death) -> Incident | None:
     """The import that failed, of the package that it crashed in."""
-    if facts.traceback is None:
+    if death.traceback is None:
         return None
-    crashed_in = {frame.module for frame in facts.traceback.current.frames} - {None}
-    complaints = [one for one in facts.recording.incidents if one.kind == "binary-mismatch"]
+    crashed_in = {frame.module for frame in death.traceback.current.frames} - {None}
+    complaints = [one for one in death.recording.incidents if one.kind == "binary-mismatch"]
     return next((one for one in reversed(complaints) if _module(one) in crashed_in), None)
 
 

@@ -10,7 +10,7 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import duration
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _SLACK_S = 2.0
 """The last look is a moment before the end, and Linux counts whole seconds (setrlimit(2))."""
@@ -52,14 +52,14 @@ class CpuTimeLimit(Cause):
     id = "cpu-time-limit"
     title = "The processor time was used up"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end:
+        if not death.is_unasked_end:
             return None
-        limit = _allowed(facts)
-        if facts.signal == "SIGXCPU" and not sent_by_others(facts):
+        limit = _allowed(death)
+        if death.signal == "SIGXCPU" and not sent_by_others(death):
             confidence, reached = 0.97, limit.soft
-        elif facts.signal == "SIGKILL" and _at_hard_limit(facts, limit):
+        elif death.signal == "SIGKILL" and _at_hard_limit(death, limit):
             confidence, reached = 0.93, limit.hard
         else:
             return None
@@ -67,14 +67,14 @@ class CpuTimeLimit(Cause):
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, confidence),
-            f"The kernel had used up the processor time{allowed} that a program may take here, {facts.when()}.",
-            evidence=(*proofs.exit_status(facts), *_limit(limit), *_used(facts), *proofs.running_cell(facts)),
+            certainty(death, confidence),
+            f"The kernel had used up the processor time{allowed} that a program may take here, {death.when()}.",
+            evidence=(*evidence.exit_status(death), *_limit(limit), *_used(death), *evidence.running_cell(death)),
             ruled_out=exclusions.known(
-                exclusions.not_memory(facts), exclusions.not_asked_for(facts), exclusions.not_by_itself(facts)
+                exclusions.not_memory(death), exclusions.not_asked_for(death), exclusions.not_by_itself(death)
             ),
-            line=facts.line,
-            summary=f"Processor time used up ({facts.signal})",
+            line=death.line,
+            summary=f"Processor time used up ({death.signal})",
         )
 
     @staticmethod
@@ -98,23 +98,23 @@ class CpuTimeLimit(Cause):
         yield recording("import signal\nsignal.raise_signal(signal.SIGXCPU)", signal="SIGXCPU")
 
 
-def sent_by_others(facts: Facts) -> bool:
+def sent_by_others(death: Death) -> bool:
     """Whether SIGXCPU came from a program, a batch system mostly, as the process was far from its own limit."""
-    if not any("CPU" in around.rlimits for around in facts.state.surroundings):
+    if not any("CPU" in around.rlimits for around in death.environment.surroundings):
         return False
-    soft, used = _allowed(facts).soft, facts.state.known.cpu_s
+    soft, used = _allowed(death).soft, death.environment.known.cpu_s
     return soft is None or (used is not None and used < soft / 2)
 
 
-def _allowed(facts: Facts) -> Rlimit:
+def _allowed(death: Death) -> Rlimit:
     """The limit as it was set: with each SIGXCPU Linux raises the soft one by 1 s (kernel/time/posix-cpu-timers.c)."""
-    hard = facts.state.known.rlimits.get("CPU", Rlimit()).hard
-    seen = [around.rlimits["CPU"].soft for around in facts.state.surroundings if "CPU" in around.rlimits]
+    hard = death.environment.known.rlimits.get("CPU", Rlimit()).hard
+    seen = [around.rlimits["CPU"].soft for around in death.environment.surroundings if "CPU" in around.rlimits]
     return Rlimit(min((soft for soft in seen if soft is not None), default=None), hard)
 
 
-def _at_hard_limit(facts: Facts, limit: Rlimit) -> bool:
-    used = facts.state.known.cpu_s
+def _at_hard_limit(death: Death, limit: Rlimit) -> bool:
+    used = death.environment.known.cpu_s
     return limit.hard is not None and used is not None and used >= limit.hard - _SLACK_S
 
 
@@ -129,8 +129,8 @@ def _limit(limit: Rlimit) -> Iterator[Evidence]:
             )
 
 
-def _used(facts: Facts) -> Iterator[Evidence]:
-    used = facts.state.known.cpu_s
+def _used(death: Death) -> Iterator[Evidence]:
+    used = death.environment.known.cpu_s
     if used is not None:
         yield Evidence(
             f"All threads of the process together had used {duration(used)} of processor time at the last look.",

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surroundings
 
+from ..analysis.environment import Environment, at_incident, is_full
+from ..analysis.incident_site import is_about_shm, line_of_incident, that_it_was_raised, where_raised
 from ..cause import Cause
 from ..certainty import by_words, certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.raised import is_about_shm, line_of_incident, that_it_was_raised, where_raised
-from ..signs.state import State, at_incident, is_full
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import quote, size
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _WRITTEN_IN_PART = "requested and written"
 """What NumPy says when a file took less than it was given (`PyArray_ToFile`); it does not say why."""
@@ -57,50 +57,50 @@ class DiskFull(Cause):
     id = "disk-full"
     title = "No room left on the disk"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end:
+        if not death.is_unasked_end:
             return None
-        words = facts.said(self.id)
-        if facts.signal != "SIGBUS" and words is None:
+        words = death.said(self.id)
+        if death.signal != "SIGBUS" and words is None:
             return None
-        full = _full(facts.state)
-        if full is None and (words is None or facts.signal == "SIGBUS"):
+        full = _full(death.environment)
+        if full is None and (words is None or death.signal == "SIGBUS"):
             return None
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, _confidence(full, facts)),
-            f"{_place(full)} had no room left for what was written {facts.where()}.",
+            certainty(death, _confidence(full, death)),
+            f"{_place(full)} had no room left for what was written {death.where()}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *(() if words is None else (words.evidence,)),
                 *_fill(full),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_memory(facts), exclusions.not_asked_for(facts), _not_shm(facts.state)
+                exclusions.not_memory(death), exclusions.not_asked_for(death), _not_shm(death.environment)
             ),
-            line=facts.line,
-            summary="Crashed: the disk is full" if facts.signal == "SIGBUS" else "Ended: the disk is full",
+            line=death.line,
+            summary="Crashed: the disk is full" if death.signal == "SIGBUS" else "Ended: the disk is full",
         )
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the file system behind an error about space."""
         if incident.kind != "no-space" or is_about_shm(incident):
             return None
-        full = _full(at_incident(facts.recording, incident))
+        full = _full(at_incident(death.recording, incident))
         return CauseFinding(
             self.id,
             self.title,
             0.95 if full is not None else 0.6 if incident.signature == _WRITTEN_IN_PART else 0.9,
-            f"{_place(full)} had no room left for what was written {where_raised(facts, incident)}.",
+            f"{_place(full)} had no room left for what was written {where_raised(death, incident)}.",
             evidence=(
                 that_it_was_raised(incident, _meaning(incident)),
                 *_fill(full),
             ),
-            line=line_of_incident(facts, incident),
+            line=line_of_incident(death, incident),
             summary="The disk is full",
         )
 
@@ -133,7 +133,7 @@ class DiskFull(Cause):
         yield recording("f()", signal="SIGSEGV", surroundings=full)
 
 
-def _full(state: State) -> FileSystem | None:
+def _full(state: Environment) -> FileSystem | None:
     """The full file system that the program most likely wrote to."""
     used = [one for one in state.filesystems if is_full(one) and "shm" not in one.roles]
     return min(used, key=_rank, default=None)
@@ -145,13 +145,13 @@ def _meaning(incident: Incident) -> str:
     return " (ENOSPC, no space left on device)"
 
 
-def _confidence(full: FileSystem | None, facts: Facts) -> float:
+def _confidence(full: FileSystem | None, death: Death) -> float:
     if full is None:  # in words only
-        return by_words(facts, 0.75)
+        return by_words(death, 0.75)
     if "mapped" in full.roles:
         return 0.95
     without = 0.85 if full.roles else 0.8
-    return by_words(facts, 0.9, without) if facts.said("disk-full") is not None else without
+    return by_words(death, 0.9, without) if death.said("disk-full") is not None else without
 
 
 def _rank(filesystem: FileSystem) -> int:
@@ -178,7 +178,7 @@ def _fill(full: FileSystem | None) -> Iterator[Evidence]:
     )
 
 
-def _not_shm(state: State) -> str | None:
+def _not_shm(state: Environment) -> str | None:
     shm = next((one for one in state.filesystems if "shm" in one.roles), None)
     if shm is None or shm.free_bytes is None or is_full(shm):
         return None

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Framework, GpuDriver
 
+from ..analysis import gpu, gpu_messages
+from ..analysis.incident_site import line_of_incident, where_raised
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
 from ..postmortem import CauseFinding, Evidence
-from ..signs import gpu, gpuwords
-from ..signs.raised import line_of_incident, where_raised
-from ..telling import proofs
+from ..texts import evidence
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 class DriverMismatch(Cause):
@@ -55,24 +55,24 @@ class DriverMismatch(Cause):
     id = "driver-mismatch"
     title = "Driver, CUDA and library do not fit together"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        words = gpuwords.last_words(facts)
+        words = gpu_messages.last_words(death)
         if words is None or words.trouble not in ("mismatch", "handle"):
             return None
-        confidence = min(words.sure, 0.92 if words.trouble == "mismatch" else _of_a_handle(facts))
+        confidence = min(words.sure, 0.92 if words.trouble == "mismatch" else _of_a_handle(death))
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, confidence),
-            f"The driver of the graphics card and the libraries that use it do not fit together{_versions(facts)}: the "
-            f"library ended the kernel {facts.where()}.",
-            evidence=(words.evidence, *proofs.exit_status(facts), *gpu.driver_evidence(facts)),
-            line=facts.line,
+            certainty(death, confidence),
+            f"The driver of the graphics card and the libraries that use it do not fit together{_versions(death)}: the "
+            f"library ended the kernel {death.where()}.",
+            evidence=(words.evidence, *evidence.exit_status(death), *gpu.driver_evidence(death)),
+            line=death.line,
             summary="Ended: driver and library do not fit together",
         )
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the versions."""
         trouble = gpu.incident_trouble(incident)
         if trouble not in ("mismatch", "handle"):
@@ -80,11 +80,11 @@ class DriverMismatch(Cause):
         return CauseFinding(
             self.id,
             self.title,
-            0.95 if trouble == "mismatch" else _of_a_handle(facts),
-            f"The driver of the graphics card and the library that uses it do not fit together{_versions(facts)}, so "
-            f"the card could not be used {where_raised(facts, incident)}.",
-            evidence=(*_said(incident), *gpu.driver_evidence(facts)),
-            line=line_of_incident(facts, incident),
+            0.95 if trouble == "mismatch" else _of_a_handle(death),
+            f"The driver of the graphics card and the library that uses it do not fit together{_versions(death)}, so "
+            f"the card could not be used {where_raised(death, incident)}.",
+            evidence=(*_said(incident), *gpu.driver_evidence(death)),
+            line=line_of_incident(death, incident),
             summary="Driver and library do not fit together",
         )
 
@@ -137,18 +137,18 @@ class DriverMismatch(Cause):
             yield recording("import tensorflow as tf\nrun()", output=without, **end)
 
 
-def _of_a_handle(facts: Facts) -> float:
+def _of_a_handle(death: Death) -> float:
     """A handle that could not be made: the driver is to blame where it is too old, and the card's memory where full."""
-    end = facts.recording.end
-    card = gpu.card_at(facts, end.mono_s if end is not None else float("inf"))
+    end = death.recording.end
+    card = gpu.card_at(death, end.mono_s if end is not None else float("inf"))
     if card is not None and card.is_full:
         return 0.2
-    driver = facts.recording.gpu_driver
-    return 0.85 if gpu.too_new(facts) or (driver is not None and driver.error) else 0.45
+    driver = death.recording.gpu_driver
+    return 0.85 if gpu.too_new(death) or (driver is not None and driver.error) else 0.45
 
 
-def _versions(facts: Facts) -> str:
-    found = gpu.too_new(facts)
+def _versions(death: Death) -> str:
+    found = gpu.too_new(death)
     return f" (built for CUDA {found[0]}, where the driver allows {found[1]})" if found else ""
 
 

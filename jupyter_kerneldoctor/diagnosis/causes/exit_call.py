@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..analysis.call_reached import reached
+from ..analysis.deferred import left_to_others
+from ..analysis.ending import FROM_OUTSIDE, signal_passed_on
+from ..analysis.last_words import said_at_the_end
 from ..cause import Cause
 from ..code.later import names_an_exit
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.ending import FROM_OUTSIDE, signal_passed_on
-from ..signs.lastwords import said_at_the_end
-from ..signs.left import left_to_others
-from ..signs.reached import reached
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import cell_name, quote, sentence, statement
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from ..code.calls import EndingCall
-    from ..facts import Facts
+    from ..death import Death
 
 _AT_ONCE_S = 2.0
 
@@ -57,69 +57,69 @@ class ExitCall(Cause):
     id = "exit-call"
     title = "The code ended the kernel itself"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end:
+        if not death.is_unasked_end:
             return None
-        if facts.told_to_exit:
-            return None if facts.cell is None else self._obeyed(facts)
-        return None if facts.status.exit_code is None else self._left(facts)
+        if death.told_to_exit:
+            return None if death.cell is None else self._obeyed(death)
+        return None if death.status.exit_code is None else self._left(death)
 
-    def _obeyed(self, facts: Facts) -> CauseFinding:
-        assert facts.cell is not None
-        call = _only([call for call in facts.calls if call.kind == "ask"])
+    def _obeyed(self, death: Death) -> CauseFinding:
+        assert death.cell is not None
+        call = _only([call for call in death.calls if call.kind == "ask"])
         name = quote(call.text) if call is not None else "`exit()` or `quit()`"
-        cell = cell_name(facts.cell.execution_count)
+        cell = cell_name(death.cell.execution_count)
         return CauseFinding(
             self.id,
             self.title,
-            0.97 if facts.status.exit_code == 0 else 0.85,
-            f"The code in {cell} asked the kernel to end with {name}, and the kernel {_how_it_left(facts)}.",
+            0.97 if death.status.exit_code == 0 else 0.85,
+            f"The code in {cell} asked the kernel to end with {name}, and the kernel {_how_it_left(death)}.",
             evidence=(
                 Evidence(f"The kernel noted that {cell} asked it to end.", source="journal"),
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_a_crash(facts), exclusions.not_memory(facts)),
-            line=call.line if call is not None else facts.sole_line,
+            ruled_out=exclusions.known(exclusions.not_a_crash(death), exclusions.not_memory(death)),
+            line=call.line if call is not None else death.sole_line,
             summary="Left after exit()",
         )
 
-    def _left(self, facts: Facts) -> CauseFinding | None:
-        code = facts.status.exit_code
-        calls = [call for call in _exits(facts) if call.exit_code in (None, code) and reached(call, facts) != "passed"]
+    def _left(self, death: Death) -> CauseFinding | None:
+        code = death.status.exit_code
+        calls = [call for call in _exits(death) if call.exit_code in (None, code) and reached(call, death) != "passed"]
         call = _only(calls)
-        named = None if _exits(facts) or facts.cell is None else names_an_exit(facts.recording.cells, facts.cell)
-        others = left_to_others(facts)[-1:] if not calls and named is None else ()
-        if facts.cell is None and not others:
+        named = None if _exits(death) or death.cell is None else names_an_exit(death.recording.cells, death.cell)
+        others = left_to_others(death)[-1:] if not calls and named is None else ()
+        if death.cell is None and not others:
             return None
-        line = call.line if call is not None else None if calls else named or facts.sole_line
-        if call is not None and facts.cell is not None:
-            cell = cell_name(facts.cell.execution_count)
+        line = call.line if call is not None else None if calls else named or death.sole_line
+        if call is not None and death.cell is not None:
+            cell = cell_name(death.cell.execution_count)
             headline = f"The code in {cell} ended the kernel with {quote(call.text)} (exit code {code})."
         elif others:
-            line = others[0][1].line if others[0][0] is facts.cell else None
+            line = others[0][1].line if others[0][0] is death.cell else None
             headline = (
-                f"The kernel was probably ended by its own code (exit code {code}), {facts.when()}: "
+                f"The kernel was probably ended by its own code (exit code {code}), {death.when()}: "
                 f"{cell_name(others[0][0].execution_count)} holds {quote(others[0][1].text)}, for a timer, a thread or "
                 "a handler to call."
             )
         else:
-            headline = _by_something(facts, line, is_in_cell=bool(calls) or named is not None)
+            headline = _by_something(death, line, is_in_cell=bool(calls) or named is not None)
         return CauseFinding(
             self.id,
             self.title,
-            0.75 if others else _confidence(calls, facts, named),
+            0.75 if others else _confidence(calls, death, named),
             headline,
             evidence=(
-                *proofs.exit_status(facts),
-                *_told_by(facts, calls, named, others),
-                *_last_words(facts, calls),
-                *proofs.running_cell(facts),
+                *evidence.exit_status(death),
+                *_told_by(death, calls, named, others),
+                *_last_words(death, calls),
+                *evidence.running_cell(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_a_crash(facts),
-                exclusions.not_asked_for(facts),
-                exclusions.not_memory(facts),
+                exclusions.not_a_crash(death),
+                exclusions.not_asked_for(death),
+                exclusions.not_memory(death),
             ),
             line=line,
             summary=f"Ended itself with exit code {code}",
@@ -154,8 +154,8 @@ class ExitCall(Cause):
         yield recording("import sys\nsys.exit(1)", alive=True, idle=True)
 
 
-def _how_it_left(facts: Facts) -> str:
-    signal = facts.status.signal
+def _how_it_left(death: Death) -> str:
+    signal = death.status.signal
     if signal is None:
         return "left when the cell was done"
     if signal in FROM_OUTSIDE:
@@ -163,50 +163,50 @@ def _how_it_left(facts: Facts) -> str:
     return "crashed while it was leaving"
 
 
-def _by_something(facts: Facts, line: int | None, *, is_in_cell: bool) -> str:
+def _by_something(death: Death, line: int | None, *, is_in_cell: bool) -> str:
     """Blame the running cell only where it holds such a call: a thread that an earlier one started can leave, too."""
-    code = facts.status.exit_code
-    if is_in_cell or facts.cell is None:
-        return f"Something that ran {facts.where(line)} ended the kernel with exit code {code}."
-    at = "" if line is None else f" {quote(statement(facts.cell.source.split(chr(10))[line - 1]))}"
-    return f"Something in the kernel's process ended it with exit code {code} {facts.when()}{at}."
+    code = death.status.exit_code
+    if is_in_cell or death.cell is None:
+        return f"Something that ran {death.where(line)} ended the kernel with exit code {code}."
+    at = "" if line is None else f" {quote(statement(death.cell.source.split(chr(10))[line - 1]))}"
+    return f"Something in the kernel's process ended it with exit code {code} {death.when()}{at}."
 
 
 def _only(calls: list[EndingCall]) -> EndingCall | None:
     return calls[0] if len(calls) == 1 else None
 
 
-def _exits(facts: Facts) -> list[EndingCall]:
-    return [call for call in facts.calls if call.kind in ("exit", "replace")]
+def _exits(death: Death) -> list[EndingCall]:
+    return [call for call in death.calls if call.kind in ("exit", "replace")]
 
 
-def _confidence(calls: list[EndingCall], facts: Facts, named: int | None) -> float:
+def _confidence(calls: list[EndingCall], death: Death, named: int | None) -> float:
     if not calls and named is not None:
         return 0.75
     if not calls:
         # The kernel itself leaves with 1 when the program that started it is gone.
-        return 0.45 if facts.status.exit_code == 1 else 0.6
-    call, end, cell = calls[0], facts.recording.end, facts.cell
+        return 0.45 if death.status.exit_code == 1 else 0.6
+    call, end, cell = calls[0], death.recording.end, death.cell
     at_once = end is not None and cell is not None and 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
     if call.kind == "exit" and call.exit_code is not None and call.certain:
         return 0.97 if call.prompt or at_once else 0.92
     return 0.85
 
 
-def _last_words(facts: Facts, calls: list[EndingCall]) -> Iterable[Evidence]:
+def _last_words(death: Death, calls: list[EndingCall]) -> Iterable[Evidence]:
     if not calls:
-        yield from said_at_the_end(facts)
+        yield from said_at_the_end(death)
 
 
 def _told_by(
-    facts: Facts, calls: list[EndingCall], named: int | None, others: tuple[tuple[Cell, EndingCall], ...]
+    death: Death, calls: list[EndingCall], named: int | None, others: tuple[tuple[Cell, EndingCall], ...]
 ) -> Iterable[Evidence]:
     for call in calls:
         yield Evidence(
             f"Line {call.line} of the cell ends the process: {quote(call.text, 100)}.", call.line, "line", "cell source"
         )
-    if not calls and named is not None and facts.cell is not None:
-        code = quote(facts.cell.source.split("\n")[named - 1].strip(), 100)
+    if not calls and named is not None and death.cell is not None:
+        code = quote(death.cell.source.split("\n")[named - 1].strip(), 100)
         yield Evidence(
             f"Line {named} of the cell names a call that ends the process, for a handler, a timer or another function "
             f"to make: {code}.",
@@ -215,20 +215,20 @@ def _told_by(
             "cell source",
         )
     elif not calls:
-        yield from _held_by(facts, others)
-        if (signal := signal_passed_on(facts.status.exit_code or 0)) is not None:
+        yield from _held_by(death, others)
+        if (signal := signal_passed_on(death.status.exit_code or 0)) is not None:
             yield Evidence(
                 f"Programs that handle {signal}, or pass on that it ended another one, leave with 128 and its number, "
-                f"which is {facts.status.exit_code}.",
-                facts.status.exit_code,
+                f"which is {death.status.exit_code}.",
+                death.status.exit_code,
                 None,
                 "sh(1p)",
             )
-        if facts.status.exit_code == 1:
+        if death.status.exit_code == 1:
             yield Evidence("A kernel also leaves with exit code 1 when the program that started it is gone.")
 
 
-def _held_by(facts: Facts, others: tuple[tuple[Cell, EndingCall], ...]) -> Iterable[Evidence]:
+def _held_by(death: Death, others: tuple[tuple[Cell, EndingCall], ...]) -> Iterable[Evidence]:
     for cell, call in others:
         yield Evidence(
             f"Line {call.line} of {cell_name(cell.execution_count)} holds such a call: {quote(call.text, 100)}.",
@@ -236,8 +236,8 @@ def _held_by(facts: Facts, others: tuple[tuple[Cell, EndingCall], ...]) -> Itera
             "line",
             "cell source",
         )
-    if facts.cell is not None and not facts.cell.truncated and not _exits(facts) and not others:
+    if death.cell is not None and not death.cell.truncated and not _exits(death) and not others:
         yield Evidence(
-            f"{sentence(cell_name(facts.cell.execution_count))} itself holds no call that ends the process; a module "
+            f"{sentence(cell_name(death.cell.execution_count))} itself holds no call that ends the process; a module "
             "or library it calls may, or a thread that was started before."
         )

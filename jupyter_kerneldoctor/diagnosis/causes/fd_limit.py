@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
+from ..analysis.environment import Environment, at_incident
+from ..analysis.incident_site import line_of_incident, that_it_was_raised, where_raised
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
-from ..signs.state import State, at_incident
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 _NEAR = 0.9
@@ -54,44 +54,44 @@ class FdLimit(Cause):
     id = "fd-limit"
     title = "Too many open files"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        words = facts.said(self.id)
-        if not facts.is_unasked_end or words is None:
+        words = death.said(self.id)
+        if not death.is_unasked_end or words is None:
             return None
-        sure = 0.95 if facts.signal == "SIGABRT" else 0.85
+        sure = 0.95 if death.signal == "SIGABRT" else 0.85
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, by_words(facts, sure, _LIKELY if _reached(facts.state) else DOUBTED)),
-            f"The kernel had too many files open{_limit(facts.state)}, and could not go on {facts.where()}.",
+            certainty(death, by_words(death, sure, _LIKELY if _reached(death.environment) else DOUBTED)),
+            f"The kernel had too many files open{_limit(death.environment)}, and could not go on {death.where()}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 words.evidence,
-                *_counts(facts.state),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *_counts(death.environment),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
-            line=facts.line,
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
+            line=death.line,
             summary="Ended: too many open files",
         )
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Give the numbers behind "Too many open files"."""
         if incident.kind != "too-many-files":
             return None
-        state = at_incident(facts.recording, incident)
+        state = at_incident(death.recording, incident)
         return CauseFinding(
             self.id,
             self.title,
             0.97,
-            f"No further file could be opened {where_raised(facts, incident)}: too many are open{_limit(state)}.",
+            f"No further file could be opened {where_raised(death, incident)}: too many are open{_limit(state)}.",
             evidence=(
                 that_it_was_raised(incident, " (EMFILE, too many open files)"),
                 *_counts(state),
             ),
-            line=line_of_incident(facts, incident),
+            line=line_of_incident(death, incident),
             summary="Too many open files",
         )
 
@@ -118,17 +118,17 @@ class FdLimit(Cause):
         yield recording("!cp a b\nf()", signal="SIGSEGV", crash=crash, output="cp: Too many open files\n")
 
 
-def _reached(state: State) -> bool:
+def _reached(state: Environment) -> bool:
     limit, opened = state.soft_limit("NOFILE"), state.known.open_files
     return limit is not None and opened is not None and opened >= _NEAR * limit
 
 
-def _limit(state: State) -> str:
+def _limit(state: Environment) -> str:
     limit = state.soft_limit("NOFILE")
     return "" if limit is None else f", {limit} being the limit"
 
 
-def _counts(state: State) -> Iterator[Evidence]:
+def _counts(state: Environment) -> Iterator[Evidence]:
     limit, opened = state.soft_limit("NOFILE"), state.known.open_files
     if limit is not None:
         yield Evidence(

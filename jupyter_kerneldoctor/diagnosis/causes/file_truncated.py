@@ -11,7 +11,7 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 class FileTruncated(Cause):
@@ -49,21 +49,21 @@ class FileTruncated(Cause):
     id = "file-truncated"
     title = "A mapped file became shorter"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.signal != "SIGBUS":
+        if not death.is_unasked_end or death.signal != "SIGBUS":
             return None
-        files = facts.state.shrunk
+        files = death.environment.shrunk
         if not files:
             return None
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, 0.95),
+            certainty(death, 0.95),
             f"{_named(files)} became shorter while this kernel had it in memory, and the part that is gone was used "
-            f"{facts.where()}.",
+            f"{death.where()}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *(
                     Evidence(
                         f"The file {quote(file, 200)} is shorter than the part of it that was mapped.",
@@ -73,11 +73,11 @@ class FileTruncated(Cause):
                     )
                     for file in files
                 ),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts), _not_full(facts)),
-            line=facts.line,
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death), _not_full(death)),
+            line=death.line,
             summary="Crashed: a mapped file became shorter (SIGBUS)",
         )
 
@@ -106,7 +106,7 @@ def _named(files: tuple[str, ...]) -> str:
     return f"The file {quote(PurePosixPath(files[0]).name)}" if len(files) == 1 else f"One of {len(files)} files"
 
 
-def _not_full(facts: Facts) -> str | None:
-    if not facts.state.filesystems or facts.state.full:
+def _not_full(death: Death) -> str | None:
+    if not death.environment.filesystems or death.environment.full:
         return None
     return "Not a full disk: there was room on all file systems that the program used."

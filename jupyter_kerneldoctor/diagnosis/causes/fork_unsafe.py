@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..analysis.failed_children import failed_children, how_they_ended
+from ..analysis.incident_site import line_of_incident, where_raised
+from ..analysis.stuck_cell import written
 from ..cause import Cause
 from ..examples import recording
 from ..examples.stuck import child, child_state, frame, own_frame, stuck_in
 from ..postmortem import CauseFinding, Evidence
-from ..signs.failed import failed_children, how_they_ended
-from ..signs.raised import line_of_incident, where_raised
-from ..signs.standstill import written
 from ..units import cell_name, plural, quote
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Child, Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
-    from ..signs.standstill import BlockedChild, Standstill
+    from ..analysis.stuck_cell import BlockedChild, StuckCell
+    from ..death import Death
 
 _SAID = re.compile(r"[^\n]*fork\(\) called from a process already using GNU OpenMP[^\n]*")
 _CUDA = re.compile(r"Cannot re-initialize CUDA in forked subprocess")
@@ -58,22 +58,22 @@ class ForkUnsafe(Cause):
     id = "fork-unsafe"
     title = "Worker processes copied from a kernel with threads"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if facts.ended is not False or facts.recording.running_cell is None or facts.stopped_early:
+        if death.ended is not False or death.recording.running_cell is None or death.stopped_early:
             return None
-        still, failed = facts.standstill, failed_children(facts)
-        told = _told(facts)
+        still, failed = death.stuck_cell, failed_children(death)
+        told = _told(death)
         if told is not None and (len(failed) >= _SERIES or still is not None):
-            return self._finding(facts, 0.95, "end themselves at once", (*told, *_failed(failed), *_seen(still)))
+            return self._finding(death, 0.95, "end themselves at once", (*told, *_failed(failed), *_seen(still)))
         if still is not None and still.blocked_forks:
             blocked = still.blocked_forks
-            return self._finding(facts, _confidence(still), _where(still, blocked), (*_blocked(blocked), *_seen(still)))
+            return self._finding(death, _confidence(still), _where(still, blocked), (*_blocked(blocked), *_seen(still)))
         if len(failed) >= _SERIES and still is not None and _ended_themselves(failed, still):
-            return self._finding(facts, 0.7, "end themselves at once", (*_failed(failed), *_seen(still)))
+            return self._finding(death, 0.7, "end themselves at once", (*_failed(failed), *_seen(still)))
         return None
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
         """See the class's page."""
         if not _CUDA.search(incident.signature or ""):
             return None
@@ -82,13 +82,13 @@ class ForkUnsafe(Cause):
             self.title,
             0.95,
             f"A worker process that is a copy of the kernel tried to use the graphics card "
-            f"{where_raised(facts, incident)}, which works only in the process that began with it.",
+            f"{where_raised(death, incident)}, which works only in the process that began with it.",
             evidence=(Evidence(f"PyTorch said: {quote(incident.signature or '', 120)}.", None, None, incident.error),),
-            line=line_of_incident(facts, incident),
+            line=line_of_incident(death, incident),
         )
 
-    def _finding(self, facts: Facts, confidence: float, what: str, evidence: tuple[Evidence, ...]) -> CauseFinding:
-        cell, still = facts.recording.running_cell, facts.standstill
+    def _finding(self, death: Death, confidence: float, what: str, evidence: tuple[Evidence, ...]) -> CauseFinding:
+        cell, still = death.recording.running_cell, death.stuck_cell
         at = still.at() if still is not None else ""
         name = cell_name(cell.execution_count if cell is not None else None)
         return CauseFinding(
@@ -152,21 +152,21 @@ class ForkUnsafe(Cause):
         yield stuck_in("q.map(f, x)", 1, *waiting, waits_in="futex_wait_queue", children=sleeping, gone=ended)
 
 
-def _ended_themselves(failed: tuple[Child, ...], still: Standstill) -> bool:
+def _ended_themselves(failed: tuple[Child, ...], still: StuckCell) -> bool:
     """Whether they may have sent themselves what ends them: a pool that is closed sends the same, and so do people."""
     waits = still.main.works_with_processes and not still.children_at_work
     return waits and all(one.signal == "SIGTERM" for one in failed)
 
 
-def _told(facts: Facts) -> tuple[Evidence, ...] | None:
+def _told(death: Death) -> tuple[Evidence, ...] | None:
     """What GNU OpenMP writes in a copy before it ends it."""
-    found = _SAID.search(written(facts))
+    found = _SAID.search(written(death))
     if found is None:
         return None
     return (Evidence(f"The worker wrote: {quote(found[0], 120)}.", None, None, "the process's output"),)
 
 
-def _confidence(still: Standstill) -> float:
+def _confidence(still: StuckCell) -> float:
     """Surest where the copy's stack shows the wait, and the kernel waits for it, and nobody is at work."""
     seen = any(one.waiting.frames for one in still.blocked_forks)
     confidence = 0.92 if seen else 0.75
@@ -179,7 +179,7 @@ def _confidence(still: Standstill) -> float:
     return round(confidence, 2)
 
 
-def _where(still: Standstill, blocked: tuple[BlockedChild, ...]) -> str:
+def _where(still: StuckCell, blocked: tuple[BlockedChild, ...]) -> str:
     name = still.name_of(blocked[0])
     return f"wait for ever in {name}" if name is not None else "wait for ever"
 
@@ -200,6 +200,6 @@ def _failed(failed: tuple[Child, ...]) -> Iterator[Evidence]:
         yield Evidence(f"{how_they_ended(failed)} since the cell began.", len(failed), "processes", "process list")
 
 
-def _seen(still: Standstill | None) -> Iterator[Evidence]:
+def _seen(still: StuckCell | None) -> Iterator[Evidence]:
     if still is not None:
         yield from still.evidence()

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import GpuSample, Xid
 
+from ..analysis import gpu, gpu_messages
+from ..analysis.incident_site import line_of_incident, where_raised
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, Group, cell_file, crash_report, recording
 from ..examples.gpu import CARD, died, sample, survived
 from ..postmortem import CauseFinding, Evidence
-from ..signs import gpu, gpuwords
-from ..signs.raised import line_of_incident, where_raised
-from ..telling import proofs
+from ..texts import evidence
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _BUSY_PERCENT = 50
 _RECENT_S = 30.0
@@ -61,24 +61,24 @@ class GpuHardware(Cause):
     id = "gpu-hardware"
     title = "The graphics card failed"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if facts.ended is False:
-            return self._unreachable(facts)
-        if not facts.is_unasked_end:
+        if death.ended is False:
+            return self._unreachable(death)
+        if not death.is_unasked_end:
             return None
-        moment_s = _last_s(facts)
-        failed = _failures(facts, moment_s)
-        words = gpuwords.last_words(facts)
+        moment_s = _last_s(death)
+        failed = _failures(death, moment_s)
+        words = gpu_messages.last_words(death)
         said = (words.evidence,) if words is not None and words.trouble == "hardware" else ()
-        errors = tuple(_memory_errors(facts, moment_s))
+        errors = tuple(_memory_errors(death, moment_s))
         if failed or said or errors:
-            confidence = certainty(facts, _confidence(facts, words, failed, errors=bool(errors)))
-            headline = f"The graphics card failed {facts.where()}, and the kernel ended{_why(failed)}."
+            confidence = certainty(death, _confidence(death, words, failed, errors=bool(errors)))
+            headline = f"The graphics card failed {death.where()}, and the kernel ended{_why(failed)}."
             summary = "Ended: the graphics card failed"
-        elif (load := _restarted_under_load(facts)) is not None:
+        elif (load := _restarted_under_load(death)) is not None:
             confidence = 0.6 if load.throttle else 0.5
-            headline = f"The machine was restarted {facts.when()} and the graphics card worked hard{_strain(load)}."
+            headline = f"The machine was restarted {death.when()} and the graphics card worked hard{_strain(load)}."
             summary = "Gone: the machine was restarted while the graphics card worked hard"
         else:
             return None
@@ -91,45 +91,45 @@ class GpuHardware(Cause):
                 *said,
                 *gpu.xid_evidence(failed),
                 *errors,
-                *_state_of_the_card(facts),
-                *_restart(facts),
-                *(proofs.exit_status(facts) if not facts.recording.rebooted else ()),
+                *_state_of_the_card(death),
+                *_restart(death),
+                *(evidence.exit_status(death) if not death.recording.rebooted else ()),
             ),
-            line=facts.line,
+            line=death.line,
             summary=summary,
         )
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Say that it is the card, where CUDA or the driver do."""
-        trouble, failed = gpu.incident_trouble(incident), _failures(facts, incident.mono_s)
+        trouble, failed = gpu.incident_trouble(incident), _failures(death, incident.mono_s)
         if incident.kind != "cuda-error" or not (trouble == "hardware" or failed):
             return None
         return CauseFinding(
             self.id,
             self.title,
             0.95 if trouble == "hardware" else 0.9,
-            f"The graphics card failed {where_raised(facts, incident)}{_why(failed)}.",
+            f"The graphics card failed {where_raised(death, incident)}{_why(failed)}.",
             evidence=(
                 Evidence(f"CUDA reported: {quote(incident.signature or '', 120)}.", None, None, incident.error),
                 *gpu.xid_evidence(failed),
-                *_memory_errors(facts, incident.mono_s),
-                *_state_of_the_card(facts),
+                *_memory_errors(death, incident.mono_s),
+                *_state_of_the_card(death),
             ),
-            line=line_of_incident(facts, incident),
+            line=line_of_incident(death, incident),
             summary="The graphics card failed",
         )
 
-    def _unreachable(self, facts: Facts) -> CauseFinding | None:
+    def _unreachable(self, death: Death) -> CauseFinding | None:
         """A cell that waits for a card which is gone."""
-        still = facts.standstill
-        failed = tuple(xid for xid in facts.recording.xids if xid.code in _UNREACHABLE)
-        if still is None or facts.cell is None or not any(xid.mono_s >= facts.cell.started_mono_s for xid in failed):
+        still = death.stuck_cell
+        failed = tuple(xid for xid in death.recording.xids if xid.code in _UNREACHABLE)
+        if still is None or death.cell is None or not any(xid.mono_s >= death.cell.started_mono_s for xid in failed):
             return None
         return CauseFinding(
             self.id,
             self.title,
             0.93,
-            f"The kernel is stuck {facts.where(still.line)}: the graphics card failed and does not answer any more.",
+            f"The kernel is stuck {death.where(still.line)}: the graphics card failed and does not answer any more.",
             evidence=(*gpu.xid_evidence(failed), *still.evidence()),
             line=still.line,
             summary="Running, but stuck",
@@ -179,9 +179,9 @@ class GpuHardware(Cause):
         yield recording("f()", alive=True, xids=[Xid(-1.0, 63, 0)])
 
 
-def _last_s(facts: Facts) -> float:
+def _last_s(death: Death) -> float:
     """When it ended, or was last measured."""
-    recording = facts.recording
+    recording = death.recording
     if recording.end is not None:
         return recording.end.mono_s
     times = [one.mono_s for one in recording.samples[-1:]]
@@ -190,17 +190,17 @@ def _last_s(facts: Facts) -> float:
     return max(times, default=0.0)
 
 
-def _failures(facts: Facts, mono_s: float) -> tuple[Xid, ...]:
-    return tuple(xid for xid in gpu.xids_near(facts, mono_s) if xid.code in gpu.HARDWARE_XIDS)
+def _failures(death: Death, mono_s: float) -> tuple[Xid, ...]:
+    return tuple(xid for xid in gpu.xids_near(death, mono_s) if xid.code in gpu.HARDWARE_XIDS)
 
 
-def _confidence(facts: Facts, words: gpuwords.Words | None, failed: tuple[Xid, ...], *, errors: bool) -> float:
+def _confidence(death: Death, words: gpu_messages.Words | None, failed: tuple[Xid, ...], *, errors: bool) -> float:
     """How sure it is that the kernel ended of it, and not beside it: a library that meets such a card says so."""
     if words is not None and (failed or words.trouble == "hardware"):
         return min(words.sure, 0.93)
-    if not gpuwords.ended_by_itself(facts) or gpuwords.crashed_elsewhere(facts):
+    if not gpu_messages.ended_by_itself(death) or gpu_messages.crashed_elsewhere(death):
         return 0.3
-    used = errors or any(gpu.holds_memory(facts, xid.index) for xid in failed)
+    used = errors or any(gpu.holds_memory(death, xid.index) for xid in failed)
     return 0.75 if used else 0.45
 
 
@@ -208,17 +208,17 @@ def _why(failed: tuple[Xid, ...]) -> str:
     return f": {gpu.HARDWARE_XIDS[failed[-1].code]}" if failed else ""
 
 
-def _memory_errors(facts: Facts, mono_s: float) -> Iterator[Evidence]:
+def _memory_errors(death: Death, mono_s: float) -> Iterator[Evidence]:
     """What cards that the kernel may have used counted in the minute before."""
     counts: dict[int, list[int]] = {}
-    for one in facts.recording.gpu_samples:
+    for one in death.recording.gpu_samples:
         if one.ecc_uncorrected is not None and one.mono_s <= mono_s:
             seen = counts.setdefault(one.index, [])
             if one.mono_s < mono_s - _LAST_MINUTE_S:
                 seen.clear()  # the last look before that minute is what it began with
             seen.append(one.ecc_uncorrected)
     for index, seen in counts.items():
-        if (more := seen[-1] - seen[0]) > 0 and gpu.holds_memory(facts, index) is not False:
+        if (more := seen[-1] - seen[0]) > 0 and gpu.holds_memory(death, index) is not False:
             yield Evidence(
                 f"Graphics card {index} counted {more} more memory errors that could not be corrected (ECC) in the "
                 "minute before.",
@@ -228,12 +228,12 @@ def _memory_errors(facts: Facts, mono_s: float) -> Iterator[Evidence]:
             )
 
 
-def _restarted_under_load(facts: Facts) -> GpuSample | None:
+def _restarted_under_load(death: Death) -> GpuSample | None:
     """The last look at the card that worked hardest, if the machine was restarted right after."""
-    if not facts.recording.rebooted or facts.recording.end is not None:
+    if not death.recording.rebooted or death.recording.end is not None:
         return None
-    last_s = _last_s(facts)
-    recent = [one for one in facts.recording.gpu_samples if last_s - one.mono_s <= _RECENT_S]
+    last_s = _last_s(death)
+    recent = [one for one in death.recording.gpu_samples if last_s - one.mono_s <= _RECENT_S]
     busy = [one for one in recent if (one.utilisation or 0) >= _BUSY_PERCENT]
     return max(busy, key=lambda one: (bool(set(one.throttle) & set(_STRAINED)), one.power_w or 0.0), default=None)
 
@@ -244,8 +244,8 @@ def _strain(load: GpuSample) -> str:
     return ", slowed down because it was too hot" if "thermal" in load.throttle else ""
 
 
-def _state_of_the_card(facts: Facts) -> Iterator[Evidence]:
-    last = facts.recording.gpu_samples[-1] if facts.recording.gpu_samples else None
+def _state_of_the_card(death: Death) -> Iterator[Evidence]:
+    last = death.recording.gpu_samples[-1] if death.recording.gpu_samples else None
     if last is None:
         return
     parts = [
@@ -259,6 +259,6 @@ def _state_of_the_card(facts: Facts) -> Iterator[Evidence]:
         yield Evidence(f"At the last measurement the card was at {known}{held}.", known, None, "NVML")
 
 
-def _restart(facts: Facts) -> Iterator[Evidence]:
-    if facts.recording.rebooted:
+def _restart(death: Death) -> Iterator[Evidence]:
+    if death.recording.rebooted:
         yield Evidence("The machine has been started anew since.", source="boot id")

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Xid
 
+from ..analysis import gpu, gpu_messages
+from ..analysis.incident_site import line_of_incident, where_raised
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report
 from ..examples.gpu import died, survived
 from ..postmortem import CauseFinding, Evidence
-from ..signs import gpu, gpuwords
-from ..signs.raised import line_of_incident, where_raised
-from ..telling import proofs
+from ..texts import evidence
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _VAGUE = ("unspecified launch failure", "CUDA_ERROR_LAUNCH_FAILED")
 
@@ -57,30 +57,30 @@ class GpuIllegalAccess(Cause):
     id = "gpu-illegal-access"
     title = "A computation on the graphics card went astray"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        words, end = gpuwords.last_words(facts), facts.recording.end
+        words, end = gpu_messages.last_words(death), death.recording.end
         if words is None or words.trouble != "astray":
             return None
-        near = gpu.xids_near(facts, end.mono_s) if end is not None else ()
+        near = gpu.xids_near(death, end.mono_s) if end is not None else ()
         confidence = min(words.sure, _confidence(words.line, near))
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, confidence),
-            f"A computation on the graphics card touched memory that is not its own {facts.where()}, and the library "
+            certainty(death, confidence),
+            f"A computation on the graphics card touched memory that is not its own {death.where()}, and the library "
             "ended the kernel.",
-            evidence=(words.evidence, *proofs.exit_status(facts), *gpu.xid_evidence(near)),
+            evidence=(words.evidence, *evidence.exit_status(death), *gpu.xid_evidence(near)),
             ruled_out=_ruled_out(near),
-            line=facts.line,
+            line=death.line,
             summary="Ended: a computation on the graphics card went astray",
         )
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Say that the card cannot be used any more in this kernel."""
         if gpu.incident_trouble(incident) != "astray":
             return None
-        near = gpu.xids_near(facts, incident.mono_s)
+        near = gpu.xids_near(death, incident.mono_s)
         signature = incident.signature or ""
         what = (
             "found a value that cannot be, such as an index out of range,"
@@ -91,15 +91,15 @@ class GpuIllegalAccess(Cause):
             self.id,
             self.title,
             _confidence(signature, near),
-            f"A computation on the graphics card {what} {where_raised(facts, incident)} or before; the card cannot be "
+            f"A computation on the graphics card {what} {where_raised(death, incident)} or before; the card cannot be "
             "used in this kernel until it is restarted.",
             evidence=(
                 Evidence(f"CUDA reported: {quote(signature, 120)}.", None, None, incident.error),
                 *gpu.xid_evidence(near),
-                *_again(facts, incident),
+                *_again(death, incident),
             ),
             ruled_out=_ruled_out(near),
-            line=line_of_incident(facts, incident),
+            line=line_of_incident(death, incident),
             summary="A computation on the graphics card went astray",
         )
 
@@ -141,8 +141,8 @@ def _confidence(words: str, near: tuple[Xid, ...]) -> float:
     return 0.95
 
 
-def _again(facts: Facts, incident: Incident) -> Iterator[Evidence]:
-    later = [one for one in facts.recording.incidents if one.mono_s > incident.mono_s and one.kind == "cuda-error"]
+def _again(death: Death, incident: Incident) -> Iterator[Evidence]:
+    later = [one for one in death.recording.incidents if one.mono_s > incident.mono_s and one.kind == "cuda-error"]
     if later:
         yield Evidence(f"{len(later)} later uses of the card failed, too.", len(later), "times", "the exceptions")
 

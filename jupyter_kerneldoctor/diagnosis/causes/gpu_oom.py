@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Framework, GpuProcess, NamedObject, Namespace, Output
 
+from ..analysis import gpu, gpu_messages
+from ..analysis.incident_site import line_of_incident, that_it_was_raised, where_raised
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, MIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
 from ..postmortem import CauseFinding, Evidence
-from ..signs import gpu, gpuwords
-from ..signs.raised import line_of_incident, that_it_was_raised, where_raised
-from ..telling import proofs
+from ..texts import evidence
 from ..units import quote, size
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _FRAGMENTED = 0.2
 _MOST = 0.5
@@ -60,30 +60,30 @@ class OutOfGpuMemory(Cause):
     id = "gpu-oom"
     title = "The graphics card's memory was full"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        words = gpuwords.last_words(facts)
+        words = gpu_messages.last_words(death)
         if words is None or words.trouble not in ("memory", "handle"):
             return None
-        end = facts.recording.end
+        end = death.recording.end
         moment_s = end.mono_s if end is not None else float("inf")
-        card = gpu.card_at(facts, moment_s)
+        card = gpu.card_at(death, moment_s)
         full = card is not None and card.is_full
         confidence = min(words.sure, 0.93 if words.trouble == "memory" else 0.8 if full else 0.5)
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, confidence),
-            f"The graphics card had no memory left {facts.where()}, and the library ended the kernel{_holder(card)}.",
-            evidence=(words.evidence, *proofs.exit_status(facts), *_who(facts, card, moment_s)),
-            line=facts.line,
+            certainty(death, confidence),
+            f"The graphics card had no memory left {death.where()}, and the library ended the kernel{_holder(card)}.",
+            evidence=(words.evidence, *evidence.exit_status(death), *_who(death, card, moment_s)),
+            line=death.line,
             summary="Ended: the graphics card's memory was full",
         )
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Say who holds the memory of the card."""
         trouble = gpu.incident_trouble(incident)
-        card = gpu.card_at(facts, incident.mono_s, incident.numbers.get("gpu"))
+        card = gpu.card_at(death, incident.mono_s, incident.numbers.get("gpu"))
         if trouble == "handle":
             confidence = 0.8 if card is not None and card.is_full else 0.5
         elif trouble == "memory":
@@ -94,13 +94,13 @@ class OutOfGpuMemory(Cause):
             self.id,
             self.title,
             confidence,
-            f"The graphics card had no memory left {where_raised(facts, incident)}{_asked(incident)}{_holder(card)}.",
+            f"The graphics card had no memory left {where_raised(death, incident)}{_asked(incident)}{_holder(card)}.",
             evidence=(
                 that_it_was_raised(incident),
                 *_figures(incident),
-                *_who(facts, card, incident.mono_s, incident),
+                *_who(death, card, incident.mono_s, incident),
             ),
-            line=line_of_incident(facts, incident),
+            line=line_of_incident(death, incident),
             summary="The graphics card's memory was full",
         )
 
@@ -189,18 +189,18 @@ def _figures(incident: Incident) -> Iterator[Evidence]:
             yield Evidence(text.format(size(figures[name])), figures[name], "bytes", "the exception")
 
 
-def _who(facts: Facts, card: gpu.Card | None, mono_s: float, incident: Incident | None = None) -> Iterator[Evidence]:
+def _who(death: Death, card: gpu.Card | None, mono_s: float, incident: Incident | None = None) -> Iterator[Evidence]:
     if card is not None:
         yield from gpu.holders(card)
-    yield from _in_reserve(facts, mono_s, incident)
-    yield from _preallocated(facts, card)
-    yield from _kept(facts, mono_s)
+    yield from _in_reserve(death, mono_s, incident)
+    yield from _preallocated(death, card)
+    yield from _kept(death, mono_s)
 
 
-def _in_reserve(facts: Facts, mono_s: float, incident: Incident | None) -> Iterator[Evidence]:
+def _in_reserve(death: Death, mono_s: float, incident: Incident | None) -> Iterator[Evidence]:
     """Memory that PyTorch holds, but in pieces too small for what was asked."""
     numbers = incident.numbers if incident is not None else {}
-    framework = gpu.framework_at(facts, mono_s, "torch")
+    framework = gpu.framework_at(death, mono_s, "torch")
     allocated = numbers.get("allocated_bytes", framework.allocated_bytes if framework else None)
     reserved = numbers.get("reserved_bytes", framework.reserved_bytes if framework else None)
     if allocated is None or reserved is None:
@@ -216,9 +216,9 @@ def _in_reserve(facts: Facts, mono_s: float, incident: Incident | None) -> Itera
         )
 
 
-def _preallocated(facts: Facts, card: gpu.Card | None) -> Iterator[Evidence]:
+def _preallocated(death: Death, card: gpu.Card | None) -> Iterator[Evidence]:
     """TensorFlow and JAX take most of a card at their first use, whatever they need."""
-    names = sorted({one.name for one in facts.recording.frameworks if one.name in ("tensorflow", "jax")})
+    names = sorted({one.name for one in death.recording.frameworks if one.name in ("tensorflow", "jax")})
     takes_most = (
         card is not None and card.own_bytes and card.total_bytes and card.own_bytes > _PREALLOCATED * card.total_bytes
     )
@@ -231,9 +231,9 @@ def _preallocated(facts: Facts, card: gpu.Card | None) -> Iterator[Evidence]:
         )
 
 
-def _kept(facts: Facts, mono_s: float) -> Iterator[Evidence]:
+def _kept(death: Death, mono_s: float) -> Iterator[Evidence]:
     """The biggest things on the card that the last look at the variables found."""
-    looks = [look for look in facts.recording.namespaces if look.mono_s <= mono_s]
+    looks = [look for look in death.recording.namespaces if look.mono_s <= mono_s]
     on_card = [one for one in looks[-1].objects if one.device and one.device != "cpu"] if looks else []
     for one in sorted(on_card, key=lambda thing: -thing.bytes)[:3]:
         keeps = "keeps" if one.hidden else "holds"

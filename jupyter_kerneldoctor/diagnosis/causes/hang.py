@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..analysis.failed_children import how_they_ended
 from ..cause import Cause
 from ..code.timers import timers
 from ..examples import recording
 from ..examples.stuck import child, child_state, frame, own_frame, stuck_in, thread
 from ..postmortem import CauseFinding, Evidence
-from ..signs.failed import how_they_ended
 from ..units import cell_name
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Child
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
-    from ..signs.standstill import Standstill
+    from ..analysis.stuck_cell import StuckCell
+    from ..death import Death
 
 
 class Hang(Cause):
@@ -54,14 +54,14 @@ class Hang(Cause):
     id = "hang"
     title = "The cell waits for something that will not come"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        still = facts.standstill
+        still = death.stuck_cell
         found = _judge(still) if still is not None else None
         if still is None or found is None:
             return None
         confidence, why, because = found
-        cell = facts.recording.running_cell
+        cell = death.recording.running_cell
         name = cell_name(cell.execution_count if cell is not None else None)
         return CauseFinding(
             self.id,
@@ -201,7 +201,7 @@ _HANDLES_A_SIGNAL = re.compile(r"\bsignal\s*\(\s*[\w.]*SIG(?!INT|TERM)|\badd_sig
 _Judgement = tuple[float, str, tuple[Evidence, ...]]
 
 
-def _judge(still: Standstill) -> _Judgement | None:
+def _judge(still: StuckCell) -> _Judgement | None:
     """How sure, why (the rest of the headline), and what shows it; None where somebody can still end the wait."""
     kind = still.main.kind
     if kind == "stopped":
@@ -223,7 +223,7 @@ def _judge(still: Standstill) -> _Judgement | None:
     return None if still.main.has_a_timeout or _a_timer_runs(still) else _of_each_other(still)
 
 
-def _of_each_other(still: Standstill) -> _Judgement | None:
+def _of_each_other(still: StuckCell) -> _Judgement | None:
     if still.main.kind in ("child", "pipe") and still.held_up_by_pipes:
         return _of_pipes(still)
     if not still.nobody_can_end_it:
@@ -238,7 +238,7 @@ def _of_each_other(still: Standstill) -> _Judgement | None:
     return _of_a_lock(still)
 
 
-def _of_pipes(still: Standstill) -> _Judgement | None:
+def _of_pipes(still: StuckCell) -> _Judgement | None:
     """A pipe holds 64 KiB: who writes more must be read from, and `wait()` does not read (subprocess, Popen.wait)."""
     waits = (still.main, *(child.waiting for child in still.held_up_by_pipes))
     writing = any(one.writes_to_a_pipe for one in waits)
@@ -247,12 +247,12 @@ def _of_pipes(still: Standstill) -> _Judgement | None:
         return 0.8 if writing else 0.7, each_other, ()
     if writing:
         return 0.85, "it waits for a process to end that has filled a pipe, and nobody reads from that pipe", ()
-    if not any("stdin" in cell.source for cell in still.facts.recording.cells):
+    if not any("stdin" in cell.source for cell in still.death.recording.cells):
         return None  # a pipe that the code did not make: somebody else may write to it
     return 0.7, "it waits for a process to end that itself waits for input from a pipe, and nobody writes any", ()
 
 
-def _of_a_lock(still: Standstill) -> _Judgement | None:
+def _of_a_lock(still: StuckCell) -> _Judgement | None:
     kind = still.main.kind
     if still.main.writes_to_a_pipe:
         return 0.8, "it has filled a pipe that nobody reads", ()
@@ -276,21 +276,21 @@ def _of_a_lock(still: Standstill) -> _Judgement | None:
     return sure, "it waits for a lock or a signal, and no other thread is left to give it", ()
 
 
-def _a_timer_runs(still: Standstill) -> bool:
+def _a_timer_runs(still: StuckCell) -> bool:
     """Whether the signal of a timer will come, which a handler may end the wait on."""
-    cells = still.facts.recording.cells
+    cells = still.death.recording.cells
     if not any("alarm" in cell.source or "setitimer" in cell.source for cell in cells):
         return False
     started = timers(cells)
     return bool(started) and not _SWITCHED_OFF.search(started[-1].text)
 
 
-def _handles_signals(still: Standstill) -> bool:
+def _handles_signals(still: StuckCell) -> bool:
     """Whether a signal may come that the code has a use for: who sends it, and when, is not known."""
-    return any(_HANDLES_A_SIGNAL.search(cell.source) for cell in still.facts.recording.cells)
+    return any(_HANDLES_A_SIGNAL.search(cell.source) for cell in still.death.recording.cells)
 
 
-def _waits_for_failed_workers(still: Standstill) -> bool:
+def _waits_for_failed_workers(still: StuckCell) -> bool:
     """Whether workers have ended badly, the kernel waits for workers, and none is at work any more.
 
     A program that a cell runs may end with an error, as `grep` does where it finds nothing: that is no worker.
@@ -298,16 +298,16 @@ def _waits_for_failed_workers(still: Standstill) -> bool:
     return bool(_failed_workers(still)) and still.main.works_with_processes and not still.children_at_work
 
 
-def _failed_workers(still: Standstill) -> tuple[Child, ...]:
+def _failed_workers(still: StuckCell) -> tuple[Child, ...]:
     return tuple(one for one in still.failed_children if one.name is None or _PYTHON.search(one.name))
 
 
-def _failed(still: Standstill) -> tuple[Evidence, ...]:
+def _failed(still: StuckCell) -> tuple[Evidence, ...]:
     failed = _failed_workers(still)
     return (Evidence(f"{how_they_ended(failed)} since the cell began.", len(failed), "processes", "process list"),)
 
 
-def _ruled_out(still: Standstill) -> Iterator[str]:
+def _ruled_out(still: StuckCell) -> Iterator[str]:
     if still.main.kind != "memory":
         yield "Not a shortage of memory: nothing in the kernel waits for memory to become free."
     if not still.blocked_forks:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..analysis.traceback import fatal_message
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.traceback import fatal_message
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _IN_THE_ALLOCATOR = re.compile(
     r'Binary file "[^"]*/libc[.-][^"]*", at (?:_int_(?:free|malloc|realloc)|cfree|free|malloc|realloc|calloc|'
@@ -56,30 +56,30 @@ class HeapCorruption(Cause):
     id = "heap-corruption"
     title = "Damaged memory in native code"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end:
+        if not death.is_unasked_end:
             return None
-        confidence = _confidence(facts)
+        confidence = _confidence(death)
         if confidence is None:
             return None
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, confidence),
-            f"Native code had damaged the program's memory{_how(facts)}; that was noticed {facts.where()}, so the "
-            f"mistake is {_suspects(facts)}.",
+            certainty(death, confidence),
+            f"Native code had damaged the program's memory{_how(death)}; that was noticed {death.where()}, so the "
+            f"mistake is {_suspects(death)}.",
             evidence=(
-                *proofs.exit_status(facts),
-                *_found(facts),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *evidence.exit_status(death),
+                *_found(death),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_memory(facts), exclusions.not_asked_for(facts), exclusions.not_by_itself(facts)
+                exclusions.not_memory(death), exclusions.not_asked_for(death), exclusions.not_by_itself(death)
             ),
-            line=facts.line,
-            summary="Aborted: damaged memory" if facts.signal == "SIGABRT" else "Crashed: damaged memory",
+            line=death.line,
+            summary="Aborted: damaged memory" if death.signal == "SIGABRT" else "Crashed: damaged memory",
         )
 
     @staticmethod
@@ -119,48 +119,48 @@ class HeapCorruption(Cause):
         yield recording("!./tool\nsolver.step()", signal="SIGABRT", output=said + check)
 
 
-def _confidence(facts: Facts) -> float | None:
-    within = _crashed_in_the_allocator(facts)
-    if facts.said("heap-corruption") is not None:
-        return by_words(facts, 0.97 if facts.signal == "SIGABRT" else 0.92, 0.8 if within else DOUBTED)
-    if facts.signal == "SIGABRT" and _DEBUG_HOOKS.search(fatal_message(facts.recording.crash_text) or ""):
+def _confidence(death: Death) -> float | None:
+    within = _crashed_in_the_allocator(death)
+    if death.said("heap-corruption") is not None:
+        return by_words(death, 0.97 if death.signal == "SIGABRT" else 0.92, 0.8 if within else DOUBTED)
+    if death.signal == "SIGABRT" and _DEBUG_HOOKS.search(fatal_message(death.recording.crash_text) or ""):
         return 0.95
     return 0.8 if within else None
 
 
-def _crashed_in_the_allocator(facts: Facts) -> bool:
-    if facts.signal not in ("SIGSEGV", "SIGBUS") or facts.traceback is None:
+def _crashed_in_the_allocator(death: Death) -> bool:
+    if death.signal not in ("SIGSEGV", "SIGBUS") or death.traceback is None:
         return False
-    lines = [line for line in facts.recording.crash_text.split("\n") if line.startswith("  Binary file")]
+    lines = [line for line in death.recording.crash_text.split("\n") if line.startswith("  Binary file")]
     return any(_IN_THE_ALLOCATOR.search(line) for line in lines[:_CALLS])
 
 
-def _suspects(facts: Facts) -> str:
-    if not facts.recording.cells:
+def _suspects(death: Death) -> str:
+    if not death.recording.cells:
         return "in a call before"
-    if facts.cell is None:
+    if death.cell is None:
         return "in a call of a cell before"
-    return "in that call or in one before it" if facts.line is not None else "in that cell or in one before it"
+    return "in that call or in one before it" if death.line is not None else "in that cell or in one before it"
 
 
 _FREED_TWICE = re.compile(r"double free(?P<unsure> or corruption)?")
 
 
-def _how(facts: Facts) -> str:
-    found = _freed_twice(facts)
+def _how(death: Death) -> str:
+    found = _freed_twice(death)
     return "" if found is None or found["unsure"] else " by freeing a piece of it twice"
 
 
-def _freed_twice(facts: Facts) -> re.Match[str] | None:
-    words = facts.said("heap-corruption")
+def _freed_twice(death: Death) -> re.Match[str] | None:
+    words = death.said("heap-corruption")
     return None if words is None else _FREED_TWICE.search(words.line)
 
 
-def _found(facts: Facts) -> Iterator[Evidence]:
-    words, message = facts.said("heap-corruption"), fatal_message(facts.recording.crash_text)
+def _found(death: Death) -> Iterator[Evidence]:
+    words, message = death.said("heap-corruption"), fatal_message(death.recording.crash_text)
     if words is not None:
         yield words.evidence
-        if twice := _freed_twice(facts):
+        if twice := _freed_twice(death):
             otherwise = ", or what lies beside it was overwritten" if twice["unsure"] else ""
             yield Evidence(f"That means: a piece of memory was freed twice{otherwise}.", source="glibc malloc")
     elif message is not None:

@@ -10,14 +10,14 @@ from ..cause import Cause
 from ..certainty import by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _AVX = ("avx", "avx2", "avx512f")
 
@@ -51,28 +51,28 @@ class IllegalInstruction(Cause):
     id = "illegal-instruction"
     title = "An instruction this processor does not know"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or (facts.signal != "SIGILL" and facts.said(self.id) is None):
+        if not death.is_unasked_end or (death.signal != "SIGILL" and death.said(self.id) is None):
             return None
-        words = facts.said(self.id)
+        words = death.said(self.id)
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, 0.95 if facts.signal == "SIGILL" else by_words(facts, 0.95)),
-            f"{_what(facts)} stopped the program {facts.where()}{_why(facts)}.",
+            certainty(death, 0.95 if death.signal == "SIGILL" else by_words(death, 0.95)),
+            f"{_what(death)} stopped the program {death.where()}{_why(death)}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *(() if words is None else (words.evidence,)),
-                *_processor(facts),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *_processor(death),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_memory(facts), exclusions.not_asked_for(facts), exclusions.not_by_itself(facts)
+                exclusions.not_memory(death), exclusions.not_asked_for(death), exclusions.not_by_itself(death)
             ),
-            line=facts.line,
-            summary="Illegal instruction" + (" (SIGILL)" if facts.signal == "SIGILL" else ""),
+            line=death.line,
+            summary="Illegal instruction" + (" (SIGILL)" if death.signal == "SIGILL" else ""),
         )
 
     @staticmethod
@@ -97,24 +97,24 @@ class IllegalInstruction(Cause):
         yield recording("import tensorflow", signal="SIGABRT", output="Check failed: shape.ok()\n")
 
 
-def _has_everything(facts: Facts) -> bool:
+def _has_everything(death: Death) -> bool:
     """Whether an old processor is not it; then compilers' traps are as likely (GCC: `__builtin_trap`)."""
-    flags = facts.state.known.cpu_flags
-    return bool(flags) and all(name in flags for name in _AVX) and facts.said("illegal-instruction") is None
+    flags = death.environment.known.cpu_flags
+    return bool(flags) and all(name in flags for name in _AVX) and death.said("illegal-instruction") is None
 
 
-def _what(facts: Facts) -> str:
-    if _has_everything(facts):
+def _what(death: Death) -> str:
+    if _has_everything(death):
         return "A trap that code holds for what must not happen, or an instruction this processor does not know,"
     return "A library built for another kind of processor, or damaged,"
 
 
-def _why(facts: Facts) -> str:
-    return "" if _has_everything(facts) else ": it holds an instruction that this processor does not know"
+def _why(death: Death) -> str:
+    return "" if _has_everything(death) else ": it holds an instruction that this processor does not know"
 
 
-def _processor(facts: Facts) -> Iterator[Evidence]:
-    flags = facts.state.known.cpu_flags
+def _processor(death: Death) -> Iterator[Evidence]:
+    flags = death.environment.known.cpu_flags
     if not flags:
         return
     missing = [name for name in _AVX if name not in flags]

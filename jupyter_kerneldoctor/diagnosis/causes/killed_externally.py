@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
+from ..analysis import child_memory
+from ..analysis.ending import FROM_OUTSIDE
+from ..analysis.memory import NEAR
+from ..analysis.memory_pressure import memory_pressure, singles_out_the_kernel
+from ..analysis.oom_log import logged_kill
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs import tree
-from ..signs.ending import FROM_OUTSIDE
-from ..signs.memory import NEAR
-from ..signs.oomlog import logged_kill
-from ..signs.strain import singles_out_the_kernel, strain
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import duration, quote
 from . import self_kill
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 _IT_MAY_HAVE_BEEN_THE_CELL = 0.55
@@ -57,33 +57,33 @@ class KilledExternally(Cause):
     id = "killed-externally"
     title = "Ended from outside"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.status.signal not in FROM_OUTSIDE:
+        if not death.is_unasked_end or death.status.signal not in FROM_OUTSIDE:
             return None
-        confidence = _confidence(facts)
+        confidence = _confidence(death)
         return CauseFinding(
             self.id,
             self.title,
             confidence,
-            f"{_something_ended(confidence)} the kernel {facts.when()}{_memory_remark(facts)}.",
+            f"{_something_ended(confidence)} the kernel {death.when()}{_memory_remark(death)}.",
             evidence=(
-                *proofs.exit_status(facts),
-                *proofs.counts_of_kills(facts),
-                *proofs.last_measurement(facts),
-                *_nobody_watched(facts),
-                *_sent_to_somebody(facts),
-                *proofs.running_cell(facts),
-                *_stood_still(facts),
+                *evidence.exit_status(death),
+                *evidence.counts_of_kills(death),
+                *evidence.last_measurement(death),
+                *_nobody_watched(death),
+                *_sent_to_somebody(death),
+                *evidence.running_cell(death),
+                *_stood_still(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_memory(facts),
-                exclusions.not_asked_for(facts),
-                exclusions.not_a_crash(facts),
-                exclusions.not_by_itself(facts),
+                exclusions.not_memory(death),
+                exclusions.not_asked_for(death),
+                exclusions.not_a_crash(death),
+                exclusions.not_by_itself(death),
             ),
-            line=facts.line,
-            summary=f"Ended from outside ({facts.status.signal})",
+            line=death.line,
+            summary=f"Ended from outside ({death.status.signal})",
         )
 
     @staticmethod
@@ -114,31 +114,31 @@ class KilledExternally(Cause):
         )
 
 
-def _confidence(facts: Facts) -> float:
-    kills = facts.memory.kills
-    if kills is not None and kills.oom_kills and not tree.accounts_for_kills(facts):
+def _confidence(death: Death) -> float:
+    kills = death.memory.kills
+    if kills is not None and kills.oom_kills and not child_memory.accounts_for_kills(death):
         return 0.1
-    if logged_kill(facts, "cgroup", "machine", "service") is not None:
+    if logged_kill(death, "cgroup", "machine", "service") is not None:
         return 0.1
-    if facts.told_to_exit:
+    if death.told_to_exit:
         return 0.2  # it was to end anyway
-    leaves = max((self_kill.confidence(call, facts) for call in facts.own_signals), default=0.0)
-    leaves = max(leaves, self_kill.confidence_of_others(facts), self_kill.confidence_of_sendings(facts))
-    return min(_from_outside(facts), max(0.2, round(1 - leaves, 2)))
+    leaves = max((self_kill.confidence(call, death) for call in death.own_signals), default=0.0)
+    leaves = max(leaves, self_kill.confidence_of_others(death), self_kill.confidence_of_sendings(death))
+    return min(_from_outside(death), max(0.2, round(1 - leaves, 2)))
 
 
-def _from_outside(facts: Facts) -> float:
+def _from_outside(death: Death) -> float:
     """How likely it is where the cell sends no such signal."""
-    kills = facts.memory.kills
-    confidence = 0.85 if facts.server_watched else 0.6
+    kills = death.memory.kills
+    confidence = 0.85 if death.server_watched else 0.6
     if kills is None:
         confidence -= 0.2  # a memory kill would not have been seen
-    if facts.sendings:
+    if death.sendings:
         confidence = min(confidence, _IT_MAY_HAVE_BEEN_THE_CELL)
-    if _near_limit(facts):
+    if _near_limit(death):
         confidence -= 0.1  # a service that watches over memory sends the same signal
-    shortage = strain(facts)
-    if (shortage.is_low or shortage.is_pressed) and singles_out_the_kernel(facts, shortage):
+    shortage = memory_pressure(death)
+    if (shortage.is_low or shortage.is_pressed) and singles_out_the_kernel(death, shortage):
         confidence = min(confidence, 0.4)  # and here it had every reason to
     return round(confidence, 2)
 
@@ -149,22 +149,22 @@ def _something_ended(confidence: float) -> str:
     return "Probably something outside ended" if confidence >= 0.5 else "Something outside may have ended"
 
 
-def _near_limit(facts: Facts) -> bool:
-    share = facts.memory.share_of_limit
-    return (share is not None and share >= NEAR) or facts.memory.machine_is_full is True
+def _near_limit(death: Death) -> bool:
+    share = death.memory.share_of_limit
+    return (share is not None and share >= NEAR) or death.memory.machine_is_full is True
 
 
-def _memory_remark(facts: Facts) -> str:
-    share, kills = facts.memory.share_of_limit, facts.memory.kills
+def _memory_remark(death: Death) -> str:
+    share, kills = death.memory.share_of_limit, death.memory.kills
     if share is not None and share >= NEAR:
         close = f"memory was at {min(share, 1):.0%} of its limit"
         return f"; {close}, but Linux did not kill for it" if kills is not None else f"; {close}"
     return "; there is no sign that memory was the reason" if kills is not None else ""
 
 
-def _stood_still(facts: Facts) -> Iterator[Evidence]:
+def _stood_still(death: Death) -> Iterator[Evidence]:
     """Somebody may have lost patience with a cell that did nothing."""
-    cell, looks, end = facts.cell, facts.recording.stuck, facts.recording.end
+    cell, looks, end = death.cell, death.recording.stuck, death.recording.end
     if cell is None or end is None or not looks or looks[-1].over or looks[-1].mono_s < cell.started_mono_s:
         return
     still_s = max(0.0, end.mono_s - looks[-1].since_mono_s)
@@ -176,8 +176,8 @@ def _stood_still(facts: Facts) -> Iterator[Evidence]:
     )
 
 
-def _sent_to_somebody(facts: Facts) -> Iterator[Evidence]:
-    for one in facts.sendings[:1]:
+def _sent_to_somebody(death: Death) -> Iterator[Evidence]:
+    for one in death.sendings[:1]:
         yield Evidence(
             f"Line {one.line} of the cell sends such a signal itself: {quote(one.text, 100)}. If that process was the "
             "kernel, or in its process group, then this is what ended it.",
@@ -187,8 +187,8 @@ def _sent_to_somebody(facts: Facts) -> Iterator[Evidence]:
         )
 
 
-def _nobody_watched(facts: Facts) -> Iterator[Evidence]:
-    if not facts.server_watched:
+def _nobody_watched(death: Death) -> Iterator[Evidence]:
+    if not death.server_watched:
         yield Evidence(
             "No Jupyter server has said so far that it restarted this kernel. If you restarted the kernel yourself, "
             "this is that restart: without a word from a Jupyter server the two cannot be told apart."

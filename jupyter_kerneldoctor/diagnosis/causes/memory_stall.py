@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
+from ..analysis.memory_pressure import memory_pressure
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
 from ..examples.stuck import frame, stuck_in
 from ..postmortem import CauseFinding, Evidence
-from ..signs.strain import strain
 from ..units import cell_name, duration, size
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _FRESH_S = 60.0
 _THRASHING_PER_S = 200
@@ -62,24 +62,24 @@ class MemoryStall(Cause):
     id = "memory-stall"
     title = "Standing still for want of memory"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        cell = facts.recording.running_cell
-        if facts.ended is not False or cell is None or facts.stopped_early:
+        cell = death.recording.running_cell
+        if death.ended is not False or cell is None or death.stopped_early:
             return None
-        confidence, evidence = _at_a_limit(facts) or _thrashing(facts) or _all_still(facts) or (0.0, ())
+        confidence, evidence = _at_a_limit(death) or _thrashing(death) or _all_still(death) or (0.0, ())
         if confidence == 0:
             return None
-        at = facts.standstill.at() if facts.standstill is not None else ""
-        allowed = f": {facts.memory.allowance}" if facts.memory.has_group_limit else ""
+        at = death.stuck_cell.at() if death.stuck_cell is not None else ""
+        allowed = f": {death.memory.allowance}" if death.memory.has_group_limit else ""
         return CauseFinding(
             self.id,
             self.title,
             confidence,
             f"The kernel stands still for want of memory in {cell_name(cell.execution_count)}{at}{allowed}.",
-            evidence=(*evidence, *_held(facts)),
+            evidence=(*evidence, *_held(death)),
             ruled_out=("Not a deadlock of the program: it waits for memory, not for a part of itself.",),
-            line=facts.standstill.line if facts.standstill is not None else None,
+            line=death.stuck_cell.line if death.stuck_cell is not None else None,
             summary="Running, but out of memory",
         )
 
@@ -129,12 +129,12 @@ class MemoryStall(Cause):
         yield recording("f()", alive=True, surroundings=ago, memory=(100 * MIB,), groups=[Group(4 * GIB)])
 
 
-def _all_still(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
+def _all_still(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
     """The recorder, which lives under the same limit, stands still as well, and the limit was all but reached."""
-    silent_s, share = facts.recording.silent_s, facts.memory.share_of_limit
-    if silent_s is None or silent_s < _SILENT_S or share is None or share < _FULL or not facts.memory.has_group_limit:
+    silent_s, share = death.recording.silent_s, death.memory.share_of_limit
+    if silent_s is None or silent_s < _SILENT_S or share is None or share < _FULL or not death.memory.has_group_limit:
         return None
-    if (facts.memory.held_bytes or 0) < _MOST * (facts.memory.limit_bytes or 0):
+    if (death.memory.held_bytes or 0) < _MOST * (death.memory.limit_bytes or 0):
         return None
     text = (
         f"{share:.0%} of the memory that is allowed was in use at the last measurement, {duration(silent_s)} ago; "
@@ -143,10 +143,10 @@ def _all_still(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
     return 0.7, (Evidence(text, round(silent_s, 1), "seconds", "samples"),)
 
 
-def _at_a_limit(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
+def _at_a_limit(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
     """A control group that has run out, with nobody to end a process in it."""
-    around, still = facts.state.known, facts.standstill
-    if not around.under_oom or around.oom_killer_disabled is False or _is_over(facts):
+    around, still = death.environment.known, death.stuck_cell
+    if not around.under_oom or around.oom_killer_disabled is False or _is_over(death):
         waits = still is not None and still.main.kind == "memory"
         return None if not waits or still is None else (0.8, tuple(still.evidence()))
     confidence = 0.97 if around.oom_killer_disabled else 0.75
@@ -162,27 +162,27 @@ def _at_a_limit(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
     return confidence, (*shown, *(still.evidence() if still is not None else ()))
 
 
-def _is_over(facts: Facts) -> bool:
+def _is_over(death: Death) -> bool:
     """Whether memory was seen to be there again, long after the look that found none."""
-    share = facts.memory.share_of_limit
-    return share is not None and share < _FULL and not _is_fresh(facts, "under_oom")
+    share = death.memory.share_of_limit
+    return share is not None and share < _FULL and not _is_fresh(death, "under_oom")
 
 
-def _thrashing(facts: Facts) -> tuple[float, tuple[Evidence, ...]] | None:
+def _thrashing(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
     """Everything waits for memory that is moved between memory and disk."""
-    shortage, still = strain(facts), facts.standstill
+    shortage, still = memory_pressure(death), death.stuck_cell
     faults = still.stuck.faults_per_s if still is not None else None
     thrashes = faults is not None and faults >= _THRASHING_PER_S
     pressed = shortage.pressure_full is not None and shortage.pressure_full >= _STALLED_PERCENT
-    pressed = pressed and _is_fresh(facts, "pressure_full")
+    pressed = pressed and _is_fresh(death, "pressure_full")
     if not (pressed and (shortage.swap_is_full or shortage.is_nearly_gone or thrashes)):
         return None
     return (0.9 if thrashes else 0.8), (*shortage.evidence(), *_faults(faults), *(still.evidence() if still else ()))
 
 
-def _is_fresh(facts: Facts, name: str) -> bool:
+def _is_fresh(death: Death, name: str) -> bool:
     """Whether the surroundings were looked at lately: pressure comes and goes."""
-    recording = facts.recording
+    recording = death.recording
     newest = max((one.mono_s for one in recording.surroundings if getattr(one, name) is not None), default=None)
     times = [
         newest or 0.0,
@@ -202,8 +202,8 @@ def _faults(faults_per_s: float | None) -> Iterator[Evidence]:
         )
 
 
-def _held(facts: Facts) -> Iterator[Evidence]:
-    last = facts.memory.last
+def _held(death: Death) -> Iterator[Evidence]:
+    last = death.memory.last
     if last is not None and last.rss_bytes is not None:
         yield Evidence(
             f"The kernel process holds {size(last.rss_bytes)} (resident memory, RSS).",

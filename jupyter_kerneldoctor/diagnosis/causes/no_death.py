@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..analysis.failed_children import failed_children
+from ..analysis.thread_waits import frames_of
 from ..cause import Cause
 from ..examples import GIB, Group, recording
 from ..examples.stuck import frame, stuck_in
 from ..postmortem import CauseFinding, Evidence
-from ..signs.failed import failed_children
-from ..signs.waits import frames_of
-from ..telling import proofs
+from ..texts import evidence
 from ..units import cell_name, plural
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Child
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 _SILENT_S = 15.0
@@ -53,22 +53,22 @@ class NoDeath(Cause):
     id = "no-death"
     title = "The kernel is running"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if facts.ended is not False:
+        if death.ended is not False:
             return None
-        pid = facts.recording.kernel.process.pid
+        pid = death.recording.kernel.process.pid
         return CauseFinding(
             self.id,
             self.title,
-            _confidence(facts),
-            f"The kernel is running{_lost(facts)}{_and(facts)}.",
+            _confidence(death),
+            f"The kernel is running{_lost(death)}{_and(death)}.",
             evidence=(
                 Evidence(f"Process {pid} is alive.", pid, None, "process list"),
-                *_at_rest(facts),
-                *_writes_a_traceback(facts),
-                *_lost_children(facts),
-                *proofs.recorder_gone(facts),
+                *_at_rest(death),
+                *_writes_a_traceback(death),
+                *_lost_children(death),
+                *evidence.recorder_gone(death),
             ),
             general=True,
         )
@@ -95,46 +95,46 @@ class NoDeath(Cause):
         yield recording("f()", end="not-seen", alive=None)
 
 
-def _confidence(facts: Facts) -> float:
-    silent_s = facts.recording.silent_s
-    if silent_s is not None and silent_s > _SILENT_S and not facts.stopped_early:
+def _confidence(death: Death) -> float:
+    silent_s = death.recording.silent_s
+    if silent_s is not None and silent_s > _SILENT_S and not death.stopped_early:
         return 0.6  # nobody has looked for a while
-    return 0.85 if facts.standstill is None and failed_children(facts) else 0.99
+    return 0.85 if death.stuck_cell is None and failed_children(death) else 0.99
 
 
-def _ended_for_memory(facts: Facts) -> list[Child]:
-    return [child for child in facts.recording.children if child.oom_kills and child.signal == "SIGKILL"]
+def _ended_for_memory(death: Death) -> list[Child]:
+    return [child for child in death.recording.children if child.oom_kills and child.signal == "SIGKILL"]
 
 
-def _lost_now(facts: Facts) -> int:
+def _lost_now(death: Death) -> int:
     """How many processes Linux ended for memory since the last cell began."""
-    cells = facts.recording.cells
+    cells = death.recording.cells
     since = cells[-1].started_mono_s if cells else 0.0
-    return sum(child.mono_s >= since for child in _ended_for_memory(facts))
+    return sum(child.mono_s >= since for child in _ended_for_memory(death))
 
 
-def _lost(facts: Facts) -> str:
-    return f"; Linux ended {lost} of its child processes for memory" if (lost := _lost_now(facts)) else ""
+def _lost(death: Death) -> str:
+    return f"; Linux ended {lost} of its child processes for memory" if (lost := _lost_now(death)) else ""
 
 
-def _and(facts: Facts) -> str:
-    if facts.recording.switched_off:
+def _and(death: Death) -> str:
+    if death.recording.switched_off:
         return "; recording was switched off"
-    if facts.stopped_early:
+    if death.stopped_early:
         return ", but recording has stopped, because the recorder is gone; `%kerneldoctor on` starts a new recording"
-    if facts.standstill is not None and facts.cell is not None:
-        return f"; {cell_name(facts.cell.execution_count)} {facts.standstill.does}{facts.standstill.at()}"
-    return "" if _lost_now(facts) else ", and there is nothing to report"
+    if death.stuck_cell is not None and death.cell is not None:
+        return f"; {cell_name(death.cell.execution_count)} {death.stuck_cell.does}{death.stuck_cell.at()}"
+    return "" if _lost_now(death) else ", and there is nothing to report"
 
 
-def _at_rest(facts: Facts) -> Iterator[Evidence]:
-    if facts.standstill is not None:
-        yield from facts.standstill.evidence()
+def _at_rest(death: Death) -> Iterator[Evidence]:
+    if death.stuck_cell is not None:
+        yield from death.stuck_cell.evidence()
 
 
-def _writes_a_traceback(facts: Facts) -> Iterator[Evidence]:
+def _writes_a_traceback(death: Death) -> Iterator[Evidence]:
     """A deep recursion makes a traceback of thousands of functions, which IPython takes minutes to write."""
-    stacks, cell = facts.recording.stacks, facts.recording.running_cell
+    stacks, cell = death.recording.stacks, death.recording.running_cell
     if cell is None or not stacks or stacks[-1].mono_s < cell.started_mono_s or not stacks[-1].threads:
         return
     files = [frame.short_file for frame in frames_of(stacks[-1].threads[0].frames)]
@@ -146,8 +146,8 @@ def _writes_a_traceback(facts: Facts) -> Iterator[Evidence]:
         )
 
 
-def _lost_children(facts: Facts) -> Iterator[Evidence]:
-    if lost := _ended_for_memory(facts):
+def _lost_children(death: Death) -> Iterator[Evidence]:
+    if lost := _ended_for_memory(death):
         yield Evidence(
             f"Linux ended {plural(len(lost), 'process')} that the kernel had started, for memory; the kernel lives.",
             len(lost),

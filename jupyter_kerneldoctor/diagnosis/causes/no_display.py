@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
+from ..analysis.last_words import newest_text
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.lastwords import newest_text
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _DRAWS = frozenset(
     {"cv2", "vtk", "vtkmodules", "pyvista", "mayavi", "vedo", "open3d", "PyQt5", "PyQt6", "PySide2", "PySide6", "wx"}
@@ -69,29 +69,29 @@ class NoDisplay(Cause):
     id = "no-display"
     title = "No screen to open a window on"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end:
+        if not death.is_unasked_end:
             return None
-        words = facts.said(self.id)
-        confidence = _from_circumstances(facts) if words is None else _from_words(facts)
+        words = death.said(self.id)
+        confidence = _from_circumstances(death) if words is None else _from_words(death)
         if confidence is None:
             return None
-        who = _caller(facts)
+        who = _caller(death)
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, confidence),
-            f"{who} wanted to open a window or to draw {facts.where()}, and {_lack(facts)}.",
+            certainty(death, confidence),
+            f"{who} wanted to open a window or to draw {death.where()}, and {_lack(death)}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *(() if words is None else (words.evidence,)),
-                *_display(facts),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *_display(death),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
-            line=facts.line,
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
+            line=death.line,
             summary="Ended: no screen to draw on",
         )
 
@@ -141,59 +141,59 @@ class NoDisplay(Cause):
         yield recording("!xclip a\nstep()", signal="SIGABRT", surroundings=none, output=said)
 
 
-def _from_circumstances(facts: Facts) -> float | None:
+def _from_circumstances(death: Death) -> float | None:
     """How likely it is from where it crashed, without words."""
-    if facts.signal not in ("SIGSEGV", "SIGABRT") or not _was_drawing(facts):
+    if death.signal not in ("SIGSEGV", "SIGABRT") or not _was_drawing(death):
         return None
-    if _trouble(facts) is not None:
+    if _trouble(death) is not None:
         return 0.75
-    return 0.6 if facts.state.known.display == "" and _looked_for_display(facts) else None
+    return 0.6 if death.environment.known.display == "" and _looked_for_display(death) else None
 
 
-def _from_words(facts: Facts) -> float:
-    return by_words(facts, 0.96, _IN_A_LIBRARY_THAT_DRAWS if _was_drawing(facts) else DOUBTED)
+def _from_words(death: Death) -> float:
+    return by_words(death, 0.96, _IN_A_LIBRARY_THAT_DRAWS if _was_drawing(death) else DOUBTED)
 
 
-def _was_drawing(facts: Facts) -> bool:
+def _was_drawing(death: Death) -> bool:
     """Whether it crashed in a library that draws, in one of its functions that do."""
-    frame = facts.innermost
+    frame = death.innermost
     if frame is None or frame.module not in _DRAWS:
         return False
     within = f"{frame.short_file.partition('/')[2]} {frame.function}"
     return frame.module not in _AND_MORE or _DRAWING.search(within) is not None
 
 
-def _looked_for_display(facts: Facts) -> bool:
+def _looked_for_display(death: Death) -> bool:
     """Whether the recording says that there is none; without a look nothing is known."""
-    return any(one.display == "" for one in facts.recording.surroundings)
+    return any(one.display == "" for one in death.recording.surroundings)
 
 
-def _trouble(facts: Facts) -> str | None:
-    found = _GRAPHICS_TROUBLE.search(newest_text(facts.recording))
+def _trouble(death: Death) -> str | None:
+    found = _GRAPHICS_TROUBLE.search(newest_text(death.recording))
     return found[0] if found else None
 
 
-def _caller(facts: Facts) -> str:
-    frame = facts.innermost
-    if frame is not None and frame.module in _DRAWS and frame is not facts.background:
+def _caller(death: Death) -> str:
+    frame = death.innermost
+    if frame is not None and frame.module in _DRAWS and frame is not death.background:
         return f"The library {frame.module}"
     return "A library"
 
 
-def _lack(facts: Facts) -> str:
-    display = facts.state.known.display
+def _lack(death: Death) -> str:
+    display = death.environment.known.display
     if display:
         return f"the screen that this kernel was told to use, {quote(display)}, did not answer"
     return "this kernel has no screen"
 
 
-def _display(facts: Facts) -> Iterator[Evidence]:
-    trouble, display = _trouble(facts), facts.state.known.display
-    if facts.said("no-display") is None and trouble is not None:
+def _display(death: Death) -> Iterator[Evidence]:
+    trouble, display = _trouble(death), death.environment.known.display
+    if death.said("no-display") is None and trouble is not None:
         yield Evidence(f"The graphics driver complained: {quote(trouble, 200)}.", trouble[:200], None, "output")
     if display:
         yield Evidence(f"DISPLAY was set to {quote(display)}.", display, None, "environment of the process")
-    elif _looked_for_display(facts):
+    elif _looked_for_display(death):
         yield Evidence(
             "Neither DISPLAY nor WAYLAND_DISPLAY was set: the kernel was not told of any screen.",
             source="environment of the process",

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Child
 
+from ..analysis import child_memory
+from ..analysis.memory import NEAR
+from ..analysis.oom_log import OomKill, logged_kill
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs import tree
-from ..signs.memory import NEAR
-from ..signs.oomlog import OomKill, logged_kill
-from ..telling import exclusions, proofs
-from ..telling.taking import array_asked_for, filled_by_others, taken_where, taking_line
+from ..texts import evidence, exclusions
+from ..texts.allocation_site import array_asked_for, filled_by_others, taken_where, taking_line
 from ..units import sentence, size
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _AT_THE_LIMIT = 0.95
 
@@ -55,40 +55,40 @@ class OutOfMemoryInCgroup(Cause):
     id = "oom-cgroup"
     title = "Out of memory: a container or session limit"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.status.exit_code is not None or facts.signal not in (None, "SIGKILL"):
+        if not death.is_unasked_end or death.status.exit_code is not None or death.signal not in (None, "SIGKILL"):
             return None
-        logged = logged_kill(facts, "cgroup", "machine")
-        confidence = _confidence(facts) if logged is None else 0.98 if logged.scope == "cgroup" else 0.0
+        logged = logged_kill(death, "cgroup", "machine")
+        confidence = _confidence(death) if logged is None else 0.98 if logged.scope == "cgroup" else 0.0
         if confidence == 0:
             return None
-        allowed = f": {facts.memory.allowance}" if facts.memory.has_group_limit else ""
-        held = filled_by_others(facts)
+        allowed = f": {death.memory.allowance}" if death.memory.has_group_limit else ""
+        held = filled_by_others(death)
         return CauseFinding(
             self.id,
             self.title,
             confidence,
-            f"{_ran_out(facts, confidence, held)}{allowed}.",
+            f"{_ran_out(death, confidence, held)}{allowed}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *_log(logged),
-                *proofs.counts_of_kills(facts),
-                *_limit(facts),
-                *proofs.last_measurement(facts),
-                *proofs.line_seen_from_outside(facts),
-                *array_asked_for(facts),
-                *tree.evidence(facts),
+                *evidence.counts_of_kills(death),
+                *_limit(death),
+                *evidence.last_measurement(death),
+                *evidence.line_seen_from_outside(death),
+                *array_asked_for(death),
+                *child_memory.evidence(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_asked_for(facts),
+                exclusions.not_asked_for(death),
                 _not_by_someone(confidence),
-                _not_the_machine(facts),
-                exclusions.not_a_crash(facts),
-                exclusions.not_by_itself(facts),
+                _not_the_machine(death),
+                exclusions.not_a_crash(death),
+                exclusions.not_by_itself(death),
             ),
-            line=taking_line(facts) if held is None else None,
-            summary=f"Killed by Linux at the {facts.memory.limit_name}" if facts.memory.pressed or logged else None,
+            line=taking_line(death) if held is None else None,
+            summary=f"Killed by Linux at the {death.memory.limit_name}" if death.memory.pressed or logged else None,
         )
 
     @staticmethod
@@ -140,24 +140,24 @@ _LINES = (
 )
 
 
-def _confidence(facts: Facts) -> float:
-    memory, proven = facts.memory, facts.status.known
+def _confidence(death: Death) -> float:
+    memory, proven = death.memory, death.status.known
     if memory.kills is None:
         # Only that it was at its limit: kernel and sidecar may have gone together.
         share = memory.share_of_limit
         at_limit = memory.has_group_limit and share is not None and share >= _AT_THE_LIMIT
-        at_limit = at_limit and not facts.recording.rebooted
+        at_limit = at_limit and not death.recording.rebooted
         return (0.55 if proven else 0.45) if at_limit else 0.0
     if not memory.kills.oom_kills:
         return 0.0
     if not memory.kills_are_own:
         return 0.75 if proven and memory.pressed else 0.5
     if memory.pressed is not None:
-        if tree.accounts_for_kills(facts):
+        if child_memory.accounts_for_kills(death):
             return 0.3
         if any(group.group_kills for group in memory.groups):
             return 0.5  # the whole group went, which is another cause
-        if filled_by_others(facts) is not None:  # Linux ends the largest, as a rule
+        if filled_by_others(death) is not None:  # Linux ends the largest, as a rule
             return 0.75 if proven else 0.6
         return 0.97 if proven else 0.8
     # A kill without a limit that was reached: the whole machine may have run out, which counts in the group, too.
@@ -166,14 +166,14 @@ def _confidence(facts: Facts) -> float:
     return 0.85 if memory.machine_is_full is False else 0.6
 
 
-def _ran_out(facts: Facts, confidence: float, held_bytes: int | None) -> str:
+def _ran_out(death: Death, confidence: float, held_bytes: int | None) -> str:
     if held_bytes is not None:
         return (
-            f"Linux ended the kernel, which held {size(held_bytes)}, {facts.when()}, because other programs had used "
+            f"Linux ended the kernel, which held {size(held_bytes)}, {death.when()}, because other programs had used "
             "up the memory that they share with it"
         )
     ran_out = "ran out of memory" if confidence > 0.5 else "may have run out of memory"
-    return f"The kernel {ran_out} {taken_where(facts)}"
+    return f"The kernel {ran_out} {taken_where(death)}"
 
 
 def _log(logged: OomKill | None) -> Iterator[Evidence]:
@@ -189,13 +189,13 @@ def _log(logged: OomKill | None) -> Iterator[Evidence]:
     )
 
 
-def _limit(facts: Facts) -> Iterator[Evidence]:
-    pressed = facts.memory.pressed
+def _limit(death: Death) -> Iterator[Evidence]:
+    pressed = death.memory.pressed
     if pressed is None:
-        yield from _no_limit_was_near(facts)
+        yield from _no_limit_was_near(death)
         return
     yield Evidence(
-        _limit_text(facts, pressed), pressed.limit_bytes, "bytes", "the last measurement of the control group"
+        _limit_text(death, pressed), pressed.limit_bytes, "bytes", "the last measurement of the control group"
     )
     if pressed.limit_hits:
         yield Evidence(
@@ -206,14 +206,14 @@ def _limit(facts: Facts) -> Iterator[Evidence]:
         )
 
 
-def _limit_text(facts: Facts, group: CgroupDelta) -> str:
+def _limit_text(death: Death, group: CgroupDelta) -> str:
     used = group.usage_before_bytes
     seen = f", of which {size(used)} was in use at the last measurement" if used is not None else ""
-    return sentence(f"{facts.memory.allowance}{seen}.")
+    return sentence(f"{death.memory.allowance}{seen}.")
 
 
-def _no_limit_was_near(facts: Facts) -> Iterator[Evidence]:
-    if facts.memory.kills is not None:
+def _no_limit_was_near(death: Death) -> Iterator[Evidence]:
+    if death.memory.kills is not None:
         yield Evidence(
             f"No memory limit of the kernel's control groups was seen to be hit or to be {NEAR:.0%} full; the machine "
             "itself may have run out of memory."
@@ -229,8 +229,8 @@ def _not_by_someone(confidence: float) -> str | None:
     )
 
 
-def _not_the_machine(facts: Facts) -> str | None:
-    last, full = facts.memory.last, facts.memory.machine_is_full
+def _not_the_machine(death: Death) -> str | None:
+    last, full = death.memory.last, death.memory.machine_is_full
     if full is not False or last is None or last.available_bytes is None:
         return None
     return f"Not the whole machine: it had {size(last.available_bytes)} of memory left at the last measurement."

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..analysis import child_memory
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs import tree
-from ..telling import proofs
-from ..telling.taking import taken_where, taking_line
+from ..texts import evidence
+from ..texts.allocation_site import taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _NEAR = 0.9
 _CLIMBING_FROM = 0.6
@@ -54,30 +54,30 @@ class OutOfMemoryInContainer(Cause):
     id = "oom-container"
     title = "Out of memory: the whole container"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.recording.rebooted:
+        if not death.is_unasked_end or death.recording.rebooted:
             return None
-        group = _group_that_went(facts)
-        confidence = 0.95 if group is not None else _likelihood(facts)
+        group = _group_that_went(death)
+        confidence = 0.95 if group is not None else _likelihood(death)
         if confidence == 0:
             return None
         surely = "ran out of memory" if group is not None else "probably ran out of memory"
-        allowed = f": {facts.memory.allowance}" if facts.memory.has_group_limit else ""
+        allowed = f": {death.memory.allowance}" if death.memory.has_group_limit else ""
         return CauseFinding(
             self.id,
             self.title,
             confidence,
-            f"The whole container {surely} {taken_where(facts)}, and everything in it was ended{allowed}.",
+            f"The whole container {surely} {taken_where(death)}, and everything in it was ended{allowed}.",
             evidence=(
-                *_together(facts, group),
-                *proofs.last_measurement(facts),
-                *_climb(facts),
-                *tree.evidence(facts),
-                *proofs.running_cell(facts),
+                *_together(death, group),
+                *evidence.last_measurement(death),
+                *_climb(death),
+                *child_memory.evidence(death),
+                *evidence.running_cell(death),
             ),
-            ruled_out=_ruled_out(facts),
-            line=taking_line(facts),
+            ruled_out=_ruled_out(death),
+            line=taking_line(death),
             summary="Gone with its container at the memory limit",
         )
 
@@ -115,41 +115,41 @@ def _killed_as_a_group(recorded: Recording) -> Recording:
     return replace(recorded, end=replace(recorded.end, cgroups=(whole, *others)))
 
 
-def _group_that_went(facts: Facts) -> CgroupDelta | None:
+def _group_that_went(death: Death) -> CgroupDelta | None:
     """The control group of the kernel, or above it, that Linux ended as a whole at that moment."""
-    if facts.signal not in (None, "SIGKILL") or facts.status.exit_code is not None:
+    if death.signal not in (None, "SIGKILL") or death.status.exit_code is not None:
         return None
-    return next((group for group in facts.memory.groups if group.group_kills), None)
+    return next((group for group in death.memory.groups if group.group_kills), None)
 
 
-def _likelihood(facts: Facts) -> float:
-    share = facts.memory.share_of_limit
-    if facts.recording.end is not None or facts.status.known or not facts.memory.has_group_limit or share is None:
+def _likelihood(death: Death) -> float:
+    share = death.memory.share_of_limit
+    if death.recording.end is not None or death.status.known or not death.memory.has_group_limit or share is None:
         return 0.0
-    if facts.recording.recorder_alive:  # what ends a whole container does not leave it
+    if death.recording.recorder_alive:  # what ends a whole container does not leave it
         return 0.0
-    climb = _climb_bytes(facts)
-    climbing = climb is not None and climb >= _CLIMB * (facts.memory.limit_bytes or 1)
+    climb = _climb_bytes(death)
+    climbing = climb is not None and climb >= _CLIMB * (death.memory.limit_bytes or 1)
     if share >= _NEAR:
         confidence = 0.65 if climbing else 0.6
     elif climbing and share >= _CLIMBING_FROM:
         confidence = 0.5
     else:
         return 0.0
-    return round(confidence + (0.05 if facts.recording.rebooted is False else 0.0), 2)
+    return round(confidence + (0.05 if death.recording.rebooted is False else 0.0), 2)
 
 
-def _climb_bytes(facts: Facts) -> int | None:
+def _climb_bytes(death: Death) -> int | None:
     """How much memory grew within the last second of the samples."""
-    samples = facts.recording.samples
-    last = facts.memory.last
+    samples = death.recording.samples
+    last = death.memory.last
     if last is None or last.cgroup_bytes is None:
         return None
     recent = [s.cgroup_bytes for s in samples[-64:] if s.cgroup_bytes is not None and last.mono_s - s.mono_s <= _LAST_S]
     return last.cgroup_bytes - recent[0] if len(recent) > 1 else None
 
 
-def _together(facts: Facts, group: CgroupDelta | None) -> Iterator[Evidence]:
+def _together(death: Death, group: CgroupDelta | None) -> Iterator[Evidence]:
     if group is not None:
         yield Evidence(
             "Linux ended all processes of the container's control group (cgroup) at once.",
@@ -157,7 +157,7 @@ def _together(facts: Facts, group: CgroupDelta | None) -> Iterator[Evidence]:
             "times so far",
             "memory.events: oom_group_kill",
         )
-        yield from proofs.exit_status(facts)
+        yield from evidence.exit_status(death)
         return
     yield Evidence(
         "The kernel and the process that records it are both gone, and neither could write down how it ended.",
@@ -165,15 +165,15 @@ def _together(facts: Facts, group: CgroupDelta | None) -> Iterator[Evidence]:
     )
 
 
-def _climb(facts: Facts) -> Iterator[Evidence]:
-    climb = _climb_bytes(facts)
-    if climb is not None and facts.memory.limit_bytes and climb >= _CLIMB * facts.memory.limit_bytes:
+def _climb(death: Death) -> Iterator[Evidence]:
+    climb = _climb_bytes(death)
+    if climb is not None and death.memory.limit_bytes and climb >= _CLIMB * death.memory.limit_bytes:
         yield Evidence(
             f"It grew by {size(climb)} in the last second or so that was measured.", climb, "bytes", "samples"
         )
 
 
-def _ruled_out(facts: Facts) -> tuple[str, ...]:
-    if facts.recording.rebooted is False:
+def _ruled_out(death: Death) -> tuple[str, ...]:
+    if death.recording.rebooted is False:
         return ("Not a restart of the machine: it has been running since.",)
     return ()

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
+from ..analysis import child_memory
+from ..analysis.memory_pressure import memory_pressure
+from ..analysis.oom_log import OomKill, logged_kill
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs import tree
-from ..signs.oomlog import OomKill, logged_kill
-from ..signs.strain import strain
-from ..telling import exclusions, proofs
-from ..telling.taking import array_asked_for, taken_where, taking_line
+from ..texts import evidence, exclusions
+from ..texts.allocation_site import array_asked_for, taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 class OutOfMemoryOnHost(Cause):
@@ -51,38 +51,38 @@ class OutOfMemoryOnHost(Cause):
     id = "oom-host"
     title = "Out of memory: the machine"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        logged = logged_kill(facts, "machine") if facts.signal in (None, "SIGKILL") else None
-        confidence = 0.0 if not facts.is_unasked_end else 0.97 if logged is not None else _likelihood(facts)
+        logged = logged_kill(death, "machine") if death.signal in (None, "SIGKILL") else None
+        confidence = 0.0 if not death.is_unasked_end else 0.97 if logged is not None else _likelihood(death)
         if confidence == 0:
             return None
-        ram = facts.recording.kernel.ram_bytes
+        ram = death.recording.kernel.ram_bytes
         has = f": it has {size(ram)}" if ram else ""
         return CauseFinding(
             self.id,
             self.title,
             confidence,
-            f"The machine ran out of memory {taken_where(facts)}{has}.",
+            f"The machine ran out of memory {taken_where(death)}{has}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *_log(logged),
-                *proofs.counts_of_kills(facts),
-                *_available(facts),
-                *(piece for piece in strain(facts).evidence() if piece.source != "/proc/meminfo MemAvailable"),
-                *proofs.last_measurement(facts),
-                *proofs.line_seen_from_outside(facts),
-                *array_asked_for(facts),
-                *tree.evidence(facts),
+                *evidence.counts_of_kills(death),
+                *_available(death),
+                *(piece for piece in memory_pressure(death).evidence() if piece.source != "/proc/meminfo MemAvailable"),
+                *evidence.last_measurement(death),
+                *evidence.line_seen_from_outside(death),
+                *array_asked_for(death),
+                *child_memory.evidence(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_asked_for(facts),
+                exclusions.not_asked_for(death),
                 "Not a container's limit: none was near."
-                if facts.memory.groups and facts.memory.pressed is None
+                if death.memory.groups and death.memory.pressed is None
                 else None,
-                exclusions.not_a_crash(facts),
+                exclusions.not_a_crash(death),
             ),
-            line=taking_line(facts),
+            line=taking_line(death),
             summary="Killed by Linux: the machine's memory was full",
         )
 
@@ -128,11 +128,11 @@ _LINES = (
 )
 
 
-def _likelihood(facts: Facts) -> float:
-    memory = facts.memory
-    if facts.status.signal != "SIGKILL" or not memory.machine_is_full or memory.pressed is not None:
+def _likelihood(death: Death) -> float:
+    memory = death.memory
+    if death.status.signal != "SIGKILL" or not memory.machine_is_full or memory.pressed is not None:
         return 0.0
-    if strain(facts).swap_is_gone is False:  # with swap left, Linux would have used it first
+    if memory_pressure(death).swap_is_gone is False:  # with swap left, Linux would have used it first
         return 0.0 if memory.kills is None or not memory.kills.oom_kills else 0.5
     if memory.kills is None:
         return 0.65
@@ -153,8 +153,8 @@ def _log(logged: OomKill | None) -> Iterator[Evidence]:
     )
 
 
-def _available(facts: Facts) -> Iterator[Evidence]:
-    last, ram = facts.memory.last, facts.recording.kernel.ram_bytes
+def _available(death: Death) -> Iterator[Evidence]:
+    last, ram = death.memory.last, death.recording.kernel.ram_bytes
     if last is not None and last.available_bytes is not None and ram:
         yield Evidence(
             f"Of the machine's {size(ram)}, {size(last.available_bytes)} was left at the last measurement.",

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
+from ..analysis.memory_pressure import MemoryPressure, memory_pressure, singles_out_the_kernel
+from ..analysis.oom_log import OomKill, logged_kill
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.oomlog import OomKill, logged_kill
-from ..signs.strain import Strain, singles_out_the_kernel, strain
-from ..telling import exclusions, proofs
-from ..telling.taking import array_asked_for, taken_where, taking_line
+from ..texts import evidence, exclusions
+from ..texts.allocation_site import array_asked_for, taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _GUESS = 0.7
 """As sure as one may be without the service's own word: anybody may have sent the signal."""
@@ -59,32 +59,32 @@ class OutOfMemoryInUserspace(Cause):
     id = "oom-userspace"
     title = "Out of memory: ended by a service that watches over memory"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.status.signal not in ("SIGTERM", "SIGKILL"):
+        if not death.is_unasked_end or death.status.signal not in ("SIGTERM", "SIGKILL"):
             return None
-        told, shortage = logged_kill(facts, "service"), strain(facts)
-        confidence = 0.95 if told is not None else _likelihood(facts, shortage)
+        told, shortage = logged_kill(death, "service"), memory_pressure(death)
+        confidence = 0.95 if told is not None else _likelihood(death, shortage)
         if confidence == 0:
             return None
         return CauseFinding(
             self.id,
             self.title,
             confidence,
-            _headline(facts, told, shortage, confidence),
+            _headline(death, told, shortage, confidence),
             evidence=(
                 *_log(told),
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *shortage.evidence(),
-                *proofs.counts_of_kills(facts),
-                *proofs.last_measurement(facts),
-                *proofs.line_seen_from_outside(facts),
-                *array_asked_for(facts),
+                *evidence.counts_of_kills(death),
+                *evidence.last_measurement(death),
+                *evidence.line_seen_from_outside(death),
+                *array_asked_for(death),
             ),
             ruled_out=exclusions.known(
-                _not_by_linux(facts), exclusions.not_asked_for(facts), exclusions.not_a_crash(facts)
+                _not_by_linux(death), exclusions.not_asked_for(death), exclusions.not_a_crash(death)
             ),
-            line=taking_line(facts),
+            line=taking_line(death),
             summary="Ended by a service that watches over memory" if confidence > 0.5 else None,
         )
 
@@ -130,27 +130,27 @@ class OutOfMemoryInUserspace(Cause):
         yield recording("f()", signal="SIGTERM", memory=memory, available_bytes=1500 * MIB, groups=[Group()])
 
 
-def _likelihood(facts: Facts, shortage: Strain) -> float:
-    kills = facts.memory.kills
-    if (kills is not None and kills.oom_kills) or facts.own_signals or not (shortage.is_low or shortage.is_pressed):
+def _likelihood(death: Death, shortage: MemoryPressure) -> float:
+    kills = death.memory.kills
+    if (kills is not None and kills.oom_kills) or death.own_signals or not (shortage.is_low or shortage.is_pressed):
         return 0.0
     confidence = 0.5
     if shortage.is_nearly_gone or (shortage.is_low and shortage.is_pressed):
         confidence += 0.1
     if kills is not None:
         confidence += 0.05  # else it may have been Linux itself
-    if facts.server_watched:
+    if death.server_watched:
         confidence += 0.05  # else it may have been a restart
-    most = _GUESS if singles_out_the_kernel(facts, shortage) else _ANYBODY
+    most = _GUESS if singles_out_the_kernel(death, shortage) else _ANYBODY
     return round(min(confidence, most), 2)
 
 
-def _headline(facts: Facts, told: OomKill | None, shortage: Strain, confidence: float) -> str:
+def _headline(death: Death, told: OomKill | None, shortage: MemoryPressure, confidence: float) -> str:
     verb = "ended" if told is not None else "probably ended" if confidence >= 0.5 else "may have ended"
     left = shortage.available_bytes
     why = f", when the machine had {size(left)} of memory left" if left is not None and shortage.is_low else ""
     because = why or ", because memory was short"
-    return f"A service that watches over memory {verb} the kernel {taken_where(facts)}{because}."
+    return f"A service that watches over memory {verb} the kernel {taken_where(death)}{because}."
 
 
 def _log(told: OomKill | None) -> Iterator[Evidence]:
@@ -158,8 +158,8 @@ def _log(told: OomKill | None) -> Iterator[Evidence]:
         yield Evidence(f"The log of the system says that {told.service} ended it.", told.short, None, "system log")
 
 
-def _not_by_linux(facts: Facts) -> str | None:
-    kills = facts.memory.kills
+def _not_by_linux(death: Death) -> str | None:
+    kills = death.memory.kills
     if kills is None or kills.oom_kills:
         return None
     return (

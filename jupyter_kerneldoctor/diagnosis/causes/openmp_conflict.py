@@ -12,7 +12,7 @@ from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _LLVM_RUNTIME = re.compile(r"lib(?:iomp5|omp)(?:md)?(?:-[0-9a-f]+)?\.(?:so|dylib)[\d.]*")
 """The runtimes of LLVM and Intel, which are one code base. GNU's libgomp beside one is no conflict by itself."""
@@ -57,28 +57,28 @@ class OpenmpConflict(Cause):
     id = "openmp-conflict"
     title = "Two copies of the OpenMP library"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        words, crashed_in_one = facts.said(self.id), _crashed_in_one_of_two(facts)
-        if not facts.is_unasked_end or (words is None and not crashed_in_one):
+        words, crashed_in_one = death.said(self.id), _crashed_in_one_of_two(death)
+        if not death.is_unasked_end or (words is None and not crashed_in_one):
             return None
         otherwise = _IN_ONE_OF_TWO if crashed_in_one else DOUBTED
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, otherwise if words is None else by_words(facts, 0.97, otherwise)),
-            f"Two copies of the same OpenMP library{_names(facts)} met in this kernel {facts.where()}, and only one "
+            certainty(death, otherwise if words is None else by_words(death, 0.97, otherwise)),
+            f"Two copies of the same OpenMP library{_names(death)} met in this kernel {death.where()}, and only one "
             "may run.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *(() if words is None else (words.evidence,)),
-                *_copies(facts),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *_copies(death),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
-            line=facts.line,
-            summary="Aborted: two OpenMP libraries" if facts.signal == "SIGABRT" else "Crashed: two OpenMP libraries",
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
+            line=death.line,
+            summary="Aborted: two OpenMP libraries" if death.signal == "SIGABRT" else "Crashed: two OpenMP libraries",
         )
 
     @staticmethod
@@ -110,26 +110,28 @@ class OpenmpConflict(Cause):
         yield recording("!./solve\nf()", signal="SIGSEGV", crash=crash, output=said)
 
 
-def runtimes(facts: Facts) -> tuple[str, ...]:
+def runtimes(death: Death) -> tuple[str, ...]:
     """Return the copies of LLVM's or Intel's runtime that were loaded."""
-    return tuple(path for path in facts.state.known.libraries if _LLVM_RUNTIME.fullmatch(PurePosixPath(path).name))
+    return tuple(
+        path for path in death.environment.known.libraries if _LLVM_RUNTIME.fullmatch(PurePosixPath(path).name)
+    )
 
 
-def _crashed_in_one_of_two(facts: Facts) -> bool:
-    if facts.signal not in ("SIGSEGV", "SIGBUS", "SIGABRT") or facts.traceback is None:
+def _crashed_in_one_of_two(death: Death) -> bool:
+    if death.signal not in ("SIGSEGV", "SIGBUS", "SIGABRT") or death.traceback is None:
         return False
-    library = facts.traceback.library
-    return library is not None and bool(_LLVM_RUNTIME.fullmatch(library)) and len(runtimes(facts)) > 1
+    library = death.traceback.library
+    return library is not None and bool(_LLVM_RUNTIME.fullmatch(library)) and len(runtimes(death)) > 1
 
 
-def _names(facts: Facts) -> str:
-    words = facts.said("openmp-conflict")
+def _names(death: Death) -> str:
+    words = death.said("openmp-conflict")
     if words is None or not {"first", "second"} <= words.details.keys():
         return ""
     first, second = words.details["first"], words.details["second"]
     return f" ({quote(first)})" if first == second else f" ({quote(first)} and {quote(second)})"
 
 
-def _copies(facts: Facts) -> Iterator[Evidence]:
-    for path in runtimes(facts):
+def _copies(death: Death) -> Iterator[Evidence]:
+    for path in runtimes(death):
         yield Evidence(f"This copy of the OpenMP runtime was loaded: {quote(path, 200)}.", path, None, "/proc/PID/maps")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from ..cause import Cause
 from ..examples import GIB, Group, recording
 from ..postmortem import CauseFinding, Evidence
-from ..telling import proofs
+from ..texts import evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 class OrdinaryEnd(Cause):
@@ -42,17 +42,17 @@ class OrdinaryEnd(Cause):
     id = "ordinary-end"
     title = "Ended as asked"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if facts.ended is not True or facts.request is None:
+        if death.ended is not True or death.request is None:
             return None
-        done = "restarted" if facts.request == "restart" else "shut down"
+        done = "restarted" if death.request == "restart" else "shut down"
         return CauseFinding(
             self.id,
             self.title,
             0.99,
             f"The kernel was {done}, as it was asked to be.",
-            evidence=(*_requests(facts), *proofs.exit_status(facts)),
+            evidence=(*_requests(death), *evidence.exit_status(death)),
         )
 
     @staticmethod
@@ -77,8 +77,8 @@ class OrdinaryEnd(Cause):
         yield recording("f()", alive=True, request="message")
 
 
-def _requests(facts: Facts) -> Iterator[Evidence]:
-    server, asked = facts.recording.server, facts.recording.exit_request
+def _requests(death: Death) -> Iterator[Evidence]:
+    server, asked = death.recording.server, death.recording.exit_request
     if server.requested is not None:
         yield Evidence(
             f"The Jupyter server was asked to {_verb(server.requested)} the kernel.", source="Jupyter server"

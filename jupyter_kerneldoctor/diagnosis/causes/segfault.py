@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..analysis.stack_fault import logged_fault
 from ..cause import Cause
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding
-from ..signs.stackfault import logged_fault
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 class Segfault(Cause):
@@ -48,32 +48,32 @@ class Segfault(Cause):
     id = "segfault"
     title = "Crash in native code (segmentation fault)"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.signal != "SIGSEGV":
+        if not death.is_unasked_end or death.signal != "SIGSEGV":
             return None
-        confidence = 0.95 if facts.traceback is not None else 0.85
-        if facts.own_signals or (facts.traceback is not None and facts.traceback.recursion is not None):
+        confidence = 0.95 if death.traceback is not None else 0.85
+        if death.own_signals or (death.traceback is not None and death.traceback.recursion is not None):
             confidence = 0.3
-        if not facts.status.known:
+        if not death.status.known:
             confidence = min(confidence, 0.6)
         return CauseFinding(
             self.id,
             self.title,
             confidence,
-            f"{_culprit(facts)} crashed {facts.where()}: it touched memory that is not the program's.",
+            f"{_culprit(death)} crashed {death.where()}: it touched memory that is not the program's.",
             evidence=(
-                *proofs.exit_status(facts),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *evidence.exit_status(death),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_memory(facts),
-                exclusions.not_asked_for(facts),
-                _not_a_recursion(facts),
-                exclusions.not_by_itself(facts),
+                exclusions.not_memory(death),
+                exclusions.not_asked_for(death),
+                _not_a_recursion(death),
+                exclusions.not_by_itself(death),
             ),
-            line=facts.line,
+            line=death.line,
             summary="Crashed in native code (SIGSEGV)",
             general=True,
         )
@@ -101,10 +101,10 @@ class Segfault(Cause):
         yield recording("walk(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *deep, cut=True))
 
 
-def _culprit(facts: Facts) -> str:
-    frame, report = facts.innermost, facts.traceback
+def _culprit(death: Death) -> str:
+    frame, report = death.innermost, death.traceback
     library = report.library if report is not None else None
-    if frame is None or frame is facts.background:
+    if frame is None or frame is death.background:
         return "Native code" if library is None else f"Native code in {library}"
     if library is not None:
         return f"Native code in {library}, called by the function {frame.function},"
@@ -113,12 +113,12 @@ def _culprit(facts: Facts) -> str:
     return "Native code called from the cell" if frame.function == "<module>" else f"Native code in {frame.function}()"
 
 
-def _not_a_recursion(facts: Facts) -> str | None:
-    fault = logged_fault(facts)
+def _not_a_recursion(death: Death) -> str | None:
+    fault = logged_fault(death)
     if fault is not None:
         far = "Not a stack overflow: Linux logged that the memory it touched lies far from the stack."
         return None if fault.on_the_stack else far
-    if facts.traceback is None or facts.traceback.recursion is not None or not facts.traceback.current.frames:
+    if death.traceback is None or death.traceback.recursion is not None or not death.traceback.current.frames:
         return None
     return (
         "Not a recursion of Python functions: those in the crash report do not repeat. One in native code would not "

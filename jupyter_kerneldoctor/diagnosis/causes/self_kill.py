@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Stack, ThreadStack
 
+from ..analysis.call_reached import reached
+from ..analysis.deferred import left_to_others
+from ..analysis.ending import FROM_OUTSIDE
 from ..cause import Cause
 from ..examples import MIB, Group, cell_file, crash_report, recording
 from ..examples.stuck import own_frame
 from ..postmortem import CauseFinding, Evidence
-from ..signs.ending import FROM_OUTSIDE
-from ..signs.left import left_to_others
-from ..signs.reached import reached
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import cell_name, quote, sentence
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..code.calls import EndingCall
-    from ..facts import Facts
+    from ..death import Death
 
 _AT_ONCE_S = 0.5
 
@@ -58,23 +58,23 @@ class SelfKill(Cause):
     id = "self-kill"
     title = "The cell ended its own kernel with a signal"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.status.exit_code is not None:
+        if not death.is_unasked_end or death.status.exit_code is not None:
             return None
-        calls = facts.own_signals
-        if facts.cell is None or not calls:
-            return self._by_others(facts)
+        calls = death.own_signals
+        if death.cell is None or not calls:
+            return self._by_others(death)
         line = calls[0].line if len(calls) == 1 else None
-        sent = facts.signal or "a signal"
-        sure = max(confidence(call, facts) for call in calls)
+        sent = death.signal or "a signal"
+        sure = max(confidence(call, death) for call in calls)
         return CauseFinding(
             self.id,
             self.title,
             sure,
-            f"The code in {cell_name(facts.cell.execution_count)} {_ended(sure)} its own kernel with {_quoted(calls)}.",
+            f"The code in {cell_name(death.cell.execution_count)} {_ended(sure)} its own kernel with {_quoted(calls)}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *(
                     Evidence(
                         f"Line {call.line} of the cell sends {call.signal or sent} to the kernel's own process: "
@@ -85,29 +85,29 @@ class SelfKill(Cause):
                     )
                     for call in calls
                 ),
-                *proofs.running_cell(facts),
-                *proofs.counts_of_kills(facts),
+                *evidence.running_cell(death),
+                *evidence.counts_of_kills(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
             line=line,
-            summary=sentence(f"the cell's own {facts.signal}") if facts.signal else None,
+            summary=sentence(f"the cell's own {death.signal}") if death.signal else None,
         )
 
-    def _by_others(self, facts: Facts) -> CauseFinding | None:
+    def _by_others(self, death: Death) -> CauseFinding | None:
         """A timer, a thread or a handler that a cell had given the call to."""
-        left = left_to_others(facts)
+        left = left_to_others(death)
         if not left:
-            return self._by_a_call_that_does_not_show_whom(facts)
+            return self._by_a_call_that_does_not_show_whom(death)
         cell, call = left[-1]
         name = cell_name(cell.execution_count)
         return CauseFinding(
             self.id,
             self.title,
-            confidence_of_others(facts),
-            f"The kernel was probably ended by its own code, {facts.when()}: {name} holds {quote(call.text)}, for a "
+            confidence_of_others(death),
+            f"The kernel was probably ended by its own code, {death.when()}: {name} holds {quote(call.text)}, for a "
             "timer, a thread or a handler to call.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 Evidence(
                     f"Line {call.line} of {name}, in a function that is given to another one, sends the kernel's own "
                     f"process a signal: {quote(call.text, 100)}.",
@@ -115,28 +115,28 @@ class SelfKill(Cause):
                     "line",
                     "cell source",
                 ),
-                *proofs.running_cell(facts),
-                *proofs.counts_of_kills(facts),
+                *evidence.running_cell(death),
+                *evidence.counts_of_kills(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
-            line=call.line if cell is facts.cell else None,
-            summary=sentence(f"the notebook's own {facts.signal}"),
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
+            line=call.line if cell is death.cell else None,
+            summary=sentence(f"the notebook's own {death.signal}"),
         )
 
-    def _by_a_call_that_does_not_show_whom(self, facts: Facts) -> CauseFinding | None:
+    def _by_a_call_that_does_not_show_whom(self, death: Death) -> CauseFinding | None:
         """`process.kill()` for whichever process, and the kernel ended in that moment."""
-        chance = confidence_of_sendings(facts)
-        if not chance or facts.cell is None:
+        chance = confidence_of_sendings(death)
+        if not chance or death.cell is None:
             return None
-        sent = facts.sendings[-1]
+        sent = death.sendings[-1]
         return CauseFinding(
             self.id,
             self.title,
             chance,
-            f"The code in {cell_name(facts.cell.execution_count)} probably ended its own kernel with "
+            f"The code in {cell_name(death.cell.execution_count)} probably ended its own kernel with "
             f"{quote(sent.text)}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 Evidence(
                     f"Line {sent.line} of the cell sends such a signal: {quote(sent.text, 100)}. To which process does "
                     "not show; the kernel ended in the moment that the cell ran.",
@@ -144,12 +144,12 @@ class SelfKill(Cause):
                     "line",
                     "cell source",
                 ),
-                *proofs.running_cell(facts),
-                *proofs.counts_of_kills(facts),
+                *evidence.running_cell(death),
+                *evidence.counts_of_kills(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
             line=sent.line,
-            summary=sentence(f"the cell's own {facts.signal}"),
+            summary=sentence(f"the cell's own {death.signal}"),
         )
 
     @staticmethod
@@ -209,38 +209,38 @@ class SelfKill(Cause):
         yield recording(passed, signal="SIGKILL", stacks=[Stack(-5, "asked", (seen,))])
 
 
-def confidence_of_others(facts: Facts) -> float:
+def confidence_of_others(death: Death) -> float:
     """How likely it is that a call which a cell gave to a timer, a thread or a handler ended the kernel."""
-    if not any(call.kind == "signal" for _, call in left_to_others(facts)):
+    if not any(call.kind == "signal" for _, call in left_to_others(death)):
         return 0.0
-    killed = facts.memory.kills is not None and facts.memory.kills.oom_kills
+    killed = death.memory.kills is not None and death.memory.kills.oom_kills
     return 0.3 if killed else 0.6
 
 
-def confidence_of_sendings(facts: Facts) -> float:
+def confidence_of_sendings(death: Death) -> float:
     """How likely it is that a signal hit the kernel which the cell sent to whichever process."""
-    end, cell = facts.recording.end, facts.cell
-    if end is None or cell is None or not facts.sendings or facts.own_signals or facts.signal not in FROM_OUTSIDE:
+    end, cell = death.recording.end, death.cell
+    if end is None or cell is None or not death.sendings or death.own_signals or death.signal not in FROM_OUTSIDE:
         return 0.0
-    killed = facts.memory.kills is not None and facts.memory.kills.oom_kills
+    killed = death.memory.kills is not None and death.memory.kills.oom_kills
     at_once = 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
-    return 0.6 if at_once and not killed and not left_to_others(facts) else 0.0
+    return 0.6 if at_once and not killed and not left_to_others(death) else 0.0
 
 
-def confidence(call: EndingCall, facts: Facts) -> float:
+def confidence(call: EndingCall, death: Death) -> float:
     """How likely it is that this call ended the kernel."""
-    if facts.memory.kills is not None and facts.memory.kills.oom_kills:
+    if death.memory.kills is not None and death.memory.kills.oom_kills:
         return 0.4  # Linux killed for memory in the same moment
-    if not facts.status.known or call.signal is None:
+    if not death.status.known or call.signal is None:
         return 0.6
-    seen = reached(call, facts)
+    seen = reached(call, death)
     if seen in ("shown", "elsewhere"):
         return 0.97 if seen == "shown" else 0.2
-    end, cell = facts.recording.end, facts.cell
+    end, cell = death.recording.end, death.cell
     at_once = end is not None and cell is not None and 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
     if at_once or (call.prompt and call.certain):
         return 0.97 if call.certain else 0.85
-    if facts.signal in FROM_OUTSIDE:  # a call that may not have run yet proves nothing
+    if death.signal in FROM_OUTSIDE:  # a call that may not have run yet proves nothing
         return 0.65 if call.certain else 0.6
     return 0.85 if call.certain or call.prompt else 0.75
 

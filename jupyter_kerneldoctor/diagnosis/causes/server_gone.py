@@ -11,7 +11,7 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import CELL_S, STARTED_WALL_S, Group, recording
 from ..postmortem import CauseFinding, Evidence, iso
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import duration
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _SOON_S = 30.0
 """A kernel that ends this soon after its server ended because of that; its own look at its parent is once a second."""
@@ -65,27 +65,27 @@ class ServerGone(Cause):
     id = "server-gone"
     title = "The Jupyter server ended"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.told_to_exit or facts.server_watched:
+        if not death.is_unasked_end or death.told_to_exit or death.server_watched:
             return None  # a server that saw the end was there
-        confidence = _confidence(facts)
+        confidence = _confidence(death)
         if confidence is None:
             return None
         surely = "because" if confidence >= 0.8 else "most likely because" if confidence >= 0.5 else "perhaps because"
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, confidence),
-            f"The kernel left {facts.when()}, {surely} the Jupyter server or whatever had started it was gone.",
+            certainty(death, confidence),
+            f"The kernel left {death.when()}, {surely} the Jupyter server or whatever had started it was gone.",
             evidence=(
-                *proofs.exit_status(facts),
-                *_said(facts),
-                *_server(facts),
-                *proofs.running_cell(facts),
+                *evidence.exit_status(death),
+                *_said(death),
+                *_server(death),
+                *evidence.running_cell(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_a_crash(facts), exclusions.not_memory(facts), exclusions.not_by_itself(facts)
+                exclusions.not_a_crash(death), exclusions.not_memory(death), exclusions.not_by_itself(death)
             ),
             summary="Left, as its server was gone",
         )
@@ -124,57 +124,57 @@ def _parent_seen(recorded: Recording, before_s: float) -> Recording:
     return replace(recorded, end=replace(recorded.end, parent_seen_mono_s=recorded.end.mono_s - before_s))
 
 
-def _confidence(facts: Facts) -> float | None:
-    gone, went = _parent_gone(facts), _parent_went(facts)
-    if facts.status.exit_code == 1:
-        leaves = any(call.kind == "exit" for call in facts.calls)
-        if facts.said("server-gone") is not None or _server_ended_before(facts) or went == "just before":
+def _confidence(death: Death) -> float | None:
+    gone, went = _parent_gone(death), _parent_went(death)
+    if death.status.exit_code == 1:
+        leaves = any(call.kind == "exit" for call in death.calls)
+        if death.said("server-gone") is not None or _server_ended_before(death) or went == "just before":
             return 0.96
         if gone:  # a kernel may see that late: native code that keeps the interpreter to itself keeps it from looking
             return _LONG_BEFORE if leaves or went == "long before" else 0.96
-        return None if gone is False or leaves else 0.55 if facts.cell is None else 0.4
-    if _server_ended_before(facts) or went == "just before":
-        return _FOLLOWS.get(facts.status.signal or "")
-    return _NO_TIME.get(facts.status.signal or "") if gone and went is None else None
+        return None if gone is False or leaves else 0.55 if death.cell is None else 0.4
+    if _server_ended_before(death) or went == "just before":
+        return _FOLLOWS.get(death.status.signal or "")
+    return _NO_TIME.get(death.status.signal or "") if gone and went is None else None
 
 
-def _parent_gone(facts: Facts) -> bool | None:
-    return None if facts.recording.end is None else facts.recording.end.parent_gone
+def _parent_gone(death: Death) -> bool | None:
+    return None if death.recording.end is None else death.recording.end.parent_gone
 
 
-def _parent_went(facts: Facts) -> Literal["just before", "long before"] | None:
+def _parent_went(death: Death) -> Literal["just before", "long before"] | None:
     """When the parent was gone, seen from the end; None where it was not, or that was not recorded."""
-    end = facts.recording.end
+    end = death.recording.end
     if end is None or not end.parent_gone or end.parent_seen_mono_s is None:
         return None
     return "just before" if end.mono_s - end.parent_seen_mono_s <= _JUST_BEFORE_S else "long before"
 
 
-def _server_ended_before(facts: Facts) -> bool:
-    ended, end = facts.recording.server.ended_wall_s, facts.recording.end
+def _server_ended_before(death: Death) -> bool:
+    ended, end = death.recording.server.ended_wall_s, death.recording.end
     return ended is not None and end is not None and -1 <= end.wall_s - ended <= _SOON_S
 
 
-def _said(facts: Facts) -> Iterator[Evidence]:
-    words = facts.said("server-gone")
+def _said(death: Death) -> Iterator[Evidence]:
+    words = death.said("server-gone")
     if words is not None:
         yield words.evidence
-    elif facts.status.exit_code == 1:
+    elif death.status.exit_code == 1:
         yield Evidence(
             "A kernel leaves with exit code 1 when it finds that the program that started it is gone.",
             source="ipykernel's parent poller",
         )
 
 
-def _server(facts: Facts) -> Iterator[Evidence]:
-    if _parent_gone(facts):
-        end, ran = facts.recording.end, ""
+def _server(death: Death) -> Iterator[Evidence]:
+    if _parent_gone(death):
+        end, ran = death.recording.end, ""
         if end is not None and end.parent_seen_mono_s is not None:
             ran = f"; {duration(end.mono_s - end.parent_seen_mono_s)} before it still did"
         yield Evidence(
             f"The program that had started the kernel no longer ran when it ended{ran}.", source="process list"
         )
-    ended = facts.recording.server.ended_wall_s
+    ended = death.recording.server.ended_wall_s
     if ended is not None:
         yield Evidence(
             f"The Jupyter server noted that it ended at {iso(ended)}.", iso(ended), None, "the server's own note"

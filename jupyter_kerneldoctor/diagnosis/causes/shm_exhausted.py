@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surroundings
 
+from ..analysis.environment import NEARLY_FULL, Environment, at_incident, is_full
+from ..analysis.incident_site import is_about_shm, line_of_incident, that_it_was_raised, where_raised
+from ..analysis.last_words import newest_text
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.lastwords import newest_text
-from ..signs.raised import is_about_shm, line_of_incident, that_it_was_raised, where_raised
-from ..signs.state import NEARLY_FULL, State, at_incident, is_full
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import quote, size
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _DOCKER_DEFAULT_BYTES = 64 * MIB
 _FILLING = 0.25
@@ -61,47 +61,47 @@ class ShmExhausted(Cause):
     id = "shm-exhausted"
     title = "Shared memory (/dev/shm) is full"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.signal != "SIGBUS":
+        if not death.is_unasked_end or death.signal != "SIGBUS":
             return None
-        shm = _shm(facts.state)
-        confidence = None if shm is None else _confidence(shm, facts.state)
+        shm = _shm(death.environment)
+        confidence = None if shm is None else _confidence(shm, death.environment)
         if shm is None or confidence is None:
             return None
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, confidence),
+            certainty(death, confidence),
             f"Shared memory ({_called(shm)}) {'was' if is_full(shm) else 'was most likely'} full when more was "
-            f"written to it {facts.where()}.",
+            f"written to it {death.where()}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *_fill(shm),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_memory(facts), exclusions.not_asked_for(facts), exclusions.not_by_itself(facts)
+                exclusions.not_memory(death), exclusions.not_asked_for(death), exclusions.not_by_itself(death)
             ),
-            line=facts.line,
+            line=death.line,
             summary="Crashed: shared memory is full (SIGBUS)",
         )
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Tell an error about space in /dev/shm from one about a disk, and a worker's bus error."""
-        shm = _shm(at_incident(facts.recording, incident))
+        shm = _shm(at_incident(death.recording, incident))
         if incident.kind == "no-space":
             if not is_about_shm(incident) and (shm is None or not is_full(shm, NEARLY_FULL)):
                 return None
-        elif incident.kind != "worker-killed" or not _SAID_SO.search(newest_text(facts.recording)):
+        elif incident.kind != "worker-killed" or not _SAID_SO.search(newest_text(death.recording)):
             return None
-        said = _SAID_SO.search(newest_text(facts.recording))
+        said = _SAID_SO.search(newest_text(death.recording))
         return CauseFinding(
             self.id,
             self.title,
             0.95 if said or is_about_shm(incident) or (shm is not None and is_full(shm, NEARLY_FULL)) else 0.8,
-            f"Shared memory ({_called(shm)}) had no room for what was to be put there {where_raised(facts, incident)}.",
+            f"Shared memory ({_called(shm)}) had no room for what was to be put there {where_raised(death, incident)}.",
             evidence=(
                 that_it_was_raised(incident),
                 *(
@@ -111,7 +111,7 @@ class ShmExhausted(Cause):
                 ),
                 *_fill(shm),
             ),
-            line=line_of_incident(facts, incident),
+            line=line_of_incident(death, incident),
             summary="Shared memory is full",
         )
 
@@ -145,7 +145,7 @@ class ShmExhausted(Cause):
         yield recording("m.sum()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(full, short))])
 
 
-def _confidence(shm: FileSystem, state: State) -> float | None:
+def _confidence(shm: FileSystem, state: Environment) -> float | None:
     """How likely it was full: a fast program fills the rest between two looks, and its death may empty it."""
     if _more_mapped_than_fits(shm) or (is_full(shm) and "mapped" in shm.roles):
         return 0.96
@@ -162,11 +162,11 @@ def _confidence(shm: FileSystem, state: State) -> float | None:
     return 0.5 if shm.total_bytes is not None and shm.total_bytes <= _DOCKER_DEFAULT_BYTES else None
 
 
-def _another_is_mapped(shm: FileSystem, state: State) -> bool:
+def _another_is_mapped(shm: FileSystem, state: Environment) -> bool:
     return any("mapped" in one.roles for one in state.filesystems if one is not shm)
 
 
-def _shm(state: State) -> FileSystem | None:
+def _shm(state: Environment) -> FileSystem | None:
     return next((one for one in state.filesystems if "shm" in one.roles), None)
 
 

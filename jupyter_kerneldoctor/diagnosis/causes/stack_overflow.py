@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..analysis.stack_fault import logged_fault
+from ..analysis.traceback import GAVE_UP_ON_STACK, fatal_message
 from ..cause import Cause
 from ..examples import PID, cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.stackfault import logged_fault
-from ..signs.traceback import GAVE_UP_ON_STACK, fatal_message
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import cell_name, quote, sentence
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
-    from ..signs.stackfault import Fault
-    from ..signs.traceback import Recursion
+    from ..analysis.stack_fault import Fault
+    from ..analysis.traceback import Recursion
+    from ..death import Death
 
 _RAISED_LIMIT = re.compile(r"\bsetrecursionlimit\s*\(")
 _RAISED_TO = re.compile(r"\bsetrecursionlimit\s*\(\s*(?:int\()?([\d_]+(?:e\d)?|sys\.maxsize)(?:\s*\*\*\s*(\d))?")
@@ -64,35 +64,35 @@ class StackOverflow(Cause):
     id = "stack-overflow"
     title = "Stack overflow: a recursion too deep"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end or facts.signal not in ("SIGSEGV", "SIGABRT"):
+        if not death.is_unasked_end or death.signal not in ("SIGSEGV", "SIGABRT"):
             return None
-        recursion = facts.traceback.recursion if facts.traceback is not None else None
-        gave_up = facts.signal == "SIGABRT" and GAVE_UP_ON_STACK in (fatal_message(facts.recording.crash_text) or "")
-        fault = logged_fault(facts)
+        recursion = death.traceback.recursion if death.traceback is not None else None
+        gave_up = death.signal == "SIGABRT" and GAVE_UP_ON_STACK in (fatal_message(death.recording.crash_text) or "")
+        fault = logged_fault(death)
         logged = fault is not None and fault.on_the_stack
-        unseen = not gave_up and recursion is None and (logged or (fault is None and _may_recurse_in_c(facts)))
-        if not gave_up and not unseen and (recursion is None or facts.signal == "SIGABRT"):
+        unseen = not gave_up and recursion is None and (logged or (fault is None and _may_recurse_in_c(death)))
+        if not gave_up and not unseen and (recursion is None or death.signal == "SIGABRT"):
             return None
-        confidence = _unseen(facts, logged=logged) if unseen else 0.95 if gave_up or any(_raised(facts)) else 0.8
+        confidence = _unseen(death, logged=logged) if unseen else 0.95 if gave_up or any(_raised(death)) else 0.8
         return CauseFinding(
             self.id,
             self.title,
-            confidence if facts.status.known else min(confidence, 0.6),
-            f"{sentence(_while(facts))}, {_what(facts, recursion, unseen=unseen, logged=logged)} until the space for "
+            confidence if death.status.known else min(confidence, 0.6),
+            f"{sentence(_while(death))}, {_what(death, recursion, unseen=unseen, logged=logged)} until the space for "
             "nested calls was used up.",
             evidence=(
-                *proofs.exit_status(facts),
-                *_repetition(facts, recursion),
+                *evidence.exit_status(death),
+                *_repetition(death, recursion),
                 *_at_the_end_of_the_stack(fault),
-                *_raised(facts),
-                *_said(facts, gave_up=gave_up),
-                *proofs.crash_report(facts),
+                *_raised(death),
+                *_said(death, gave_up=gave_up),
+                *evidence.crash_report(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
-            line=facts.line,
-            summary=f"Stack overflow ({facts.signal})",
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
+            line=death.line,
+            summary=f"Stack overflow ({death.signal})",
         )
 
     @staticmethod
@@ -143,30 +143,30 @@ def _fault(address: str, stack_pointer: str) -> str:
     return f"python[{PID}]: segfault at {address} ip 00007f42 sp {stack_pointer} error 6 in libc.so.6[7f40+156000]"
 
 
-def _while(facts: Facts) -> str:
-    ran = facts.when() if facts.cell is None else f"while {cell_name(facts.cell.execution_count)} ran"
-    return ran if facts.background is None else f"in a background thread, {ran}"
+def _while(death: Death) -> str:
+    ran = death.when() if death.cell is None else f"while {cell_name(death.cell.execution_count)} ran"
+    return ran if death.background is None else f"in a background thread, {ran}"
 
 
-def _may_recurse_in_c(facts: Facts) -> bool:
-    frame = facts.innermost
-    if facts.signal != "SIGSEGV" or frame is None or not any(_is_far(cell.source) for cell in facts.recording.cells):
+def _may_recurse_in_c(death: Death) -> bool:
+    frame = death.innermost
+    if death.signal != "SIGSEGV" or frame is None or not any(_is_far(cell.source) for cell in death.recording.cells):
         return False
     if frame.short_file.startswith(_WALKERS):
         return True
-    lines = facts.cell.source.split("\n") if facts.cell is not None and facts.cell_of(frame) is facts.cell else ()
-    return facts.crash_line is not None and any(_WALKS_IN_C.search(line) for line in lines[facts.crash_line - 1 :][:1])
+    lines = death.cell.source.split("\n") if death.cell is not None and death.cell_of(frame) is death.cell else ()
+    return death.crash_line is not None and any(_WALKS_IN_C.search(line) for line in lines[death.crash_line - 1 :][:1])
 
 
-def _unseen(facts: Facts, *, logged: bool) -> float:
+def _unseen(death: Death, *, logged: bool) -> float:
     """How likely a recursion in C is: every call of native code in the line may have crashed by itself."""
     if logged:
         return 0.93
-    line = facts.crash_line if facts.cell is not None else None
-    called = [] if facts.cell is None or line is None else _CALLED.findall(facts.cell.source.split("\n")[line - 1])
-    defined = "\n".join(cell.source for cell in facts.recording.cells)
+    line = death.crash_line if death.cell is not None else None
+    called = [] if death.cell is None or line is None else _CALLED.findall(death.cell.source.split("\n")[line - 1])
+    defined = "\n".join(cell.source for cell in death.recording.cells)
     others = [name for name in called if not (_WALKS_IN_C.search(f"{name}(") or _is_python(name, defined))]
-    return _ONE_OF_SEVERAL if others and facts.innermost is not None and facts.cell_of(facts.innermost) else 0.65
+    return _ONE_OF_SEVERAL if others and death.innermost is not None and death.cell_of(death.innermost) else 0.65
 
 
 def _is_python(name: str, defined: str) -> bool:
@@ -181,23 +181,23 @@ def _is_far(source: str) -> bool:
     return False
 
 
-def _what(facts: Facts, recursion: Recursion | None, *, unseen: bool, logged: bool) -> str:
-    if unseen and facts.traceback is None:
+def _what(death: Death, recursion: Recursion | None, *, unseen: bool, logged: bool) -> str:
+    if unseen and death.traceback is None:
         return _A_RECURSION
     if unseen:
-        by = "" if facts.innermost is None else f" called in {facts.name(facts.innermost)}"
+        by = "" if death.innermost is None else f" called in {death.name(death.innermost)}"
         return f"native code{by} {'called' if logged else 'probably called'} itself"
     if recursion is None:
         return _A_RECURSION
-    return f"{facts.name(recursion.frame)} called itself, more than {recursion.shown} calls deep,"
+    return f"{death.name(recursion.frame)} called itself, more than {recursion.shown} calls deep,"
 
 
-def _repetition(facts: Facts, recursion: Recursion | None) -> Iterator[Evidence]:
+def _repetition(death: Death, recursion: Recursion | None) -> Iterator[Evidence]:
     if recursion is None:
         return
     yield Evidence(
         f"{recursion.times} of the {recursion.shown} calls that the crash report shows are {recursion.function} "
-        f"({facts.place(recursion.frame)}), and there were more below.",
+        f"({death.place(recursion.frame)}), and there were more below.",
         recursion.times,
         "calls",
         "crash report of Python's faulthandler",
@@ -215,8 +215,8 @@ def _at_the_end_of_the_stack(fault: Fault | None) -> Iterator[Evidence]:
         )
 
 
-def _raised(facts: Facts) -> Iterator[Evidence]:
-    for cell in facts.recording.cells:
+def _raised(death: Death) -> Iterator[Evidence]:
+    for cell in death.recording.cells:
         if _RAISED_LIMIT.search(cell.source):
             yield Evidence(
                 f"{sentence(cell_name(cell.execution_count))} calls sys.setrecursionlimit, which moves the guard "
@@ -226,7 +226,7 @@ def _raised(facts: Facts) -> Iterator[Evidence]:
             return
 
 
-def _said(facts: Facts, *, gave_up: bool) -> Iterator[Evidence]:
-    message = fatal_message(facts.recording.crash_text)
+def _said(death: Death, *, gave_up: bool) -> Iterator[Evidence]:
+    message = fatal_message(death.recording.crash_text)
     if gave_up and message is not None:
         yield Evidence(f"Python's last words: {message}", message, None, "crash report of Python's faulthandler")

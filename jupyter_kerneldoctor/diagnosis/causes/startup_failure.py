@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.model import ServerView
 
+from ..analysis.start_failure import said_before_it_left, start_failure
 from ..cause import Cause
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.startup import said_before_it_left, start_failure
-from ..telling import proofs
+from ..texts import evidence
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _AT_ONCE_S = 5.0
 
@@ -53,13 +53,13 @@ class StartupFailure(Cause):
     id = "startup-failure"
     title = "The kernel could not start"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        server = facts.recording.server
-        if facts.request is not None or facts.recording.cells:
+        server = death.recording.server
+        if death.request is not None or death.recording.cells:
             return None
         if not server.never_ready:
-            return self._left_at_once(facts)
+            return self._left_at_once(death)
         failure = start_failure(server)
         return CauseFinding(
             self.id,
@@ -69,14 +69,14 @@ class StartupFailure(Cause):
             evidence=(
                 Evidence("The kernel ended before it answered for the first time.", source="Jupyter server"),
                 *_from_server(server),
-                *(proofs.exit_status(facts) if facts.status.known else ()),
+                *(evidence.exit_status(death) if death.status.known else ()),
             ),
             summary="Never became ready",
         )
 
-    def _left_at_once(self, facts: Facts) -> CauseFinding | None:
+    def _left_at_once(self, death: Death) -> CauseFinding | None:
         """A kernel that the server started, and of which it has not yet said anything."""
-        recording, code = facts.recording, facts.status.exit_code
+        recording, code = death.recording, death.status.exit_code
         end = recording.end
         if recording.kernel.loaded_by != "server" or not code or end is None:
             return None
@@ -87,7 +87,7 @@ class StartupFailure(Cause):
             self.title,
             0.7,
             f"The kernel did not start: it left at once with exit code {code}.",
-            evidence=tuple(proofs.exit_status(facts)),
+            evidence=tuple(evidence.exit_status(death)),
             summary="Left at once",
         )
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
+from ..analysis.environment import Environment, at_incident
+from ..analysis.incident_site import line_of_incident, where_raised
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.raised import line_of_incident, where_raised
-from ..signs.state import State, at_incident
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import size
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _NEAR = 0.9
 _LARGE_STACK_BYTES = 1 << 30
@@ -61,33 +61,33 @@ class ThreadLimit(Cause):
     id = "thread-limit"
     title = "No more threads could be started"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        words = facts.said(self.id)
-        if not facts.is_unasked_end or words is None:
+        words = death.said(self.id)
+        if not death.is_unasked_end or words is None:
             return None
-        reached = _reached(facts.state)
-        sure = 0.95 if facts.signal != "SIGSEGV" or reached else _CRASHED_LATER
+        reached = _reached(death.environment)
+        sure = 0.95 if death.signal != "SIGSEGV" or reached else _CRASHED_LATER
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, by_words(facts, sure, _LIKELY if reached else DOUBTED)),
-            f"No further thread or process could be started {facts.where()}{_limit(facts.state)}.",
+            certainty(death, by_words(death, sure, _LIKELY if reached else DOUBTED)),
+            f"No further thread or process could be started {death.where()}{_limit(death.environment)}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 words.evidence,
-                *_counts(facts.state),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *_counts(death.environment),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
-            line=facts.line,
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
+            line=death.line,
             summary="Ended: no more threads",
         )
 
-    def explains(self, facts: Facts, incident: Incident) -> CauseFinding | None:
+    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the limit behind a thread that could not be started."""
-        state = at_incident(facts.recording, incident)
+        state = at_incident(death.recording, incident)
         if incident.kind not in _NO_THREADS and not (incident.kind == "no-memory-for-process" and _reached(state)):
             return None
         pressed = (
@@ -99,7 +99,7 @@ class ThreadLimit(Cause):
             self.id,
             self.title,
             0.96 if _reached(state) else 0.92,
-            f"No further thread or process could be started {where_raised(facts, incident)}{_limit(state)}.",
+            f"No further thread or process could be started {where_raised(death, incident)}{_limit(state)}.",
             evidence=(
                 Evidence(
                     f"{incident.error} was raised, and the kernel lived on.{pressed}",
@@ -109,7 +109,7 @@ class ThreadLimit(Cause):
                 ),
                 *_counts(state),
             ),
-            line=line_of_incident(facts, incident),
+            line=line_of_incident(death, incident),
             summary="No more threads could be started",
         )
 
@@ -148,7 +148,7 @@ class ThreadLimit(Cause):
         yield recording("f()", signal="SIGABRT", output=f"{warned}python: a.cpp:8: step(): Assertion `n > 0' failed.\n")
 
 
-def _reached(state: State) -> str | None:
+def _reached(state: Environment) -> str | None:
     """The limit that was seen to be reached, for a headline."""
     current, allowed = state.known.pids_current, state.known.pids_limit
     if current is not None and allowed is not None and current >= _NEAR * allowed:
@@ -162,7 +162,7 @@ def _reached(state: State) -> str | None:
     return None
 
 
-def _full_address_space(state: State) -> int | None:
+def _full_address_space(state: Environment) -> int | None:
     """The limit of the address space, if what is left below it can be too little for another thread's stack."""
     limit, used = state.soft_limit("AS"), state.known.address_space_bytes
     if limit is None or used is None:
@@ -170,13 +170,13 @@ def _full_address_space(state: State) -> int | None:
     return limit if used >= max(_NEAR * limit, limit - _LARGE_STACK_BYTES) else None
 
 
-def _limit(state: State) -> str:
+def _limit(state: Environment) -> str:
     """The same; else the limit there is, which may have been reached within a moment after the last look."""
     allowed = state.known.pids_limit
     return _reached(state) or ("" if allowed is None else f"; no more than {allowed} may exist here at once")
 
 
-def _counts(state: State) -> Iterator[Evidence]:
+def _counts(state: Environment) -> Iterator[Evidence]:
     space, current, limit = _full_address_space(state), state.known.pids_current, state.known.pids_limit
     if space is not None:
         yield Evidence(

@@ -12,15 +12,15 @@ from ..code.cellsource import parse
 from ..code.names import Names
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
-    from ..signs.traceback import Thread
+    from ..analysis.traceback import Thread
+    from ..death import Death
 
 _ONE_AT_A_TIME = frozenset(
     {"netCDF4", "tables", "pyhdf", "tkinter", "osgeo", "fiona", "vtk", "vtkmodules", "pyvista", "pygame", "wx"}
@@ -63,12 +63,12 @@ class ThreadUnsafe(Cause):
     id = "thread-unsafe"
     title = "Two threads in a library for one"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if not facts.is_unasked_end:
+        if not death.is_unasked_end:
             return None
-        words, shared = facts.said(self.id), _shared_module(facts)
-        module = shared or _called_from_a_cell(facts)
+        words, shared = death.said(self.id), _shared_module(death)
+        module = shared or _called_from_a_cell(death)
         if words is None and module is None:
             return None
         library = "A library" if module is None else f"The library {module}"
@@ -77,19 +77,19 @@ class ThreadUnsafe(Cause):
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, crashed if words is None else by_words(facts, 0.95, crashed)),
+            certainty(death, crashed if words is None else by_words(death, 0.95, crashed)),
             f"{library} that works for one thread at a time was {'' if seen else 'probably '}used by several "
-            f"{facts.where()}.",
+            f"{death.where()}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *(() if words is None else (words.evidence,)),
-                *_threads(facts, shared),
-                *_in_the_background(facts, None if seen else module),
-                *proofs.crash_report(facts),
-                *proofs.running_cell(facts),
+                *_threads(death, shared),
+                *_in_the_background(death, None if seen else module),
+                *evidence.crash_report(death),
+                *evidence.running_cell(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(facts), exclusions.not_asked_for(facts)),
-            line=facts.line,
+            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
+            line=death.line,
             summary="Ended: two threads in a library for one",
         )
 
@@ -129,29 +129,29 @@ class ThreadUnsafe(Cause):
         yield recording("f()", signal="SIGSEGV", crash=crash, output=said)
 
 
-def _shared_module(facts: Facts) -> str | None:
+def _shared_module(death: Death) -> str | None:
     """The library for one thread in which two threads were when it crashed."""
-    if facts.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS") or facts.traceback is None:
+    if death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS") or death.traceback is None:
         return None
-    modules = [_module(thread) for thread in facts.traceback.threads if thread.frames]
-    crashed_in = _module(facts.traceback.current)
+    modules = [_module(thread) for thread in death.traceback.threads if thread.frames]
+    crashed_in = _module(death.traceback.current)
     return crashed_in if crashed_in in _ONE_AT_A_TIME and modules.count(crashed_in) > 1 else None
 
 
-def _called_from_a_cell(facts: Facts) -> str | None:
+def _called_from_a_cell(death: Death) -> str | None:
     """The library for one thread that a function of a cell uses, where this function crashed in a background thread.
 
     Most of these libraries are compiled: of them faulthandler shows no function, but the one that called them.
     """
-    frame = facts.background
-    if frame is None or frame is not facts.innermost or facts.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS"):
+    frame = death.background
+    if frame is None or frame is not death.innermost or death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS"):
         return None
-    owner, imported = facts.cell_of(frame), _imported(facts)
+    owner, imported = death.cell_of(frame), _imported(death)
     tree = parse(owner.source) if owner is not None and imported else None
     if tree is None:
         return None
     names = Names()
-    for cell in facts.recording.cells:
+    for cell in death.recording.cells:
         if _IMPORTED.search(cell.source) and (one := parse(cell.source)) is not None:
             names.learn(one)
     function = next((one for one in ast.walk(tree) if getattr(one, "name", None) == frame.function), tree)
@@ -160,14 +160,14 @@ def _called_from_a_cell(facts: Facts) -> str | None:
     return next((top for top in tops if top in imported), None)
 
 
-def _imported(facts: Facts) -> set[str]:
-    return {found[1] for cell in facts.recording.cells for found in _IMPORTED.finditer(cell.source)}
+def _imported(death: Death) -> set[str]:
+    return {found[1] for cell in death.recording.cells for found in _IMPORTED.finditer(cell.source)}
 
 
-def _in_the_background(facts: Facts, module: str | None) -> Iterator[Evidence]:
-    if module is not None and facts.background is not None:
+def _in_the_background(death: Death, module: str | None) -> Iterator[Evidence]:
+    if module is not None and death.background is not None:
         yield Evidence(
-            f"It crashed in a thread that runs no cells, in {facts.name(facts.background)}, which uses {module}; its "
+            f"It crashed in a thread that runs no cells, in {death.name(death.background)}, which uses {module}; its "
             "documentation allows one thread at a time.",
             source="crash report of Python's faulthandler",
         )
@@ -177,10 +177,10 @@ def _module(thread: Thread) -> str | None:
     return thread.frames[0].module if thread.frames else None
 
 
-def _threads(facts: Facts, module: str | None) -> Iterator[Evidence]:
-    if module is None or facts.traceback is None:
+def _threads(death: Death, module: str | None) -> Iterator[Evidence]:
+    if module is None or death.traceback is None:
         return
-    inside = sum(_module(thread) == module for thread in facts.traceback.threads)
+    inside = sum(_module(thread) == module for thread in death.traceback.threads)
     yield Evidence(
         f"{inside} threads were inside of {module} at that moment; its documentation allows one.",
         inside,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Rlimit, Surroundings
 
+from ..analysis.last_words import said_last
 from ..cause import Cause
 from ..certainty import certainty
 from ..code.timers import Timer, timers
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.lastwords import said_last
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import cell_name, quote
 from .cpu_time_limit import sent_by_others
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 _WHAT = {
     "SIGALRM": "a timer ran out",
@@ -84,29 +84,29 @@ class UnhandledSignal(Cause):
     id = "unhandled-signal"
     title = "A signal that nobody handled"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        signal = facts.signal
-        if not facts.is_unasked_end or signal is None or not _is_one(signal):
+        signal = death.signal
+        if not death.is_unasked_end or signal is None or not _is_one(signal):
             return None
-        if signal == "SIGXCPU" and not sent_by_others(facts):
+        if signal == "SIGXCPU" and not sent_by_others(death):
             return None
-        started = _timers(facts)
-        line = started[-1].line if started and started[-1].cell is facts.cell else facts.line
+        started = _timers(death)
+        line = started[-1].line if started and started[-1].cell is death.cell else death.line
         return CauseFinding(
             self.id,
             self.title,
-            certainty(facts, _LESS_SURE.get(signal, 0.95)),
-            f"The kernel ended {facts.where(line)} because {_what(facts, started)}{_unhandled(facts)}.",
+            certainty(death, _LESS_SURE.get(signal, 0.95)),
+            f"The kernel ended {death.where(line)} because {_what(death, started)}{_unhandled(death)}.",
             evidence=(
-                *proofs.exit_status(facts),
+                *evidence.exit_status(death),
                 *_default(signal),
                 *_who_started(started),
-                *_said(facts),
-                *proofs.running_cell(facts),
+                *_said(death),
+                *evidence.running_cell(death),
             ),
             ruled_out=exclusions.known(
-                exclusions.not_memory(facts), exclusions.not_asked_for(facts), exclusions.not_by_itself(facts)
+                exclusions.not_memory(death), exclusions.not_asked_for(death), exclusions.not_by_itself(death)
             ),
             line=line,
             summary=f"Ended by {signal}, which nobody handled",
@@ -135,16 +135,16 @@ class UnhandledSignal(Cause):
         yield recording("import signal\nsignal.alarm(100)\nwork()", signal="SIGKILL")
 
 
-def _what(facts: Facts, started: tuple[Timer, ...]) -> str:
-    if facts.signal == "SIGTRAP" and facts.farewell is not None:
-        return f"native code gave up with the words {quote(facts.farewell, 100)}"
-    if facts.signal == "SIGALRM" and not started:
+def _what(death: Death, started: tuple[Timer, ...]) -> str:
+    if death.signal == "SIGTRAP" and death.farewell is not None:
+        return f"native code gave up with the words {quote(death.farewell, 100)}"
+    if death.signal == "SIGALRM" and not started:
         return "the signal of a timer came"
-    return _WHAT.get(facts.signal or "", "a signal came")
+    return _WHAT.get(death.signal or "", "a signal came")
 
 
-def _unhandled(facts: Facts) -> str:
-    return "" if facts.signal == "SIGTRAP" else ", and nothing in it handled that"
+def _unhandled(death: Death) -> str:
+    return "" if death.signal == "SIGTRAP" else ", and nothing in it handled that"
 
 
 def _is_one(signal: str) -> bool:
@@ -158,11 +158,11 @@ def _default(signal: str) -> Iterator[Evidence]:
     )
 
 
-def _timers(facts: Facts) -> tuple[Timer, ...]:
-    if facts.signal not in ("SIGALRM", "SIGVTALRM", "SIGPROF"):
+def _timers(death: Death) -> tuple[Timer, ...]:
+    if death.signal not in ("SIGALRM", "SIGVTALRM", "SIGPROF"):
         return ()
     try:
-        return tuple(one for one in timers(facts.recording.cells) if one.signal in (facts.signal, None))
+        return tuple(one for one in timers(death.recording.cells) if one.signal in (death.signal, None))
     except RecursionError:  # as with code nested a thousand levels deep
         return ()
 
@@ -178,6 +178,6 @@ def _who_started(started: tuple[Timer, ...]) -> Iterator[Evidence]:
         )
 
 
-def _said(facts: Facts) -> Iterator[Evidence]:
-    if facts.signal in ("SIGTRAP", "SIGSYS"):
-        yield from said_last(facts.farewell)
+def _said(death: Death) -> Iterator[Evidence]:
+    if death.signal in ("SIGTRAP", "SIGSYS"):
+        yield from said_last(death.farewell)

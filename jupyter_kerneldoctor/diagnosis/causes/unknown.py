@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..analysis.ending import unseen
+from ..analysis.last_words import said_at_the_end, said_last
+from ..analysis.memory import NEAR
 from ..cause import Cause
 from ..examples import MIB, Group, recording
 from ..postmortem import CauseFinding, Evidence
-from ..signs.ending import unseen
-from ..signs.lastwords import said_at_the_end, said_last
-from ..signs.memory import NEAR
-from ..telling import exclusions, proofs
+from ..texts import evidence, exclusions
 from ..units import cell_name, plural, quote, size
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 class Unknown(Cause):
@@ -48,26 +48,26 @@ class Unknown(Cause):
     id = "unknown"
     title = "Not known"
 
-    def judge(self, facts: Facts) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        if facts.ended is False:
+        if death.ended is False:
             return None
         return CauseFinding(
             self.id,
             self.title,
             0.3,
-            _headline(facts),
-            evidence=(*_evidence(facts),),
+            _headline(death),
+            evidence=(*_evidence(death),),
             ruled_out=()
-            if facts.missed_the_end
+            if death.missed_the_end
             else exclusions.known(
-                exclusions.not_asked_for(facts),
-                exclusions.not_memory(facts),
-                exclusions.not_a_crash(facts) if facts.status.known else None,
-                exclusions.not_by_itself(facts),
-                _nothing_missing_behind(facts),
+                exclusions.not_asked_for(death),
+                exclusions.not_memory(death),
+                exclusions.not_a_crash(death) if death.status.known else None,
+                exclusions.not_by_itself(death),
+                _nothing_missing_behind(death),
             ),
-            line=facts.crash_line,
+            line=death.crash_line,
         )
 
     @staticmethod
@@ -92,54 +92,59 @@ class Unknown(Cause):
         yield recording("f()", exit_code=0, request="message")
 
 
-def _headline(facts: Facts) -> str:
-    if facts.missed_the_end and not facts.recording.switched_off:
+def _headline(death: Death) -> str:
+    if death.missed_the_end and not death.recording.switched_off:
         return (
-            f"Recording stopped{_during(facts)}, because the recorder was gone. "
+            f"Recording stopped{_during(death)}, because the recorder was gone. "
             "What happened to the kernel after that is not known."
         )
-    if facts.ended is None:
+    if death.ended is None:
         return "Whether this kernel still runs cannot be told from here, and its end was not recorded."
-    if facts.recording.switched_off:
+    if death.recording.switched_off:
         return "Recording was switched off before the kernel ended, so its end is not known."
-    when = facts.when()
-    if facts.recording.rebooted and facts.recording.end is None:
+    when = death.when()
+    if death.recording.rebooted and death.recording.end is None:
         return (
             f"The machine was restarted {when}, or the notebook moved to another one; that ended the kernel, and what "
             "led to it is not known."
         )
-    what = "what ran last, and what led to it," if facts.last_cell_is_unknown else "what led to it"
-    if facts.signal is not None:
-        return f"The kernel was ended by the signal {facts.signal} {when}; {what} is not known."
-    if facts.status.exit_code is not None:
-        return f"The kernel left with exit code {facts.status.exit_code} {when}; {what} is not known."
-    if facts.last_cell_is_unknown:
-        return f"The kernel ended {when}: what ran last, and why it ended, is not known{_near_limit(facts)}."
-    if unseen(facts.recording):
+    what = "what ran last, and what led to it," if death.last_cell_is_unknown else "what led to it"
+    if death.signal is not None:
+        return f"The kernel was ended by the signal {death.signal} {when}; {what} is not known."
+    if death.status.exit_code is not None:
+        return f"The kernel left with exit code {death.status.exit_code} {when}; {what} is not known."
+    if death.last_cell_is_unknown:
+        return f"The kernel ended {when}: what ran last, and why it ended, is not known{_near_limit(death)}."
+    if unseen(death.recording):
         return (
             f"The kernel ended, and nothing that was recorded tells why; {when.removeprefix('while ')} when the kernel "
-            f"was last seen{_near_limit(facts)}."
+            f"was last seen{_near_limit(death)}."
         )
-    return f"The kernel ended {when}, and nothing that was recorded tells why{_near_limit(facts)}."
+    return f"The kernel ended {when}, and nothing that was recorded tells why{_near_limit(death)}."
 
 
-def _during(facts: Facts) -> str:
+def _during(death: Death) -> str:
     """The last cell that was recorded; it need not be the last that ran."""
-    cells = facts.recording.cells
+    cells = death.recording.cells
     if not cells:
         return ""
     return f" {'after' if cells[-1].finished else 'during'} {cell_name(cells[-1].execution_count)}"
 
 
-def _near_limit(facts: Facts) -> str:
-    share = facts.memory.share_of_limit
+def _near_limit(death: Death) -> str:
+    share = death.memory.share_of_limit
     if share is None or share < NEAR:
         return ""
     return f"; at the last measurement memory was at {min(share, 1):.0%} of its limit"
 
 
-def _nothing_missing_behind(facts: Facts) -> str | None:
-    if facts.signal != "SIGBUS" or not facts.state.filesystems or facts.state.full or facts.state.shrunk:
+def _nothing_missing_behind(death: Death) -> str | None:
+    if (
+        death.signal != "SIGBUS"
+        or not death.environment.filesystems
+        or death.environment.full
+        or death.environment.shrunk
+    ):
         return None
     return (
         "Not a full disk, full shared memory or a mapped file that became shorter, as far as was seen: there was room "
@@ -147,50 +152,50 @@ def _nothing_missing_behind(facts: Facts) -> str | None:
     )
 
 
-def _why_not(facts: Facts) -> str:
-    if facts.recording.recorder_alive:
+def _why_not(death: Death) -> str:
+    if death.recording.recorder_alive:
         return "it is alive but does not answer, as it was stopped or the machine is very busy"
-    restarted = "" if facts.recording.rebooted is False else ", the machine was restarted"
-    full = next((one for one in facts.state.full if "shm" not in one.roles), None)
+    restarted = "" if death.recording.rebooted is False else ", the machine was restarted"
+    full = next((one for one in death.environment.full if "shm" not in one.roles), None)
     seen = "" if full is None else f"; {quote(full.path)} had {size(full.free_bytes or 0)} left when last looked at"
     return f"it was ended, too{restarted}, or the disk that holds the recording was full{seen}"
 
 
-def _evidence(facts: Facts) -> Iterator[Evidence]:
-    if facts.ended is None:
+def _evidence(death: Death) -> Iterator[Evidence]:
+    if death.ended is None:
         yield Evidence("The recording was made on another machine, or does not name the process.", source="journal")
-        yield from proofs.recorder_gone(facts)
+        yield from evidence.recorder_gone(death)
         return
-    if facts.recording.switched_off:
+    if death.recording.switched_off:
         yield Evidence("Recording was switched off by the user.", source="journal")
         return
-    if facts.missed_the_end:
-        yield from proofs.recorder_gone(facts)
-        pid = facts.recording.kernel.process.pid
+    if death.missed_the_end:
+        yield from evidence.recorder_gone(death)
+        pid = death.recording.kernel.process.pid
         yield Evidence(f"Process {pid} is gone by now.", pid, None, "process list")
         return
-    yield from proofs.exit_status(facts)
-    if facts.recording.end is None and not facts.stopped_early:
-        yield Evidence(f"The process that records did not write the end: {_why_not(facts)}.", source="journal")
-        if facts.recording.rebooted is not None:
-            since = "The machine has been started anew since" if facts.recording.rebooted else "The machine ran on"
+    yield from evidence.exit_status(death)
+    if death.recording.end is None and not death.stopped_early:
+        yield Evidence(f"The process that records did not write the end: {_why_not(death)}.", source="journal")
+        if death.recording.rebooted is not None:
+            since = "The machine has been started anew since" if death.recording.rebooted else "The machine ran on"
             yield Evidence(f"{since}.", source="boot id")
-    if facts.recording.end is not None and facts.recording.end.lost:
-        lost = facts.recording.end.lost
+    if death.recording.end is not None and death.recording.end.lost:
+        lost = death.recording.end.lost
         yield Evidence(
             f"{plural(lost, 'line')} of the recording could not be written: what is known is not all.",
             lost,
             "lines",
             "journal",
         )
-    yield from proofs.counts_of_kills(facts)
-    yield from proofs.last_measurement(facts)
-    if facts.signal == "SIGBUS":
+    yield from evidence.counts_of_kills(death)
+    yield from evidence.last_measurement(death)
+    if death.signal == "SIGBUS":
         yield Evidence(
             "That happens when a file or shared memory that is mapped has no room, or has become shorter, when a disk "
             "or a network file system fails, or when memory itself is faulty.",
             source="mmap(2)",
         )
-    yield from said_at_the_end(facts) if facts.status.exit_code else said_last(facts.farewell)
-    yield from proofs.crash_report(facts)
-    yield from proofs.running_cell(facts)
+    yield from said_at_the_end(death) if death.status.exit_code else said_last(death.farewell)
+    yield from evidence.crash_report(death)
+    yield from evidence.running_cell(death)

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from ..signs.ending import signal_name
+from ..analysis.ending import signal_name
 from .cellsource import header_magics, mask
 from .commands import of_expression, of_magic
 from .names import Names, ran_before

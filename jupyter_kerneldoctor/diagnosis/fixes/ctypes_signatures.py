@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from jupyter_kerneldoctor.diagnosis.signs.lastwords import newest_text
+from jupyter_kerneldoctor.diagnosis.analysis.last_words import newest_text
 from jupyter_kerneldoctor.diagnosis.units import cell_name, quote
 
 from ._edits import segment

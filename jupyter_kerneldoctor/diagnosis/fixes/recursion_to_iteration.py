@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from jupyter_kerneldoctor.diagnosis.analysis.traceback import Recursion, reports
 from jupyter_kerneldoctor.diagnosis.code.literals import number
-from jupyter_kerneldoctor.diagnosis.signs.traceback import Recursion, reports
 from jupyter_kerneldoctor.diagnosis.units import cell_name, quote, sentence
 
 from ._bindings import parameters

@@ -10,7 +10,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.cause import HEADINGS, all_causes
-from jupyter_kerneldoctor.diagnosis.facts import Facts
+from jupyter_kerneldoctor.diagnosis.death import Death
 
 FIXED_IDS = {
     "oom-cgroup",
@@ -129,9 +129,9 @@ def test_evidence_is_made_of_sentences_and_the_answer_is_json(name, number):
 
 def test_every_cause_can_be_asked_about_every_example():
     for name, number in POSITIVE:
-        facts = Facts(list(CAUSES[name].fires_on())[number])
+        death = Death(list(CAUSES[name].fires_on())[number])
         for cause in CAUSES.values():
-            cause.judge(facts)
+            cause.judge(death)
 
 
 def test_causes_md_lists_these_ids_when_it_is_at_hand():

@@ -11,8 +11,8 @@ FULL = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=499 * M
 STRING_AT = ("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at")
 
 
-def culprit(*sources, **facts):
-    return diagnose(recording(*sources, **facts)).cell
+def culprit(*sources, **death):
+    return diagnose(recording(*sources, **death)).cell
 
 
 def test_the_innermost_frame_of_the_running_cell():

@@ -7,12 +7,12 @@ import re
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.analysis.gpu import HARDWARE_XIDS
+from jupyter_kerneldoctor.diagnosis.analysis.gpu_messages import trouble_of
 from jupyter_kerneldoctor.diagnosis.cause import all_causes
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, cell_file, crash_report, recording
 from jupyter_kerneldoctor.diagnosis.examples.gpu import CARD, died, sample, survived, torch_memory
 from jupyter_kerneldoctor.diagnosis.examples.stuck import stuck_in
-from jupyter_kerneldoctor.diagnosis.signs.gpu import HARDWARE_XIDS
-from jupyter_kerneldoctor.diagnosis.signs.gpuwords import trouble_of
 from jupyter_kerneldoctor.recording.evidence import (
     Framework,
     GpuDriver,

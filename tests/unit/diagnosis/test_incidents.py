@@ -31,8 +31,8 @@ def with_seq(recorded):
     return replace(recorded, cells=tuple(replace(cell, seq=n) for n, cell in enumerate(recorded.cells, 1)))
 
 
-def alive(*incidents, **facts):
-    return diagnose(with_seq(recording(CELL, "x = 1", alive=True, idle=True, incidents=incidents, **facts)))
+def alive(*incidents, **death):
+    return diagnose(with_seq(recording(CELL, "x = 1", alive=True, idle=True, incidents=incidents, **death)))
 
 
 def test_the_report_of_a_living_kernel_is_about_its_latest_incident():
@@ -95,7 +95,7 @@ LIMIT = {"groups": [Group(1 * GIB)]}
 
 
 @pytest.mark.parametrize(
-    ("lost", "child", "facts", "cause", "at_least"),
+    ("lost", "child", "death", "cause", "at_least"),
     [
         (incident("worker-killed", pid=7), killed(oom_kills=1), LIMIT, "oom-cgroup", 0.9),
         (incident("worker-killed", pid=7), killed(oom_kills=1), {}, "oom-host", 0.9),
@@ -109,8 +109,8 @@ LIMIT = {"groups": [Group(1 * GIB)]}
         (incident("broken-pool"), Child(7, -60.0, kind="signal", signal="SIGSEGV"), {}, "unknown", 0.3),
     ],
 )
-def test_a_lost_worker_is_explained_by_how_it_ended(lost, child, facts, cause, at_least):
-    answer = alive(lost, children=[] if child is None else [child], **facts)
+def test_a_lost_worker_is_explained_by_how_it_ended(lost, child, death, cause, at_least):
+    answer = alive(lost, children=[] if child is None else [child], **death)
 
     assert answer.cause.id == cause
     assert answer.cause.confidence >= at_least

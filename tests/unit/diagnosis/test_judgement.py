@@ -85,15 +85,15 @@ def test_a_kill_with_no_limit_near_speaks_of_the_machine():
 
 
 @pytest.mark.parametrize(
-    ("cell", "facts"),
+    ("cell", "death"),
     [
         (SLEEP, {"memory": (80 * MIB,) * 3, "groups": [Group(16 * GIB, (0, 1), (0, 9), 16 * GIB - MIB)]}),
         ("x = 1", {"memory": (99 * MIB,) * 3, "groups": [Group(4 * GIB, (0, 1), (0, 9), 4 * GIB)], "idle": True}),
     ],
     ids=["too little time to fill 16 GiB", "no cell was running"],
 )
-def test_a_small_kernel_did_not_use_up_what_it_shares(cell, facts):
-    answer = diagnose(recording(cell, signal="SIGKILL", server="watched", **facts))
+def test_a_small_kernel_did_not_use_up_what_it_shares(cell, death):
+    answer = diagnose(recording(cell, signal="SIGKILL", server="watched", **death))
     assert (answer.cause.id, answer.cause.confidence) == ("oom-cgroup", 0.75)
     assert "because other programs had used up the memory" in answer.cause.headline
     assert "time.sleep" not in answer.cause.headline

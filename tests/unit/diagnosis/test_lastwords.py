@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.analysis.last_words import farewell, naming_a_cause
 from jupyter_kerneldoctor.diagnosis.examples import cell_file, crash_report, recording
-from jupyter_kerneldoctor.diagnosis.signs.lastwords import farewell, naming_a_cause
 from jupyter_kerneldoctor.recording.evidence import Output, Rlimit, Surroundings
 
 BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
@@ -211,8 +211,8 @@ CHECK = "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
 REPORT = crash_report("Aborted", ("/site-packages/py/error.py", 3, "fatal"), (cell_file("f()"), 1, "<module>"))
 
 
-def judged(said, signal="SIGABRT", **facts):
-    cause = diagnose(recording("f()", signal=signal, output=said, **facts)).cause
+def judged(said, signal="SIGABRT", **death):
+    cause = diagnose(recording("f()", signal=signal, output=said, **death)).cause
     return cause.id, cause.confidence
 
 

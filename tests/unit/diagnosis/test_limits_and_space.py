@@ -3,14 +3,14 @@
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.analysis.environment import at_the_end
 from jupyter_kerneldoctor.diagnosis.causes.allocation_refused import AllocationRefused
 from jupyter_kerneldoctor.diagnosis.causes.disk_full import DiskFull
 from jupyter_kerneldoctor.diagnosis.causes.fd_limit import FdLimit
 from jupyter_kerneldoctor.diagnosis.causes.shm_exhausted import ShmExhausted
 from jupyter_kerneldoctor.diagnosis.causes.thread_limit import ThreadLimit
+from jupyter_kerneldoctor.diagnosis.death import Death
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, recording
-from jupyter_kerneldoctor.diagnosis.facts import Facts
-from jupyter_kerneldoctor.diagnosis.signs.state import at_the_end
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Rlimit, Surroundings
 
 SHM = "/dev/shm"
@@ -20,9 +20,9 @@ def incident(kind, surroundings=None, **more):
     return Incident(kind, -1.0, "OSError", surroundings=surroundings, **more)
 
 
-def explained(cause, what, **facts):
-    recorded = recording("f()", alive=True, incidents=[what], **facts)
-    return cause().explains(Facts(recorded), recorded.incidents[0])
+def explained(cause, what, **death):
+    recorded = recording("f()", alive=True, incidents=[what], **death)
+    return cause().explains(Death(recorded), recorded.incidents[0])
 
 
 def bus_error(*filesystems):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.analysis.oom_log import oom_kill
 from jupyter_kerneldoctor.diagnosis.examples import MIB, PID, Group, recording
-from jupyter_kerneldoctor.diagnosis.signs.oomlog import oom_kill
 
 MEMCG = (
     "[8.1] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=c1,mems_allowed=0,oom_memcg=/kubepods/pod1,"

@@ -3,8 +3,8 @@
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.analysis.start_failure import start_failure
 from jupyter_kerneldoctor.diagnosis.examples import recording
-from jupyter_kerneldoctor.diagnosis.signs.startup import start_failure
 from jupyter_kerneldoctor.recording.model import ServerView
 
 SHADOWED = (

@@ -1,7 +1,7 @@
 import pytest
 
+from jupyter_kerneldoctor.diagnosis.analysis.traceback import fatal_message, fitting, reports
 from jupyter_kerneldoctor.diagnosis.examples import crash_report
-from jupyter_kerneldoctor.diagnosis.signs.traceback import fatal_message, fitting, reports
 
 REAL = """Fatal Python error: Segmentation fault
 

@@ -6,7 +6,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
-from jupyter_kerneldoctor.diagnosis.telling.timeline import thin
+from jupyter_kerneldoctor.diagnosis.texts.timeline import thin
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, quote, size
 from jupyter_kerneldoctor.recording.samples import Sample
 
@@ -49,9 +49,9 @@ def test_names_and_plurals():
     assert (plural(1, "process"), plural(2, "process"), plural(2, "cell")) == ("1 process", "2 processes", "2 cells")
 
 
-def story(*sources, memory, limit=4 * GIB, **facts):
+def story(*sources, memory, limit=4 * GIB, **death):
     full = Group(limit, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=limit)
-    return diagnose(recording(*sources, signal="SIGKILL", memory=memory, groups=[full], **facts)).story
+    return diagnose(recording(*sources, signal="SIGKILL", memory=memory, groups=[full], **death)).story
 
 
 def test_the_story_of_a_ramp():

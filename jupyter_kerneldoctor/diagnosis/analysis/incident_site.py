@@ -12,7 +12,7 @@ from .traceback import Frame as CrashFrame
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Incident
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 def that_it_was_raised(incident: Incident, meaning: str = "") -> Evidence:
@@ -21,9 +21,9 @@ def that_it_was_raised(incident: Incident, meaning: str = "") -> Evidence:
     return Evidence(text, incident.error, None, "the exception")
 
 
-def line_of_incident(facts: Facts, incident: Incident) -> int | None:
+def line_of_incident(death: Death, incident: Incident) -> int | None:
     """Return the line of that cell from which the exception came."""
-    cell = facts.recording.execution(incident.cell_seq)
+    cell = death.recording.execution(incident.cell_seq)
     if cell is None:
         return None
     frames = (frame for frame in incident.frames if is_cell_file(frame.file))
@@ -31,9 +31,9 @@ def line_of_incident(facts: Facts, incident: Incident) -> int | None:
     return next((line for line in lines if line is not None), None)
 
 
-def where_raised(facts: Facts, incident: Incident) -> str:
+def where_raised(death: Death, incident: Incident) -> str:
     """Return "in cell [2] on `code`", as much of it as is known."""
-    cell, line = facts.recording.execution(incident.cell_seq), line_of_incident(facts, incident)
+    cell, line = death.recording.execution(incident.cell_seq), line_of_incident(death, incident)
     if cell is None:
         return "in this kernel"
     place = f"in {cell_name(cell.execution_count)}"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from ..postmortem import CauseFinding, Evidence
 from ..units import plural, size
 from .ending import signal_name
-from .raised import line_of_incident, where_raised
+from .incident_site import line_of_incident, where_raised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_kerneldoctor.recording.evidence import Child, Incident
 
-    from ..facts import Facts
+    from ..death import Death
 
 _JUST_BEFORE_S = 30.0
 """A library may notice only after a while that a worker is gone."""
@@ -50,50 +50,50 @@ _CRASHES = {
 }
 
 
-def explains(facts: Facts, incident: Incident) -> CauseFinding | None:
+def explains(death: Death, incident: Incident) -> CauseFinding | None:
     """Say why a worker was lost; None for other incidents, and where nothing is known of it."""
     if incident.kind not in ("worker-killed", "broken-pool"):
         return None
-    child = _lost(facts, incident)
+    child = _lost(death, incident)
     if child is not None and child.kind == "exit":
         told = f"A worker process ended by itself with exit code {child.exit_code}"
-        return _finding(facts, incident, child, ("exit-call", "A worker process ended by itself", told, 0.85))
+        return _finding(death, incident, child, ("exit-call", "A worker process ended by itself", told, 0.85))
     signal = child.signal if child is not None else _said(incident)
     if signal == "SIGKILL":
-        return _killed(facts, incident, child)
+        return _killed(death, incident, child)
     if signal not in _CRASHES:
         return None
     cause, title, how, confidence = _CRASHES[signal]
-    return _finding(facts, incident, child, (cause, title, f"A worker process was lost, {how},", confidence))
+    return _finding(death, incident, child, (cause, title, f"A worker process was lost, {how},", confidence))
 
 
-def _killed(facts: Facts, incident: Incident, child: Child | None) -> CauseFinding:
-    grouped = facts.memory.has_group_limit
+def _killed(death: Death, incident: Incident, child: Child | None) -> CauseFinding:
+    grouped = death.memory.has_group_limit
     title = "A worker process was killed for memory"
     if child is not None and child.oom_kills:
-        limit = facts.memory.limit_bytes
-        where = f"the {facts.memory.limit_name}" if grouped else "the end of the machine's memory"
+        limit = death.memory.limit_bytes
+        where = f"the {death.memory.limit_name}" if grouped else "the end of the machine's memory"
         allowed = f" of {size(limit)}" if grouped and limit else ""
         headline = f"Linux killed a worker process at {where}{allowed}"
-        return _finding(facts, incident, child, ("oom-cgroup" if grouped else "oom-host", title, headline, 0.95))
+        return _finding(death, incident, child, ("oom-cgroup" if grouped else "oom-host", title, headline, 0.95))
     if child is not None and child.oom_kills == 0:
         text = "Something other than a shortage of memory killed a worker process"
-        return _finding(facts, incident, child, ("killed-externally", "A worker process was killed", text, 0.7))
+        return _finding(death, incident, child, ("killed-externally", "A worker process was killed", text, 0.7))
     cause = "oom-cgroup" if grouped else "oom-host"
     return _finding(
-        facts, incident, child, (cause, title, "A worker process was killed, most likely as memory ran out,", 0.6)
+        death, incident, child, (cause, title, "A worker process was killed, most likely as memory ran out,", 0.6)
     )
 
 
-def _finding(facts: Facts, incident: Incident, child: Child | None, told: tuple[str, str, str, float]) -> CauseFinding:
+def _finding(death: Death, incident: Incident, child: Child | None, told: tuple[str, str, str, float]) -> CauseFinding:
     cause, title, headline, confidence = told
     return CauseFinding(
         cause,
         title,
         confidence,
-        f"{headline} {where_raised(facts, incident)}; the kernel lived on.",
+        f"{headline} {where_raised(death, incident)}; the kernel lived on.",
         (*_exception(incident), *_child(child)),
-        line=line_of_incident(facts, incident),
+        line=line_of_incident(death, incident),
     )
 
 
@@ -128,17 +128,17 @@ def _child(child: Child | None) -> Iterator[Evidence]:
         )
 
 
-def _lost(facts: Facts, incident: Incident) -> Child | None:
+def _lost(death: Death, incident: Incident) -> Child | None:
     """The process that was lost: the one the error names, one that ended as it says, else the first that ended badly.
 
     The first, as a pool ends the workers that are left when it finds one gone: by SIGTERM, as concurrent.futures does,
     or by SIGKILL, as loky. So one that ended in another way comes before those.
     """
-    cell = facts.recording.execution(incident.cell_seq)
+    cell = death.recording.execution(incident.cell_seq)
     since = max(incident.mono_s - _JUST_BEFORE_S, cell.started_mono_s if cell is not None else 0.0)
-    ended = [one for one in facts.recording.children if since <= one.mono_s <= incident.mono_s + 1]
+    ended = [one for one in death.recording.children if since <= one.mono_s <= incident.mono_s + 1]
     said = _said(incident)
-    ended = [one for one in ended if one.kind == "signal" or (said is None and _left(facts, incident, one))]
+    ended = [one for one in ended if one.kind == "signal" or (said is None and _left(death, incident, one))]
     named = [one for one in ended if one.pid == incident.numbers.get("pid")]
     alike = [one for one in ended if said in (None, one.signal)]
     for_memory = [one for one in alike if one.oom_kills]
@@ -146,9 +146,9 @@ def _lost(facts: Facts, incident: Incident) -> Child | None:
     return next(iter((*named, *for_memory, *not_by_the_pool, *alike)), None)
 
 
-def _left(facts: Facts, incident: Incident, child: Child) -> bool:
+def _left(death: Death, incident: Incident, child: Child) -> bool:
     """Whether it is a worker that left by itself: right before, and of the kernel's own. Programs may leave so, too."""
-    own = child.parent_pid in (None, facts.recording.kernel.process.pid)
+    own = child.parent_pid in (None, death.recording.kernel.process.pid)
     return own and child.kind == "exit" and bool(child.exit_code) and incident.mono_s - child.mono_s < _NOTICED_S
 
 

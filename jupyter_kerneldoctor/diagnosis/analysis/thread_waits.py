@@ -119,7 +119,7 @@ _CHILD_LIBRARIES = re.compile(
 
 
 @dataclass(frozen=True)
-class Waiting:
+class ThreadWait:
     """A thread, or a child's main thread, and what it waits for."""
 
     frames: tuple[Frame, ...]

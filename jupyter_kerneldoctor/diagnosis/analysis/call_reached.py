@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from ..code.calls import EndingCall
-    from ..facts import Facts
+    from ..death import Death
 
 Reached = Literal["shown", "passed", "elsewhere", "not-known"]
 
 
-def reached(call: EndingCall, facts: Facts) -> Reached:
+def reached(call: EndingCall, death: Death) -> Reached:
     """Say where the cell was, seen from the call.
 
     "shown": at its line when it ended; "elsewhere": at another line just before the end; "passed": the cell was seen in
     a later statement, and never comes back to this one.
     """
-    if facts.cell is None:
+    if death.cell is None:
         return "not-known"
-    if facts.crash_line is not None:
-        return "shown" if call.line == facts.crash_line else "elsewhere"
-    newest = max(_looks(facts.recording, facts.cell), key=lambda look: look[0], default=None)
+    if death.crash_line is not None:
+        return "shown" if call.line == death.crash_line else "elsewhere"
+    newest = max(_looks(death.recording, death.cell), key=lambda look: look[0], default=None)
     if newest is None:
         return "not-known"
     lines = newest[1]
     if call.until is not None and lines[-1] > call.until:
         return "passed"
-    if facts.last_stack is None:  # what was read is too old to tell
+    if death.last_stack is None:  # what was read is too old to tell
         return "not-known"
     return "shown" if call.line in lines else "elsewhere"
 

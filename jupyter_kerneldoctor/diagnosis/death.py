@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .code.calls import EndingCall, ending_calls
-from .code.cellfiles import CellFiles, is_cell_file, user_line
-from .code.cellsource import sole_statement
-from .code.whom import Sending, sendings
-from .signs import traceback as tracebacks
-from .signs.background import is_background
-from .signs.ending import (
+from .analysis import traceback as tracebacks
+from .analysis.background_thread import is_background
+from .analysis.call_reached import reached
+from .analysis.ending import (
     ExitStatus,
     Request,
     ending,
@@ -23,26 +20,29 @@ from .signs.ending import (
     request,
     unseen,
 )
-from .signs.laststack import LastStack, last_stack
-from .signs.lastwords import FRESH_S, Words, farewell, last_line, naming_a_cause, newest_text
-from .signs.memory import Memory
-from .signs.reached import reached
-from .signs.standstill import Standstill, standstill
-from .signs.state import State, at_the_end
+from .analysis.environment import Environment, at_the_end
+from .analysis.last_stack import LastStack, last_stack
+from .analysis.last_words import FRESH_S, Words, farewell, last_line, naming_a_cause, newest_text
+from .analysis.memory import Memory
+from .analysis.stuck_cell import StuckCell, stuck_cell
+from .code.calls import EndingCall, ending_calls
+from .code.cellfiles import CellFiles, is_cell_file, user_line
+from .code.cellsource import sole_statement
+from .code.whom import Sending, sendings
 from .units import cell_name, quote, statement
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
+    from .analysis.traceback import Frame, Thread, Traceback
     from .postmortem import Ending
-    from .signs.traceback import Frame, Thread, Traceback
 
 _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
 """Signals of a program that fails by itself."""
 
 
 @dataclass(frozen=True)
-class Facts:
+class Death:
     """A recording, read. Everything is worked out when it is first asked for."""
 
     recording: Recording
@@ -126,9 +126,9 @@ class Facts:
         return unseen(self.recording) and self.recording.recorder_alive is True
 
     @cached_property
-    def standstill(self) -> Standstill | None:
+    def stuck_cell(self) -> StuckCell | None:
         """Who waits for whom, where the kernel lives and its cell does nothing."""
-        return standstill(self)
+        return stuck_cell(self)
 
     @cached_property
     def memory(self) -> Memory:
@@ -150,7 +150,7 @@ class Facts:
         return tracebacks.signal_of(self.traceback)
 
     @cached_property
-    def state(self) -> State:
+    def environment(self) -> Environment:
         """The limits, file systems and the like when it ended."""
         return at_the_end(self.recording)
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal
 
 from ..postmortem import Evidence
 from ..units import quote
-from .lastwords import gave_up_later
+from .last_words import gave_up_later
 
 if TYPE_CHECKING:
-    from ..facts import Facts
+    from ..death import Death
 
 Trouble = Literal["memory", "astray", "mismatch", "hardware", "handle"]
 """`handle`: cuDNN or cuBLAS could not begin, for want of memory or because it does not fit."""
@@ -116,38 +116,38 @@ def trouble_of(text: str) -> Trouble | None:
     return next((trouble for trouble, pattern in _PATTERNS if pattern.search(text)), None)
 
 
-def ended_by_itself(facts: Facts) -> bool:
+def ended_by_itself(death: Death) -> bool:
     """Whether it ended in a way in which a library ends a process."""
-    by_itself = facts.signal in _ENDS or bool(facts.status.exit_code)
-    return facts.is_unasked_end and not facts.told_to_exit and by_itself
+    by_itself = death.signal in _ENDS or bool(death.status.exit_code)
+    return death.is_unasked_end and not death.told_to_exit and by_itself
 
 
-def last_words(facts: Facts) -> Words | None:
+def last_words(death: Death) -> Words | None:
     """Return what a library said about a card before it ended the process; None if it ended otherwise."""
-    if not ended_by_itself(facts):
+    if not ended_by_itself(death):
         return None
-    found = [(match, trouble) for trouble, one in _PATTERNS for match in one.finditer(facts.text)]
+    found = [(match, trouble) for trouble, one in _PATTERNS for match in one.finditer(death.text)]
     if not found:
         return None
     errors = [one for one in found if not _WARNING.match(one[0][0])]
     match, trouble = min(errors or found, key=lambda one: one[0].start())  # the reason; others follow from it
-    sure = _sure(facts, facts.text[max(one.end() for one, _ in found) :])
+    sure = _sure(death, death.text[max(one.end() for one, _ in found) :])
     return Words(trouble, match[0].strip(), sure if errors else min(sure, _WARNED))
 
 
-def _sure(facts: Facts, rest: str) -> float:
+def _sure(death: Death, rest: str) -> float:
     """How sure the words can make, by how the process ended and by what it wrote after them."""
     later = [line for line in rest.split("\n") if line.strip() and not _ABOUT_A_CARD.search(line)]
-    if gave_up_later("\n".join(later)) is not None or crashed_elsewhere(facts):
+    if gave_up_later("\n".join(later)) is not None or crashed_elsewhere(death):
         return _DOUBTED
-    if not facts.status.exit_code:
+    if not death.status.exit_code:
         return 1.0
     return _DOUBTED if later else _LEFT
 
 
-def crashed_elsewhere(facts: Facts) -> bool:
+def crashed_elsewhere(death: Death) -> bool:
     """Whether it crashed, without an abort, in functions of which none is a library's that uses a card."""
-    if facts.signal == "SIGABRT" or facts.traceback is None:
+    if death.signal == "SIGABRT" or death.traceback is None:
         return False
-    frames = facts.traceback.current.frames
+    frames = death.traceback.current.frames
     return bool(frames) and all(frame.module not in _LIBRARIES for frame in frames)

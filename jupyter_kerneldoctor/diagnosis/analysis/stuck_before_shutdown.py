@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.model import ServerView
 
 from .ending import has_ended, request
-from .standstill import last_look
+from .stuck_cell import last_look
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell, Recording

@@ -1,4 +1,4 @@
-"""A cell that does nothing: who waits for whom. Facts only; which cause that is, the rules say.
+"""A cell that does nothing: who waits for whom. Which cause that is, the causes say.
 
 A deadlock is told from patience by the rest of the process: somebody must be there who can end the wait.
 """
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ..code.cellfiles import user_line
 from ..postmortem import Evidence
 from ..units import duration, quote, statement
-from .failed import failed_children
-from .waits import Waiting, frames_of
+from .failed_children import failed_children
+from .thread_waits import ThreadWait, frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Child, ChildState, Stuck
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
     from .traceback import Frame
 
 _PATIENT = frozenset({"sleep", "input", "running", "disk"})
@@ -36,14 +36,14 @@ class BlockedChild:
     """A process below the kernel that waits for something in itself."""
 
     state: ChildState
-    waiting: Waiting
+    waiting: ThreadWait
 
 
 @dataclass(frozen=True)
-class Standstill:
+class StuckCell:
     """The newest look at a cell that does nothing."""
 
-    facts: Facts
+    death: Death
     stuck: Stuck
 
     @property
@@ -52,14 +52,14 @@ class Standstill:
         return max(0.0, self.stuck.mono_s - self.stuck.since_mono_s)
 
     @cached_property
-    def main(self) -> Waiting:
+    def main(self) -> ThreadWait:
         """The thread that runs the cells."""
         threads = self.stuck.threads
         thread = next((one for one in threads if one.main), threads[0] if threads else None)
         if thread is None:
-            return Waiting(())
+            return ThreadWait(())
         frames = frames_of(thread.frames)
-        return Waiting(frames, thread.state, thread.waits_in, self._code(frames))
+        return ThreadWait(frames, thread.state, thread.waits_in, self._code(frames))
 
     @cached_property
     def place(self) -> Frame | None:
@@ -69,13 +69,13 @@ class Standstill:
     @cached_property
     def line(self) -> int | None:
         """The line of the running cell."""
-        cell = self.facts.recording.running_cell
+        cell = self.death.recording.running_cell
         if cell is None:
             return None
         return next((line for frame in self.main.frames if (line := user_line(cell, frame)) is not None), None)
 
     @cached_property
-    def others(self) -> tuple[Waiting, ...]:
+    def others(self) -> tuple[ThreadWait, ...]:
         """The user's other threads: not Jupyter's own, not those of a pool, none that only waits for work."""
         mine = (
             next((one for one in self.stuck.threads if one.main), *self.stuck.threads[:1])
@@ -85,7 +85,7 @@ class Standstill:
         found = []
         for thread in self.stuck.threads:
             frames = frames_of(thread.frames)
-            waiting = Waiting(frames, thread.state, thread.waits_in, self._code(frames))
+            waiting = ThreadWait(frames, thread.state, thread.waits_in, self._code(frames))
             idle = not frames or waiting.is_idle_worker or waiting.serves_the_kernel or waiting.runs_a_pool
             if thread is not mine and not idle:
                 found.append(waiting)
@@ -97,7 +97,7 @@ class Standstill:
         return any(
             not thread.frames
             and not (thread.name or "").startswith(("ZMQ", "zmq"))
-            and Waiting((), thread.state, thread.waits_in).kind in _PATIENT
+            and ThreadWait((), thread.state, thread.waits_in).kind in _PATIENT
             for thread in self.stuck.threads
             if not thread.main
         )
@@ -145,7 +145,7 @@ class Standstill:
     @cached_property
     def _waiting(self) -> tuple[BlockedChild, ...]:
         return tuple(
-            BlockedChild(child, Waiting(frames, child.state, child.waits_in, self._code(frames)))
+            BlockedChild(child, ThreadWait(frames, child.state, child.waits_in, self._code(frames)))
             for child in self.stuck.children
             for frames in [frames_of(child.stack)]
         )
@@ -189,7 +189,7 @@ class Standstill:
     @cached_property
     def failed_children(self) -> tuple[Child, ...]:
         """Child processes that ended badly since the cell began."""
-        return failed_children(self.facts)
+        return failed_children(self.death)
 
     @property
     def nobody_can_end_it(self) -> bool:
@@ -221,21 +221,21 @@ class Standstill:
 
     def written(self) -> str:
         """Return what the kernel and its children wrote since the cell began, native code included."""
-        return written(self.facts)
+        return written(self.death)
 
     def at(self) -> str:
         """Return " on `q.get()`", or ", in `save` (cell [2], line 6: `with lock`)" if the line is of another cell."""
         code, place = statement(self.main.code), self.place
         if not code or place is None:
             return ""
-        owner = self.facts.cell_of(place)
-        if owner is self.facts.recording.running_cell:
+        owner = self.death.cell_of(place)
+        if owner is self.death.recording.running_cell:
             return f" on {quote(code)}"
-        return f", in {quote(place.function)} ({self.facts.place(place)}: {quote(code)})"
+        return f", in {quote(place.function)} ({self.death.place(place)}: {quote(code)})"
 
     def innermost(self) -> str:
         """Return the innermost function, with its place."""
-        return self.facts.name(self.main.frames[0]) if self.main.frames else "a library"
+        return self.death.name(self.main.frames[0]) if self.main.frames else "a library"
 
     def doing(self) -> str:
         """Return what the kernel does: "waits for a lock in `work` (cell [1], line 6)"."""
@@ -271,7 +271,7 @@ class Standstill:
     def name_of(self, child: BlockedChild) -> str | None:
         """Return where a child waits: "`work` (cell [1], line 6)"."""
         frame = self._own(child.waiting.frames) or (child.waiting.frames[0] if child.waiting.frames else None)
-        return None if frame is None else self.facts.name(frame)
+        return None if frame is None else self.death.name(frame)
 
     def _within(self, frames: tuple[Frame, ...]) -> str:
         """Where that is: the innermost function, and the user's own function that led there."""
@@ -279,27 +279,27 @@ class Standstill:
             return ""
         own = self._own(frames)
         if own is None or own is frames[0]:
-            return f" in {self.facts.name(frames[0])}"
-        return f" in {self.facts.name(frames[0])}, called in {self.facts.name(own)}"
+            return f" in {self.death.name(frames[0])}"
+        return f" in {self.death.name(frames[0])}, called in {self.death.name(own)}"
 
     def _own(self, frames: tuple[Frame, ...]) -> Frame | None:
-        return next((frame for frame in frames if self.facts.cell_of(frame) is not None), None)
+        return next((frame for frame in frames if self.death.cell_of(frame) is not None), None)
 
     def _code(self, frames: tuple[Frame, ...]) -> str:
         """The line of the user's that waits."""
         own = self._own(frames)
-        cell = None if own is None else self.facts.cell_of(own)
+        cell = None if own is None else self.death.cell_of(own)
         if own is None or cell is None or (line := user_line(cell, own)) is None:
             return ""
         return cell.source.split("\n")[line - 1]
 
 
-def standstill(facts: Facts) -> Standstill | None:
+def stuck_cell(death: Death) -> StuckCell | None:
     """Return the newest look at the running cell if it does nothing; None when it works, or is not watched."""
-    if facts.ended is not False or facts.stopped_early:
+    if death.ended is not False or death.stopped_early:
         return None
-    last = last_look(facts.recording)
-    return None if last is None else Standstill(facts, last)
+    last = last_look(death.recording)
+    return None if last is None else StuckCell(death, last)
 
 
 def last_look(recording: Recording) -> Stuck | None:
@@ -309,8 +309,8 @@ def last_look(recording: Recording) -> Stuck | None:
     return None if cell is None or last is None or last.over or last.mono_s < cell.started_mono_s else last
 
 
-def written(facts: Facts) -> str:
+def written(death: Death) -> str:
     """Return what the kernel and its children wrote since the running cell began, native code included."""
-    cell = facts.recording.running_cell
+    cell = death.recording.running_cell
     since = cell.started_mono_s if cell is not None else 0.0
-    return "".join(piece.text for piece in facts.recording.output if piece.mono_s >= since)[-_MOST_CHARACTERS:]
+    return "".join(piece.text for piece in death.recording.output if piece.mono_s >= since)[-_MOST_CHARACTERS:]

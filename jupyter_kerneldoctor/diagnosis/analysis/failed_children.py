@@ -9,15 +9,15 @@ from ..units import plural, sentence
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Child
 
-    from ..facts import Facts
+    from ..death import Death
 
 
-def failed_children(facts: Facts) -> tuple[Child, ...]:
+def failed_children(death: Death) -> tuple[Child, ...]:
     """Return the child processes that ended badly since the running cell began."""
-    cell = facts.recording.running_cell
+    cell = death.recording.running_cell
     if cell is None:
         return ()
-    return tuple(child for child in facts.recording.children if child.mono_s >= cell.started_mono_s)
+    return tuple(child for child in death.recording.children if child.mono_s >= cell.started_mono_s)
 
 
 def how_they_ended(children: tuple[Child, ...]) -> str:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..signs.memory import WHY_ABOVE_LIMIT
+from ..analysis.memory import WHY_ABOVE_LIMIT
 from ..units import cell_name, duration, enumeration, plural, quote, sentence, size
-from .shapes import FULL_HOUSE, WORTH_TELLING_BYTES
-from .taking import filled_by_others
+from .allocation_site import filled_by_others
+from .memory_shape import FULL_HOUSE, WORTH_TELLING_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jupyter_kerneldoctor.recording.evidence import NamedObject
 
-    from ..facts import Facts
-    from .shapes import Left, Shape
+    from ..death import Death
+    from .memory_shape import Left, Shape
 
 _STALE_S = 1.0
 _NAMED = 3  # cells and objects: more than three nobody keeps
@@ -24,26 +24,26 @@ _MENTION_OTHERS = 0.1  # of what counts towards the limit
 _STEADY_S = 2.0
 
 
-def story(facts: Facts, found: Shape) -> str:
+def story(death: Death, found: Shape) -> str:
     """Tell how the memory went until the kernel died."""
     parts = (
-        *_beginning(facts, found),
-        *_touched(facts, found),
+        *_beginning(death, found),
+        *_touched(death, found),
         *_held(found),
         *_pace(found),
-        *_by_itself(facts),
-        *_limit(facts),
-        *_blind_spot(facts),
+        *_by_itself(death),
+        *_limit(death),
+        *_blind_spot(death),
         *_children(found),
-        *_others(facts, found),
+        *_others(death, found),
     )
     return " ".join(parts)
 
 
-def _beginning(facts: Facts, found: Shape) -> Iterator[str]:
-    name = sentence(_cell(facts))
+def _beginning(death: Death, found: Shape) -> Iterator[str]:
+    name = sentence(_cell(death))
     before, growth = size(found.before_bytes), found.growth_bytes
-    needed = _needed_bytes(facts, found)
+    needed = _needed_bytes(death, found)
     if growth < WORTH_TELLING_BYTES and not needed:
         yield f"{name} began with {before} in use and was not seen to grow."
         return
@@ -58,29 +58,29 @@ def _beginning(facts: Facts, found: Shape) -> Iterator[str]:
         yield f"{name} began with {before} in use and grew to {size(found.peak_bytes)}{took}."
 
 
-def _needed_bytes(facts: Facts, found: Shape) -> int:
+def _needed_bytes(death: Death, found: Shape) -> int:
     """What it needed at the very least, having been killed at a limit: all that was left below that.
 
     What others in the group held is none of it; where they filled it, nothing is known of the cell's share.
     """
-    group, last = facts.memory.pressed, facts.memory.last
-    if group is None or not group.oom_kills or not group.limit_bytes or filled_by_others(facts) is not None:
+    group, last = death.memory.pressed, death.memory.last
+    if group is None or not group.oom_kills or not group.limit_bytes or filled_by_others(death) is not None:
         return 0
-    began = facts.cell.started_mono_s if facts.cell is not None else 0.0
-    shared = [s.cgroup_bytes for s in facts.recording.samples if s.mono_s <= began and s.cgroup_bytes is not None]
+    began = death.cell.started_mono_s if death.cell is not None else 0.0
+    shared = [s.cgroup_bytes for s in death.recording.samples if s.mono_s <= began and s.cgroup_bytes is not None]
     at_start, others = shared[-1] if shared else found.before_bytes, 0
     if last is not None and last.cgroup_bytes is not None and last.rss_bytes is not None:
-        own = (facts.memory.held_bytes or 0) - found.before_bytes
+        own = (death.memory.held_bytes or 0) - found.before_bytes
         others = max(0, last.cgroup_bytes - at_start - own)
     left = group.limit_bytes - at_start
     return left - others if others < left / 2 else 0
 
 
-def _touched(facts: Facts, found: Shape) -> Iterator[str]:
+def _touched(death: Death, found: Shape) -> Iterator[str]:
     for one in found.touched[:1]:
         yield (
             f"{quote(one.name)} ({size(one.bytes)}) had been made in {cell_name(one.execution_count)}, but such memory "
-            f"is taken only when it is first written to: in {_cell(facts)}."
+            f"is taken only when it is first written to: in {_cell(death)}."
         )
 
 
@@ -101,16 +101,16 @@ def _pace(found: Shape) -> Iterator[str]:
         yield f"It grew steadily, by {size(found.steady_bytes_per_s)} a second."
 
 
-def _by_itself(facts: Facts) -> Iterator[str]:
-    if facts.memory.grows_by_itself:
+def _by_itself(death: Death) -> Iterator[str]:
+    if death.memory.grows_by_itself:
         yield (
-            f"Before that, {size(facts.memory.while_idle.bytes)} came while no cell was running: something in "
+            f"Before that, {size(death.memory.while_idle.bytes)} came while no cell was running: something in "
             "the background goes on taking memory, such as a thread that an earlier cell started."
         )
 
 
-def _limit(facts: Facts) -> Iterator[str]:
-    memory = facts.memory
+def _limit(death: Death) -> Iterator[str]:
+    memory = death.memory
     if not memory.limit_bytes:
         return
     full = memory.before_bytes is not None and memory.before_bytes >= FULL_HOUSE * memory.limit_bytes
@@ -119,9 +119,9 @@ def _limit(facts: Facts) -> Iterator[str]:
     yield sentence(f"{memory.allowance}{most}{above}.")
 
 
-def _blind_spot(facts: Facts) -> Iterator[str]:
+def _blind_spot(death: Death) -> Iterator[str]:
     """A last measurement that is old says little about the end."""
-    end, last = facts.recording.end, facts.memory.last
+    end, last = death.recording.end, death.memory.last
     if end is not None and last is not None and end.mono_s - last.mono_s > _STALE_S:
         yield f"What happened in the last {duration(end.mono_s - last.mono_s)} was not measured."
 
@@ -137,10 +137,10 @@ def _children(found: Shape) -> Iterator[str]:
     )
 
 
-def _others(facts: Facts, found: Shape) -> Iterator[str]:
+def _others(death: Death, found: Shape) -> Iterator[str]:
     """The limit counts more than the kernel: say so where that is a good part."""
-    group, peak = facts.memory.group_peak_bytes, facts.memory.peak_bytes
-    if found.children is not None or group is None or peak is None or not facts.memory.has_group_limit:
+    group, peak = death.memory.group_peak_bytes, death.memory.peak_bytes
+    if found.children is not None or group is None or peak is None or not death.memory.has_group_limit:
         return
     if peak < group / 2:
         yield (
@@ -148,27 +148,27 @@ def _others(facts: Facts, found: Shape) -> Iterator[str]:
             "the rest belongs to other processes there, such as its children, or is files: cached ones, and those in a "
             "file system that lives in memory."
         )
-        yield from _files_in_memory(facts)
-    elif (others := _in_use_by_others(facts)) > max(WORTH_TELLING_BYTES, _MENTION_OTHERS * group):
+        yield from _files_in_memory(death)
+    elif (others := _in_use_by_others(death)) > max(WORTH_TELLING_BYTES, _MENTION_OTHERS * group):
         yield (
             f"Another {size(others)} that counted towards the limit belonged to other processes there, or were files "
             "that Linux kept in memory."
         )
-        yield from _files_in_memory(facts)
+        yield from _files_in_memory(death)
 
 
-def _in_use_by_others(facts: Facts) -> int:
+def _in_use_by_others(death: Death) -> int:
     """What of the group was not the kernel's at the last measurement; none of it was a file that could just go."""
-    last = facts.memory.last
+    last = death.memory.last
     if last is None or last.cgroup_bytes is None or last.rss_bytes is None:
         return 0
-    return last.cgroup_bytes - (facts.memory.held_bytes or 0)
+    return last.cgroup_bytes - (death.memory.held_bytes or 0)
 
 
-def _files_in_memory(facts: Facts) -> Iterator[str]:
+def _files_in_memory(death: Death) -> Iterator[str]:
     """A tmpfs (tmpfs(5)) has no disk: its files count like other memory, and only deleting them frees it."""
     used: dict[str, list[int]] = {}
-    for one in (one for around in facts.recording.surroundings for one in around.filesystems):
+    for one in (one for around in death.recording.surroundings for one in around.filesystems):
         if one.kind in ("tmpfs", "ramfs") and one.total_bytes is not None and one.free_bytes is not None:
             used.setdefault(one.path, []).append(one.total_bytes - one.free_bytes)
     for path, seen in used.items():
@@ -176,8 +176,8 @@ def _files_in_memory(facts: Facts) -> Iterator[str]:
             yield f"The files in {quote(path)}, which lives in memory, grew by {size(seen[-1] - seen[0])} meanwhile."
 
 
-def _cell(facts: Facts) -> str:
-    return cell_name(facts.cell.execution_count if facts.cell is not None else None)
+def _cell(death: Death) -> str:
+    return cell_name(death.cell.execution_count if death.cell is not None else None)
 
 
 def _cells(left: Sequence[Left]) -> str:

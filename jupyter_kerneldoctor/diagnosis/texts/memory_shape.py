@@ -9,8 +9,8 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ..analysis import child_memory
 from ..code.zeroed import Zeroed, reserved_before
-from ..signs import tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import NamedObject, Namespace
     from jupyter_kerneldoctor.recording.model import Cell
 
-    from ..facts import Facts
+    from ..death import Death
 
 Name = Literal["jump", "ramp", "staircase", "full-house", "touched-later", "children"]
 """One jump; a ramp inside the cell; steps that earlier cells left; full before the cell began; memory that was reserved
@@ -69,7 +69,7 @@ class Shape:
     """The biggest things that the variables held when the cell began, biggest first."""
     touched: tuple[Zeroed, ...] = ()
     """Arrays that earlier cells had reserved, and that were not in memory yet."""
-    children: tree.Children | None = None
+    children: child_memory.Children | None = None
     limit_bytes: int | None = None
 
     @property
@@ -92,18 +92,18 @@ class Shape:
         return max(0, self.peak_bytes - self.before_bytes)
 
 
-def shape(facts: Facts) -> Shape | None:
+def shape(death: Death) -> Shape | None:
     """Return the shape; None when too little was measured."""
-    cell, memory = facts.cell, facts.memory
+    cell, memory = death.cell, death.memory
     before, peak = memory.before_bytes, memory.peak_bytes
     if cell is None or before is None or peak is None:
         return None
-    earlier = [one for one in facts.recording.cells if one.started_mono_s < cell.started_mono_s]
-    left, look = left_behind(earlier, before), _look_before(facts.recording.namespaces, cell)
+    earlier = [one for one in death.recording.cells if one.started_mono_s < cell.started_mono_s]
+    left, look = left_behind(earlier, before), _look_before(death.recording.namespaces, cell)
     held = _biggest(look.objects if look is not None else (), before)
     touched = _touched(earlier, cell, peak - before)
-    below = tree.children(facts)
-    rise = _rise(facts, cell, before, peak) if peak - before >= WORTH_TELLING_BYTES else _Rise()
+    below = child_memory.children(death)
+    rise = _rise(death, cell, before, peak) if peak - before >= WORTH_TELLING_BYTES else _Rise()
     return Shape(
         before, peak, rise.took_s, rise.steady_bytes_per_s, rise.jump_s, left, held, touched, below, memory.limit_bytes
     )
@@ -181,13 +181,13 @@ class _Rise:
     steady_bytes_per_s: float | None = None
 
 
-def _rise(facts: Facts, cell: Cell, before_bytes: int, peak_bytes: int) -> _Rise:
+def _rise(death: Death, cell: Cell, before_bytes: int, peak_bytes: int) -> _Rise:
     """Look at the time between a tenth and nine tenths of the growth, and whether that is short or long for the cell.
 
     What the cell had when it began counts as a measurement, so that what came before the first sample is no mystery.
     """
     growth = peak_bytes - before_bytes
-    samples = [(sample.mono_s, sample.rss_bytes) for sample in facts.memory.samples if sample.rss_bytes is not None]
+    samples = [(sample.mono_s, sample.rss_bytes) for sample in death.memory.samples if sample.rss_bytes is not None]
     seen = [(cell.started_mono_s, before_bytes), *samples]
     high_s, high = next((one for one in seen if one[1] >= before_bytes + growth * _NEARLY_ALL), (None, 0))
     if high_s is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..facts import Facts
+    from ..death import Death
 
 Scope = Literal["cgroup", "machine", "service"]
 """Whose memory ran out: a control group's, the machine's; or a service that watches over memory acted before."""
@@ -72,12 +72,12 @@ def oom_kill(lines: Iterable[str], pid: int) -> OomKill | None:
     return OomKill(best.scope, best.line, held, group, best.service, best.pid)
 
 
-def logged_kill(facts: Facts, *scopes: Scope) -> OomKill | None:
+def logged_kill(death: Death, *scopes: Scope) -> OomKill | None:
     """Return what the log says of the kernel's end, if it was for memory of this scope; None if it left by itself."""
-    end = facts.recording.end
-    if end is None or facts.status.exit_code is not None:
+    end = death.recording.end
+    if end is None or death.status.exit_code is not None:
         return None
-    found = oom_kill(end.kernel_log, facts.recording.kernel.process.pid)
+    found = oom_kill(end.kernel_log, death.recording.kernel.process.pid)
     return found if found is not None and found.scope in scopes else None
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.samples import Sample
 
-    from ..facts import Facts
+    from ..death import Death
 
 _WORTH_TELLING_BYTES = 50 << 20
 _AT_THE_END_S = 5.0
@@ -28,9 +28,9 @@ class Children:
     count: int | None
 
 
-def children(facts: Facts) -> Children | None:
+def children(death: Death) -> Children | None:
     """Return the most that was seen of them towards the end; None when not measured, or next to nothing."""
-    samples = facts.memory.samples
+    samples = death.memory.samples
     last = [sample for sample in samples if sample.mono_s >= samples[-1].mono_s - _AT_THE_END_S]
     best = max(last, key=_held, default=None)
     if best is None or (held := _held(best)) < _WORTH_TELLING_BYTES:
@@ -38,9 +38,9 @@ def children(facts: Facts) -> Children | None:
     return Children(held, best.children)
 
 
-def evidence(facts: Facts) -> Iterator[Evidence]:
+def evidence(death: Death) -> Iterator[Evidence]:
     """Say what they held."""
-    found = children(facts)
+    found = children(death)
     if found is None:
         return
     who = plural(found.count, "process") if found.count else "processes"
@@ -52,20 +52,20 @@ def evidence(facts: Facts) -> Iterator[Evidence]:
     )
 
 
-def accounts_for_kills(facts: Facts) -> bool:
+def accounts_for_kills(death: Death) -> bool:
     """Whether the memory kills at the end were those of children, and the kernel itself was small.
 
     A kernel that is killed along with its children is the largest process, or one kill more than they are.
     """
-    kills, last = facts.memory.kills, facts.memory.last
+    kills, last = death.memory.kills, death.memory.last
     if kills is None or not kills.oom_kills or last is None:
         return False
     killed = [
         child
-        for child in facts.recording.children
+        for child in death.recording.children
         if child.signal == "SIGKILL" and child.oom_kills and child.mono_s >= last.mono_s
     ]
-    return len(killed) >= kills.oom_kills and (facts.memory.peak_bytes or 0) < (facts.memory.limit_bytes or 0) / 2
+    return len(killed) >= kills.oom_kills and (death.memory.peak_bytes or 0) < (death.memory.limit_bytes or 0) / 2
 
 
 def _held(sample: Sample) -> int:

@@ -11,7 +11,7 @@ from ..units import size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .state import State
+    from .environment import Environment
 
 NEAR = 0.9
 """From this share of a limit on, the next larger request may be refused."""
@@ -35,7 +35,7 @@ class Refusal:
 
 
 def refusals(
-    state: State, ram_bytes: int | None, asked_bytes: int | None, *, refused: bool = False
+    state: Environment, ram_bytes: int | None, asked_bytes: int | None, *, refused: bool = False
 ) -> tuple[Refusal, ...]:
     """Return the limits that explain a refusal at this moment, the surest first.
 
@@ -46,7 +46,7 @@ def refusals(
     return tuple(sorted(found, key=lambda refusal: not refusal.proven))
 
 
-def _rlimits(state: State, ram_bytes: int | None, asked_bytes: int | None, *, refused: bool) -> Iterator[Refusal]:
+def _rlimits(state: Environment, ram_bytes: int | None, asked_bytes: int | None, *, refused: bool) -> Iterator[Refusal]:
     """Read getrlimit(2): RLIMIT_AS bounds the address space, RLIMIT_DATA what is private and writable of it."""
     known = state.known
     for name, used, option in (
@@ -75,7 +75,7 @@ def _rlimits(state: State, ram_bytes: int | None, asked_bytes: int | None, *, re
             )
 
 
-def _overcommit(state: State, ram_bytes: int | None, asked_bytes: int | None) -> Iterator[Refusal]:
+def _overcommit(state: Environment, ram_bytes: int | None, asked_bytes: int | None) -> Iterator[Refusal]:
     """Read Documentation/mm/overcommit-accounting: mode 2 keeps a sum, mode 0 refuses what can never be there."""
     known = state.known
     if known.overcommit_mode == 2 and known.commit_limit_bytes and known.committed_bytes is not None:

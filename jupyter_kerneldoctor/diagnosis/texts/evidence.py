@@ -6,18 +6,18 @@ import itertools
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from ..analysis.ending import signal_name
+from ..analysis.memory import WHY_ABOVE_LIMIT
 from ..code.cellfiles import is_cell_file
 from ..postmortem import Evidence, iso
-from ..signs.ending import signal_name
-from ..signs.memory import WHY_ABOVE_LIMIT
 from ..units import cell_name, duration, quote, sentence, size
 from .timeline import ran_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..facts import Facts
-    from ..signs.traceback import Frame
+    from ..analysis.traceback import Frame
+    from ..death import Death
 
 _SIGNALS = {
     "SIGKILL": "the signal that ends a program at once and cannot be caught",
@@ -45,9 +45,9 @@ _SIGNALS = {
 }
 
 
-def exit_status(facts: Facts) -> Iterator[Evidence]:
+def exit_status(death: Death) -> Iterator[Evidence]:
     """How the process ended, and who saw that; a second witness is named."""
-    status, returncode = facts.status, facts.recording.server.returncode
+    status, returncode = death.status, death.recording.server.returncode
     if status.signal is not None:
         meaning = f", {_SIGNALS[status.signal]}" if status.signal in _SIGNALS else ""
         yield Evidence(f"The process was ended by {status.signal}{meaning}.", status.signal, None, status.source)
@@ -62,9 +62,9 @@ def exit_status(facts: Facts) -> Iterator[Evidence]:
         yield Evidence("The Jupyter server saw the same.", returncode, None, "exit status of the child process")
 
 
-def counts_of_kills(facts: Facts) -> Iterator[Evidence]:
+def counts_of_kills(death: Death) -> Iterator[Evidence]:
     """What the kernel's control group says about memory kills."""
-    kills = facts.memory.kills
+    kills = death.memory.kills
     if kills is None:
         return
     if kills.oom_kills:
@@ -81,18 +81,18 @@ def counts_of_kills(facts: Facts) -> Iterator[Evidence]:
     yield Evidence(text, kills.oom_kills, "processes", f"{_name(kills.source)}: oom_kill")
 
 
-def last_measurement(facts: Facts) -> Iterator[Evidence]:
+def last_measurement(death: Death) -> Iterator[Evidence]:
     """What the last sample says."""
-    last = facts.memory.last
+    last = death.memory.last
     if last is None:
         return
-    end = facts.recording.end
+    end = death.recording.end
     age = f", {duration(end.mono_s - last.mono_s)} before the end" if end and end.mono_s >= last.mono_s else ""
     if last.rss_bytes is not None:
-        limit = facts.memory.limit_bytes
+        limit = death.memory.limit_bytes
         above = (
             f". It can be more than the limit of {size(limit)}, as {WHY_ABOVE_LIMIT}"
-            if limit and facts.memory.above_limit(last.rss_bytes)
+            if limit and death.memory.above_limit(last.rss_bytes)
             else ""
         )
         yield Evidence(
@@ -102,9 +102,9 @@ def last_measurement(facts: Facts) -> Iterator[Evidence]:
             "bytes",
             "samples",
         )
-    if last.cgroup_bytes is not None and facts.memory.has_group_limit and facts.memory.limit_bytes:
+    if last.cgroup_bytes is not None and death.memory.has_group_limit and death.memory.limit_bytes:
         yield Evidence(
-            f"All that counts towards the limit of {size(facts.memory.limit_bytes)}, child processes included, was "
+            f"All that counts towards the limit of {size(death.memory.limit_bytes)}, child processes included, was "
             f"{size(last.cgroup_bytes)}{age}.",
             last.cgroup_bytes,
             "bytes",
@@ -112,14 +112,14 @@ def last_measurement(facts: Facts) -> Iterator[Evidence]:
         )
 
 
-def running_cell(facts: Facts) -> Iterator[Evidence]:
+def running_cell(death: Death) -> Iterator[Evidence]:
     """Which cell ran, and for how long, where that is known."""
-    cell, end = facts.cell, facts.recording.end
-    if facts.stopped_early:
-        yield from recorder_gone(facts)
-    elif facts.last_cell_is_unknown:
-        yield from _last_seen(facts)
-    elif facts.cell_may_be_unheard:
+    cell, end = death.cell, death.recording.end
+    if death.stopped_early:
+        yield from recorder_gone(death)
+    elif death.last_cell_is_unknown:
+        yield from _last_seen(death)
+    elif death.cell_may_be_unheard:
         yield Evidence(
             "No cell was seen to run. This kernel had not loaded KernelDoctor: of a cell that ends it at once, nothing "
             "is heard.",
@@ -128,14 +128,14 @@ def running_cell(facts: Facts) -> Iterator[Evidence]:
     elif cell is None:
         yield Evidence("No cell was running.", source="journal")
     elif not cell.finished and end is not None and end.mono_s >= cell.started_mono_s:
-        took = duration(ran_s(facts.recording, cell, end.mono_s))
+        took = duration(ran_s(death.recording, cell, end.mono_s))
         yield Evidence(f"{sentence(cell_name(cell.execution_count))} had been running for {took}.", source="journal")
-        yield from line_seen_from_outside(facts)
+        yield from line_seen_from_outside(death)
 
 
-def _last_seen(facts: Facts) -> Iterator[Evidence]:
+def _last_seen(death: Death) -> Iterator[Evidence]:
     """Which cell ran when the recording breaks off: others may have come after it."""
-    cell = facts.recording.running_cell
+    cell = death.recording.running_cell
     ran = "no cell" if cell is None else cell_name(cell.execution_count)
     yield Evidence(
         f"{sentence(ran)} was running when the kernel was last seen; what ran after that is not known.",
@@ -143,15 +143,15 @@ def _last_seen(facts: Facts) -> Iterator[Evidence]:
     )
 
 
-def line_seen_from_outside(facts: Facts) -> Iterator[Evidence]:
+def line_seen_from_outside(death: Death) -> Iterator[Evidence]:
     """Which line the cell was in when its stack was last read."""
-    last, cell = facts.last_stack, facts.cell
+    last, cell = death.last_stack, death.cell
     if last is None or cell is None:
         return
     code = cell.source.split("\n")[last.line - 1]
     called, inside = last.called, ""
     if called is not None and is_cell_file(called.file):
-        inside = f", inside {facts.name(called)}"
+        inside = f", inside {death.name(called)}"
     elif called is not None:
         inside = f", inside {called.short_file} (function {called.function})"
     yield Evidence(
@@ -162,30 +162,30 @@ def line_seen_from_outside(facts: Facts) -> Iterator[Evidence]:
     )
 
 
-def recorder_gone(facts: Facts) -> Iterator[Evidence]:
+def recorder_gone(death: Death) -> Iterator[Evidence]:
     """That nothing was recorded after some moment, and when the kernel saw that."""
-    if facts.recording.lost_wall_s is not None:
+    if death.recording.lost_wall_s is not None:
         yield Evidence(
             "The kernel noted that the process that records it was gone; nothing was recorded from then on.",
-            iso(facts.recording.lost_wall_s),
+            iso(death.recording.lost_wall_s),
             None,
             "the kernel's own note",
         )
 
 
-def crash_report(facts: Facts) -> Iterator[Evidence]:
+def crash_report(death: Death) -> Iterator[Evidence]:
     """What Python wrote while it died: the function nearest to the crash, and the cell's line that led there."""
-    innermost, report = facts.innermost, facts.traceback
+    innermost, report = death.innermost, death.traceback
     if report is None:
         return
     if innermost is not None:
         yield Evidence(
-            f"The last Python function before the crash was {innermost.function} in {facts.place(innermost)}.",
+            f"The last Python function before the crash was {innermost.function} in {death.place(innermost)}.",
             innermost.function,
             None,
             "crash report of Python's faulthandler",
         )
-    own = _own_module(facts)
+    own = _own_module(death)
     if own is not None:
         at = PurePath(own.file).name + ("" if own.line is None else f", line {own.line}")
         yield Evidence(
@@ -194,13 +194,13 @@ def crash_report(facts: Facts) -> Iterator[Evidence]:
             "line",
             "crash report of Python's faulthandler",
         )
-    if facts.background is not None:
-        within = "" if facts.background is innermost else f", within {facts.name(facts.background)}"
+    if death.background is not None:
+        within = "" if death.background is innermost else f", within {death.name(death.background)}"
         yield Evidence(
             f"That was in a background thread{within}, not in the thread that runs the cells.",
             source="crash report of Python's faulthandler",
         )
-    if facts.native_thread:
+    if death.native_thread:
         yield Evidence(
             "The thread that crashed is none of Python's: a native library had started it, maybe in an earlier cell.",
             source="crash report of Python's faulthandler",
@@ -209,23 +209,23 @@ def crash_report(facts: Facts) -> Iterator[Evidence]:
         yield Evidence(
             f"The native library nearest to the crash is {report.library}.", report.library, None, "C stack trace"
         )
-    if facts.crash_line is not None and facts.cell is not None:
-        code = facts.cell.source.split("\n")[facts.crash_line - 1]
-        name = cell_name(facts.cell.execution_count)
-        text = f"The line of {name} being executed was line {facts.crash_line}"
-        if facts.background is not None:
-            text = f"That thread was at line {facts.crash_line} of {name}"
+    if death.crash_line is not None and death.cell is not None:
+        code = death.cell.source.split("\n")[death.crash_line - 1]
+        name = cell_name(death.cell.execution_count)
+        text = f"The line of {name} being executed was line {death.crash_line}"
+        if death.background is not None:
+            text = f"That thread was at line {death.crash_line} of {name}"
         yield Evidence(
             f"{text}: {quote(code, 100)}.",
-            facts.crash_line,
+            death.crash_line,
             "line",
             "crash report of Python's faulthandler",
         )
 
 
-def _own_module(facts: Facts) -> Frame | None:
+def _own_module(death: Death) -> Frame | None:
     """The innermost function of a module that is the user's: no library's, and no cell's; not if it is the last."""
-    frames = facts.traceback.current.frames if facts.traceback is not None else ()
+    frames = death.traceback.current.frames if death.traceback is not None else ()
     for frame in itertools.takewhile(lambda one: not is_cell_file(one.file), frames):
         if frame.module is None and not frame.file.startswith("<"):
             return None if frame is frames[0] else frame

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..units import size
-from .idle import IdleGrowth, growth_before
+from .idle_growth import IdleGrowth, growth_before
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, Limit, Recording

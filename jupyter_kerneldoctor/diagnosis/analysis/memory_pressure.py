@@ -15,7 +15,7 @@ from ..units import size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..facts import Facts
+    from ..death import Death
 
 LOW_SHARE = 0.10
 """Below this share of the machine's memory available, it is low."""
@@ -29,7 +29,7 @@ _LARGE = 0.1  # of the machine's memory: what holds less is not the largest wher
 
 
 @dataclass(frozen=True)
-class Strain:
+class MemoryPressure:
     """The shortage of memory at the last look."""
 
     available_bytes: int | None = None
@@ -93,25 +93,25 @@ class Strain:
             )
 
 
-def singles_out_the_kernel(facts: Facts, shortage: Strain) -> bool:
+def singles_out_the_kernel(death: Death, shortage: MemoryPressure) -> bool:
     """Whether a service that watches over memory had a reason to end this very process with that signal.
 
     They end what holds most. SIGTERM is also how runners, `timeout` and batch systems end a kernel, so that it counts
     only below what earlyoom kills at, or under pressure.
     """
-    held, ram = facts.memory.held_bytes, facts.recording.kernel.ram_bytes
+    held, ram = death.memory.held_bytes, death.recording.kernel.ram_bytes
     if held is not None and ram and held < _LARGE * ram:
         return False
-    return facts.status.signal != "SIGTERM" or shortage.is_nearly_gone or shortage.is_pressed
+    return death.status.signal != "SIGTERM" or shortage.is_nearly_gone or shortage.is_pressed
 
 
-def strain(facts: Facts) -> Strain:
+def memory_pressure(death: Death) -> MemoryPressure:
     """Return how short of memory the machine was at the last look."""
-    recording = facts.recording
-    last, ram = facts.memory.last, recording.kernel.ram_bytes
-    around = facts.state.known
+    recording = death.recording
+    last, ram = death.memory.last, recording.kernel.ram_bytes
+    around = death.environment.known
     available = last.available_bytes if last is not None else None
-    return Strain(
+    return MemoryPressure(
         available_bytes=available,
         available_share=available / ram if available is not None and ram else None,
         swap_total_bytes=around.swap_total_bytes,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 FRESH_S = 10.0
 """What was written longer than this before the end is not what it died of."""
@@ -213,17 +213,17 @@ def gave_up_later(rest: str) -> str | None:
     return next((one.strip() for one in others if _GIVES_UP.search(one) and not _OF_A_HANDLER.search(one)), None)
 
 
-def never_aborted(facts: Facts) -> bool:
+def never_aborted(death: Death) -> bool:
     """Whether it crashed and had not aborted before: faulthandler reports both."""
-    return facts.traceback is not None and all(one.message != "Aborted" for one in reports(facts.recording.crash_text))
+    return death.traceback is not None and all(one.message != "Aborted" for one in reports(death.recording.crash_text))
 
 
-def outlived(facts: Facts) -> bool:
+def outlived(death: Death) -> bool:
     """Whether it went on after its last words, or another process wrote them, as a program that a cell runs."""
-    words = facts.words
+    words = death.words
     if words is None:
         return False
-    return gave_up_later(facts.text[words.end :]) is not None or (words.final and never_aborted(facts))
+    return gave_up_later(death.text[words.end :]) is not None or (words.final and never_aborted(death))
 
 
 def last_line(text: str) -> str | None:
@@ -231,11 +231,11 @@ def last_line(text: str) -> str | None:
     return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), None)
 
 
-def said_at_the_end(facts: Facts) -> Iterator[Evidence]:
+def said_at_the_end(death: Death) -> Iterator[Evidence]:
     """Quote the last line that reads like giving up, and the very last one: it may be the reason, or not."""
-    yield from said_last(facts.farewell)
-    line = facts.last_line
-    if line is not None and line != facts.farewell:
+    yield from said_last(death.farewell)
+    line = death.last_line
+    if line is not None and line != death.farewell:
         yield Evidence(f"The last line it wrote: {quote(line, 200)}.", line[:200], None, "the process's output")
 
 

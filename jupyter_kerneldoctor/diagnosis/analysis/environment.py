@@ -24,7 +24,7 @@ _A_PAGE = 64 * 1024  # bytes; the largest page Linux uses by default anywhere
 
 
 @dataclass(frozen=True)
-class State:
+class Environment:
     """The surroundings that were recorded up to a moment, oldest first."""
 
     surroundings: tuple[Surroundings, ...]
@@ -82,17 +82,17 @@ class State:
         return (*earlier[-1:], *recent)
 
 
-def at_the_end(recording: Recording) -> State:
+def at_the_end(recording: Recording) -> Environment:
     """Return the state when the recording ended."""
     ordered = sorted(recording.surroundings, key=lambda one: one.mono_s)
-    return State(tuple(ordered), None if recording.end is None else recording.end.mono_s)
+    return Environment(tuple(ordered), None if recording.end is None else recording.end.mono_s)
 
 
-def at_incident(recording: Recording, incident: Incident) -> State:
+def at_incident(recording: Recording, incident: Incident) -> Environment:
     """Return the state when something went wrong that the kernel survived."""
     seen = (one for one in recording.surroundings if one.mono_s <= incident.mono_s or _is_about(one, incident))
     own = () if incident.surroundings is None else (incident.surroundings,)
-    return State((*sorted(seen, key=lambda one: one.mono_s), *own), incident.mono_s)
+    return Environment((*sorted(seen, key=lambda one: one.mono_s), *own), incident.mono_s)
 
 
 def _is_about(around: Surroundings, incident: Incident) -> bool:

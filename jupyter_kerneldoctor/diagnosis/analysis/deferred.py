@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell
 
     from ..code.calls import EndingCall
-    from ..facts import Facts
+    from ..death import Death
 
 
-def left_to_others(facts: Facts) -> tuple[tuple[Cell, EndingCall], ...]:
+def left_to_others(death: Death) -> tuple[tuple[Cell, EndingCall], ...]:
     """Return those that fit the end, each with its cell; none where a call or line of the running cell explains it."""
-    if facts.own_signals or facts.crash_line is not None:
+    if death.own_signals or death.crash_line is not None:
         return ()
     try:
-        found = handed_over(facts.recording.cells, facts.cell)
+        found = handed_over(death.recording.cells, death.cell)
     except RecursionError:  # code nested a thousand levels deep parses, but is not worth an answer
         return ()
-    return tuple((cell, call) for cell, call in found if _fits_the_end(call, facts))
+    return tuple((cell, call) for cell, call in found if _fits_the_end(call, death))
 
 
-def _fits_the_end(call: EndingCall, facts: Facts) -> bool:
+def _fits_the_end(call: EndingCall, death: Death) -> bool:
     if call.kind == "signal":
-        return facts.signal is not None and call.signal in (None, facts.signal) and facts.signal != "SIGINT"
-    code = facts.status.exit_code
+        return death.signal is not None and call.signal in (None, death.signal) and death.signal != "SIGINT"
+    code = death.status.exit_code
     return call.kind == "exit" and code is not None and call.exit_code in (None, code)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
-    from ..facts import Facts
+    from ..death import Death
 
 POINTS = 600
 """How many samples a chart gets at most."""
@@ -23,9 +23,9 @@ CELLS = 500
 """How many cells at most, the newest: more bands than pixels help nobody."""
 
 
-def timeline(facts: Facts) -> Timeline:
+def timeline(death: Death) -> Timeline:
     """Return what a chart needs; times are seconds since the recording began."""
-    recording = facts.recording
+    recording = death.recording
     kept = thin(measurements(recording))
     start = recording.started_mono_s
     return Timeline(
@@ -34,7 +34,7 @@ def timeline(facts: Facts) -> Timeline:
             "t_s": [_since(sample.mono_s, start) for sample in kept],
             "memory_bytes": [sample.rss_bytes for sample in kept],
         },
-        limit=_limit(facts),
+        limit=_limit(death),
         cells=tuple(
             {
                 "execution_count": cell.execution_count,
@@ -43,7 +43,7 @@ def timeline(facts: Facts) -> Timeline:
             }
             for cell in recording.cells[-CELLS:]
         ),
-        death_s=_death_s(recording) if facts.ended else None,
+        death_s=_death_s(recording) if death.ended else None,
     )
 
 
@@ -89,8 +89,8 @@ def _memory(sample: Sample) -> int:
     return -1 if sample.rss_bytes is None else sample.rss_bytes
 
 
-def _limit(facts: Facts) -> dict[str, Any] | None:
-    memory = facts.memory
+def _limit(death: Death) -> dict[str, Any] | None:
+    memory = death.memory
     if memory.pressed is not None:
         return {"bytes": memory.pressed.limit_bytes, "name": memory.limit_name, "source": memory.pressed.source}
     if memory.limit is None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..analysis import child_memory
+from ..analysis.memory import NEAR
 from ..code.arraysize import array_made
 from ..code.cellfiles import user_line
 from ..postmortem import Evidence
-from ..signs import tree
-from ..signs.memory import NEAR
 from ..units import quote, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..facts import Facts
+    from ..death import Death
 
 
 _WORTH_TELLING_BYTES = 100 << 20
@@ -27,54 +27,54 @@ _FASTEST_BYTES_PER_S = 8 << 30
 """No program is given new memory faster: Linux fills it with zeros first."""
 
 
-def taken_where(facts: Facts) -> str:
+def taken_where(death: Death) -> str:
     """Return "in cell [2] on `code`", as much of it as may be blamed."""
-    if facts.memory.grows_by_itself:
-        return f"{facts.when()}, with something in the background taking memory, too"
-    return facts.when() if sleeps(facts) else facts.where()
+    if death.memory.grows_by_itself:
+        return f"{death.when()}, with something in the background taking memory, too"
+    return death.when() if sleeps(death) else death.where()
 
 
-def taking_line(facts: Facts) -> int | None:
+def taking_line(death: Death) -> int | None:
     """Return the line of the cell that took it; None when it may have been another one, or none."""
-    return None if facts.memory.grows_by_itself or sleeps(facts) else facts.line
+    return None if death.memory.grows_by_itself or sleeps(death) else death.line
 
 
-def array_asked_for(facts: Facts) -> Iterator[Evidence]:
+def array_asked_for(death: Death) -> Iterator[Evidence]:
     """Say how much memory the array takes that the line makes, where its code tells."""
-    line, called = taking_line(facts), facts.last_stack.called if facts.last_stack is not None else None
-    if facts.cell is None or line is None:
+    line, called = taking_line(death), death.last_stack.called if death.last_stack is not None else None
+    if death.cell is None or line is None:
         return
-    inner = facts.cell_of(called) if called is not None else None
-    cell = facts.cell if inner is None else inner
+    inner = death.cell_of(called) if called is not None else None
+    cell = death.cell if inner is None else inner
     line = line if called is None or inner is None else user_line(inner, called)
     try:
-        made = None if line is None else array_made(facts.recording.cells, cell, line)
+        made = None if line is None else array_made(death.recording.cells, cell, line)
     except RecursionError:  # code nested a thousand levels deep parses, but is not worth an answer
         return
     if made is not None and made[1] >= _WORTH_TELLING_BYTES:
         yield Evidence(f"The array of {quote(made[0])} needs {size(made[1])}.", made[1], "bytes", "cell source")
 
 
-def sleeps(facts: Facts) -> bool:
+def sleeps(death: Death) -> bool:
     """Whether the cell was last seen to sleep."""
-    return facts.last_stack is not None and facts.last_stack.sleeps
+    return death.last_stack is not None and death.last_stack.sleeps
 
 
-def filled_by_others(facts: Facts) -> int | None:
+def filled_by_others(death: Death) -> int | None:
     """What the kernel held with its children where others must have filled the group; None where it may have itself.
 
     It was small at the last measurement, and the group was full by then, or the kernel did nothing, or the time was too
     short to take so much.
     """
-    group, last, end = facts.memory.pressed, facts.memory.last, facts.recording.end
+    group, last, end = death.memory.pressed, death.memory.last, death.recording.end
     limit = None if group is None else group.limit_bytes
     if not limit or last is None or last.rss_bytes is None or end is None:
         return None
-    below = tree.children(facts)
-    held = max(facts.memory.held_bytes or 0, last.rss_bytes + (0 if below is None else below.bytes))
+    below = child_memory.children(death)
+    held = max(death.memory.held_bytes or 0, last.rss_bytes + (0 if below is None else below.bytes))
     if held >= _SMALL * limit:
         return None
     full = last.cgroup_bytes is not None and last.cgroup_bytes >= NEAR * limit
-    did_nothing = facts.cell is None or sleeps(facts)
+    did_nothing = death.cell is None or sleeps(death)
     too_fast = held + (end.mono_s - last.mono_s) * _FASTEST_BYTES_PER_S < _MINOR * limit
     return held if full or did_nothing or too_fast else None
