@@ -46,7 +46,7 @@ deaths: $(VENV)/.test
 	PYTHONPATH=tests:demo $(BIN)/python -m deaths.accuracy --write docs/accuracy.md
 
 docs: $(VENV)/.test
-	$(BIN)/python -m jupyter_kerneldoctor.diagnosis.docs
+	$(BIN)/python -m jupyter_kerneldoctor.diagnosis.reference
 	$(BIN)/python docs/recorded_fields.py
 
 screenshots: $(VENV)/.test ui-tests/node_modules/.installed

@@ -136,7 +136,7 @@ def _add_show(commands: Commands) -> None:
     parser = commands.add_parser("show", help=words, description=_sentence(words))
     parser.add_argument("recording", nargs="?", help="id of a recording, from `list`")
     parser.add_argument("--json", action="store_true", help="for programs")
-    parser.set_defaults(run="share:show", nothing=None)
+    parser.set_defaults(run="show:show", nothing=None)
 
 
 def _add_export(commands: Commands) -> None:
@@ -145,7 +145,7 @@ def _add_export(commands: Commands) -> None:
     parser.add_argument("recording", nargs="?", help="id of a recording, from `list`; without it the newest")
     parser.add_argument("-o", "--output", metavar="FILE", help="file or directory; ./kerneldoctor-ID.zip by default")
     parser.add_argument("--with-code", action="store_true", help="with the cells' code and what was printed")
-    parser.set_defaults(run="share:export")
+    parser.set_defaults(run="export:export")
 
 
 def _add_delete(commands: Commands) -> None:
@@ -155,7 +155,7 @@ def _add_delete(commands: Commands) -> None:
     which.add_argument("recordings", nargs="*", default=[], metavar="recording", help="ids of recordings, from `list`")
     which.add_argument("--all", action="store_true", help="all recordings but those of running kernels")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.set_defaults(run="removal:delete")
+    parser.set_defaults(run="delete:delete")
 
 
 def _add_enable(commands: Commands) -> None:

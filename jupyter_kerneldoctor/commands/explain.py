@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.reference import pages
-from jupyter_kerneldoctor.render import page
+from jupyter_kerneldoctor.diagnosis.reference import pages
+from jupyter_kerneldoctor.render import reference_page
 
 from .errors import NoSuchPageError
 from .output import say
@@ -22,7 +22,7 @@ def explain(options: Namespace) -> None:
     for name in names:
         if name not in known:
             raise NoSuchPageError(name, _similar(name, list(known)), sorted(known))
-    say("\n\n\n".join(page.render(known[name]) for name in names))
+    say("\n\n\n".join(reference_page.render(known[name]) for name in names))
 
 
 def _similar(name: str, known: list[str]) -> list[str]:

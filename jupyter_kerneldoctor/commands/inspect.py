@@ -6,23 +6,23 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.archive import Archive
 from jupyter_kerneldoctor.diagnosis.analysis.stuck_cell import last_look
-from jupyter_kerneldoctor.inspection import CannotInspectError
-from jupyter_kerneldoctor.inspection import inspect as ask
 from jupyter_kerneldoctor.recording.processes import identify
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError
+from jupyter_kerneldoctor.reports.inspection import CannotInspectError
+from jupyter_kerneldoctor.reports.inspection import inspect as ask
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 from . import output
-from .datadir import chosen, reading, usable_store
 from .errors import CannotAskError, NothingRunningError
+from .recordings import find, reading, usable_store
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from jupyter_kerneldoctor.archive import Head
     from jupyter_kerneldoctor.recording.model import Recording
     from jupyter_kerneldoctor.recording.store import Store
+    from jupyter_kerneldoctor.reports.post_mortems import Header
 
 
 def inspect(options: Namespace) -> None:
@@ -30,7 +30,7 @@ def inspect(options: Namespace) -> None:
     store = usable_store()
     others: list[Recording] = []
     if options.recording is not None:
-        recording_id = chosen(store, options.recording)
+        recording_id = find(store, options.recording)
     elif options.kernel is not None:
         recording_id = _of_kernel(store, options.kernel).id
     else:
@@ -79,11 +79,11 @@ def _living(store: Store, kernel_id: str | None = None) -> list[Recording]:
 
     Only the first line is read of those whose process id nobody has any more.
     """
-    archive, living = Archive(store), []
-    for recording_id in archive.ids():
+    post_mortems, living = PostMortems(store), []
+    for recording_id in post_mortems.ids():
         with suppress(UnknownRecordingError):  # deleted meanwhile, or not ours to read
-            head = archive.head(recording_id)
-            if head.pid is None or identify(head.pid) is None or kernel_id not in (None, *_names(head)):
+            header = post_mortems.header(recording_id)
+            if header.pid is None or identify(header.pid) is None or kernel_id not in (None, *_names(header)):
                 continue
             recording = store.open(recording_id, patience_s=0)
             living += [recording] if recording.alive else []
@@ -93,5 +93,5 @@ def _living(store: Store, kernel_id: str | None = None) -> list[Recording]:
     raise NothingRunningError(f"No recorded kernel{of} is running.")
 
 
-def _names(head: Head) -> tuple[str | None, str]:
-    return head.kernel_id, str(head.pid)
+def _names(header: Header) -> tuple[str | None, str]:
+    return header.kernel_id, str(header.pid)

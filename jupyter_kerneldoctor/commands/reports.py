@@ -6,12 +6,12 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_kerneldoctor.archive import Archive, Document
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
+from jupyter_kerneldoctor.reports.post_mortems import Document, PostMortems
 
 from . import output
-from .datadir import chosen, reading, usable_store
 from .errors import CannotReadError, NothingOfThatError, NothingOfThatNotebookError, NothingToReportError
+from .recordings import find, reading, usable_store
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def list_(options: Namespace) -> None:
     """Print the recordings, newest first."""
-    rows = Archive(usable_store()).rows()
+    rows = PostMortems(usable_store()).rows()
     if options.json:
         output.say_json(rows)
     elif not rows:
@@ -40,14 +40,14 @@ class Choice(NamedTuple):
 
 def report(options: Namespace) -> None:
     """Print one post-mortem."""
-    choice = choose(Archive(usable_store()), options)
+    choice = choose(PostMortems(usable_store()), options)
     if options.json:
         output.say_json(choice.doc)
     else:
         output.say(_rendered(choice, options.format))
 
 
-def choose(archive: Archive, options: Namespace) -> Choice:
+def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
     """Find the report that was asked for.
 
     A kernel's last death comes before its notebook's, and both before a report that tells of no death: so
@@ -55,18 +55,18 @@ def choose(archive: Archive, options: Namespace) -> Choice:
     Raises NothingToReportError, NoSuchRecordingError, SeveralRecordingsError, CannotReadError.
     """
     if options.recording is not None:
-        recording_id = chosen(archive.store, options.recording)
+        recording_id = find(post_mortems.store, options.recording)
         with reading(recording_id):
-            return Choice(archive.document(recording_id))
+            return Choice(post_mortems.document(recording_id))
     from jupyter_kerneldoctor.render import wording  # noqa: PLC0415 - `list` in an empty directory needs no words
 
     quiet: Document | None = None
     unreadable: str | None = None
-    for ids in _candidates(archive, options):
+    for ids in _candidates(post_mortems, options):
         newer: str | None = None
         for recording_id in ids:
             try:
-                doc = archive.document(recording_id)
+                doc = post_mortems.document(recording_id)
             except UnreadableRecordingError as error:
                 unreadable = unreadable or str(error)
                 continue
@@ -77,33 +77,33 @@ def choose(archive: Archive, options: Namespace) -> Choice:
             newer, quiet = newer or wording.newer(doc), quiet or doc
     if quiet is not None:
         return Choice(quiet)
-    raise _nothing(archive, options) if unreadable is None else CannotReadError(unreadable)
+    raise _nothing(post_mortems, options) if unreadable is None else CannotReadError(unreadable)
 
 
-def _candidates(archive: Archive, options: Namespace) -> Iterable[list[str]]:
-    ids = archive.ids()
+def _candidates(post_mortems: PostMortems, options: Namespace) -> Iterable[list[str]]:
+    ids = post_mortems.ids()
     if options.kernel is None and options.notebook is None:
         return [ids]
-    heads = []
+    headers = []
     for recording_id in ids:
         with suppress(UnknownRecordingError):  # deleted meanwhile, or not ours to read
-            heads.append((recording_id, archive.head(recording_id)))
+            headers.append((recording_id, post_mortems.header(recording_id)))
     lists = []
     if options.kernel is not None:
-        lists.append([recording_id for recording_id, head in heads if head.kernel_id == options.kernel])
+        lists.append([recording_id for recording_id, header in headers if header.kernel_id == options.kernel])
     if options.notebook is not None:
         wanted = os.path.realpath(options.notebook)
-        lists.append([i for i, head in heads if head.notebook and os.path.realpath(head.notebook) == wanted])
+        lists.append([i for i, header in headers if header.notebook and os.path.realpath(header.notebook) == wanted])
     return lists
 
 
-def _nothing(archive: Archive, options: Namespace) -> NothingToReportError:
+def _nothing(post_mortems: PostMortems, options: Namespace) -> NothingToReportError:
     of = [] if options.kernel is None else [f"kernel {options.kernel!r}"]
     of += [] if options.notebook is None else [f"notebook {options.notebook!r}"]
     if not of:
         return NothingToReportError("There is no recording to report on yet.")
     kind = NothingToReportError
-    if archive.store.ids():
+    if post_mortems.store.ids():
         kind = NothingOfThatError if options.notebook is None else NothingOfThatNotebookError
     return kind(f"There is no recording of {' or of '.join(of)}.")
 

@@ -14,7 +14,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from ..recording.claim import peer
-from ..spawning import open_pidfd, spawn_sidecar
+from ..recording.processes import open_pidfd
+from ..recording.sidecar_launch import spawn_sidecar
 from .descriptors import inode
 
 if TYPE_CHECKING:

@@ -77,3 +77,14 @@ def is_alive(process: ProcessIdentity) -> bool:
     if fields is None or fields[0] in ("Z", "X"):
         return False
     return (int(fields[19]), boot_id()) == (process.start, process.boot_id)
+
+
+def open_pidfd(pid: int) -> int | None:
+    """Return a descriptor of a process that exists now, so that no later process is mistaken for it.
+
+    pidfd_open(2), Linux 5.3; None where there is no such call or no such process.
+    """
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None

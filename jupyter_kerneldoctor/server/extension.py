@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from jupyter_server.utils import url_path_join
 
-from jupyter_kerneldoctor.archive import Archive
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
-from .deaths import DeathWatch
+from .death_monitor import DeathMonitor
+from .end_requests import observe_end_requests
 from .handlers import HANDLERS
-from .launches import announce_launches
-from .requests import announce_requests
-from .serverfile import ServerFile
+from .launches import observe_launches
+from .server_file import ServerFile
 from .settings import KernelDoctor
-from .traffic import announce_cells
+from .websocket import observe_cells
 
 if TYPE_CHECKING:
     from jupyter_server.serverapp import ServerApp
@@ -26,19 +26,21 @@ _SCHEMA = Path(__file__).parent / "death.yaml"
 
 def load(serverapp: ServerApp) -> None:
     """Serve the reports and watch the kernels. If watching cannot begin, the reports are served all the same."""
-    archive = Archive()
+    post_mortems = PostMortems()
     base_url = serverapp.web_app.settings["base_url"]
-    handlers = [(url_path_join(base_url, "kerneldoctor", path), kind, {"archive": archive}) for path, kind in HANDLERS]
+    arguments = {"post_mortems": post_mortems}
+    handlers = [(url_path_join(base_url, "kerneldoctor", path), kind, arguments) for path, kind in HANDLERS]
     serverapp.web_app.add_handlers(".*$", handlers)  # type: ignore[no-untyped-call]
     try:
         serverapp.event_logger.register_event_schema(_SCHEMA)
         settings = KernelDoctor(parent=serverapp)
         watches_all = sys.platform == "linux" and settings.watch_all_kernels
-        watch = DeathWatch(serverapp, archive, ServerFile(archive), watches_all=watches_all, stacks=settings.stacks)
-        watch.start()
-        announce_requests(serverapp.kernel_manager, watch)
+        file = ServerFile(post_mortems)
+        monitor = DeathMonitor(serverapp, post_mortems, file, watches_all=watches_all, stacks=settings.stacks)
+        monitor.start()
+        observe_end_requests(serverapp.kernel_manager, monitor)
         if watches_all:
-            announce_launches(serverapp.kernel_manager, watch.kernels)
-            announce_cells(serverapp.web_app.settings, watch.kernels.requested, watch.kernels.replied)
+            observe_launches(serverapp.kernel_manager, monitor.kernels)
+            observe_cells(serverapp.web_app.settings, monitor.kernels.requested, monitor.kernels.replied)
     except Exception:
         serverapp.log.exception("KernelDoctor cannot watch the kernels of this server; it only shows recordings.")

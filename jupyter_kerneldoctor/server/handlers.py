@@ -9,7 +9,10 @@ from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
 from tornado import web
 
-from jupyter_kerneldoctor.inspection import (
+from jupyter_kerneldoctor.diagnosis.reference import Kind, pages
+from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
+from jupyter_kerneldoctor.render import jsontext
+from jupyter_kerneldoctor.reports.inspection import (
     CannotInspectError,
     KernelGoneError,
     NoAnswerError,
@@ -17,14 +20,11 @@ from jupyter_kerneldoctor.inspection import (
     NotRecordedError,
     inspect,
 )
-from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
-from jupyter_kerneldoctor.reference import Kind, pages
-from jupyter_kerneldoctor.render import jsontext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_kerneldoctor.archive import Archive
+    from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 T = TypeVar("T")
 
@@ -41,8 +41,8 @@ class _Handler(APIHandler):
 
     auth_resource = "kerneldoctor"
 
-    def initialize(self, archive: Archive) -> None:
-        self.archive = archive
+    def initialize(self, post_mortems: PostMortems) -> None:
+        self.post_mortems = post_mortems
 
     async def in_thread(self, work: Callable[..., T], *args: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(None, work, *args)
@@ -55,7 +55,7 @@ class RecordingsHandler(_Handler):
     @authorized
     async def get(self) -> None:
         """Answer the list of all recordings, newest first."""
-        rows = await self.in_thread(self.archive.rows)
+        rows = await self.in_thread(self.post_mortems.rows)
         self.finish(jsontext.render(rows))
 
 
@@ -72,7 +72,7 @@ class RecordingHandler(_Handler):
     async def get(self, recording_id: str) -> None:
         """Answer the report of one recording."""
         try:
-            document = await self.in_thread(self.archive.document, recording_id)
+            document = await self.in_thread(self.post_mortems.document, recording_id)
         except UnknownRecordingError as error:
             raise _not_found(error) from None
         self.finish(jsontext.render(document))
@@ -86,7 +86,7 @@ class InspectHandler(_Handler):
     async def post(self, recording_id: str) -> None:
         """Answer what the kernel of a recording is doing; 409, with a sentence and a key for it, when it cannot say."""
         try:
-            document = await self.in_thread(inspect, self.archive.store, recording_id)
+            document = await self.in_thread(inspect, self.post_mortems.store, recording_id)
         except UnknownRecordingError as error:
             raise _not_found(error) from None
         except CannotInspectError as error:

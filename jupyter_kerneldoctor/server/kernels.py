@@ -7,14 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from jupyter_kerneldoctor.recording.processes import identify
-from jupyter_kerneldoctor.spawning import open_pidfd
+from jupyter_kerneldoctor.recording.processes import identify, open_pidfd
 
 from .cells import CellTracker
 from .messages import answer_in_frames
-from .serverfile import start_failed
-from .sidecars import SidecarLink, record_without_process, start_event
-from .stderr import SLOWEST_START_S, StderrFile
+from .server_file import start_failed
+from .sidecar_link import SidecarLink, record_without_process, start_event
+from .stderr_file import SLOWEST_START_S, StderrFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from .launches import Settings
     from .messages import Answer, Request
-    from .serverfile import Event, ServerFile
+    from .server_file import Event, ServerFile
 
 _FASTEST_START_S = 0.25
 """A Python kernel takes longer until its first message; only then the server has begun to listen itself."""
@@ -41,7 +40,7 @@ class KernelProcess:
         self.stderr: StderrFile | None = None
         self.recorded: asyncio.Task[None] | None = None
         """Done when its recording has been begun, or could not be."""
-        self.cells = CellTracker(link.tell)
+        self.cells = CellTracker(link.send)
         self.is_ready = False
         """It has published a message."""
         self._link = link
@@ -51,7 +50,7 @@ class KernelProcess:
     def listen(self, stream: Any) -> None:
         """Hear what the kernel publishes, as any client does."""
         self._stream = stream
-        stream.on_recv(self._heard)
+        stream.on_recv(self._on_published)
 
     def failed_to_start(self) -> bool:
         """Whether, now that it has ended, it never became ready."""
@@ -63,14 +62,14 @@ class KernelProcess:
         heard = getattr(self._manager, "last_activity", None)
         return heard is not None and heard.timestamp() > self._started_wall_s + _FASTEST_START_S
 
-    def let_go(self) -> None:
+    def close(self) -> None:
         """It has ended, or another took its place."""
         stream, self._stream = self._stream, None
         if stream is not None and not stream.closed():
             stream.close()
         self._link.close()
 
-    def _heard(self, frames: list[bytes]) -> None:
+    def _on_published(self, frames: list[bytes]) -> None:
         self.is_ready = True
         try:
             answer = answer_in_frames(frames)
@@ -123,11 +122,11 @@ class Kernels:
         kernel = self._by_process.pop(process, None)
         if kernel is None:
             return
-        kernel.let_go()
+        kernel.close()
         if self._present.get(kernel.kernel_id) is kernel:
             del self._present[kernel.kernel_id]
 
-    def about_to_start(self, provisioner: LocalProvisioner, settings: Settings) -> None:
+    def before_launch(self, provisioner: LocalProvisioner, settings: Settings) -> None:
         """Keep the stderr of a kernel that failed to start before."""
         if not self._failures.get(provisioner.kernel_id) or settings.get("stderr") is not None:
             return
@@ -166,7 +165,7 @@ class Kernels:
         kernel = KernelProcess(provisioner.parent, process, command, link)
         before = self._present.get(kernel.kernel_id)
         if before is not None:
-            before.let_go()
+            before.close()
         self._present[kernel.kernel_id] = self._by_process[process] = kernel
         kernel.recorded = self._in_thread(link.spawn, process.pid, open_pidfd(process.pid))
         kernel.stderr = _stderr_file(settings)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 Settings = dict[str, Any]
 
 
-class Midwife(Protocol):
+class LaunchListener(Protocol):
     """Who is told. None of it raises or takes long."""
 
-    def about_to_start(self, provisioner: LocalProvisioner, settings: Settings) -> None:
+    def before_launch(self, provisioner: LocalProvisioner, settings: Settings) -> None:
         """A process is about to be started with these settings of `subprocess.Popen`, which may be changed."""
 
     def started(self, provisioner: LocalProvisioner, command: list[str], settings: Settings) -> None:
@@ -34,37 +34,37 @@ class Midwife(Protocol):
         """There is no process."""
 
 
-_midwives: WeakKeyDictionary[Any, Midwife] = WeakKeyDictionary()
+_listeners: WeakKeyDictionary[Any, LaunchListener] = WeakKeyDictionary()
 
 
-def announce_launches(manager: Any, midwife: Midwife) -> None:
+def observe_launches(manager: Any, listener: LaunchListener) -> None:
     """Tell of the kernels of this manager. Nothing is told of one that does not start kernels on the event loop."""
     if not isinstance(manager, AsyncMultiKernelManager):
         return
-    _midwives[manager] = midwife
+    _listeners[manager] = listener
     if not hasattr(LocalProvisioner.launch_kernel, "__wrapped__"):
-        LocalProvisioner.launch_kernel = _announced(LocalProvisioner.launch_kernel)  # type: ignore[method-assign]
+        LocalProvisioner.launch_kernel = _observed(LocalProvisioner.launch_kernel)  # type: ignore[method-assign]
 
 
-def _announced(launch: Callable[..., Any]) -> Callable[..., Any]:
+def _observed(launch: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(launch)
-    async def announced(self: LocalProvisioner, cmd: list[str], **settings: Any) -> Any:
-        midwife = _midwife_of(self)
-        if midwife is None:
+    async def observed(self: LocalProvisioner, cmd: list[str], **settings: Any) -> Any:
+        listener = _listener_of(self)
+        if listener is None:
             return await launch(self, cmd, **settings)
-        midwife.about_to_start(self, settings)
+        listener.before_launch(self, settings)
         try:
             connection = await launch(self, cmd, **settings)
         except Exception as error:
-            midwife.not_started(self, cmd, settings, error)
+            listener.not_started(self, cmd, settings, error)
             raise
-        midwife.started(self, cmd, settings)
+        listener.started(self, cmd, settings)
         return connection
 
-    return announced
+    return observed
 
 
-def _midwife_of(provisioner: LocalProvisioner) -> Midwife | None:
+def _listener_of(provisioner: LocalProvisioner) -> LaunchListener | None:
     """Who is to be told, if anybody: a kernel may belong to no manager of many, or to another one."""
     manager = getattr(provisioner.parent, "parent", None)
-    return _midwives.get(manager) if isinstance(manager, AsyncMultiKernelManager) else None
+    return _listeners.get(manager) if isinstance(manager, AsyncMultiKernelManager) else None

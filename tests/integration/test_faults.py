@@ -286,10 +286,10 @@ def test_a_kernel_that_is_held_up_when_the_sidecar_starts_is_recorded(start_kern
     kernel = start_kernel()
     kernel.run(
         "import time\n"
-        "from jupyter_kerneldoctor import spawning\n"
+        "from jupyter_kerneldoctor.recording import sidecar_launch\n"
         "from jupyter_kerneldoctor.kernel import link\n"
         "def spawn_sidecar(*arguments):\n"
-        "    pid = spawning.spawn_sidecar(*arguments)\n"
+        "    pid = sidecar_launch.spawn_sidecar(*arguments)\n"
         "    time.sleep(1)  # other threads of the kernel may keep this one waiting\n"
         "    return pid\n"
         "link.spawn_sidecar = spawn_sidecar"

@@ -14,10 +14,10 @@ from support.fixtures import mounted_tmpfs
 from support.kernels import LiveKernel
 
 from jupyter_kerneldoctor.diagnosis import diagnose
-from jupyter_kerneldoctor.inspection import NothingKeptError, inspect
 from jupyter_kerneldoctor.recording.layout import JOURNAL
 from jupyter_kerneldoctor.recording.reader import observe
 from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.reports.inspection import NothingKeptError, inspect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,10 +13,10 @@ import pytest
 from support import requires
 
 from jupyter_kerneldoctor.cli import main
-from jupyter_kerneldoctor.inspection import KernelGoneError, NoAnswerError, NotRecordedError, _signal, inspect
 from jupyter_kerneldoctor.recording.layout import ROOT_VARIABLE
 from jupyter_kerneldoctor.recording.processes import identify
 from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.reports.inspection import KernelGoneError, NoAnswerError, NotRecordedError, _signal, inspect
 
 if TYPE_CHECKING:
     from collections.abc import Callable

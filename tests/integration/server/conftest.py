@@ -14,7 +14,7 @@ from support.notebooks import Notebook
 
 from jupyter_kerneldoctor.recording.layout import ROOT_VARIABLE
 from jupyter_kerneldoctor.recording.store import Store
-from jupyter_kerneldoctor.server.deaths import DEATH
+from jupyter_kerneldoctor.server.death_monitor import DEATH
 
 
 @pytest.fixture(autouse=True)

@@ -253,7 +253,7 @@ async def test_a_kernel_that_had_died_before_it_was_restarted_by_hand_is_told_as
 async def test_a_shutdown_that_failed_is_no_reason_for_a_later_death(
     start, deaths, recorded, jp_serverapp, monkeypatch
 ):
-    monkeypatch.setattr("jupyter_kerneldoctor.server.deaths._END_PATIENCE_S", 0.2)
+    monkeypatch.setattr("jupyter_kerneldoctor.server.death_monitor._END_TIMEOUT_S", 0.2)
     kernel = await start()
 
     with pytest.raises(TypeError):
@@ -267,7 +267,7 @@ async def test_a_shutdown_that_failed_is_no_reason_for_a_later_death(
 async def test_a_restart_does_not_depend_on_us(start, jp_fetch, monkeypatch, caplog):
     kernel = await start()
     old_pid = kernel.pid
-    monkeypatch.setattr("jupyter_kerneldoctor.server.serverfile.ServerFile.append", lambda *_: 1 / 0)
+    monkeypatch.setattr("jupyter_kerneldoctor.server.server_file.ServerFile.append", lambda *_: 1 / 0)
 
     for _ in range(2):
         response = await jp_fetch("api", "kernels", kernel.id, "restart", method="POST", body="{}", request_timeout=60)

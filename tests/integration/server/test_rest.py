@@ -13,8 +13,8 @@ from support.requires import linux
 from tornado.httpclient import HTTPClientError
 
 from jupyter_kerneldoctor import diagnosis
-from jupyter_kerneldoctor.archive import Archive
 from jupyter_kerneldoctor.recording.store import UnreadableRecordingError
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 from jupyter_kerneldoctor.server.handlers import HANDLERS
 
 ROUTES = (
@@ -226,7 +226,7 @@ async def refusal(jp_fetch, recording_id):
 
 
 async def test_a_slow_recording_does_not_keep_the_server_from_serving(jp_fetch, jp_serverapp, monkeypatch):
-    monkeypatch.setattr(Archive, "rows", lambda self: time.sleep(2) or [])
+    monkeypatch.setattr(PostMortems, "rows", lambda self: time.sleep(2) or [])
     slow = asyncio.ensure_future(jp_fetch("kerneldoctor", "recordings"))
     await asyncio.sleep(0.2)
 

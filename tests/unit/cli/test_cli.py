@@ -41,7 +41,7 @@ def test_version(capsys):
 
 def test_a_bug_of_ours_shows_no_traceback_but_says_how_to_get_one(record, monkeypatch, capsys):
     record(1)
-    monkeypatch.setattr("jupyter_kerneldoctor.archive.Archive.document", lambda *_: 1 / 0)
+    monkeypatch.setattr("jupyter_kerneldoctor.reports.post_mortems.PostMortems.document", lambda *_: 1 / 0)
 
     assert main(["report", "--json"]) == 1
 

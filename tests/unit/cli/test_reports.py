@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from jupyter_kerneldoctor.archive import Archive
 from jupyter_kerneldoctor.cli import main
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 EVIL = "print('\x1b]0;owned\x07')  # \ud800 \x00 <b>"
 
@@ -109,9 +109,9 @@ def test_of_two_in_the_same_second_the_one_that_began_later_is_newer(
 
 def test_no_recording_is_read_to_put_different_seconds_in_order(record, monkeypatch):
     new, old = record(2), record(1)
-    monkeypatch.setattr(Archive, "head", lambda *_: pytest.fail("it read"))
+    monkeypatch.setattr(PostMortems, "header", lambda *_: pytest.fail("it read"))
 
-    assert Archive().ids() == [new, old]
+    assert PostMortems().ids() == [new, old]
 
 
 @pytest.mark.parametrize("arguments", [[""], ["--kernel", ""], ["--notebook", ""]])

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from support.handwritten import write_recording
 
-from jupyter_kerneldoctor.archive import Archive
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import MIB, Group, recording
 from jupyter_kerneldoctor.diagnosis.recurrence import fingerprint, recurrence
 from jupyter_kerneldoctor.recording.layout import JOURNAL
 from jupyter_kerneldoctor.recording.store import Store
 from jupyter_kerneldoctor.recording.tail import last_cell_source
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 DAY_S = 86_400
 
@@ -93,48 +93,48 @@ def test_a_cell_that_stands_in_many_notebooks_is_no_acquaintance(source):
 
 
 @pytest.fixture
-def archive(tmp_path, monkeypatch):
+def post_mortems(tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELDOCTOR_DATA_DIR", str(tmp_path))
-    return Archive(Store(tmp_path))
+    return PostMortems(Store(tmp_path))
 
 
-def test_a_report_tells_of_earlier_recordings_only(archive):
+def test_a_report_tells_of_earlier_recordings_only(post_mortems):
     first = write_recording(1, source="crash_in_native_code()")
     write_recording(2, source="harmless()", signal=None)
     middle = write_recording(3, source="crash_in_native_code()  # why")
     write_recording(4, source="crash_in_native_code()")
 
-    told = archive.document(middle)["recurrence"]
+    told = post_mortems.document(middle)["recurrence"]
 
     assert told["text"].startswith("The same cell has ended a kernel once before: on 2026-11-21 at ")
     assert [death["recording"] for death in told["deaths"]] == [first]
-    assert archive.document(first)["recurrence"] is None
+    assert post_mortems.document(first)["recurrence"] is None
 
 
-def test_the_last_cell_is_found_at_the_end_of_a_long_journal(archive):
+def test_the_last_cell_is_found_at_the_end_of_a_long_journal(post_mortems):
     recording_id = write_recording(1, source="last()")
-    journal = archive.store.path(recording_id) / JOURNAL
+    journal = post_mortems.store.path(recording_id) / JOURNAL
     long = '{"event": "cell_start", "seq": 0, "source": "' + "x" * 1000 + '", "mono_s": 1}\n'
     journal.write_text(long * 3000 + journal.read_text())
 
-    assert last_cell_source(archive.store.path(recording_id)) == "last()"
+    assert last_cell_source(post_mortems.store.path(recording_id)) == "last()"
 
 
 @pytest.mark.parametrize(
     "text", ["", '{"event": "end"', '{"event": "cell_start", "source": 7}\n{"event": "end"}\n', "[]\n"]
 )
-def test_a_damaged_journal_has_no_last_cell(archive, text):
-    path = archive.store.path(write_recording(1))
+def test_a_damaged_journal_has_no_last_cell(post_mortems, text):
+    path = post_mortems.store.path(write_recording(1))
     (path / JOURNAL).write_text(text)
     assert last_cell_source(path) is None
 
 
-def test_two_hundred_earlier_recordings_take_little_time(archive):
+def test_two_hundred_earlier_recordings_take_little_time(post_mortems):
     for number in range(50):
         write_recording(number, source=f"import numpy\nf({number})")
     newest = write_recording(59, source="crash_in_native_code()")
-    archive.document(newest)
+    post_mortems.document(newest)
 
     start = time.perf_counter()
-    archive.document(newest)
+    post_mortems.document(newest)
     assert time.perf_counter() - start < 0.25  # a fourth of the most there can be; 20 ms is the aim

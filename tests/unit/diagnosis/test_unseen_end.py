@@ -7,7 +7,7 @@ from jupyter_kerneldoctor.diagnosis.examples import recording
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Surroundings
 from jupyter_kerneldoctor.recording.reader import assemble
 from jupyter_kerneldoctor.recording.samples import Sample
-from jupyter_kerneldoctor.render import recorded, wording
+from jupyter_kerneldoctor.render import event_log, wording
 
 GONE = [4711, 1, "another-boot"]
 
@@ -63,8 +63,8 @@ def test_events_that_were_lost_are_told_by_report_and_show():
     lossy = replace(whole, end=replace(whole.end, lost=3))
 
     assert "3 lines of the recording could not be written" in texts(diagnose(lossy))
-    assert "3 lines of the recording could not be written" in recorded.render(lossy)
-    assert "could not be written" not in texts(diagnose(whole)) + recorded.render(whole)
+    assert "3 lines of the recording could not be written" in event_log.render(lossy)
+    assert "could not be written" not in texts(diagnose(whole)) + event_log.render(whole)
 
 
 def test_one_report_gives_one_figure_for_how_long_the_cell_ran():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jupyter_kerneldoctor.diagnosis.examples import MIB, cell_file, recording
-from jupyter_kerneldoctor.inspection import describe
 from jupyter_kerneldoctor.recording.evidence import ChildState, Frame, Stack, ThreadStack
 from jupyter_kerneldoctor.render.inspection import render
+from jupyter_kerneldoctor.reports.inspection import describe
 
 SOURCE = "def wait():\n    with lock:\n        pass\nwait()"
 INSIDE = (Frame(cell_file(SOURCE), 2, "wait"), Frame(cell_file(SOURCE), 4, "<module>"))

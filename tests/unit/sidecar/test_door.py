@@ -11,9 +11,9 @@ from support.requires import linux
 
 from jupyter_kerneldoctor.recording import layout
 from jupyter_kerneldoctor.recording.claim import name_of, peer
-from jupyter_kerneldoctor.recording.processes import identify, is_alive
+from jupyter_kerneldoctor.recording.processes import identify, is_alive, open_pidfd
 from jupyter_kerneldoctor.recording.reader import read
-from jupyter_kerneldoctor.spawning import open_pidfd, spawn_sidecar
+from jupyter_kerneldoctor.recording.sidecar_launch import spawn_sidecar
 
 pytestmark = linux
 

@@ -25,7 +25,7 @@ _CLASS = "kernel_websocket_connection_class"
 _V1 = "v1.kernel.websocket.jupyter.org"
 
 
-def announce_cells(
+def observe_cells(
     settings: dict[str, Any], on_request: Callable[[str, Request], None], on_reply: Callable[[str, Answer], None]
 ) -> None:
     """Call these with the kernel's id and what was said. `settings` are those of the server's web application."""

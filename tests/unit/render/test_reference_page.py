@@ -1,6 +1,6 @@
 """Reference pages in a terminal: no markup but the backticks of code."""
 
-from jupyter_kerneldoctor.render.page import render
+from jupyter_kerneldoctor.render.reference_page import render
 
 
 def test_headings_and_bold_words_lose_their_marks_and_code_keeps_its_own():

@@ -1,4 +1,4 @@
-"""The archive finds a recording whose sidecar has not written its first line yet."""
+"""Recordings whose first line is missing or damaged are found all the same."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.archive import Archive
 from jupyter_kerneldoctor.recording import layout
 from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def test_a_kernel_that_died_before_its_sidecar_wrote_is_found(tmp_path: Path) ->
 
     threading.Thread(target=sidecar).start()
 
-    assert Archive(Store(tmp_path)).head(recording_id).kernel_id == "mine"
+    assert PostMortems(Store(tmp_path)).header(recording_id).kernel_id == "mine"
 
 
 def test_a_damaged_recording_is_nobodys_and_costs_no_time(tmp_path: Path) -> None:
@@ -40,5 +40,5 @@ def test_a_damaged_recording_is_nobodys_and_costs_no_time(tmp_path: Path) -> Non
     os.utime(directory, (0, 0))
     begin = time.monotonic()
 
-    assert Archive(Store(tmp_path)).head(recording_id).kernel_id is None
+    assert PostMortems(Store(tmp_path)).header(recording_id).kernel_id is None
     assert time.monotonic() - begin < 1

@@ -8,30 +8,30 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .diagnosis.analysis.thread_waits import ThreadWait, frames_of
-from .diagnosis.code.cellfiles import CellFiles, user_line
-from .recording.decode import build
-from .recording.evidence import Stack
-from .recording.journal import read_events_from
-from .recording.layout import JOURNAL
-from .recording.processes import is_alive
-from .recording.room import trouble
+from ..diagnosis.analysis.thread_waits import ThreadWait, frames_of
+from ..diagnosis.code.cellfiles import CellFiles, user_line
+from ..recording.decode import build
+from ..recording.evidence import Stack
+from ..recording.journal import read_events_from
+from ..recording.layout import JOURNAL
+from ..recording.processes import is_alive
+from ..recording.room import trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .diagnosis.analysis.traceback import Frame
-    from .recording.evidence import ChildState, ThreadStack
-    from .recording.evidence import Frame as RecordedFrame
-    from .recording.model import Cell, Recording
-    from .recording.processes import ProcessIdentity
-    from .recording.store import Store
+    from ..diagnosis.analysis.traceback import Frame
+    from ..recording.evidence import ChildState, ThreadStack
+    from ..recording.evidence import Frame as RecordedFrame
+    from ..recording.model import Cell, Recording
+    from ..recording.processes import ProcessIdentity
+    from ..recording.store import Store
 
 Document = dict[str, Any]
 
 PATIENCE_S = 2.0
 _LOOK_S = 0.01
-_OURS = str(Path(__file__).parent / "kernel") + os.sep
+_OURS = str(Path(__file__).parent.parent / "kernel") + os.sep
 
 
 class CannotInspectError(Exception):

@@ -1,4 +1,4 @@
-"""The recordings of this user, if there is a place for them at all, and the one that is meant."""
+"""Finds the recordings of this user, and the one that a command names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.layout import ROOT_VARIABLE
 from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError, UnreadableRecordingError
 
-from .errors import CannotReadError, NoSuchRecordingError, SeveralRecordingsError, UnusableDirectoryError
+from .errors import (
+    CannotReadError,
+    NoSuchRecordingError,
+    NothingToReportError,
+    SeveralRecordingsError,
+    UnusableDirectoryError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +34,7 @@ def usable_store() -> Store:
     return store
 
 
-def chosen(store: Store, name: str) -> str:
+def find(store: Store, name: str) -> str:
     """The id that was named; its beginning will do where no other begins so.
 
     Raises NoSuchRecordingError, SeveralRecordingsError.
@@ -39,6 +45,19 @@ def chosen(store: Store, name: str) -> str:
     if not fitting:
         raise NoSuchRecordingError(name)
     return fitting[0]
+
+
+def find_or_newest(store: Store, name: str | None) -> str:
+    """Return the id that was named, or without a name the newest.
+
+    Raises NothingToReportError, NoSuchRecordingError, SeveralRecordingsError.
+    """
+    if name is not None:
+        return find(store, name)
+    ids = store.ids()
+    if not ids:
+        raise NothingToReportError("There is no recording yet.")
+    return ids[0]
 
 
 @contextmanager

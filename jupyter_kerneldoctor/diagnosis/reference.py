@@ -1,8 +1,12 @@
-"""Writes the reference of causes and fixes from the rules: `python -m jupyter_kerneldoctor.diagnosis.docs [DIR]`."""
+"""The reference of causes and fixes, from the docstrings of the rules.
+
+`python -m jupyter_kerneldoctor.diagnosis.reference [DIRECTORY]` writes docs/causes.md and docs/fixes.md.
+"""
 
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -25,20 +29,21 @@ _INTRODUCTIONS: dict[Kind, str] = {
 }
 
 
-def of_kind(kind: Kind) -> tuple[type[Rule], ...]:
+def _rules(kind: Kind) -> tuple[type[Rule], ...]:
     """Return all rules of a kind, sorted by id."""
     return rules(cause_rules, Cause) if kind == "causes" else rules(fix_rules, Rule)
 
 
-def reference(kind: Kind, rule_id: str) -> str | None:
-    """Return the page of one rule as Markdown; None for an id that there is not."""
-    return next((page(rule) for rule in of_kind(kind) if rule.id == rule_id), None)
+@cache
+def pages(kind: Kind) -> dict[str, str]:
+    """Return the Markdown page of each cause or each fix, by id."""
+    return {rule.id: page(rule) for rule in _rules(kind)}
 
 
 def whole_page(kind: Kind) -> str:
     """Return the page with all rules of a kind, each one heading level down."""
-    contents = "".join(f"- [`{rule.id}`](#{rule.id}): {rule.title}\n" for rule in of_kind(kind))
-    parts = [_nested(rule) for rule in of_kind(kind)]
+    contents = "".join(f"- [`{rule.id}`](#{rule.id}): {rule.title}\n" for rule in _rules(kind))
+    parts = [_nested(rule) for rule in _rules(kind)]
     return "\n".join([_INTRODUCTIONS[kind], contents, *parts])
 
 

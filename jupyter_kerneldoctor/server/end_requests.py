@@ -23,60 +23,60 @@ _who: ContextVar[str] = ContextVar("who", default="user")
 """On whose behalf the present task calls the kernel manager."""
 
 
-class Witness(Protocol):
+class EndRequestListener(Protocol):
     """Who is told. None of it raises or takes long."""
 
-    async def asked(self, kernel_id: str, action: str, by: str) -> Any:
+    async def requested(self, kernel_id: str, action: str, by: str) -> Any:
         """Somebody asked for it; return what identifies the process."""
 
-    async def carried_out(self, kernel_id: str, process: Any) -> None:
+    async def completed(self, kernel_id: str, process: Any) -> None:
         """It was done, or it failed."""
 
 
-def announce_requests(manager: Any, witness: Witness) -> None:
+def observe_end_requests(manager: Any, listener: EndRequestListener) -> None:
     """Wrap the methods of the server's kernel manager."""
-    manager.restart_kernel = _one(manager.restart_kernel, "restart", witness)
-    manager.shutdown_kernel = _one(manager.shutdown_kernel, "shutdown", witness)
-    manager.shutdown_all = _all(manager, witness)
+    manager.restart_kernel = _one(manager.restart_kernel, "restart", listener)
+    manager.shutdown_kernel = _one(manager.shutdown_kernel, "shutdown", listener)
+    manager.shutdown_all = _all(manager, listener)
     if hasattr(manager, "cull_kernel_if_idle"):
         manager.cull_kernel_if_idle = _culling(manager.cull_kernel_if_idle)
 
 
-def _one(method: Callable[..., Any], action: str, witness: Witness) -> Callable[..., Awaitable[Any]]:
+def _one(method: Callable[..., Any], action: str, listener: EndRequestListener) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(method)
-    async def announced(kernel_id: str, *args: Any, **kwargs: Any) -> Any:
-        process = await witness.asked(kernel_id, action, _who.get())
+    async def observed(kernel_id: str, *args: Any, **kwargs: Any) -> Any:
+        process = await listener.requested(kernel_id, action, _who.get())
         try:
             return await ensure_async(method(kernel_id, *args, **kwargs))
         finally:
-            await witness.carried_out(kernel_id, process)
+            await listener.completed(kernel_id, process)
 
-    return announced
+    return observed
 
 
-def _all(manager: Any, witness: Witness) -> Callable[..., Awaitable[Any]]:
+def _all(manager: Any, listener: EndRequestListener) -> Callable[..., Awaitable[Any]]:
     method = manager.shutdown_all
 
     @functools.wraps(method)
-    async def announced(*args: Any, **kwargs: Any) -> Any:
+    async def observed(*args: Any, **kwargs: Any) -> Any:
         kernel_ids = list(manager.list_kernel_ids())
-        processes = {kernel_id: await witness.asked(kernel_id, "shutdown", "server") for kernel_id in kernel_ids}
+        processes = {kernel_id: await listener.requested(kernel_id, "shutdown", "server") for kernel_id in kernel_ids}
         try:
             return await ensure_async(method(*args, **kwargs))
         finally:
             for kernel_id, process in processes.items():
-                await witness.carried_out(kernel_id, process)
+                await listener.completed(kernel_id, process)
 
-    return announced
+    return observed
 
 
 def _culling(method: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(method)
-    async def announced(*args: Any, **kwargs: Any) -> Any:
+    async def observed(*args: Any, **kwargs: Any) -> Any:
         token = _who.set("culler")
         try:
             return await ensure_async(method(*args, **kwargs))
         finally:
             _who.reset(token)
 
-    return announced
+    return observed

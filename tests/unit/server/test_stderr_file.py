@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from support import requires
 
 from jupyter_kerneldoctor.recording.processes import identify
-from jupyter_kerneldoctor.server import stderr
-from jupyter_kerneldoctor.server.stderr import StderrFile
+from jupyter_kerneldoctor.server import stderr_file
+from jupyter_kerneldoctor.server.stderr_file import StderrFile
 
 if TYPE_CHECKING:
     import pytest
@@ -45,7 +45,7 @@ def test_a_kernel_that_started_after_all_is_looked_at_less_often(
     kernel = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file)
     kernel.stdout.readline()
     clock = FastClock(kernel)
-    monkeypatch.setattr(stderr, "time", clock)
+    monkeypatch.setattr(stderr_file, "time", clock)
 
     file.follow(identify(kernel.pid))
     kernel.wait()

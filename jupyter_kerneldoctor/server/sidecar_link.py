@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_kerneldoctor.recording import layout
 from jupyter_kerneldoctor.recording.journal import JsonLines
-from jupyter_kerneldoctor.spawning import spawn_sidecar
+from jupyter_kerneldoctor.recording.sidecar_launch import spawn_sidecar
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.processes import ProcessIdentity
@@ -52,7 +52,7 @@ class SidecarLink:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         self._ours: socket.socket | None = ours
         self._theirs = theirs
-        self.tell(start)
+        self.send(start)
 
     def spawn(self, pid: int, kernel_fd: int | None) -> None:
         """Make the recording and start the sidecar, which takes the time of a process's start. Raises OSError."""
@@ -68,7 +68,7 @@ class SidecarLink:
             if kernel_fd is not None:
                 os.close(kernel_fd)
 
-    def tell(self, event: dict[str, Any]) -> None:
+    def send(self, event: dict[str, Any]) -> None:
         """Tell the sidecar. It may be gone: the kernel records itself, or has ended."""
         if self._ours is None:
             return

@@ -9,15 +9,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .recording.layout import JOURNAL, started_wall_s
-from .recording.store import Store, UnknownRecordingError, UnreadableRecordingError
-from .recording.tail import last_cell_source
+from ..recording.layout import JOURNAL, started_wall_s
+from ..recording.store import Store, UnknownRecordingError, UnreadableRecordingError
+from ..recording.tail import last_cell_source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .diagnosis.postmortem import PostMortem
-    from .recording.model import Recording
+    from ..diagnosis.postmortem import PostMortem
+    from ..recording.model import Recording
 
 Document = dict[str, Any]
 Row = dict[str, Any]
@@ -29,7 +29,7 @@ _MOST_EARLIER = 10
 """How many earlier deaths of the same cell are looked for."""
 
 
-class Head(NamedTuple):
+class Header(NamedTuple):
     """The first line of a recording: enough to know whose it is, read without the rest."""
 
     pid: int | None
@@ -38,7 +38,7 @@ class Head(NamedTuple):
     started_wall_s: float
 
 
-class Archive:
+class PostMortems:
     """Diagnoses recordings when asked.
 
     Finished rows of the list are kept for as long as the recording's files stay as they are, so that a server does
@@ -50,17 +50,17 @@ class Archive:
         self.store = store or Store()
         self._rows: dict[str, tuple[Fingerprint, Row]] = {}
 
-    def head(self, recording_id: str) -> Head:
+    def header(self, recording_id: str) -> Header:
         """Whose recording this is. A first line that is not there yet is waited for. Raises UnknownRecordingError."""
         try:
             with (self.store.path(recording_id) / JOURNAL).open("rb") as file:
                 start = json.loads(file.readline(_LONGEST_HEAD))
             pid, started_wall_s = int(start["process"][0]), float(start["wall_s"])
-            return Head(pid, start.get("kernel_id"), start.get("notebook"), started_wall_s)
+            return Header(pid, start.get("kernel_id"), start.get("notebook"), started_wall_s)
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
             recording = self.store.open(recording_id)
             kernel = recording.kernel
-            return Head(kernel.process.pid or None, kernel.kernel_id, kernel.notebook, recording.started_wall_s)
+            return Header(kernel.process.pid or None, kernel.kernel_id, kernel.notebook, recording.started_wall_s)
 
     def ids(self) -> list[str]:
         """The ids of all recordings, newest first. An id tells the second; within one the first line tells more."""
@@ -72,7 +72,7 @@ class Archive:
 
     def document(self, recording_id: str) -> Document:
         """Diagnose a recording. Raises UnknownRecordingError, UnreadableRecordingError."""
-        from .diagnosis import diagnose  # noqa: PLC0415 - `list` in an empty directory needs no rules
+        from ..diagnosis import diagnose  # noqa: PLC0415 - `list` in an empty directory needs no rules
 
         recording = self.store.open(recording_id)
         post_mortem = diagnose(recording)
@@ -82,8 +82,8 @@ class Archive:
 
     def _with_recurrence(self, post_mortem: PostMortem, source: str) -> PostMortem:
         """Add what the same cell did before. Only recordings that end with that cell are read as a whole."""
-        from .diagnosis import diagnose  # noqa: PLC0415 - see above
-        from .diagnosis.recurrence import fingerprint, recurrence  # noqa: PLC0415 - see above
+        from ..diagnosis import diagnose  # noqa: PLC0415 - see above
+        from ..diagnosis.recurrence import fingerprint, recurrence  # noqa: PLC0415 - see above
 
         own = fingerprint(source)
         earlier: list[PostMortem] = []
@@ -117,7 +117,7 @@ class Archive:
 
     def _started_s(self, recording_id: str) -> float:
         try:
-            return self.head(recording_id).started_wall_s
+            return self.header(recording_id).started_wall_s
         except UnknownRecordingError:  # deleted meanwhile, or not ours to read
             return started_wall_s(recording_id) or 0.0
 
@@ -126,7 +126,7 @@ class Archive:
         kept = self._rows.get(recording_id)
         if kept is not None and kept[0] == fingerprint:
             return kept[1]
-        from .diagnosis import diagnose  # noqa: PLC0415 - see above
+        from ..diagnosis import diagnose  # noqa: PLC0415 - see above
 
         recording = self.store.open(recording_id)
         post_mortem = diagnose(recording)
@@ -136,14 +136,14 @@ class Archive:
         return row
 
     def _damaged(self, recording_id: str) -> Row:
-        head = self.head(recording_id)
+        header = self.header(recording_id)
         row = _unread(recording_id, "This recording is damaged and cannot be read.")
-        return {**row, "kernel_id": head.kernel_id, "notebook": head.notebook}
+        return {**row, "kernel_id": header.kernel_id, "notebook": header.notebook}
 
 
 def _beginning(recording: Recording) -> Document:
     """When the recording began and who began it. Where it does not say so, its id tells the second, and nobody who."""
-    from .diagnosis.postmortem import iso  # noqa: PLC0415 - see above
+    from ..diagnosis.postmortem import iso  # noqa: PLC0415 - see above
 
     if recording.started_wall_s:
         return {"started": iso(recording.started_wall_s), "loaded_by": recording.kernel.loaded_by}
@@ -152,7 +152,7 @@ def _beginning(recording: Recording) -> Document:
 
 def _unread(recording_id: str, headline: str) -> Row:
     """The row of a recording of which nothing but the id can be told."""
-    from .diagnosis.postmortem import iso  # noqa: PLC0415 - see above
+    from ..diagnosis.postmortem import iso  # noqa: PLC0415 - see above
 
     pid = int(recording_id.split("-")[1]) or None
     whose = {"pid": pid, "kernel_id": None, "notebook": None, "loaded_by": None}

@@ -11,7 +11,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .kernels import Kernels
-from .serverfile import ended, request, request_failed, restarted, server_ended, start_failed
+from .server_file import ended, request, request_failed, restarted, server_ended, start_failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
     from jupyter_client.manager import KernelManager
     from jupyter_server.serverapp import ServerApp
 
-    from jupyter_kerneldoctor.archive import Archive
+    from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
-    from .serverfile import Event, ServerFile
+    from .server_file import Event, ServerFile
 
 T = TypeVar("T")
 
 DEATH = "https://events.jupyter-kerneldoctor.org/death/v1"
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
 
-_PATIENCE_S = 1.0
+_NOTE_TIMEOUT_S = 1.0
 """How long a restart or shutdown waits for our note about it, at most: the disk may be a network's."""
 
-_TOLD_FAILURE = 2
+_REPORTED_FAILURE = 2
 
-_END_PATIENCE_S = 30.0
+_END_TIMEOUT_S = 30.0
 _STEP_S = 0.05
 
 
-class DeathWatch:
+class DeathMonitor:
     """A restarter's callbacks tell of the end of a process before the next one starts: the exit status is exact."""
 
     def __init__(
         self,
         serverapp: ServerApp,
-        archive: Archive,
+        post_mortems: PostMortems,
         file: ServerFile,
         *,
         watches_all: bool = False,
@@ -53,9 +53,9 @@ class DeathWatch:
         self._kernels = serverapp.kernel_manager
         self._events = serverapp.event_logger
         self._log = serverapp.log
-        self._archive = archive
+        self._post_mortems = post_mortems
         self._file = file
-        self._settled: weakref.WeakSet[Popen[bytes]] = weakref.WeakSet()
+        self._explained: weakref.WeakSet[Popen[bytes]] = weakref.WeakSet()
         """Processes whose end was asked for or is told already. Each ends only once."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._has_failed = False
@@ -67,36 +67,36 @@ class DeathWatch:
         """Watch every kernel that is started from now on."""
         self._events.add_listener(schema_id=KERNEL_ACTIONS, listener=self._on_action)
 
-    async def asked(self, kernel_id: str, action: str, by: str) -> Popen[bytes] | None:
+    async def requested(self, kernel_id: str, action: str, by: str) -> Popen[bytes] | None:
         """Note that somebody wants this kernel to end, before it does."""
         process = None
         try:
             process = _process(self._kernels.get_kernel(kernel_id)) if kernel_id in self._kernels else None
-            if process is None or process in self._settled:
+            if process is None or process in self._explained:
                 return None
             if process.poll() is not None:  # it had died before, unnoticed: no request ended it
-                self._ended_by_itself(kernel_id, process)
+                self._on_unrequested_end(kernel_id, process)
                 return None
-            self._settled.add(process)
+            self._explained.add(process)
             events = [request(action, by), *([server_ended()] if by == "server" else [])]
-            await asyncio.wait_for(self._append(kernel_id, process, *events), _PATIENCE_S)
+            await asyncio.wait_for(self._append(kernel_id, process, *events), _NOTE_TIMEOUT_S)
         except Exception as error:
             self._failed(error)
         return process
 
-    async def carried_out(self, kernel_id: str, process: Popen[bytes] | None) -> None:
+    async def completed(self, kernel_id: str, process: Popen[bytes] | None) -> None:
         """Note how the process ended that somebody asked to end."""
         if process is None:
             return
-        waiting = self._spawn(self._note_answer(kernel_id, process))
+        waiting = self._spawn(self._note_requested_end(kernel_id, process))
         if process.returncode is not None:  # else the server ends kernels in the background
-            await asyncio.wait({waiting}, timeout=_PATIENCE_S)
+            await asyncio.wait({waiting}, timeout=_NOTE_TIMEOUT_S)
 
-    async def _note_answer(self, kernel_id: str, process: Popen[bytes]) -> None:
+    async def _note_requested_end(self, kernel_id: str, process: Popen[bytes]) -> None:
         """Note the end that somebody asked for. Where none comes, that failed: what ends it later is something else."""
         await self._note_end(kernel_id, process)
         if process.poll() is None:
-            self._settled.discard(process)
+            self._explained.discard(process)
             await self._append(kernel_id, process, request_failed())
 
     async def _on_action(self, logger: Any, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
@@ -106,7 +106,7 @@ class DeathWatch:
             kernel = await self._started(data["kernel_id"])
             for event in ("restart", "dead"):
                 restarts = event == "restart"
-                kernel.add_restart_callback(functools.partial(self._on_end, kernel, restarts=restarts), event)
+                kernel.add_restart_callback(functools.partial(self._on_death, kernel, restarts=restarts), event)
         except Exception as error:
             self._failed(error)
 
@@ -118,22 +118,22 @@ class DeathWatch:
             await asyncio.sleep(_STEP_S)
         return self._kernels.get_kernel(kernel_id)
 
-    def _on_end(self, kernel: KernelManager, *, restarts: bool) -> None:
+    def _on_death(self, kernel: KernelManager, *, restarts: bool) -> None:
         """Called by the restarter, which has just found the process gone. The server may forget `kernel` now."""
         try:
             process = _process(kernel)
-            if process is not None and kernel.kernel_id and process not in self._settled:
-                self._ended_by_itself(kernel.kernel_id, process, restarts=restarts)
+            if process is not None and kernel.kernel_id and process not in self._explained:
+                self._on_unrequested_end(kernel.kernel_id, process, restarts=restarts)
         except Exception as error:
             self._failed(error)
 
-    def _ended_by_itself(self, kernel_id: str, process: Popen[bytes], *, restarts: bool = False) -> None:
-        self._settled.add(process)
+    def _on_unrequested_end(self, kernel_id: str, process: Popen[bytes], *, restarts: bool = False) -> None:
+        self._explained.add(process)
         known = self.kernels.of(process)
         failures = 0 if known is None else self.kernels.failures_in_a_row(known)
-        self._spawn(self._tell(kernel_id, process, restarts=restarts, failures=failures))
+        self._spawn(self._report_end(kernel_id, process, restarts=restarts, failures=failures))
 
-    async def _tell(self, kernel_id: str, process: Popen[bytes], *, restarts: bool, failures: int) -> None:
+    async def _report_end(self, kernel_id: str, process: Popen[bytes], *, restarts: bool, failures: int) -> None:
         """Note how it ended, and tell the browser of a death.
 
         A kernel that cannot start is started again by Jupyter a few times. It is told of once: when it failed for the
@@ -147,13 +147,13 @@ class DeathWatch:
         recording_id = await self._note_end(kernel_id, process, *more)
         if recording_id is None:
             return  # a kernel without KernelDoctor
-        if failures > _TOLD_FAILURE:
+        if failures > _REPORTED_FAILURE:
             await _in_thread(self._file.remove, recording_id)
-        elif not (restarts and 0 < failures < _TOLD_FAILURE and process.returncode >= 0):
-            await self._tell_if_death(kernel_id, recording_id)
+        elif not (restarts and 0 < failures < _REPORTED_FAILURE and process.returncode >= 0):
+            await self._report_if_death(kernel_id, recording_id)
 
-    async def _tell_if_death(self, kernel_id: str, recording_id: str) -> None:
-        document = await _in_thread(self._archive.document, recording_id)
+    async def _report_if_death(self, kernel_id: str, recording_id: str) -> None:
+        document = await _in_thread(self._post_mortems.document, recording_id)
         if document["died"]:
             facts = {name: document[name] for name in ("recording", "notebook", "headline", "cause", "confidence")}
             watched = self._watches_all or document["loaded_by"] == "startup"
@@ -161,7 +161,7 @@ class DeathWatch:
 
     async def _note_end(self, kernel_id: str, process: Popen[bytes], *more: Event) -> str | None:
         """Write the exit status. It is read from the object the server waits with, so that nobody is robbed of it."""
-        for _ in range(int(_END_PATIENCE_S / _STEP_S)):
+        for _ in range(int(_END_TIMEOUT_S / _STEP_S)):
             if process.returncode is not None:
                 recording_id = await self._append(kernel_id, process, ended(process.returncode), *more)
                 self.kernels.forget(process)

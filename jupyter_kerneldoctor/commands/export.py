@@ -1,11 +1,10 @@
-"""`show` and `export`: a recording as it is, for people and for a bug report."""
+"""`export`: a recording as one file, for a bug report."""
 
 from __future__ import annotations
 
 import io
 import os
 import zipfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,8 @@ from jupyter_kerneldoctor.recording.layout import FILES
 from jupyter_kerneldoctor.recording.redact import redacted
 
 from . import output
-from .datadir import chosen, reading, usable_store
-from .errors import CannotExportError, FileExistsAlreadyError, NothingToReportError
+from .errors import CannotExportError, FileExistsAlreadyError
+from .recordings import find_or_newest, reading, usable_store
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -22,24 +21,10 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.store import Store
 
 
-def show(options: Namespace) -> None:
-    """Print what was recorded, in order of time."""
-    store = usable_store()
-    recording_id = _chosen(store, options.recording)
-    with reading(recording_id):
-        recording = store.open(recording_id)
-    if options.json:
-        output.say_json(asdict(recording))
-        return
-    from jupyter_kerneldoctor.render.recorded import render  # noqa: PLC0415 - JSON needs no words
-
-    output.say(render(recording))
-
-
 def export(options: Namespace) -> None:
     """Pack a recording into one file, without the user's code unless that is asked for."""
     store = usable_store()
-    recording_id = _chosen(store, options.recording)
+    recording_id = find_or_newest(store, options.recording)
     target = Path(options.output or ".")
     if target.is_dir():
         target /= f"kerneldoctor-{recording_id}.zip"
@@ -60,16 +45,6 @@ _CONTENT = {
     "File and function names of stacks are in it; `--with-code` packs everything.",
     True: "It holds your code and what the program printed: look through it before you pass it on.",
 }
-
-
-def _chosen(store: Store, recording_id: str | None) -> str:
-    """The recording that was named, or the newest."""
-    if recording_id is None:
-        ids = store.ids()
-        if not ids:
-            raise NothingToReportError("There is no recording yet.")
-        return ids[0]
-    return chosen(store, recording_id)
 
 
 def _packed(store: Store, recording_id: str, *, with_code: bool) -> bytes:

@@ -9,7 +9,7 @@ from jupyter_kerneldoctor.recording.journal import JsonLines
 from jupyter_kerneldoctor.recording.layout import SERVER
 
 if TYPE_CHECKING:
-    from jupyter_kerneldoctor.archive import Archive
+    from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 Event = dict[str, Any]
 
@@ -51,8 +51,8 @@ def _event(kind: str, **fields: Any) -> Event:
 class ServerFile:
     """Appends events to the recording of a kernel process."""
 
-    def __init__(self, archive: Archive) -> None:
-        self._archive = archive
+    def __init__(self, post_mortems: PostMortems) -> None:
+        self._post_mortems = post_mortems
 
     def append(self, kernel_id: str, pid: int, *events: Event) -> str | None:
         """Append to the recording of this process and return its id; None when it has no recording. Raises OSError."""
@@ -63,7 +63,7 @@ class ServerFile:
 
     def append_to(self, recording_id: str, *events: Event) -> None:
         """Append to a recording. Raises OSError."""
-        file = JsonLines(self._archive.store.path(recording_id) / SERVER)
+        file = JsonLines(self._post_mortems.store.path(recording_id) / SERVER)
         try:
             if not file.write(*events):
                 raise OSError(f"The disk did not take what the server saw of {recording_id}.")
@@ -72,11 +72,11 @@ class ServerFile:
 
     def remove(self, recording_id: str) -> None:
         """Remove a recording that says nothing new. Raises OSError."""
-        self._archive.store.delete(recording_id)
+        self._post_mortems.store.delete(recording_id)
 
     def _find(self, kernel_id: str, pid: int) -> str | None:
         """Find a recording by kernel and process: one kernel has several processes, one after the other."""
-        for recording_id in self._archive.store.ids():
-            if f"-{pid}-" in recording_id and self._archive.head(recording_id)[:2] == (pid, kernel_id):
+        for recording_id in self._post_mortems.store.ids():
+            if f"-{pid}-" in recording_id and self._post_mortems.header(recording_id)[:2] == (pid, kernel_id):
                 return recording_id
         return None

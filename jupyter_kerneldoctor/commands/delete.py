@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.reader import observe, read
 from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
 
-from .datadir import chosen, usable_store
 from .errors import BeingRecordedError, CannotDeleteError, NotConfirmedError
 from .output import say
+from .recordings import find, usable_store
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -23,7 +23,7 @@ def delete(options: Namespace) -> None:
     if options.all:
         _delete_all(store, asks=not options.yes)
     else:
-        _delete_these(store, list(dict.fromkeys(chosen(store, name) for name in options.recordings)))
+        _delete_these(store, list(dict.fromkeys(find(store, name) for name in options.recordings)))
 
 
 def _delete_these(store: Store, ids: list[str]) -> None:

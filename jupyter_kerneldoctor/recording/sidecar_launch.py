@@ -1,0 +1,36 @@
+"""Starts the sidecar that writes a recording: for the kernel itself, or for the Jupyter server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+SIDECAR = Path(__file__).parent.parent / "sidecar" / "__main__.py"
+
+
+def spawn_sidecar(directory: Path, socket_fd: int, kernel_fd: int | None) -> int | None:
+    """Start a sidecar as an orphan in a session of its own; return its process id, or None where that is unknown.
+
+    It records into `directory`, listens to `socket_fd`, and watches `kernel_fd`, a pidfd, where there is one. It
+    inherits both descriptors; closing ours is up to the caller. Raises OSError when no process can be started.
+
+    An orphan, so that user code which waits for or lists its children never meets it; the shell between us is reaped
+    at once. In a session of its own, because a restart kills the kernel's process group. Isolated and without
+    site-packages, so that nothing of the user's (a `json.py` in the working directory, PYTHONPATH, .pth files)
+    reaches it and it stays small.
+    """
+    descriptors = [socket_fd] + ([] if kernel_fd is None else [kernel_fd])
+    isolated = ["-I", "-S"] if sys.platform == "linux" else ["-I"]  # elsewhere the meters need psutil
+    sidecar = [sys.executable, *isolated, str(SIDECAR), str(directory), *map(str, descriptors)]
+    between = subprocess.Popen(
+        ["/bin/sh", "-c", '"$@" >/dev/null & echo $!', "sh", *sidecar],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+        pass_fds=descriptors,
+    )
+    said, _ = between.communicate()
+    return int(said) if said.strip().isdigit() else None
