@@ -12,7 +12,7 @@ from jupyter_kerneldoctor.recording.processes import identify, open_pidfd
 from .cells import CellTracker
 from .messages import answer_in_frames
 from .server_file import start_failed
-from .sidecar_link import SidecarLink, record_without_process, start_event
+from .sidecar_link import SidecarLink, record_without_process, resolved, start_event
 from .stderr_file import SLOWEST_START_S, StderrFile
 
 if TYPE_CHECKING:
@@ -161,7 +161,9 @@ class Kernels:
         if process is None or identity is None:
             return  # it is gone and somebody has read its status: nothing can be learned of it any more
         facts = _facts(provisioner, settings)
-        link = SidecarLink(start_event(identity, **facts, stacks=self._stacks and facts["language"] == "python"))
+        stacks = self._stacks and facts["language"] == "python"
+        interpreter = resolved(command[0], settings.get("env")) if stacks and command else None
+        link = SidecarLink(start_event(identity, **facts, stacks=stacks, interpreter=interpreter))
         kernel = KernelProcess(provisioner.parent, process, command, link)
         before = self._present.get(kernel.kernel_id)
         if before is not None:

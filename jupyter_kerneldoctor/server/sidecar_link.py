@@ -6,9 +6,11 @@ import errno
 import json
 import os
 import platform
+import shutil
 import socket
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_kerneldoctor.recording import layout
@@ -16,6 +18,8 @@ from jupyter_kerneldoctor.recording.journal import JsonLines
 from jupyter_kerneldoctor.recording.sidecar_launch import spawn_sidecar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 
 _encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
@@ -28,6 +32,22 @@ def start_event(identity: ProcessIdentity | None, **facts: Any) -> dict[str, Any
     known = {"format": layout.FORMAT, "loaded_by": "server", "hostname": platform.node(), **facts}
     stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
     return {"event": "start", **stamps, **({} if identity is None else {"process": identity}), **known}
+
+
+def resolved(program: str, environment: Mapping[str, str] | None) -> tuple[str, int, int] | None:
+    """Return the file that was started as `program`, with its device and inode; None when it is not there.
+
+    Resolved here, when the kernel starts: later its own code could name another.
+    """
+    found = shutil.which(program, path=(environment or os.environ).get("PATH"))
+    if found is None:
+        return None
+    try:
+        path = Path(found).resolve(strict=True)
+        status = path.stat()
+    except OSError:
+        return None
+    return str(path), status.st_dev, status.st_ino
 
 
 def record_without_process(start: dict[str, Any]) -> str:

@@ -105,7 +105,7 @@ class Watcher:
         self._deaf_until = 0.0
         self._clock = ClockObserver(self._watched, start["wall_s"] - start["mono_s"])
         self._memory = MemoryObserver(self._watched)
-        stacks = StacksObserver(self._watched)
+        stacks = StacksObserver(self._watched, start.pop("interpreter", None))
         self._wakes_fd = stacks.wakes_fd
         self._poll.register(self._wakes_fd, select.POLLIN)
         self._observers: tuple[Observer, ...] = (

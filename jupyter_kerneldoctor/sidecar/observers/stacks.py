@@ -14,6 +14,7 @@ from ..stacks.layout import NotUnderstoodError, Runtime
 from ..stacks.learner import Learner
 from ..stacks.memory import UnreadableError
 from ..stacks.occasion import Occasion
+from ..stacks.privileges import is_file
 from ..stacks.snapshot import Stacks, children, threads_without_stacks
 from ..stacks.twin import runtime_of
 
@@ -40,8 +41,10 @@ class StacksObserver(Observer):
     Where that is the kernel tells when it loads the extension. Of one that has not, it is found out.
     """
 
-    def __init__(self, watched: Watched) -> None:
+    def __init__(self, watched: Watched, interpreter: object = None) -> None:
+        """Watch a kernel; `interpreter` is what the server, if it started the kernel, resolved (`privileges.File`)."""
         self._watched = watched
+        self._interpreter = tuple(interpreter) if is_file(interpreter) else None
         self._statm = ProcFile(f"/proc/{watched.kernel.pid}/statm")
         self._occasion = Occasion(watched)
         self._runtime: Runtime | None = None
@@ -128,7 +131,7 @@ class StacksObserver(Observer):
     def _learn(self, now: float) -> None:
         if self._learner is None:
             try:
-                self._learner = Learner(self._watched.kernel.pid)
+                self._learner = Learner(self._watched.kernel.pid, self._interpreter)
             except (OSError, NotUnderstoodError) as error:
                 self._give_up(self._why(error))
             else:

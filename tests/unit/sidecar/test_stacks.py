@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support import requires
 
+from jupyter_kerneldoctor.server.sidecar_link import resolved
 from jupyter_kerneldoctor.sidecar.stacks.layout import NotUnderstoodError, Runtime
 from jupyter_kerneldoctor.sidecar.stacks.learner import Learner
 from jupyter_kerneldoctor.sidecar.stacks.linetable import line_at
@@ -38,8 +39,8 @@ def ready():
 """
 
 
-def learn(pid: int) -> Learner:
-    learner = Learner(pid)
+def learn(pid: int, interpreter: tuple[str, int, int] | None = None) -> Learner:
+    learner = Learner(pid, interpreter)
     deadline = time.monotonic() + 30
     while not learner.is_done:
         assert time.monotonic() < deadline
@@ -279,7 +280,7 @@ def test_another_python_is_asked_itself(another_python: Path) -> None:
         try:
             assert program.stdout is not None
             program.stdout.readline()
-            learner = learn(program.pid)
+            learner = learn(program.pid, resolved(str(another_python), None))
             assert learner.layout is not None
             assert learner.interpreter is not None
             stacks = Stacks(program.pid, learner.layout, runtime_of(program.pid, learner.interpreter))

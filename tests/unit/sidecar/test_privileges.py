@@ -1,0 +1,118 @@
+"""Which program the sidecar runs to learn the layout of an interpreter: none that somebody else could have made."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from support import requires
+
+from jupyter_kerneldoctor.server.sidecar_link import resolved
+from jupyter_kerneldoctor.sidecar.stacks import learner as learners
+from jupyter_kerneldoctor.sidecar.stacks.layout import NotUnderstoodError
+from jupyter_kerneldoctor.sidecar.stacks.learner import Learner
+from jupyter_kerneldoctor.sidecar.stacks.privileges import open_interpreter
+
+pytestmark = requires.linux
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A program that is called Python and is none."""
+    return Path(shutil.copy(shutil.which("sleep"), tmp_path / "python3"))
+
+
+@pytest.fixture
+def start():
+    """Start a process; give its id once it runs that program."""
+    processes = []
+
+    def started(program, *before):
+        processes.append(subprocess.Popen([*before, program, "60"]))
+        pid = processes[-1].pid
+        while not Path(f"/proc/{pid}/exe").samefile(program):
+            time.sleep(0.01)
+        return pid
+
+    yield started
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def refusal(pid, interpreter):
+    with pytest.raises(NotUnderstoodError) as refused:
+        Learner(pid, interpreter)
+    return str(refused.value)
+
+
+def test_a_program_that_only_the_process_names_is_not_run(start, program):
+    assert "not known" in refusal(start(program), None)
+
+
+def test_the_program_the_kernel_was_started_with_may_be_run(start, program):
+    os.close(open_interpreter(start(program), resolved(str(program), None)))
+
+
+def test_another_program_than_the_kernel_was_started_with_is_not_run(start, program):
+    at_first = resolved(shutil.which("sleep"), None)
+    assert "another program" in refusal(start(program), at_first)
+
+
+def test_a_program_put_in_the_place_of_the_first_is_not_run(start, program):
+    at_first, pid = resolved(str(program), None), start(program)
+    Path(shutil.copy(program, f"{program}-new")).replace(program)
+    assert "another program" in refusal(pid, at_first)
+
+
+def test_a_program_that_others_may_change_is_not_run(start, program):
+    program.chmod(0o757)
+    assert "other users may change" in refusal(start(program), resolved(str(program), None))
+
+
+@requires.root
+def test_a_program_of_another_user_is_not_run(start, program):
+    os.chown(program, 65534, 65534)
+    assert "other users may change" in refusal(start(program), resolved(str(program), None))
+
+
+@pytest.mark.parametrize("restriction", [["--no-new-privs"], ["--bounding-set=-sys_admin", "--inh-caps=-all"]])
+@requires.root
+def test_nothing_is_run_for_a_process_with_other_privileges(start, program, restriction):
+    pid = start(program, "setpriv", *restriction)
+    assert "other privileges" in refusal(pid, resolved(str(program), None))
+
+
+@requires.root
+def test_nothing_is_run_for_a_process_that_sees_other_files(start, program):
+    assert "sees other files" in refusal(start(program, "unshare", "--mount"), resolved(str(program), None))
+
+
+def ends(learner):
+    begun = time.monotonic()
+    while not learner.is_done:
+        assert time.monotonic() < begun + 5
+        time.sleep(0.01)
+        learner.look()
+    return time.monotonic() - begun
+
+
+@pytest.mark.parametrize(
+    "child",
+    ["while true; do echo " + "x" * 1000 + "; done", "exec >/dev/null; sleep 60", "sleep 60"],
+    ids=["talks without end", "closes and stays", "says nothing"],
+)
+def test_a_child_is_bounded_in_what_it_says_and_in_time(monkeypatch, child):
+    monkeypatch.setattr(learners, "_PATIENCE_S", 0.5)
+
+    def spawn(theirs):
+        return os.posix_spawn("/bin/sh", ["sh", "-c", child], {}, file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 1)])
+
+    monkeypatch.setattr(learners, "_fork", spawn)
+    learner = Learner(os.getpid())
+
+    assert ends(learner) < 3
+    assert learner.layout is None
+    assert len(learner.problem) < 1000
