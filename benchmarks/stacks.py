@@ -27,8 +27,8 @@ sys.path += [str(ROOT / "tests"), str(ROOT)]
 from support.kernels import LiveKernel  # noqa: E402
 
 from jupyter_kerneldoctor.recording.journal import read_events  # noqa: E402
+from jupyter_kerneldoctor.sidecar.stacks.discovery_process import DiscoveryProcess  # noqa: E402
 from jupyter_kerneldoctor.sidecar.stacks.layout import Runtime  # noqa: E402
-from jupyter_kerneldoctor.sidecar.stacks.learner import Learner  # noqa: E402
 from jupyter_kerneldoctor.sidecar.stacks.memory import UnreadableError  # noqa: E402
 from jupyter_kerneldoctor.sidecar.stacks.snapshot import Stacks, is_cell_file  # noqa: E402
 
@@ -196,14 +196,14 @@ def stress(load: Load, dumps: int, work: Path) -> Result:
 
 def open_stacks(kernel: LiveKernel) -> Stacks:
     """Learn the layout, and take from the recording where to look."""
-    learner = Learner(kernel.pid)
-    while not learner.is_done:
+    discovery = DiscoveryProcess(kernel.pid)
+    while not discovery.is_done:
         time.sleep(0.01)
-        learner.look()
-    assert learner.layout is not None, learner.problem
+        discovery.look()
+    assert discovery.layout is not None, discovery.problem
     (journal,) = kernel.data_root.glob("recordings/*/journal.jsonl")
     start = next(event for event in read_events(journal) if event["event"] == "start")
-    return Stacks(kernel.pid, learner.layout, Runtime(*start["runtime"]))
+    return Stacks(kernel.pid, discovery.layout, Runtime(*start["runtime"]))
 
 
 def _dump(stacks: Stacks, load: Load) -> list[list[dict[str, object]]]:

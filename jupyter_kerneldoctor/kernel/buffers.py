@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .statictypes import class_name, mro
+from .introspection import class_name, mro
 
 if TYPE_CHECKING:
     from collections.abc import Callable

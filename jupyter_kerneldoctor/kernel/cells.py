@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import IPython
 
-from ..recording.sources import SHORT_CHARACTERS
+from ..recording.cell_source import SHORT_CHARACTERS
 from . import incidents, memory, messages
 from .frameworks import FrameworkWatch
 from .namespace import NamespaceWatch

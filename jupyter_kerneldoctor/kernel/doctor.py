@@ -12,15 +12,15 @@ from traitlets import Bool
 from traitlets.config import Configurable
 
 from ..recording import layout
+from ..recording.disk_reserve import storage_problem
 from ..recording.journal import JsonLines
-from ..recording.room import trouble
-from . import crash, tracing
+from . import crash_file, stack_access
 from .cells import CellHooks, execute_request
-from .facts import start_facts
 from .joining import join
+from .kernel_info import start_facts
 from .link import Link
 from .messages import message
-from .output import LastWords
+from .output_capture import OutputCapture
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +64,7 @@ class Doctor:
         self._loaded_by = "magic" if self._user_sees_output() else "startup"
         self._link: Link | None = None
         self.hooks: CellHooks | None = None
-        self._last_words: LastWords | None = None
+        self._output_capture: OutputCapture | None = None
         self.directory: Path | None = None
         self.problem: str | None = None
         """Why nothing is recorded, in a sentence; None while all is well."""
@@ -85,24 +85,24 @@ class Doctor:
         try:
             joined = join()
             self.directory = joined.directory if joined else layout.create(layout.new_id(os.getpid()))
-            crash.aim_at(self.directory)
+            crash_file.write_to(self.directory)
             settings = KernelDoctor(parent=self._shell)
             facts = start_facts(self._loaded_by)
             if settings.stacks:
-                facts["runtime"] = tracing.runtime()
+                facts["runtime"] = stack_access.runtime()
             greeting = message("start", time.monotonic(), wall_s=time.time(), **facts)
             self._link = Link(self.directory, greeting, self._lost, joined.link if joined else None)
             if not self._link.is_open:
                 self._link = None
                 return  # it was said just now
             if settings.stacks:
-                tracing.permit(self._link.sidecar_pid)
+                stack_access.permit(self._link.sidecar_pid)
             self.hooks = CellHooks(
                 self._shell, self._link, exact_peak=settings.exact_peak, namespace=settings.namespace
             )
             self.hooks.install()
             if settings.last_words and sys.platform == "linux":
-                self._last_words = LastWords(self._link)
+                self._output_capture = OutputCapture(self._link)
         except Exception as error:
             self._stop_quietly()
             place = f" in {layout.recordings_dir()}" if isinstance(error, OSError) else ""
@@ -120,7 +120,7 @@ class Doctor:
     def status(self) -> str:
         """What a user wants to know, in a line or two."""
         if self.is_recording:
-            why_not = trouble(self.directory) if self.directory is not None else None
+            why_not = storage_problem(self.directory) if self.directory is not None else None
             but = f", but {why_not}: little of what happens now is kept" if why_not else ""
             return f"KernelDoctor is recording this kernel{but}.\nRecording: {self.directory}"
         reason = self.problem or "The recording was switched off. To switch it on: %kerneldoctor on"
@@ -129,14 +129,14 @@ class Doctor:
     def _stop_quietly(self) -> None:
         hooks, self.hooks = self.hooks, None
         link, self._link = self._link, None
-        last_words, self._last_words = self._last_words, None
+        capture, self._output_capture = self._output_capture, None
         if hooks is not None:
             hooks.remove()
-        if last_words is not None:
-            last_words.give_back()
+        if capture is not None:
+            capture.restore()
         if link is not None:
             link.close()
-        crash.aim_at_nothing()
+        crash_file.discard_output()
 
     def _lost(self) -> None:
         self._stop_quietly()

@@ -10,7 +10,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..recording.allowance import Allowance
+from ..recording.token_bucket import TokenBucket
 from .messages import message
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ _FIGURES = ("allocated_bytes", "reserved_bytes", "peak_bytes")
 _BUDGET_S = 0.001
 _SMALL_STEP = 0.01
 _OUT_OF_MEMORY_EVERY_S = 0.1
-_OUT_OF_MEMORY_AT_ONCE = 50
-_OUT_OF_MEMORY_THEN_EVERY_S = 30.0
+_OUT_OF_MEMORY_BURST = 50
+_OUT_OF_MEMORY_REFILL_S = 30.0
 """Code may catch the error and try again for days."""
 
 
@@ -54,7 +54,7 @@ class FrameworkWatch:
         self._told: dict[tuple[str, str], State] = {}
         self._not_before = 0.0
         self._out_of_memory_told = 0.0
-        self._out_of_memory_allowed = Allowance(_OUT_OF_MEMORY_AT_ONCE, _OUT_OF_MEMORY_THEN_EVERY_S)
+        self._out_of_memory_bucket = TokenBucket(_OUT_OF_MEMORY_BURST, _OUT_OF_MEMORY_REFILL_S)
         self._observes = False
 
     def cell_ended(self, seq: int) -> None:
@@ -94,7 +94,7 @@ class FrameworkWatch:
             if now - self._out_of_memory_told < _OUT_OF_MEMORY_EVERY_S:  # code that tries smaller and smaller sizes
                 return
             self._out_of_memory_told = now
-            if not self._out_of_memory_allowed.takes(now):
+            if not self._out_of_memory_bucket.take(now):
                 return
             state = _torch_device(sys.modules["torch"], device)
             state.update(total_bytes=total, free_bytes=free, asked_bytes=asked)

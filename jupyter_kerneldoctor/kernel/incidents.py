@@ -12,10 +12,10 @@ import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import figures
+from . import error_numbers
 from .frameworks import allocators
+from .introspection import class_name, instance_dict, mro
 from .signatures import NUMPY_MEMORY_ERRORS, SIGNATURES, WORKER_SIGNALS, Signature
-from .statictypes import class_name, instance_dict, mro
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ def describe(error: BaseException) -> dict[str, Any] | None:
         return None
     found = matches[-1]  # the innermost is what the others came from
     text = _text(found.error)
-    numbers = figures.read(text)
+    numbers = error_numbers.parse(text)
     numbers.update(_worker(text) if found.kind in ("worker-killed", "broken-pool") else {})
     code = _errno(found.error)
     if code is not None:
@@ -193,7 +193,7 @@ def _array_bytes(error: BaseException) -> int | None:
 
 def _worker(text: str) -> dict[str, int]:
     """The process that was lost, as the library names it."""
-    return {name: value for name in ("pid", "exit_code") if (value := figures.whole(name, text)) is not None}
+    return {name: value for name in ("pid", "exit_code") if (value := error_numbers.integer(name, text)) is not None}
 
 
 def _frames(error: BaseException, outer: BaseException) -> Iterator[dict[str, Any]]:

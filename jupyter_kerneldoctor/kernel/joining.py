@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ..recording.claim import name_of, peer
+from ..recording.kernel_lock import lock_name, peer_credentials
 from ..recording.processes import identify
 
 _PROGRAM = "/jupyter_kerneldoctor/sidecar/__main__.py"
@@ -38,8 +38,8 @@ def join() -> Joined | None:
     link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with suppress(OSError):
         link.setblocking(False)
-        link.connect(name_of(identity))
-        pid, uid = peer(link)
+        link.connect(lock_name(identity))
+        pid, uid = peer_credentials(link)
         directory = _directory_of(pid) if uid == os.geteuid() else None
         if directory is not None:
             return Joined(link, directory)

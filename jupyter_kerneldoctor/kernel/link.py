@@ -13,7 +13,7 @@ import struct
 import sys
 from typing import TYPE_CHECKING
 
-from ..recording.claim import peer
+from ..recording.kernel_lock import peer_credentials
 from ..recording.processes import open_pidfd
 from ..recording.sidecar_launch import spawn_sidecar
 from .descriptors import inode
@@ -43,7 +43,10 @@ class Link:
         self._pid = os.getpid()
         self._on_lost = on_lost
         self._dropped = 0
-        ours, self.sidecar_pid = (joined, peer(joined)[0]) if joined else _with_new_sidecar(directory, greeting)
+        if joined is None:
+            ours, self.sidecar_pid = _with_new_sidecar(directory, greeting)
+        else:
+            ours, self.sidecar_pid = joined, peer_credentials(joined)[0]
         self._socket: socket.socket | None = ours
         self._fd = ours.fileno()
         status = os.fstat(self._fd)

@@ -6,7 +6,7 @@ import json
 from json.encoder import encode_basestring_ascii as quote
 from typing import TYPE_CHECKING, Any
 
-from ..recording.sources import WHOLE_CHARACTERS, shortened
+from ..recording.cell_source import WHOLE_CHARACTERS, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

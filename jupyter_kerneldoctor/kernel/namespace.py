@@ -34,7 +34,7 @@ class NamespaceWatch:
         if abs(now_bytes - self._rss_bytes) <= _STEP_BYTES:
             return
         self._rss_bytes = now_bytes
-        from .holdings import biggest  # noqa: PLC0415 - many kernels never need it
+        from .largest_variables import biggest  # noqa: PLC0415 - many kernels never need it
 
         objects, complete = biggest(shell.user_ns, shell.user_ns_hidden)
         brief = [(found["name"], found["bytes"] // _STEP_BYTES) for found in objects]

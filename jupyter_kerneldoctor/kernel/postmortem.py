@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.display import display
 
-from .facts import kernel_id, notebook
+from .kernel_info import kernel_id, notebook
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .cell_source import SOURCE_FIELDS
 from .decode import build, build_all, fitting, number
 from .evidence import (
     Child,
@@ -27,7 +28,6 @@ from .layout import CRASH, GPU, JOURNAL, KERNEL, OUTPUT, SERVER
 from .model import Cell, End, ExitRequest, Kernel, Limit, Recording, ServerView
 from .processes import ProcessIdentity, boot_id, is_alive
 from .samples import Sample, read_samples
-from .sources import SOURCE_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -45,7 +45,7 @@ def remove(directory: Path) -> None:
         return
 
 
-def tidy(parent: Path, policy: Policy) -> None:
+def prune(parent: Path, policy: Policy) -> None:
     """Delete the recordings below `parent` that are too many, too old or too big, oldest first.
 
     Recordings of living kernels stay. Whether a kernel of another machine lives nobody here can tell, so its recording

@@ -105,7 +105,7 @@ def thin(samples: list[Sample]) -> list[Sample]:
     """
     kept: list[Sample] = []
     for before, sample in zip([None, *samples], samples, strict=False):
-        if kept and before is not None and not _tells_something(kept[-1], sample):
+        if kept and before is not None and not _is_informative(kept[-1], sample):
             continue
         if kept and before is not None and before is not kept[-1] and has_moved(kept[-1], sample):
             kept.append(before)  # the end of the flat stretch, so that a jump does not look like a ramp
@@ -147,7 +147,7 @@ def _amounts(sample: Sample) -> tuple[int | None, ...]:
     return sample.rss_bytes, sample.cgroup_bytes, sample.tree_bytes
 
 
-def _tells_something(before: Sample, after: Sample) -> bool:
+def _is_informative(before: Sample, after: Sample) -> bool:
     return (
         has_moved(before, after)
         or before.oom_kills != after.oom_kills

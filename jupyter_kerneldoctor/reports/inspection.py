@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ..diagnosis.analysis.thread_waits import ThreadWait, frames_of
 from ..diagnosis.code.cellfiles import CellFiles, user_line
 from ..recording.decode import build
+from ..recording.disk_reserve import storage_problem
 from ..recording.evidence import Stack
 from ..recording.journal import read_events_from
 from ..recording.layout import JOURNAL
 from ..recording.processes import is_alive
-from ..recording.room import trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,7 +82,7 @@ def inspect(store: Store, recording_id: str, patience_s: float = PATIENCE_S) -> 
     journal = store.path(recording_id) / JOURNAL
     stack = _ask(recording.sidecar, journal, patience_s)
     if stack is None:
-        if why := trouble(store.path(recording_id)):
+        if why := storage_problem(store.path(recording_id)):
             raise NothingKeptError(f"The recorder of {recording_id} cannot write its answer: {why}.")
         raise NoAnswerError(f"The recorder of {recording_id} did not answer within {patience_s:g} s.")
     return describe(store.open(recording_id, patience_s=0), stack)

@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..recording.last_cell import last_cell_source
 from ..recording.layout import JOURNAL, started_wall_s
 from ..recording.store import Store, UnknownRecordingError, UnreadableRecordingError
-from ..recording.tail import last_cell_source
 
 if TYPE_CHECKING:
     from pathlib import Path

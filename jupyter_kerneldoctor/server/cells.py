@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jupyter_kerneldoctor.recording.sources import WHOLE_CHARACTERS, shortened
+from jupyter_kerneldoctor.recording.cell_source import WHOLE_CHARACTERS, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..recording.cell_source import shortened
+from ..recording.disk_reserve import release, reserve
 from ..recording.journal import JsonLines, encoded
-from ..recording.room import give_back, hold
-from ..recording.sources import shortened
-from .repeated import Repeated
-from .reserve import Spare
+from .memory_reserve import MemoryReserve
+from .source_deduplication import SourceDeduplicator
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-HELD_BYTES = 48 * 1024
+RESERVED_BYTES = 48 * 1024
 """For all that is written at the end: the cell, the stack, the surroundings, the end itself."""
 
 _FOR_THE_END_BYTES = 16 * 1024
@@ -34,17 +34,17 @@ class Journal(JsonLines):
     def __init__(self, path: Path) -> None:
         """Open for appending, and take room. Raises OSError."""
         super().__init__(path)
-        self._can_hold = True
-        self._room_bytes = 0
+        self._can_reserve = True
+        self._reserved_bytes = 0
         """How much is taken behind the end of the file."""
-        self._kept_bytes = HELD_BYTES
+        self._withheld_bytes = RESERVED_BYTES
         """How much of that is not for ordinary events."""
         self._waiting: list[dict[str, Any]] = []
-        self._repeated = Repeated()
-        self._spare = Spare()
-        self._take(0)
+        self._deduplicator = SourceDeduplicator()
+        self._memory = MemoryReserve()
+        self._reserve(0)
 
-    def write_said(self, event: dict[str, Any]) -> None:
+    def write_received(self, event: dict[str, Any]) -> None:
         """Append what the kernel or the server said. What has no room now waits, if the end cannot be told without."""
         kind = event["event"]
         if kind not in (*_OF_THE_CELL, "exit_request"):
@@ -52,52 +52,52 @@ class Journal(JsonLines):
             return
         if kind == "cell_start":
             self._forget_older_cell()
-            event = self._repeated.without_source(event)
+            event = self._deduplicator.deduplicate(event)
         self._waiting.append(event)
         self._write_waiting()
         self._waiting = [_short(waiting) for waiting in self._waiting]
 
     def begin_end(self) -> None:
         """Everything from now on is about the end, and may take the room that was held for it."""
-        self._kept_bytes = _FOR_THE_END_BYTES
+        self._withheld_bytes = _FOR_THE_END_BYTES
         self._write_waiting()
         self.lost += len(self._waiting)
 
     def write_end(self, event: dict[str, Any]) -> None:
         """Append the event after which nothing can be missed: nothing is held back for another one."""
-        self._kept_bytes = 0
+        self._withheld_bytes = 0
         self.write(event)
 
     def close(self) -> None:
         """Close the file, and give back the room that was not needed."""
-        give_back(self._fd)
+        release(self._fd)
         super().close()
 
     def _append(self, data: bytes) -> bool:
         length = len(data) + 1  # a line that was cut is ended first
-        if not self._may_take(length):
+        if not self._may_write(length):
             return False
         done = super()._append(data)
         # It may have been for want of memory: a new page of the file counts towards the limit.
-        while not done and self._spare.let_go():
+        while not done and self._memory.release_block():
             done = super()._append(data)
-        self._room_bytes = max(0, self._room_bytes - length)
+        self._reserved_bytes = max(0, self._reserved_bytes - length)
         return done
 
-    def _may_take(self, length: int) -> bool:
-        if self._room_bytes >= length + self._kept_bytes or self._take(length):
+    def _may_write(self, length: int) -> bool:
+        if self._reserved_bytes >= length + self._withheld_bytes or self._reserve(length):
             return True
         # Without any room that was taken in advance, what can be written is found out by writing.
-        return self._room_bytes == 0
+        return self._reserved_bytes == 0
 
-    def _take(self, length: int) -> bool:
-        if not self._can_hold:
+    def _reserve(self, length: int) -> bool:
+        if not self._can_reserve:
             return False
-        wanted = length + HELD_BYTES + _STEP_BYTES
-        done = hold(self._fd, wanted)
-        self._can_hold = done is not None
+        wanted = length + RESERVED_BYTES + _STEP_BYTES
+        done = reserve(self._fd, wanted)
+        self._can_reserve = done is not None
         if done:
-            self._room_bytes = wanted
+            self._reserved_bytes = wanted
         return bool(done)
 
     def _forget_older_cell(self) -> None:
@@ -109,7 +109,7 @@ class Journal(JsonLines):
         while self._waiting and self._append(encoded(self._waiting[0])):
             written = self._waiting.pop(0)
             if written["event"] == "cell_start":
-                self._repeated.written(written)
+                self._deduplicator.remember(written)
 
 
 def _short(event: dict[str, Any]) -> dict[str, Any]:

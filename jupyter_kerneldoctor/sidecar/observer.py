@@ -37,9 +37,9 @@ class Watched:
         """The processes below the kernel that live, as far as they have been found."""
         self.tree_bytes: int | None = None
         """Memory of the kernel and its children (`recording.samples.Sample`)."""
-        self.along: list[Callable[[float], None]] = []
+        self.after_sample: list[Callable[[float], None]] = []
         """What is looked at after each sample, given the time, so that it costs no wakeup of its own."""
-        self.look_around: Callable[[str], None] = _no_one_looks
+        self.record_system_state: Callable[[str], None] = _record_nothing
         """Record the machine and the process as they are now; says why (`recording.evidence.Surroundings.when`)."""
 
     @property
@@ -47,14 +47,14 @@ class Watched:
         """Whether a cell runs."""
         return bool(self.running)
 
-    def look_along(self, now_mono_s: float) -> None:
+    def run_after_sample(self, now_mono_s: float) -> None:
         """A sample was taken. A look that fails is left out from then on: the others go on."""
-        for look in list(self.along):
+        for look in list(self.after_sample):
             try:
                 look(now_mono_s)
             except Exception:
                 self.note("fault", traceback=traceback.format_exc())
-                self.along.remove(look)
+                self.after_sample.remove(look)
 
     def note(self, event: str, **fields: Any) -> bool:
         """Write an event of the sidecar's own into the journal, with the time; return whether it is in the file."""
@@ -62,7 +62,7 @@ class Watched:
         return self.journal.write({"event": event, **stamps, **fields})
 
 
-def _no_one_looks(_why: str) -> None:
+def _record_nothing(_why: str) -> None:
     pass
 
 

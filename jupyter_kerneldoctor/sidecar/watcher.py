@@ -16,14 +16,15 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..recording.disk_reserve import release
+from ..recording.kernel_lock import AlreadyRecordedError, acquire
 from ..recording.layout import CRASH, JOURNAL
 from ..recording.processes import ProcessIdentity, identify, is_alive
-from ..recording.retention import Policy, remove, tidy
-from ..recording.room import give_back
-from . import reserve
-from .door import BY_SERVER, Reception, TakenError, open_door
+from ..recording.retention import Policy, prune, remove
+from . import memory_reserve
 from .exit_status import exit_status
 from .inbox import Inbox
+from .joinable_inbox import BY_SERVER, JoinableInbox
 from .journal import Journal
 from .observer import Watched
 from .observers.children import ChildrenObserver
@@ -35,7 +36,7 @@ from .observers.output import OutputObserver
 from .observers.parent import ParentObserver
 from .observers.stacks import StacksObserver
 from .observers.stuck import StuckObserver
-from .observers.surroundings import SurroundingsObserver
+from .observers.system_state import SystemStateObserver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,46 +53,46 @@ def main(arguments: list[str]) -> None:
     """Watch one kernel until it ends: DIRECTORY SOCKET_FD [KERNEL_PIDFD]."""
     os.umask(0o077)
     directory = Path(arguments[0])
-    for descriptor in arguments[1:]:  # whatever this process starts has no part in them (`stacks.learner`)
+    for descriptor in arguments[1:]:  # no process that this one starts shares them (`stacks.discovery_process`)
         os.set_inheritable(int(descriptor), False)
-    inbox = Inbox(socket.socket(fileno=int(arguments[1])))
+    starter = Inbox(socket.socket(fileno=int(arguments[1])))
     pidfd = int(arguments[2]) if len(arguments) > 2 else None
     # The first message says whom to watch; it was in the socket before this process started.
-    start = next(inbox.messages(), None)
+    start = next(starter.messages(), None)
     if start is None or start["event"] != "start":
         return
     try:
-        speakers = _speakers(inbox, start)
-    except TakenError:
+        inbox = _lock_kernel(starter, start)
+    except AlreadyRecordedError:
         directory.rmdir()
         return
     journal = Journal(directory / JOURNAL)
     try:
-        Watcher(directory, journal, speakers, pidfd, start).run()
+        Watcher(directory, journal, inbox, pidfd, start).run()
     except Exception:
         stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
         journal.write_end({"event": "fault", **stamps, "traceback": traceback.format_exc()})
         raise
     finally:
         journal.close()
-    if isinstance(speakers, Reception) and speakers.gives_way:
+    if isinstance(inbox, JoinableInbox) and inbox.is_superseded:
         remove(directory)
 
 
-def _speakers(inbox: Inbox, start: dict[str, Any]) -> Inbox | Reception:
-    """Claim the kernel's recording, and listen at the door as well. Raises TakenError."""
+def _lock_kernel(starter: Inbox, start: dict[str, Any]) -> Inbox | JoinableInbox:
+    """Lock the kernel, and let it join this sidecar where that is possible. Raises AlreadyRecordedError."""
     if sys.platform != "linux":
-        return inbox
+        return starter
     kernel, by_server = ProcessIdentity(*start["process"]), start.get("loaded_by") == BY_SERVER
-    door = open_door(kernel, insists=not by_server)
-    return inbox if door is None else Reception(kernel, inbox, door, by_server=by_server)
+    listener = acquire(kernel, insists=not by_server)
+    return starter if listener is None else JoinableInbox(kernel, starter, listener, by_server=by_server)
 
 
 class Watcher:
     """One kernel, one recording."""
 
     def __init__(
-        self, directory: Path, journal: Journal, inbox: Inbox | Reception, pidfd: int | None, start: dict[str, Any]
+        self, directory: Path, journal: Journal, inbox: Inbox | JoinableInbox, pidfd: int | None, start: dict[str, Any]
     ) -> None:
         pid, started, boot = start["process"]
         self._watched = Watched(directory, journal, ProcessIdentity(pid, started, boot))
@@ -111,7 +112,7 @@ class Watcher:
         self._observers: tuple[Observer, ...] = (
             self._clock,
             self._memory,
-            SurroundingsObserver(self._watched),
+            SystemStateObserver(self._watched),
             ChildrenObserver(self._watched),
             KernelLogObserver(self._watched),
             OutputObserver(self._watched),
@@ -123,10 +124,10 @@ class Watcher:
         journal.write({**start, "sidecar": identify(os.getpid()), "ram_bytes": self._memory.ram_bytes})
         for observer in self._observers:
             observer.heard(start, time.monotonic())
-        tidy(directory.parent, Policy())
+        prune(directory.parent, Policy())
         gc.collect()
         gc.freeze()
-        self._reserve = reserve.touch()
+        self._reserve = memory_reserve.touch_heap()
 
     def run(self) -> None:
         """Record until the kernel ends or the user switches the recording off."""
@@ -183,7 +184,7 @@ class Watcher:
             kind = event["event"]
             if kind == "off":
                 self._watched.journal.begin_end()
-            self._watched.journal.write_said({**event, "wall_s": event.get("mono_s", now) + self._clock.offset_s})
+            self._watched.journal.write_received({**event, "wall_s": event.get("mono_s", now) + self._clock.offset_s})
             if kind == "off":
                 self._off = True
             elif kind == "cell_start":
@@ -206,13 +207,13 @@ class Watcher:
         stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
         self._watched.journal.write_end({"event": "end", **stamps, **status._asdict(), **fields, "lost": lost})
         self._watched.journal.sync()
-        self._give_back_crash_file()
+        self._release_crash_file()
 
-    def _give_back_crash_file(self) -> None:
+    def _release_crash_file(self) -> None:
         """The kernel took room in it, and is gone."""
         try:
             descriptor = os.open(self._watched.directory / CRASH, os.O_WRONLY)
         except OSError:
             return  # it has none, or it was deleted
-        give_back(descriptor)
+        release(descriptor)
         os.close(descriptor)

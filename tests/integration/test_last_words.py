@@ -265,12 +265,12 @@ def test_no_byte_is_lost_while_the_place_is_taken_and_given_back(start_kernel: C
     kernel = start_kernel()
     counting = "import os, time\nfor n in range(20000):\n    os.write(2, b'%05d ' % n); n % 20 or time.sleep(0.001)"
     toggling = (
-        "from jupyter_kerneldoctor.kernel.output import LastWords\n"
+        "from jupyter_kerneldoctor.kernel.output_capture import OutputCapture\n"
         "nobody = types.SimpleNamespace(send=lambda message, descriptors: True)\n"
         "while child.poll() is None:\n"
-        "    watching = LastWords(nobody)\n"
+        "    watching = OutputCapture(nobody)\n"
         "    time.sleep(0.02 * random.random())\n"
-        "    watching.give_back()\n"
+        "    watching.restore()\n"
         "    time.sleep(0.02 * random.random())\n"
     )
     cells = [

@@ -136,7 +136,7 @@ def test_long_near_the_limit_the_recording_stays_small(limited_kernel: LiveKerne
 def test_an_interpreter_that_is_not_the_recorders_is_left_alone(start_kernel: Callable[..., LiveKernel]) -> None:
     """A kernel that tells nonsense about itself: no stacks, no harm."""
     kernel = start_kernel()
-    kernel.run("from jupyter_kerneldoctor.kernel import tracing\ntracing.runtime = lambda: [1 << 40, 2, 3, 4, 5]")
+    kernel.run("from jupyter_kerneldoctor.kernel import stack_access\ntracing.runtime = lambda: [1 << 40, 2, 3, 4, 5]")
     kernel.load()
     time.sleep(1)
 

@@ -52,6 +52,6 @@ def test_a_kernel_behind_a_script_keeps_its_notebook(start_kernel: Callable[...,
     kernel = start_kernel(prefix=["/bin/sh", "-c", '"$@"; true', "sh"], JPY_SESSION_NAME="/home/ada/eda.ipynb")
     kernel.load()
 
-    found = kernel.run("import os; from jupyter_kerneldoctor.kernel.facts import notebook; notebook()")
+    found = kernel.run("import os; from jupyter_kerneldoctor.kernel.kernel_info import notebook; notebook()")
 
     assert found.result == "'/home/ada/eda.ipynb'"

@@ -8,8 +8,8 @@ import re
 LIBRARY = "libnvidia-ml.so.1"
 
 # The driver's own device, what a container is given, and the paravirtual device of WSL 2.
-_SIGNS = ("/proc/driver/nvidia/version", "/dev/nvidiactl")
-_WSL_SIGN = "/dev/dxg"
+_MARKERS = ("/proc/driver/nvidia/version", "/dev/nvidiactl")
+_WSL_MARKER = "/dev/dxg"
 _VERSION_FILE = "/proc/driver/nvidia/version"
 _DIRECTORIES = (
     "/usr/lib/x86_64-linux-gnu",
@@ -22,11 +22,11 @@ _DIRECTORIES = (
 _WSL_DIRECTORY = "/usr/lib/wsl/lib"
 
 
-def may_be_there() -> bool:
+def may_be_installed() -> bool:
     """Whether it is worth asking NVML: the kernel module shows itself, or NVML's library is where it usually lies."""
-    if any(os.path.exists(sign) for sign in _SIGNS):
+    if any(os.path.exists(path) for path in _MARKERS):
         return True
-    wsl = [_WSL_DIRECTORY] if os.path.exists(_WSL_SIGN) else []
+    wsl = [_WSL_DIRECTORY] if os.path.exists(_WSL_MARKER) else []
     own = [path for path in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(path)]
     return any(os.path.exists(os.path.join(path, LIBRARY)) for path in (*own, *wsl, *_DIRECTORIES))
 

@@ -29,7 +29,7 @@ class NvmlUnusableError(Exception):
     """NVML cannot be used; the text says why, in NVML's own words where there are some."""
 
 
-class Asked(NamedTuple):
+class PendingCall(NamedTuple):
     """A call that is under way."""
 
     function: str
@@ -52,7 +52,7 @@ class Nvml:
     def __init__(self) -> None:
         self._nvml: Any = None
         self._missing: set[tuple[str, int]] = set()
-        self.asked: Asked | None = None
+        self.pending_call: PendingCall | None = None
         """The call that is under way, for who watches that it comes back."""
         self.error: str | None = None
         """What the newest answers of the cards complained of."""
@@ -176,11 +176,11 @@ class Nvml:
         return None
 
     def _call(self, function: str, *arguments: Any) -> Any:
-        self.asked = Asked(function, time.monotonic())
+        self.pending_call = PendingCall(function, time.monotonic())
         try:
             return getattr(self._nvml, function)(*arguments)
         finally:
-            self.asked = None
+            self.pending_call = None
 
     def _complain(self, index: int, error: Exception) -> None:
         self.error = f"card {index}: {self._text(error)}"

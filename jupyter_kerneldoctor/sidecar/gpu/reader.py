@@ -16,7 +16,7 @@ from .driver import module_version
 from .nvml import Nvml, NvmlUnusableError
 
 if TYPE_CHECKING:
-    from .nvml import Asked, Card, XidSource
+    from .nvml import Card, PendingCall, XidSource
     from .samples import GpuSampleWriter
 
 BUSY_S = 1.0
@@ -52,9 +52,9 @@ class GpuReader:
         return self._thread.is_alive()
 
     @property
-    def asked(self) -> Asked | None:
+    def pending_call(self) -> PendingCall | None:
         """The call that is under way."""
-        return self._nvml.asked
+        return self._nvml.pending_call
 
     def busy(self, *, busy: bool) -> None:
         """A cell runs, or none."""

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ...recording.layout import GPU
-from ...recording.turns import TurnTaking
+from ...recording.rotating_log import RotatingLog
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ class GpuSampleWriter:
 
     def __init__(self, directory: Path) -> None:
         """Open the two files. Raises OSError."""
-        self._files = TurnTaking(directory, GPU, MOST_BYTES)
+        self._files = RotatingLog(directory, GPU, MOST_BYTES)
         self._written: dict[int, Row] = {}
         self._pending: dict[int, Row] = {}
         self._lock = threading.Lock()
@@ -39,7 +39,7 @@ class GpuSampleWriter:
         with self._lock:
             index = row["index"]
             last, before = self._written.get(index), self._pending.pop(index, None)
-            if last is not None and not tells_something(last, row):
+            if last is not None and not is_informative(last, row):
                 self._pending[index] = row
                 return
             if before is not None:  # the end of the flat stretch, so that a jump does not look like a ramp
@@ -59,7 +59,7 @@ class GpuSampleWriter:
             self._lock.release()
 
 
-def tells_something(before: Row, after: Row) -> bool:
+def is_informative(before: Row, after: Row) -> bool:
     """Whether a card's state changed in a way that matters, or the last word is too long ago."""
     return (
         after["mono_s"] - before["mono_s"] >= LONGEST_GAP_S

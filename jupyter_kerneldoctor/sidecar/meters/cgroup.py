@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .files import ProcFile, value
-from .hierarchy import Membership, Place
+from .cgroup_membership import Membership, Place
+from .procfs import ProcFile, value
 
 
 class Names(NamedTuple):

@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from ...recording.processes import stat_fields
-from .files import ProcFile, entries, kilobytes, whole
+from .procfs import ProcFile, kilobytes, list_directory, read_file
 
 _MOST = 512
 
@@ -59,11 +59,11 @@ def _nobody(_pid: int) -> list[int]:
 
 
 def _of_first_thread(pid: int) -> list[int]:
-    return [int(word) for word in whole(f"/proc/{pid}/task/{pid}/children").split()]
+    return [int(word) for word in read_file(f"/proc/{pid}/task/{pid}/children").split()]
 
 
 def _of_all_threads(pid: int) -> list[int]:
-    lists = [whole(f"/proc/{pid}/task/{thread}/children") for thread in entries(f"/proc/{pid}/task")]
+    lists = [read_file(f"/proc/{pid}/task/{thread}/children") for thread in list_directory(f"/proc/{pid}/task")]
     return [int(word) for some in lists for word in some.split()]
 
 
@@ -72,7 +72,7 @@ class _Parents:
 
     def __init__(self) -> None:
         self._children: dict[int, list[int]] = {}
-        for name in entries("/proc"):
+        for name in list_directory("/proc"):
             fields = stat_fields(int(name)) if name.isdigit() else None
             if fields is not None:
                 self._children.setdefault(int(fields[1]), []).append(int(name))
@@ -91,7 +91,7 @@ class Memory(NamedTuple):
 
 def memory(pid: int) -> Memory | None:
     """Name, resident memory and its highest (proc_pid_status(5)); None for a process that has ended."""
-    status = whole(f"/proc/{pid}/status")
+    status = read_file(f"/proc/{pid}/status")
     rss, peak = kilobytes(status, b"VmRSS:"), kilobytes(status, b"VmHWM:")
     if rss is None or peak is None:
         return None
@@ -105,4 +105,4 @@ def proportional_bytes(pid: int) -> int | None:
     Linux walks the page tables for it: about 1 ms for each GiB in small pages, during which it lets go of the lock
     whenever the process itself wants it.
     """
-    return kilobytes(whole(f"/proc/{pid}/smaps_rollup"), b"Pss:")
+    return kilobytes(read_file(f"/proc/{pid}/smaps_rollup"), b"Pss:")

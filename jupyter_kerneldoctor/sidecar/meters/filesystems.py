@@ -7,7 +7,7 @@ import re
 import select
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .files import link_target, whole
+from .procfs import link_target, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ class Mounts:
     def _read(self) -> None:
         """What was known stays if nothing can be read any more."""
         found: dict[str, Mount] = {}
-        for line in whole(self._path).decode("utf-8", "surrogateescape").splitlines():
+        for line in read_file(self._path).decode("utf-8", "surrogateescape").splitlines():
             before, _, after = line.partition(" - ")
             words = before.split(" ")
             if len(words) > 4 and after:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .files import ProcFile, kilobytes
+from .procfs import ProcFile, kilobytes
 
 _NEWER_INSTRUCTIONS = frozenset(
     ("sse4_1", "sse4_2", "fma", "f16c", "bmi2", "avx", "avx2", "avx512f", "avx512bw", "avx512vl", "avx512_vnni",

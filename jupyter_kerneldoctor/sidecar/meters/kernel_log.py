@@ -11,7 +11,7 @@ import re
 import select
 import time
 
-from .files import link_target
+from .procfs import link_target
 
 _MOST = 10
 _RECORD_BYTES = 8192

@@ -6,7 +6,7 @@ import os
 import re
 from typing import NamedTuple
 
-from .files import whole
+from .procfs import read_file
 
 _LINE = re.compile(
     rb"^(?P<begin>[0-9a-f]+)-(?P<end>[0-9a-f]+) ..(?P<executable>.)(?P<shared>.) (?P<offset>[0-9a-f]+) \S+ [1-9]\d* +"
@@ -52,7 +52,7 @@ def read(pid: int) -> Mapped:
     code: set[bytes] = set()
     data: dict[bytes, int] = {}
     libraries: dict[bytes, None] = {}
-    for line in _LINE.finditer(whole(f"/proc/{pid}/maps")):
+    for line in _LINE.finditer(read_file(f"/proc/{pid}/maps")):
         path = line["path"]
         if b".so" in path and _LIBRARY.search(path):
             libraries[path] = None

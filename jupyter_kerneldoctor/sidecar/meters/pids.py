@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .files import ProcFile
+from .procfs import ProcFile
 
 if TYPE_CHECKING:
-    from .hierarchy import Membership
+    from .cgroup_membership import Membership
 
 
 class PidsMeter:

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from ...recording.processes import stat_fields
-from .files import ProcFile
+from .procfs import ProcFile
 
 _PF_EXITING = 0x4  # of the flags in proc_pid_stat(5), include/linux/sched.h
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import mappings
-from .files import entries, link_target
 from .filesystems import Mount, Mounts, as_json
+from .procfs import link_target, list_directory
 
 _MOST_OPEN = 200
 _WINDOW_S = 1.0
@@ -40,7 +40,7 @@ class StorageMeter:
 
         Once the process has ended nothing is found, and what was known stays.
         """
-        names = entries(f"/proc/{self._pid}/fd")
+        names = list_directory(f"/proc/{self._pid}/fd")
         if not names:
             return
         self.open_files = len(names)

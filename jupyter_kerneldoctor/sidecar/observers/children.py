@@ -76,7 +76,7 @@ class ChildrenObserver(Observer):
         self._unsure = False
         self._tree_pace = Pace(_SHARE, _TREE_S)
         self._tree = _Tree()
-        watched.along.append(self._along)
+        watched.after_sample.append(self._after_sample)
 
     def at_end(self) -> dict[str, Any]:
         """Those that ended before the kernel; not those that were made to end with it."""
@@ -86,7 +86,7 @@ class ChildrenObserver(Observer):
                 self._note(process, status)
         return {}
 
-    def _along(self, now_mono_s: float) -> None:
+    def _after_sample(self, now_mono_s: float) -> None:
         self._count_kills(now_mono_s)
         ended = self._ended()
         for process, status in ended:

@@ -6,7 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from ...recording.allowance import Allowance
+from ...recording.token_bucket import TokenBucket
 from ..gpu import driver
 from ..observer import Observer
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 HUNG_S = 5.0
 """A call that takes longer counts as hung; if it comes back after all, the event that says so is taken back."""
 
-_GPUS_AT_ONCE, _GPUS_THEN_EVERY_S = 20, 600.0
-_XIDS_AT_ONCE, _XIDS_THEN_EVERY_S = 100, 60.0
+_GPUS_BURST, _GPUS_REFILL_S = 20, 600.0
+_XIDS_BURST, _XIDS_REFILL_S = 100, 60.0
 """Of each code. A card that is broken may report it all the time."""
 
 _FIRST_LOOK_S = 0.05
@@ -35,12 +35,12 @@ class GpuObserver(Observer):
         self._reader: GpuReader | None = None
         self._samples: GpuSampleWriter | None = None
         self._gpus: dict[str, Any] = {"driver": {}, "devices": []}
-        self._allowances: dict[int | None, Allowance] = {None: Allowance(_GPUS_AT_ONCE, _GPUS_THEN_EVERY_S)}
+        self._buckets: dict[int | None, TokenBucket] = {None: TokenBucket(_GPUS_BURST, _GPUS_REFILL_S)}
         """By the code of an error event; None for what is told of the cards."""
         self._newest_untold: dict[int | None, tuple[str, dict[str, Any]]] = {}
         self._hung = False
         self._wait_s = _FIRST_LOOK_S
-        self.due_mono_s = 0.0 if driver.may_be_there() else math.inf
+        self.due_mono_s = 0.0 if driver.may_be_installed() else math.inf
 
     def turn(self, now_mono_s: float) -> None:
         """Write down what is new."""
@@ -94,9 +94,9 @@ class GpuObserver(Observer):
     def _note(self, event: str, fields: dict[str, Any], now_mono_s: float) -> None:
         """Of what is too much the newest is kept for the end."""
         kind = fields.get("code")
-        if kind not in self._allowances:
-            self._allowances[kind] = Allowance(_XIDS_AT_ONCE, _XIDS_THEN_EVERY_S)
-        if self._allowances[kind].takes(now_mono_s):
+        if kind not in self._buckets:
+            self._buckets[kind] = TokenBucket(_XIDS_BURST, _XIDS_REFILL_S)
+        if self._buckets[kind].take(now_mono_s):
             self._newest_untold.pop(kind, None)
             self._watched.note(event, **fields)
         else:
@@ -104,7 +104,7 @@ class GpuObserver(Observer):
 
     def _look_for_hang(self, now_mono_s: float) -> None:
         assert self._reader is not None
-        asked = self._reader.asked
+        asked = self._reader.pending_call
         hung = asked is not None and now_mono_s - asked.since_mono_s > HUNG_S
         if hung == self._hung:
             return

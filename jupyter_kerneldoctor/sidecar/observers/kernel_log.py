@@ -23,7 +23,7 @@ class KernelLogObserver(Observer):
         self._log = KernelLog(watched.kernel.pid)
         self._ended = False
         self._after_mono_s = 0.0
-        watched.along.append(self._along)
+        watched.after_sample.append(self._after_sample)
 
     def at_end(self) -> dict[str, Any]:
         """The lines that are there."""
@@ -42,7 +42,7 @@ class KernelLogObserver(Observer):
                 self._watched.note("kernel_log", lines=self._log.lines)
         self._log.close()
 
-    def _along(self, now_mono_s: float) -> None:
+    def _after_sample(self, now_mono_s: float) -> None:
         if now_mono_s >= self._after_mono_s:
             self._after_mono_s = now_mono_s + _DRAIN_S
             self._log.read()

@@ -51,7 +51,7 @@ class MemoryObserver(Observer):
             self._writer.write(sample)
         self._watched.sample, self._watched.groups = sample, self._sampler.groups
         self._watched.under_oom = self._under_oom(now_mono_s)
-        self._watched.look_along(now_mono_s)
+        self._watched.run_after_sample(now_mono_s)
         self.due_mono_s = now_mono_s + self._sampler.wait_s(sample, busy=self._watched.is_busy)
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...recording.layout import OUTPUT
 from ...recording.ring import RingReader
-from ...recording.turns import TurnTaking
+from ...recording.rotating_log import RotatingLog
 from ..inbox import Message
 from ..observer import Observer
 
@@ -27,7 +27,7 @@ _IDLE_LOOK_S = 5.0
 _PIPE_BYTES = 256 * 1024  # at most; a child that lives on may write without end
 _FILE_BYTES = 64 * 1024
 _WAKE = b"\0"  # with it the kernel wakes its own thread; it is no text
-_PIECE_CHARACTERS = 1024  # of at most six bytes each in JSON, so that a piece is a short line for `TurnTaking`
+_PIECE_CHARACTERS = 1024  # of at most six bytes each in JSON, so that a piece is a short line for `RotatingLog`
 
 
 class OutputObserver(Observer):
@@ -36,7 +36,7 @@ class OutputObserver(Observer):
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
         self._streams: list[_Stream] = []
-        self._file: TurnTaking | None = None
+        self._file: RotatingLog | None = None
         self._message: Message | None = None
         self._was_open = True
         self._ended = False
@@ -98,7 +98,7 @@ class OutputObserver(Observer):
     def _append(self, piece: dict[str, Any]) -> None:
         try:
             if self._file is None:  # most kernels write nothing at all
-                self._file = TurnTaking(self._watched.directory, OUTPUT, _FILE_BYTES)
+                self._file = RotatingLog(self._watched.directory, OUTPUT, _FILE_BYTES)
             self._file.write(piece)
         except OSError:
             pass

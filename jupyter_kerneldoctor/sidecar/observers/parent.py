@@ -27,9 +27,9 @@ class ParentObserver(Observer):
         self._parent = identify(pid) if pid > _INIT else None
         self._seen_mono_s: float | None = None
         self._due_mono_s = 0.0
-        watched.along.append(self._along)
+        watched.after_sample.append(self._after_sample)
 
-    def _along(self, now_mono_s: float) -> None:
+    def _after_sample(self, now_mono_s: float) -> None:
         if self._parent is not None and now_mono_s >= self._due_mono_s:
             self._due_mono_s = now_mono_s + _LOOK_S
             if is_alive(self._parent):

@@ -8,15 +8,15 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..meters.files import ProcFile
+from ..meters.procfs import ProcFile
 from ..observer import Observer
-from ..stacks.layout import NotUnderstoodError, Runtime
-from ..stacks.learner import Learner
+from ..stacks.discovery_process import DiscoveryProcess
+from ..stacks.layout import Runtime, UnexpectedLayoutError
 from ..stacks.memory import UnreadableError
-from ..stacks.occasion import Occasion
 from ..stacks.privileges import is_file
-from ..stacks.snapshot import Stacks, children, threads_without_stacks
-from ..stacks.twin import runtime_of
+from ..stacks.read_schedule import ReadSchedule
+from ..stacks.relocation import relocated_runtime
+from ..stacks.snapshot import Stacks, child_states, threads_without_stacks
 
 if TYPE_CHECKING:
     from ..observer import Watched
@@ -25,7 +25,7 @@ _SETTLED_S = 0.3
 """A fork delays whatever else there is to do, such as to record a kernel that dies at once."""
 _STARTS_S = 2.0
 """A kernel that says nothing should by then be the program it is to be."""
-_LEARNS_S = 0.02
+_DISCOVERY_STEP_S = 0.02
 _STALLED_S = 1.0
 """With the memory limit reached and nobody killed, reading would take memory that is not there, and never end."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -46,12 +46,12 @@ class StacksObserver(Observer):
         self._watched = watched
         self._interpreter = tuple(interpreter) if is_file(interpreter) else None
         self._statm = ProcFile(f"/proc/{watched.kernel.pid}/statm")
-        self._occasion = Occasion(watched)
+        self._schedule = ReadSchedule(watched)
         self._runtime: Runtime | None = None
         self._settled_mono_s: float | None = None
         """When to begin to learn; None before it is asked for, and once it is over."""
         self._is_wanted = False
-        self._learner: Learner | None = None
+        self._discovery: DiscoveryProcess | None = None
         self._asked = False
         self._newest: dict[str, Any] | None = None
         self._written: dict[str, Any] | None = None
@@ -68,12 +68,12 @@ class StacksObserver(Observer):
             self._started(event, now_mono_s)
         elif kind == "cell_start":
             self._newest = None
-            if self._settled_mono_s is not None and self._learner is None:
+            if self._settled_mono_s is not None and self._discovery is None:
                 self._settled_mono_s = self.due_mono_s = min(self._settled_mono_s, now_mono_s + _SETTLED_S)
             if self.stacks is not None:
                 self.stacks.forget()
-                self._occasion.begin()
-                self.due_mono_s = now_mono_s + self._occasion.wait_s
+                self._schedule.begin()
+                self.due_mono_s = now_mono_s + self._schedule.wait_s
         elif kind == "cell_end":
             self._newest = None
 
@@ -84,18 +84,18 @@ class StacksObserver(Observer):
             self._answer()
         if self._settled_mono_s is not None:
             if now_mono_s >= self._settled_mono_s:
-                self._learn(now_mono_s)
+                self._discover(now_mono_s)
             else:
                 self.due_mono_s = self._settled_mono_s
         elif self._watched.under_oom:
             self.due_mono_s = now_mono_s + _STALLED_S
         elif self.stacks is not None and self._watched.is_busy:
-            reason = self._occasion.look(now_mono_s, self._rss_bytes())
+            reason = self._schedule.look(now_mono_s, self._rss_bytes())
             if reason is not None:
                 self._read(reason)
-            elif self._occasion.is_tense:
+            elif self._schedule.needs_glance:
                 self._glance()
-            self.due_mono_s = now_mono_s + self._occasion.wait_s
+            self.due_mono_s = now_mono_s + self._schedule.wait_s
 
     def at_end(self) -> dict[str, Any]:
         """Write down the last stack that was read while the cell was running."""
@@ -122,53 +122,53 @@ class StacksObserver(Observer):
         self._is_wanted = self._runtime is not None or event.get("stacks") is True
         if not self._is_wanted:
             self.stop()
-            if self._learner is None:
+            if self._discovery is None:
                 self._settled_mono_s = None
-        elif self.stacks is None and self._learner is None:
+        elif self.stacks is None and self._discovery is None:
             settles = _STARTS_S if self._runtime is None else _SETTLED_S
             self._settled_mono_s = self.due_mono_s = now + settles
 
-    def _learn(self, now: float) -> None:
-        if self._learner is None:
+    def _discover(self, now: float) -> None:
+        if self._discovery is None:
             try:
-                self._learner = Learner(self._watched.kernel.pid, self._interpreter)
-            except (OSError, NotUnderstoodError) as error:
+                self._discovery = DiscoveryProcess(self._watched.kernel.pid, self._interpreter)
+            except (OSError, UnexpectedLayoutError) as error:
                 self._give_up(self._why(error))
             else:
-                self.due_mono_s = now + _LEARNS_S
+                self.due_mono_s = now + _DISCOVERY_STEP_S
             return
-        self._learner.look()
-        if not self._learner.is_done:
-            self.due_mono_s = now + _LEARNS_S
+        self._discovery.look()
+        if not self._discovery.is_done:
+            self.due_mono_s = now + _DISCOVERY_STEP_S
             return
-        learner, self._learner, self._settled_mono_s = self._learner, None, None
+        discovery, self._discovery, self._settled_mono_s = self._discovery, None, None
         if not self._is_wanted:
             return
-        if learner.layout is None or learner.interpreter is None:
-            self._give_up(learner.problem)
+        if discovery.layout is None or discovery.interpreter is None:
+            self._give_up(discovery.problem)
             return
         pid = self._watched.kernel.pid
         try:
-            self.stacks = Stacks(pid, learner.layout, self._runtime or runtime_of(pid, learner.interpreter))
+            self.stacks = Stacks(pid, discovery.layout, self._runtime or relocated_runtime(pid, discovery.interpreter))
             # A rehearsal: it shows that the kernel is understood, and touches the memory that this takes.
             self.stacks.main()
-        except (OSError, NotUnderstoodError) as error:
+        except (OSError, UnexpectedLayoutError) as error:
             self._give_up(self._why(error))
         except UnreadableError:
             pass  # it may have been a bad moment
-        self._occasion.begin()
+        self._schedule.begin()
         self.due_mono_s = now if self._watched.is_busy else math.inf
 
     def _give_up(self, why: str) -> None:
         self._settled_mono_s = None
         self._watched.note("no_stacks", why=why)
 
-    def _why(self, error: OSError | NotUnderstoodError) -> str:
+    def _why(self, error: OSError | UnexpectedLayoutError) -> str:
         if isinstance(error, PermissionError):
-            # Under Yama the kernel can permit it itself (`kernel.tracing`).
+            # Under Yama the kernel can permit it itself (`kernel.stack_access`).
             may = "" if self._runtime is not None else "; `%load_ext kerneldoctor` in the kernel may permit it"
             return f"this process may not read the kernel's memory (ptrace is not permitted){may}"
-        if isinstance(error, NotUnderstoodError):
+        if isinstance(error, UnexpectedLayoutError):
             return str(error)
         return f"the kernel's memory cannot be read: {error.strerror or error}"
 
@@ -230,5 +230,5 @@ class StacksObserver(Observer):
     def _answer(self) -> None:
         self._asked = False
         now = time.monotonic()
-        below = children(self._watched.kernel.pid, self.stacks)
+        below = child_states(self._watched.kernel.pid, self.stacks)
         self._watched.note("stack", mono_s=now, reason="asked", threads=self.threads(), children=below)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...recording.processes import stat_fields
 from ..observer import Observer
-from ..stacks.snapshot import below, children
+from ..stacks.snapshot import child_states, descendants
 
 if TYPE_CHECKING:
     from ..observer import Watched
@@ -40,7 +40,7 @@ class StuckObserver(Observer):
         self._since = 0.0
         self._cpu_s = 0.0
         self._faults = 0
-        self._told_mono_s: float | None = None
+        self._recorded_mono_s: float | None = None
         self._again_s = _AGAIN_S
         self._events = 0
 
@@ -50,7 +50,7 @@ class StuckObserver(Observer):
             self._begin(now_mono_s)
             self.due_mono_s = now_mono_s + _LOOK_S
         elif event["event"] == "cell_end":
-            self._over(now_mono_s)
+            self._record_end(now_mono_s)
             self._begin(now_mono_s)
             self.due_mono_s = now_mono_s + _LOOK_S if self._watched.is_busy else math.inf
 
@@ -67,10 +67,10 @@ class StuckObserver(Observer):
         faults_per_s = (int(fields[9]) - self._faults) / lasted if lasted > 0 else 0.0
         thrashes = faults_per_s >= _THRASHING_FAULTS_PER_S
         if not thrashes and not self._watched.under_oom and self._works(fields, lasted):
-            self._over(now_mono_s)
+            self._record_end(now_mono_s)
             self._begin(now_mono_s)
         elif lasted >= _PATIENCE_S and self._is_due(now_mono_s):
-            self._tell(now_mono_s, round(faults_per_s, 1))
+            self._record(now_mono_s, round(faults_per_s, 1))
 
     def _works(self, fields: list[str], lasted: float) -> bool:
         allowed = _IDLE_S + _IDLE_SHARE * lasted
@@ -83,37 +83,37 @@ class StuckObserver(Observer):
         self._since = now
         self._cpu_s = 0.0 if fields is None else _cpu_s(fields) + self._cpu_of_children()
         self._faults = 0 if fields is None else int(fields[9])
-        self._told_mono_s = None
+        self._recorded_mono_s = None
         self._again_s = _AGAIN_S
 
     def _cpu_of_children(self) -> float:
-        found = (stat_fields(child) for child, _ in below(self._watched.kernel.pid))
+        found = (stat_fields(child) for child, _ in descendants(self._watched.kernel.pid))
         return sum(_cpu_s(fields) for fields in found if fields is not None)
 
     def _is_due(self, now: float) -> bool:
         if self._events >= _MOST_EVENTS:
             return False
-        return self._told_mono_s is None or now - self._told_mono_s >= self._again_s
+        return self._recorded_mono_s is None or now - self._recorded_mono_s >= self._again_s
 
-    def _tell(self, now: float, faults_per_s: float) -> None:
-        if self._told_mono_s is not None:
+    def _record(self, now: float, faults_per_s: float) -> None:
+        if self._recorded_mono_s is not None:
             self._again_s *= _SLOWER
-        self._told_mono_s = now
+        self._recorded_mono_s = now
         self._events += 1
         self._watched.note(
             "stuck",
             mono_s=time.monotonic(),
             since_mono_s=self._since,
             threads=self._stacks.threads(),
-            children=children(self._watched.kernel.pid, self._stacks.stacks),
+            children=child_states(self._watched.kernel.pid, self._stacks.stacks),
             faults_per_s=faults_per_s,
         )
-        self._watched.look_around("stuck")
+        self._watched.record_system_state("stuck")
 
-    def _over(self, now: float) -> None:
-        if self._told_mono_s is not None:
+    def _record_end(self, now: float) -> None:
+        if self._recorded_mono_s is not None:
             self._watched.note("stuck", mono_s=now, since_mono_s=self._since, over=True)
-            self._told_mono_s = None
+            self._recorded_mono_s = None
 
 
 def _cpu_s(fields: list[str]) -> float:

@@ -5,7 +5,7 @@ import sys
 
 sys.path.append(os.path.abspath(__file__).rpartition("/jupyter_kerneldoctor/")[0])  # behind the standard library
 
-from jupyter_kerneldoctor.sidecar.stacks.learner import learnt
+from jupyter_kerneldoctor.sidecar.stacks.discovery_process import discovery_result
 
 if __name__ == "__main__":
-    os.write(1, learnt())
+    os.write(1, discovery_result())

@@ -41,7 +41,7 @@ class Layout(NamedTuple):
 
 
 class Runtime(NamedTuple):
-    """Addresses in the kernel, as it tells them itself (`kernel.facts`)."""
+    """Addresses in the kernel, as it tells them itself (`kernel.kernel_info`)."""
 
     interpreter: int
     code_type: int
@@ -59,5 +59,5 @@ class Interpreter(NamedTuple):
     start: int
 
 
-class NotUnderstoodError(Exception):
+class UnexpectedLayoutError(Exception):
     """This interpreter's structures are not what was expected; the message names the one."""

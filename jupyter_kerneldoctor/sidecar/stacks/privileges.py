@@ -10,7 +10,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any
 
-from .layout import NotUnderstoodError
+from .layout import UnexpectedLayoutError
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -48,19 +48,19 @@ def is_file(value: object) -> TypeGuard[list[Any]]:
 
 
 def open_interpreter(pid: int, resolved: File | None) -> int:
-    """Open the interpreter of a process for running it. Raises NotUnderstoodError with the reason not to, OSError."""
+    """Open the interpreter of a process, to run it. Raises UnexpectedLayoutError with the reason not to, OSError."""
     if resolved is None:
-        raise NotUnderstoodError("the kernel runs another program than the recorder, and which Python is not known")
+        raise UnexpectedLayoutError("the kernel runs another program than the recorder, and which Python is not known")
     path, *identity = resolved
     if (difference := _difference(pid)) is not None:
-        raise NotUnderstoodError(f"the kernel runs another Python than the recorder, and {difference}")
+        raise UnexpectedLayoutError(f"the kernel runs another Python than the recorder, and {difference}")
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         status = os.fstat(descriptor)
         if [status.st_dev, status.st_ino] != identity or not os.path.samestat(status, os.stat(f"/proc/{pid}/exe")):
-            raise NotUnderstoodError("the kernel runs another program than the one it was started with")
+            raise UnexpectedLayoutError("the kernel runs another program than the one it was started with")
         if not stat.S_ISREG(status.st_mode) or _others_may_write(status):
-            raise NotUnderstoodError(f"other users may change the kernel's Python ({path})")
+            raise UnexpectedLayoutError(f"other users may change the kernel's Python ({path})")
     except BaseException:
         os.close(descriptor)
         raise

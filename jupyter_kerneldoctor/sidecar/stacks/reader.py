@@ -11,9 +11,9 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from .frame_window import CODE, INSTRUCTION, Link, Window
 from .linetable import line_at
 from .memory import UnreadableError, word_at
-from .window import CODE, INSTRUCTION, Link, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

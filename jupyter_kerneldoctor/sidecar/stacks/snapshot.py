@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..meters.files import entries, whole
+from ..meters.procfs import list_directory, read_file
 from .memory import Memory, UnreadableError
 from .reader import StackReader
 
@@ -46,7 +46,7 @@ class Stacks:
         """The frames of the main thread, innermost first. Raises UnreadableError."""
         self._last = None
         self._last = _read_main(self._reader, self._pid)
-        return told(self._last[1].frames)
+        return relevant_frames(self._last[1].frames)
 
     def glance(self) -> list[dict[str, Any]] | None:
         """The same from the innermost frame of a cell on, if the last reading still helps; cheap enough for often."""
@@ -60,7 +60,7 @@ class Stacks:
         if reading is None:
             return None
         self._last = thread, reading
-        return told(reading.frames)
+        return relevant_frames(reading.frames)
 
     def forget(self) -> None:
         """Another cell runs from now on."""
@@ -89,7 +89,7 @@ class Stacks:
         except OSError:
             return []
         try:
-            return told(_read_main(StackReader(memory, self._layout, self._runtime), pid)[1].frames)
+            return relevant_frames(_read_main(StackReader(memory, self._layout, self._runtime), pid)[1].frames)
         except UnreadableError:
             return []
         finally:
@@ -119,12 +119,12 @@ def _read_main(reader: StackReader, pid: int) -> tuple[int, Reading]:
 
 def _tried(reader: StackReader, state: int | None) -> list[dict[str, Any]]:
     try:
-        return [] if state is None else told(reader.stack(state))
+        return [] if state is None else relevant_frames(reader.stack(state))
     except UnreadableError:
         return []
 
 
-def told(frames: list[RawFrame]) -> list[dict[str, Any]]:
+def relevant_frames(frames: list[RawFrame]) -> list[dict[str, Any]]:
     """The frames that say something: the inner ones, and the cells'; not what the kernel runs a cell with."""
     cells = [at for at, frame in enumerate(frames) if is_cell_file(frame.file)]
     inner = frames[: cells[-1] + 1] if cells else frames
@@ -139,27 +139,27 @@ def is_cell_file(file: str) -> bool:
 
 def native_threads(pid: int) -> list[int]:
     """The ids of all threads of a process."""
-    return sorted(int(name) for name in entries(f"/proc/{pid}/task") if name.isdigit())
+    return sorted(int(name) for name in list_directory(f"/proc/{pid}/task") if name.isdigit())
 
 
 def _of_system(pid: int, thread: int) -> dict[str, Any]:
     at = f"/proc/{pid}/task/{thread}"
-    stat = whole(f"{at}/stat")
+    stat = read_file(f"{at}/stat")
     name = _name(stat)
     return {
         "thread_id": thread,
         # Threads that were given no name have the process's.
-        "name": name if thread == pid or name != _name(whole(f"/proc/{pid}/stat")) else None,
+        "name": name if thread == pid or name != _name(read_file(f"/proc/{pid}/stat")) else None,
         "state": _fields(stat)[0] if stat else None,
         "waits_in": _wchan(at),
     }
 
 
-def children(pid: int, stacks: Stacks | None) -> list[dict[str, Any]]:
+def child_states(pid: int, stacks: Stacks | None) -> list[dict[str, Any]]:
     """All processes below the kernel, as `recording.evidence.ChildState`."""
     found: list[dict[str, Any]] = []
-    for child, forked in below(pid):
-        stat = whole(f"/proc/{child}/stat")
+    for child, forked in descendants(pid):
+        stat = read_file(f"/proc/{child}/stat")
         if not stat or len(found) >= _MOST_CHILDREN:
             continue
         fields = _fields(stat)
@@ -179,20 +179,20 @@ def children(pid: int, stacks: Stacks | None) -> list[dict[str, Any]]:
     return found
 
 
-def below(pid: int, *, forks: bool = True) -> Iterator[tuple[int, bool]]:
+def descendants(pid: int, *, forks: bool = True) -> Iterator[tuple[int, bool]]:
     """The processes below one, each with whether it is a fork of it that has not called exec."""
-    for thread in entries(f"/proc/{pid}/task"):
-        for word in whole(f"/proc/{pid}/task/{thread}/children").split():
+    for thread in list_directory(f"/proc/{pid}/task"):
+        for word in read_file(f"/proc/{pid}/task/{thread}/children").split():
             child = int(word)
-            stat = whole(f"/proc/{child}/stat")
+            stat = read_file(f"/proc/{child}/stat")
             if stat:
                 forked = forks and bool(int(_fields(stat)[6]) & _PF_FORKNOEXEC)
                 yield child, forked
-                yield from below(child, forks=forked)
+                yield from descendants(child, forks=forked)
 
 
 def _wchan(at: str) -> str | None:
-    name = whole(f"{at}/wchan").decode("ascii", "replace").strip()
+    name = read_file(f"{at}/wchan").decode("ascii", "replace").strip()
     return name if name not in ("", "0") else None
 
 

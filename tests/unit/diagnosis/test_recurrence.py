@@ -11,9 +11,9 @@ from support.handwritten import write_recording
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import MIB, Group, recording
 from jupyter_kerneldoctor.diagnosis.recurrence import fingerprint, recurrence
+from jupyter_kerneldoctor.recording.last_cell import last_cell_source
 from jupyter_kerneldoctor.recording.layout import JOURNAL
 from jupyter_kerneldoctor.recording.store import Store
-from jupyter_kerneldoctor.recording.tail import last_cell_source
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 DAY_S = 86_400

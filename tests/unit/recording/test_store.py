@@ -13,7 +13,7 @@ import pytest
 
 from jupyter_kerneldoctor.recording import layout
 from jupyter_kerneldoctor.recording.processes import boot_id, identify, is_alive
-from jupyter_kerneldoctor.recording.retention import Policy, tidy
+from jupyter_kerneldoctor.recording.retention import Policy, prune
 from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def test_the_oldest_go_first_but_not_a_living_kernels(tmp_path: Path) -> None:
     living = make_recording(tmp_path, 1, identify(os.getpid()))
     dead = [make_recording(tmp_path, day) for day in range(2, 6)]
 
-    tidy(tmp_path / "recordings", Policy(recordings=2))
+    prune(tmp_path / "recordings", Policy(recordings=2))
 
     assert Store(tmp_path).ids() == [dead[-1], dead[-2], living]
 
@@ -103,7 +103,7 @@ def test_old_and_big_recordings_are_deleted(tmp_path: Path) -> None:
     os.utime(tmp_path / "recordings" / old, (0, 0))
     (tmp_path / "recordings" / big / "samples.jsonl").write_bytes(b"x" * 10_000)
 
-    tidy(tmp_path / "recordings", Policy(age_s=3600, total_bytes=5_000))
+    prune(tmp_path / "recordings", Policy(age_s=3600, total_bytes=5_000))
 
     assert Store(tmp_path).ids() == [fresh]
 
@@ -125,7 +125,7 @@ def test_in_a_home_of_several_machines_what_is_still_written_to_stays(
         os.utime(path / layout.JOURNAL, (hours_ago, hours_ago))  # nobody has run a cell since
     (tmp_path / "recordings" / alive / layout.RECENT[0]).write_text("[1.0]\n")
 
-    tidy(tmp_path / "recordings", Policy(recordings=0))
+    prune(tmp_path / "recordings", Policy(recordings=0))
 
     assert Store(tmp_path).ids() == [alive]
 

@@ -12,7 +12,7 @@ from support import requires
 
 from jupyter_kerneldoctor.recording.journal import read_lines
 from jupyter_kerneldoctor.recording.layout import GPU
-from jupyter_kerneldoctor.recording.turns import TurnTaking
+from jupyter_kerneldoctor.recording.rotating_log import RotatingLog
 from jupyter_kerneldoctor.sidecar.gpu import driver, owners
 from jupyter_kerneldoctor.sidecar.gpu.owners import Holder, is_below, shares
 from jupyter_kerneldoctor.sidecar.gpu.samples import MOST_BYTES, GpuSampleWriter
@@ -92,7 +92,7 @@ def test_the_files_are_bounded_and_keep_the_newest(tmp_path):
 
 
 def test_files_that_take_turns_never_both_are_empty(tmp_path):
-    files = TurnTaking(tmp_path, ("a", "b"), 10_000)
+    files = RotatingLog(tmp_path, ("a", "b"), 10_000)
     for number in range(100):
         files.write("x" * 900 + str(number))
         assert sum(len(list(read_lines(tmp_path / name))) for name in ("a", "b")) >= min(number + 1, 2)
@@ -151,13 +151,13 @@ def test_the_version_of_the_kernel_module_is_read(tmp_path, monkeypatch, line, v
 
 
 def test_a_library_where_the_loader_would_find_it_is_a_sign(tmp_path, monkeypatch):
-    monkeypatch.setattr(driver, "_SIGNS", ())
+    monkeypatch.setattr(driver, "_MARKERS", ())
     monkeypatch.setattr(driver, "_DIRECTORIES", ())
-    assert not driver.may_be_there()
+    assert not driver.may_be_installed()
 
     (tmp_path / driver.LIBRARY).touch()
     monkeypatch.setenv("LD_LIBRARY_PATH", f"relative:/nowhere:{tmp_path}")
-    assert driver.may_be_there()
+    assert driver.may_be_installed()
 
 
 def test_where_there_is_no_driver_nothing_is_imported():

@@ -29,7 +29,7 @@ class Reader:
     """Has the news that a test puts in, and asks no card."""
 
     is_running = True
-    asked = None
+    pending_call = None
 
     def __init__(self) -> None:
         self.news: deque[tuple[str, dict[str, object]]] = deque()

@@ -41,7 +41,7 @@ def test_a_look_along_with_the_samples_that_fails_takes_no_other_with_it(watched
         looks.append("fails")
         raise ZeroDivisionError
 
-    watched.along = [fails, lambda _: looks.append("works")]
+    watched.after_sample = [fails, lambda _: looks.append("works")]
     memory = MemoryObserver(watched)
     for _ in range(3):
         memory.turn(time.monotonic())

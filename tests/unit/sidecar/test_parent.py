@@ -29,7 +29,7 @@ def test_it_is_told_when_the_parent_was_last_seen(tmp_path, starter):
     kernel = identify(int(starter.stdout.readline()))
     watched = Watched(tmp_path, Journal(tmp_path / "journal.jsonl"), kernel)
     observer = ParentObserver(watched)
-    (look,) = watched.along
+    (look,) = watched.after_sample
     look(100.0)
     look(100.5)  # it has just looked
     assert observer.at_end() == {"parent_gone": False, "parent_seen_mono_s": 100.0}

@@ -10,9 +10,9 @@ import pytest
 from support import requires
 
 from jupyter_kerneldoctor.server.sidecar_link import resolved
-from jupyter_kerneldoctor.sidecar.stacks import learner as learners
-from jupyter_kerneldoctor.sidecar.stacks.layout import NotUnderstoodError
-from jupyter_kerneldoctor.sidecar.stacks.learner import Learner
+from jupyter_kerneldoctor.sidecar.stacks import discovery_process
+from jupyter_kerneldoctor.sidecar.stacks.discovery_process import DiscoveryProcess
+from jupyter_kerneldoctor.sidecar.stacks.layout import UnexpectedLayoutError
 from jupyter_kerneldoctor.sidecar.stacks.privileges import open_interpreter
 
 pytestmark = requires.linux
@@ -43,8 +43,8 @@ def start():
 
 
 def refusal(pid, interpreter):
-    with pytest.raises(NotUnderstoodError) as refused:
-        Learner(pid, interpreter)
+    with pytest.raises(UnexpectedLayoutError) as refused:
+        DiscoveryProcess(pid, interpreter)
     return str(refused.value)
 
 
@@ -90,12 +90,12 @@ def test_nothing_is_run_for_a_process_that_sees_other_files(start, program):
     assert "sees other files" in refusal(start(program, "unshare", "--mount"), resolved(str(program), None))
 
 
-def ends(learner):
+def ends(discovery):
     begun = time.monotonic()
-    while not learner.is_done:
+    while not discovery.is_done:
         assert time.monotonic() < begun + 5
         time.sleep(0.01)
-        learner.look()
+        discovery.look()
     return time.monotonic() - begun
 
 
@@ -105,14 +105,14 @@ def ends(learner):
     ids=["talks without end", "closes and stays", "says nothing"],
 )
 def test_a_child_is_bounded_in_what_it_says_and_in_time(monkeypatch, child):
-    monkeypatch.setattr(learners, "_PATIENCE_S", 0.5)
+    monkeypatch.setattr(discovery_process, "_PATIENCE_S", 0.5)
 
     def spawn(theirs):
         return os.posix_spawn("/bin/sh", ["sh", "-c", child], {}, file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 1)])
 
-    monkeypatch.setattr(learners, "_fork", spawn)
-    learner = Learner(os.getpid())
+    monkeypatch.setattr(discovery_process, "_fork", spawn)
+    discovery = DiscoveryProcess(os.getpid())
 
-    assert ends(learner) < 3
-    assert learner.layout is None
-    assert len(learner.problem) < 1000
+    assert ends(discovery) < 3
+    assert discovery.layout is None
+    assert len(discovery.problem) < 1000

@@ -14,13 +14,13 @@ import pytest
 from support import requires
 
 from jupyter_kerneldoctor.server.sidecar_link import resolved
-from jupyter_kerneldoctor.sidecar.stacks.layout import NotUnderstoodError, Runtime
-from jupyter_kerneldoctor.sidecar.stacks.learner import Learner
+from jupyter_kerneldoctor.sidecar.stacks.discovery_process import DiscoveryProcess
+from jupyter_kerneldoctor.sidecar.stacks.layout import Runtime, UnexpectedLayoutError
 from jupyter_kerneldoctor.sidecar.stacks.linetable import line_at
 from jupyter_kerneldoctor.sidecar.stacks.memory import Memory, UnreadableError
 from jupyter_kerneldoctor.sidecar.stacks.reader import MOST_FRAMES, RawFrame, StackReader
-from jupyter_kerneldoctor.sidecar.stacks.snapshot import INNERMOST, Stacks, children, told
-from jupyter_kerneldoctor.sidecar.stacks.twin import runtime_of
+from jupyter_kerneldoctor.sidecar.stacks.relocation import relocated_runtime
+from jupyter_kerneldoctor.sidecar.stacks.snapshot import INNERMOST, Stacks, child_states, relevant_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,34 +32,34 @@ pytestmark = requires.linux
 
 TELLS_WHERE = """
 import os, sys, threading, time
-from jupyter_kerneldoctor.kernel.tracing import runtime
+from jupyter_kerneldoctor.kernel.stack_access import runtime
 def ready():
     print(*runtime(), flush=True)
     time.sleep(600)
 """
 
 
-def learn(pid: int, interpreter: tuple[str, int, int] | None = None) -> Learner:
-    learner = Learner(pid, interpreter)
+def learn(pid: int, interpreter: tuple[str, int, int] | None = None) -> DiscoveryProcess:
+    discovery = DiscoveryProcess(pid, interpreter)
     deadline = time.monotonic() + 30
-    while not learner.is_done:
+    while not discovery.is_done:
         assert time.monotonic() < deadline
         time.sleep(0.005)
-        learner.look()
-    assert learner.layout is not None, learner.problem
-    return learner
+        discovery.look()
+    assert discovery.layout is not None, discovery.problem
+    return discovery
 
 
 @pytest.fixture(scope="module")
-def learnt() -> Learner:
+def discovery_result() -> DiscoveryProcess:
     """What a forked child of this very process finds out about its interpreter."""
     return learn(os.getpid())
 
 
 @pytest.fixture(scope="module")
-def layout(learnt: Learner) -> Layout:
-    assert learnt.layout is not None
-    return learnt.layout
+def layout(discovery_result: DiscoveryProcess) -> Layout:
+    assert discovery_result.layout is not None
+    return discovery_result.layout
 
 
 class Program:
@@ -251,7 +251,7 @@ def test_forks_are_read_as_well_and_other_children_are_told_apart(start: Callabl
     )
 
     def below() -> dict[bool, dict[str, Any]]:
-        return {child["forked"]: child for child in children(program.pid, program.stacks) if child["name"] != "sh"}
+        return {child["forked"]: child for child in child_states(program.pid, program.stacks) if child["name"] != "sh"}
 
     def functions_of_fork() -> list[str]:
         return [frame["function"] for frame in below()[True]["stack"]][:2]
@@ -266,12 +266,12 @@ def test_forks_are_read_as_well_and_other_children_are_told_apart(start: Callabl
 
 
 def test_a_process_of_the_same_interpreter_need_not_tell_where_that_is(
-    start: Callable[..., Program], learnt: Learner
+    start: Callable[..., Program], discovery_result: DiscoveryProcess
 ) -> None:
     program = start("ready()")
-    assert learnt.interpreter is not None
+    assert discovery_result.interpreter is not None
 
-    assert runtime_of(program.pid, learnt.interpreter) == program.runtime
+    assert relocated_runtime(program.pid, discovery_result.interpreter) == program.runtime
 
 
 def test_another_python_is_asked_itself(another_python: Path) -> None:
@@ -280,10 +280,10 @@ def test_another_python_is_asked_itself(another_python: Path) -> None:
         try:
             assert program.stdout is not None
             program.stdout.readline()
-            learner = learn(program.pid, resolved(str(another_python), None))
-            assert learner.layout is not None
-            assert learner.interpreter is not None
-            stacks = Stacks(program.pid, learner.layout, runtime_of(program.pid, learner.interpreter))
+            discovery = learn(program.pid, resolved(str(another_python), None))
+            assert discovery.layout is not None
+            assert discovery.interpreter is not None
+            stacks = Stacks(program.pid, discovery.layout, relocated_runtime(program.pid, discovery.interpreter))
             wait_until(lambda: stacks.main()[0]["line"] == 4)
 
             assert [frame["function"] for frame in stacks.main()] == ["ready", "<module>"]
@@ -291,14 +291,14 @@ def test_another_python_is_asked_itself(another_python: Path) -> None:
             program.kill()
 
 
-def test_what_is_not_python_is_left_alone(learnt: Learner) -> None:
-    assert learnt.interpreter is not None
+def test_what_is_not_python_is_left_alone(discovery_result: DiscoveryProcess) -> None:
+    assert discovery_result.interpreter is not None
     with subprocess.Popen(["sleep", "600"]) as other:
         try:
-            with pytest.raises(NotUnderstoodError):
-                Learner(other.pid)
-            with pytest.raises(NotUnderstoodError):
-                runtime_of(other.pid, learnt.interpreter)
+            with pytest.raises(UnexpectedLayoutError):
+                DiscoveryProcess(other.pid)
+            with pytest.raises(UnexpectedLayoutError):
+                relocated_runtime(other.pid, discovery_result.interpreter)
         finally:
             other.kill()
 
@@ -381,8 +381,8 @@ def test_what_runs_the_cell_is_left_out_and_its_own_frames_never() -> None:
     kernel = [RawFrame("/lib/ipykernel_launcher.py", 1, "<module>")]
     frames = [*library, RawFrame(cell, 2, "f"), RawFrame(cell, 7, "<module>"), *kernel]
 
-    kept = told(frames)
+    kept = relevant_frames(frames)
 
     assert len(kept) == INNERMOST + 2
     assert [frame["line"] for frame in kept[-2:]] == [2, 7]
-    assert [frame["function"] for frame in told(kernel)] == ["<module>"]
+    assert [frame["function"] for frame in relevant_frames(kernel)] == ["<module>"]

@@ -1,0 +1,104 @@
+"""Frames of pandas, Arrow and Polars: in which arrays their columns are kept.
+
+One that was put together of thousands of pieces is told by some of them: asking all would take too long.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .buffers import Buffer, of_array
+from .introspection import class_name, instance_dict, mro
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MOST_BLOCKS = 100
+"""Of a frame. It has more if its columns were added one after the other; the others then count like these."""
+
+
+def of_pandas(value: Any) -> Buffer:
+    """A frame, series or index, from the arrays its columns are kept in."""
+    manager = instance_dict(value).get("_mgr")
+    if manager is None:
+        return _joined([*_pandas_index(value)], (), {value.dtype}, 1.0)
+    blocks = manager.blocks[:_MOST_BLOCKS]
+    pieces = [piece for block in blocks for piece in _pandas_array(block.values)]
+    pieces += [piece for axis in manager.axes for piece in _pandas_index(axis)]
+    scale = 1.0
+    if len(manager.blocks) > len(blocks):
+        scale = len(manager.axes[0]) / sum(len(block.mgr_locs) for block in blocks)
+    shape = tuple(len(axis) for axis in reversed(manager.axes))
+    return _joined(pieces, shape, {block.dtype for block in blocks}, scale)
+
+
+def _joined(pieces: list[Buffer], shape: tuple[int, ...], dtypes: set[Any], scale: float) -> Buffer:
+    parts = tuple(part for piece in pieces for part in piece.parts)
+    objects = tuple(one for piece in pieces for one in piece.objects)
+    dtype = dtypes.pop() if len(dtypes) == 1 else ("mixed" if dtypes else None)
+    return Buffer(parts, shape, dtype, objects=objects, scale=scale)
+
+
+def _pandas_index(index: Any) -> Iterator[Buffer]:
+    attributes = instance_dict(index)
+    if "_codes" in attributes:  # several levels
+        for codes in attributes["_codes"]:
+            yield from _pandas_array(codes)
+        for level in attributes.get("_levels", ()):
+            yield from _pandas_index(level)
+    elif "_data" in attributes:
+        yield from _pandas_array(attributes["_data"])
+
+
+def _pandas_array(array: Any) -> Iterator[Buffer]:
+    if sys.modules["numpy"].ndarray in mro(type(array)):
+        yield of_array(array)
+        return
+    if not class_name(type(array)).startswith("pandas."):
+        return  # another library's column: what it computes when it is asked is not known
+    ndarray = sys.modules["numpy"].ndarray
+    inner = [getattr(array, name, None) for name in ("_ndarray", "_data", "_mask")]
+    inner = [one for one in inner if ndarray in mro(type(one))]
+    yield from map(of_array, inner)
+    if not inner:
+        yield Buffer(((id(array), _pandas_bytes(array)),), dtype=array.dtype)
+
+
+def _pandas_bytes(array: Any) -> int:
+    """The size of an array that is not NumPy's, such as one of Arrow's strings."""
+    inner = instance_dict(array).get("_pa_array")
+    return int(array.nbytes) if inner is None else _arrow_bytes(inner)
+
+
+_MOST_CHUNKS = 20
+"""Of an Arrow column, and columns of a table of many chunks."""
+
+
+def of_arrow(value: Any) -> Buffer:
+    """A table, a batch of its rows, or an array."""
+    shape = (value.num_rows, value.num_columns) if hasattr(value, "num_rows") else (len(value),)
+    return Buffer(((id(value), _arrow_bytes(value)),), shape)
+
+
+def _arrow_bytes(value: Any) -> int:
+    """The bytes of an array or table; of one of very many chunks, by a sample of its columns and of their chunks."""
+    if hasattr(value, "num_chunks"):
+        count, chunks, piece = value.num_chunks, value.num_chunks, value.chunk
+    elif hasattr(value, "itercolumns") and value.num_columns:
+        count, piece = value.num_columns, value.column
+        chunks = count * getattr(value.column(0), "num_chunks", 1)
+    else:
+        return int(value.nbytes)
+    if chunks <= _MOST_CHUNKS**2:
+        return int(value.nbytes)
+    some = range(0, count, -(-count // _MOST_CHUNKS))
+    return int(sum(_arrow_bytes(piece(place)) for place in some) * count // len(some))
+
+
+def of_polars(value: Any) -> Buffer:
+    """A frame or series."""
+    inner = getattr(value, "_df", None)
+    if inner is not None:
+        return Buffer(((id(inner), int(inner.estimated_size())),), tuple(inner.shape()))
+    return Buffer(((id(value._s), int(value._s.estimated_size())),), (int(value._s.len()),), str(value._s.dtype()))  # noqa: SLF001 - polars has no other way without a copy

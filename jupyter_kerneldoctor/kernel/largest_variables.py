@@ -1,0 +1,165 @@
+"""What held the memory: at the end of a cell, the biggest things that the user's variables hold. Never a value.
+
+Besides variables, memory hides in what IPython and libraries keep: the results of cells (`Out`, `_`), figures that
+were not closed, and the last traceback, which keeps the local variables of all its functions.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from contextlib import suppress
+from operator import itemgetter
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+from . import library_objects
+from .introspection import class_name, mro
+from .object_sizes import PLAIN, Measured, SizeEstimator, TimeUpError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BUDGET_S = 0.003
+MOST_LISTED = 12
+LEAST_BYTES = 1 << 20
+"""What is smaller explains nothing."""
+
+_LAST_RESULTS = ("_", "__", "___")
+_SKIPPED_NAMES = {"In", "Out", "_ih", "_oh", "_dh", "_sh", "exit", "quit", "get_ipython", *_LAST_RESULTS}
+"""IPython's own; `Out` and the last results are looked at by themselves, and `_3` is `Out[3]`."""
+
+_MOST_FUNCTIONS = 100
+"""Of a traceback."""
+
+_CONTAINERS = {list, tuple, dict, set, frozenset}
+
+Found = dict[str, Any]
+Named = tuple[str, Any]
+Kind = tuple[int, Any]
+"""How costly objects of a class are to measure, and which container they are, if any."""
+
+
+def biggest(
+    variables: dict[str, Any], hidden: dict[str, Any], *, budget_s: float = BUDGET_S
+) -> tuple[list[Found], bool]:
+    """Return the biggest of them, biggest first, as `recording.evidence.NamedObject`, and whether all was looked at."""
+    found: list[Found] = []
+    begin_s = time.perf_counter()
+    estimator = SizeEstimator(begin_s + budget_s)
+    named, complete = _named(variables, hidden, begin_s + budget_s / 2)
+    try:
+        for name, value, is_hidden in _candidates(named, variables):
+            _measure(found, estimator, name, value, is_hidden=is_hidden)
+        _figures(found, estimator)
+        _traceback(found, estimator, variables)
+    except TimeUpError:
+        pass
+    found.sort(key=lambda one: -one["bytes"])
+    return found[:MOST_LISTED], complete and not estimator.is_time_up
+
+
+def _named(variables: dict[str, Any], hidden: dict[str, Any], until_s: float) -> tuple[list[Named], bool]:
+    """The user's variables, what is quick to measure before what has to be searched, and whether these are all.
+
+    The newest are looked at first, as there may be more names than there is time for.
+    """
+    named: list[tuple[tuple[int, int], Named]] = []
+    kinds: dict[type, Kind] = {}
+    complete = True
+    try:
+        for name, value in reversed(variables.items()):
+            if time.perf_counter() > until_s:
+                complete = False
+                break
+            plain = PLAIN.get(type(value))
+            if (plain is None or plain(value) >= LEAST_BYTES) and _is_users(name, value, hidden):
+                named.append((_effort(value, kinds), (name, value)))
+    except RuntimeError:  # another thread made a variable
+        complete = False
+    named.reverse()
+    return [pair for _, pair in sorted(named, key=itemgetter(0))], complete
+
+
+def _candidates(named: list[Named], variables: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
+    """Variables first; then what hides. A thing is measured once, under the first name it is met by."""
+    for name, value in named:
+        yield name, value, False
+    results = variables.get("_oh")
+    if type(results) is dict:
+        for number, value in list(results.items()):
+            yield f"Out[{number}]", value, True
+    for name in _LAST_RESULTS:
+        yield name, variables.get(name), True
+
+
+def _is_users(name: str, value: Any, hidden: dict[str, Any]) -> bool:
+    if type(name) is not str or name in _SKIPPED_NAMES or name.startswith("__"):
+        return False
+    if name.startswith("_") and name[1:].isdecimal():
+        return False
+    return name not in hidden or hidden[name] is not value
+
+
+def _effort(value: Any, kinds: dict[type, Kind]) -> tuple[int, int]:
+    """Put first what knows its own size, then containers, the longest first, then other objects."""
+    cls = type(value)
+    if cls not in kinds:
+        kinds[cls] = _kind(cls)
+    effort, container = kinds[cls]
+    return effort, 0 if container is None else -container.__len__(value)
+
+
+def _kind(cls: type) -> Kind:
+    container = next((base for base in mro(cls) if base in _CONTAINERS), None)
+    if container is not None:
+        return 1, container
+    return (0 if library_objects.knows(cls) or class_name(cls).startswith("builtins.") else 2), None
+
+
+def _measure(found: list[Found], estimator: SizeEstimator, name: str, value: Any, *, is_hidden: bool) -> None:
+    measured = None
+    with suppress(Exception):  # changed meanwhile by another thread, or not as its library makes it
+        measured = estimator.measure(value)
+    if measured is not None and measured.bytes >= LEAST_BYTES:
+        found.append(_fields(name, measured, is_hidden=is_hidden))
+    if estimator.is_time_up:
+        raise TimeUpError
+
+
+def _fields(name: str, measured: Measured, *, is_hidden: bool) -> Found:
+    told = {"name": name, **measured._asdict(), "hidden": is_hidden}
+    return {key: value for key, value in told.items() if value not in (None, (), False)}
+
+
+def _figures(found: list[Found], estimator: SizeEstimator) -> None:
+    """Figures that pyplot keeps until they are closed."""
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    gcf = getattr(helpers, "Gcf", None)
+    managers = list(gcf.figs.values()) if gcf is not None else []
+    if managers:
+        size = estimator.figures([manager.canvas.figure for manager in managers])
+        measured = Measured(size, "matplotlib.Figure", items=len(managers))
+        if size >= LEAST_BYTES:
+            found.append(_fields("open figures", measured, is_hidden=True))
+
+
+def _traceback(found: list[Found], estimator: SizeEstimator, variables: dict[str, Any]) -> None:
+    """The local variables that the last error keeps alive.
+
+    Not through `f_locals`: up to Python 3.12 that makes a copy which outlives a `traceback.clear_frames`.
+    """
+    traceback = getattr(sys, "last_traceback", None)
+    total, functions = 0, 0
+    while traceback is not None and functions < _MOST_FUNCTIONS and not estimator.is_time_up:
+        frame, traceback = traceback.tb_frame, traceback.tb_next
+        if frame.f_code.co_name == "<module>":
+            continue
+        functions += 1
+        for value in gc.get_referents(frame):
+            if value is not variables and type(value) not in (FrameType, CodeType):
+                measured = estimator.measure(value)
+                total += measured.bytes if measured is not None else 0
+    if total >= LEAST_BYTES:
+        found.append(_fields("the last traceback", Measured(total, "traceback", items=functions), is_hidden=True))

@@ -1,0 +1,195 @@
+"""The arrays, frames and tensors of the libraries that hold most memory in notebooks: where their bytes are.
+
+Libraries are recognised by the names of their types, and only those that the kernel has imported are asked, through
+attributes that compute nothing and copy nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from .buffers import Buffer, of_array, owner
+from .dataframes import of_arrow, of_pandas, of_polars
+from .introspection import class_name, instance_dict, mro
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .buffers import Part
+
+
+def describe(value: Any, bases: tuple[type, ...], until_s: float) -> Buffer | None:
+    """Return what is behind an object of a library's; None for any other object, and where it cannot be told.
+
+    What a model holds is added up until a moment (time.perf_counter).
+    """
+    for base in bases:
+        handler = _handler(base)
+        if handler is not None:
+            try:
+                return _torch_module(value, until_s) if handler is _torch_module else handler(value)
+            except Exception:
+                return None  # another version of the library
+    return None
+
+
+def knows(cls: type) -> bool:
+    """Whether objects of this class are measured without a search."""
+    return any(_handler(base) is not None for base in mro(cls))
+
+
+_handlers: dict[type, Callable[..., Buffer | None]] = {}
+
+
+def _handler(base: type) -> Callable[..., Buffer | None] | None:
+    """Who knows this class; looked up by its name once. Classes of the user's that pass by are not kept alive."""
+    if base in _handlers:
+        return _handlers[base]
+    handler = _HANDLERS.get(class_name(base))
+    if handler is not None:
+        _handlers[base] = handler
+    return handler
+
+
+def _nbytes(value: Any) -> Buffer:
+    """What says by itself how many bytes it has, and computes nothing for that (JAX, CuPy)."""
+    device = value.device
+    kind = "cuda" if class_name(type(value)).startswith("cupy.") else getattr(device, "platform", "cpu")
+    name = None if kind == "cpu" else f"{kind}:{device.id}"
+    return Buffer(((id(value), int(value.nbytes)),), tuple(value.shape), str(value.dtype), name)
+
+
+def _torch(value: Any) -> Buffer | None:
+    with _torch_alone():
+        if value.is_meta:
+            return None
+        dtype = str(value.dtype).removeprefix("torch.")
+        return Buffer(tuple(_torch_parts(value)), tuple(value.shape), dtype, _torch_device(value.device))
+
+
+def _torch_module(value: Any, until_s: float) -> Buffer:
+    """A model: its parameters, their gradients and its buffers."""
+    parts: list[Part] = []
+    devices: set[Any] = set()
+    with _torch_alone():
+        for tensor in _torch_tensors(value):
+            if time.perf_counter() > until_s:
+                break
+            if tensor is not None and not tensor.is_meta:
+                parts += _torch_parts(tensor)
+                devices.add(tensor.device)
+    return Buffer(tuple(parts), device=_torch_device(devices.pop()) if len(devices) == 1 else None)
+
+
+def _torch_alone() -> Any:
+    """While this holds, no code of a tensor's subclass runs."""
+    return sys.modules["torch"]._C.DisableTorchFunctionSubclass()  # noqa: SLF001 - there is no public name
+
+
+def _torch_parts(tensor: Any) -> list[Part]:
+    """The memory of a tensor, and of its gradient."""
+    gradient = tensor.grad if tensor.is_leaf and tensor.requires_grad else None
+    storages = [one.untyped_storage() for one in (tensor, gradient) if one is not None]
+    return [(storage.data_ptr(), storage.nbytes()) for storage in storages]
+
+
+def _torch_device(device: Any) -> str | None:
+    return None if device.type == "cpu" else str(device)
+
+
+def _torch_tensors(model: Any) -> Iterator[Any]:
+    """The tensors of a model and of the models within it. For those that have none, there comes a None in between."""
+    waiting, seen = [model], set[int]()
+    while waiting:
+        module = instance_dict(waiting.pop())
+        if id(module) not in seen:
+            seen.add(id(module))
+            yield from (module.get("_parameters") or {}).values()
+            yield from (module.get("_buffers") or {}).values()
+            waiting += [child for child in (module.get("_modules") or {}).values() if child is not None]
+            yield None
+
+
+def _tensorflow(value: Any) -> Buffer:
+    tensor = value
+    shape, dtype = tuple(int(length) for length in tensor.shape), tensor.dtype
+    place = str(tensor.device).rpartition("device:")[2]
+    device = None if place.startswith("CPU") or not place else place.lower().replace("gpu", "cuda")
+    return Buffer(((id(value), math.prod(shape) * int(dtype.size)),), shape, str(dtype.name), device)
+
+
+_PIXEL_BYTES = {"1": 1, "L": 1, "P": 1, "I;16": 2}
+"""Of Pillow's modes (its "Concepts" page); all others take four."""
+
+
+def _pillow(value: Any) -> Buffer | None:
+    attributes = instance_dict(value)
+    width, height = attributes["_size"]
+    if attributes.get("_im", attributes.get("im")) is None:
+        return Buffer((), (height, width))  # opened, not yet read
+    mode = attributes["_mode"]
+    return Buffer(((id(value), width * height * _PIXEL_BYTES.get(mode, 4)),), (height, width), mode)
+
+
+def _scipy_sparse(value: Any) -> Buffer:
+    numpy = sys.modules["numpy"]
+    attributes = instance_dict(value)
+    arrays = [found for found in attributes.values() if numpy.ndarray in mro(type(found))]
+    arrays += [found for found in attributes.get("coords", ()) if numpy.ndarray in mro(type(found))]
+    data = attributes.get("data")
+    dtype = str(data.dtype) if data is not None else None
+    return Buffer(tuple(owner(array) for array in arrays), tuple(attributes["_shape"]), dtype)
+
+
+def _array(value: Any) -> Buffer:
+    array = sys.modules["array"].array
+    return Buffer(((id(value), array.__sizeof__(value)),), (array.__len__(value),), array.typecode.__get__(value))
+
+
+_HANDLERS: dict[str, Callable[..., Buffer | None]] = {
+    "numpy.ndarray": of_array,
+    "pandas.core.frame.DataFrame": of_pandas,
+    "pandas.core.series.Series": of_pandas,
+    "pandas.core.indexes.base.Index": of_pandas,
+    "pandas.DataFrame": of_pandas,
+    "pandas.Series": of_pandas,
+    "pandas.Index": of_pandas,
+    "polars.dataframe.frame.DataFrame": of_polars,
+    "polars.series.series.Series": of_polars,
+    "pyarrow.lib.Table": of_arrow,
+    "pyarrow.lib.RecordBatch": of_arrow,
+    "pyarrow.lib.ChunkedArray": of_arrow,
+    "pyarrow.lib.Array": of_arrow,
+    "torch.Tensor": _torch,
+    "torch._tensor.Tensor": _torch,
+    "torch.nn.modules.module.Module": _torch_module,
+    "tensorflow.python.framework.ops.EagerTensor": _tensorflow,
+    "tensorflow.python.ops.resource_variable_ops.BaseResourceVariable": _tensorflow,
+    "jaxlib.xla_extension.ArrayImpl": _nbytes,
+    "jaxlib._jax.ArrayImpl": _nbytes,
+    "jax._src.array.ArrayImpl": _nbytes,
+    "cupy.ndarray": _nbytes,
+    "cupy._core.core.ndarray": _nbytes,
+    "PIL.Image.Image": _pillow,
+    "scipy.sparse._base._spbase": _scipy_sparse,
+    "scipy.sparse._matrix.spmatrix": _scipy_sparse,
+    "array.array": _array,
+}
+"""By module and name of a class; classes derived from it are treated alike."""
+
+
+def axes_of(figure: dict[str, Any]) -> list[Any]:
+    """The axes of a matplotlib figure, from its attributes."""
+    stack = instance_dict(figure.get("_axstack"))
+    axes = stack.get("_axes")
+    return list(axes) if type(axes) is dict else []
+
+
+def canvas_bytes(figure: dict[str, Any]) -> int:
+    """The picture that a figure was last drawn into."""
+    renderer = instance_dict(instance_dict(figure.get("canvas")).get("renderer"))
+    width, height = renderer.get("width"), renderer.get("height")
+    return 4 * int(width) * int(height) if width and height else 0

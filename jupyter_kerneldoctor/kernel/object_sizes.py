@@ -1,0 +1,247 @@
+"""How much memory an object holds, estimated in microseconds and without running any of its code."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from itertools import chain, islice
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import library_objects
+from .introspection import class_name, instance_dict, mro
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .buffers import Buffer, Objects
+
+SAMPLES = (200, 12, 6, 4)
+"""How many items of a container are looked at, by depth; deeper is not searched."""
+
+VARIABLE_S = 0.0006
+"""For one variable, so that a deep one leaves time for the others."""
+
+_FEWEST = 8
+"""So many items of a container are looked at in any case."""
+
+_GOLDEN = 0.6180339887  # spreads the sample over a list at any length of the sample
+_ITEM_BYTES = 64  # what an item of an unknown type counts
+
+_UNINTERESTING = (ModuleType, FunctionType, BuiltinFunctionType, MethodType, type)
+
+PLAIN: dict[type, Callable[[Any], int]] = {
+    str: str.__sizeof__,
+    bytes: bytes.__sizeof__,
+    bytearray: bytearray.__sizeof__,
+    int: int.__sizeof__,
+    float: float.__sizeof__,
+    complex: complex.__sizeof__,
+}
+"""What holds nothing but itself."""
+
+
+class TimeUpError(Exception):
+    """The time for looking ran out."""
+
+
+class Measured(NamedTuple):
+    """What is told of an object (`recording.evidence.NamedObject`)."""
+
+    bytes: int
+    type: str
+    shape: tuple[int, ...] = ()
+    dtype: str | None = None
+    items: int | None = None
+    item_type: str | None = None
+    device: str | None = None
+
+
+class SizeEstimator:
+    """Measures objects until a moment (time.perf_counter); what two of them share counts for the first."""
+
+    def __init__(self, until_s: float, variable_s: float = VARIABLE_S) -> None:
+        """Look until then, and no longer than `variable_s` at one variable."""
+        self._until_s = until_s
+        self._variable_s = variable_s
+        self._variable_until_s = until_s
+        self._seen: set[int] = set()
+        self._counted: set[int] = set()
+
+    @property
+    def is_time_up(self) -> bool:
+        return time.perf_counter() > self._until_s
+
+    def measure(self, value: Any) -> Measured | None:
+        """Describe one object; None for what holds nothing of its own, or was met before."""
+        cls = type(value)
+        bases = mro(cls)
+        if value is None or not self._is_new(id(value)) or any(base in bases for base in _UNINTERESTING):
+            return None
+        self._variable_until_s = min(self._until_s, time.perf_counter() + self._variable_s)
+        if (buffer := library_objects.describe(value, bases, self._until_s)) is not None:
+            dtype = None if buffer.dtype is None else str(buffer.dtype)
+            return Measured(self._buffer(buffer), short_name(cls), buffer.shape, dtype, device=buffer.device)
+        if (size := _plain_bytes(value, bases)) is not None:
+            return Measured(size, short_name(cls))
+        if (sampled := self._container(value, bases, 0)) is not None:
+            size, count, item_type = sampled
+            return Measured(size, short_name(cls), items=count, item_type=item_type)
+        return Measured(self._attributes(value, 0), short_name(cls))
+
+    def _must_stop(self, measured: int) -> bool:
+        now = time.perf_counter()
+        return now > self._until_s or (now > self._variable_until_s and measured >= _FEWEST)
+
+    def figures(self, figures: Sequence[Any]) -> int:
+        """The memory of matplotlib figures: what they were drawn into, and the data of what is drawn."""
+        total = measured = 0
+        for figure in figures[: SAMPLES[1]]:
+            total += self._figure(figure)
+            measured += 1
+            if self.is_time_up:
+                break
+        return total * len(figures) // measured
+
+    def _figure(self, figure: Any) -> int:
+        attributes = instance_dict(figure)
+        artists = (child for axes in library_objects.axes_of(attributes) for child in (axes, *_children(axes)))
+        total = library_objects.canvas_bytes(attributes)
+        for artist in islice(chain([figure], artists), SAMPLES[0]):
+            total += self._arrays(instance_dict(artist))
+            if self.is_time_up:
+                break
+        return total
+
+    def _arrays(self, attributes: dict[str, Any]) -> int:
+        total = 0
+        for value in [*islice(attributes.values(), SAMPLES[0])]:
+            buffer = library_objects.describe(value, mro(type(value)), self._until_s)
+            total += 0 if buffer is None else self._buffer(buffer)
+        return total
+
+    def _is_new(self, key: int) -> bool:
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+    def _buffer(self, buffer: Buffer) -> int:
+        """The memory behind an array or frame, which views of it share, and the objects in it."""
+        total = 0
+        for key, size in buffer.parts:
+            if key not in self._counted:
+                self._counted.add(key)
+                total += size
+        if total and buffer.objects:
+            total += self._all_objects(buffer.objects)
+        return int(total * buffer.scale)
+
+    def _all_objects(self, arrays: Sequence[Objects]) -> int:
+        total = measured = 0
+        for count, item in arrays:
+            total += self._objects(count, item)
+            measured += 1
+            if self._must_stop(measured):
+                break
+        return total * len(arrays) // measured
+
+    def _objects(self, count: int, item: Callable[[int], Any]) -> int:
+        return self._estimate([item(place) for place in _places(count, SAMPLES[1] * 2)], count, len(SAMPLES) - 1)
+
+    def _item(self, value: Any, depth: int) -> int:
+        """The memory of an item of a container; 0 for what was met before."""
+        if value is None or value is True or value is False or not self._is_new(id(value)):
+            return 0
+        plain = PLAIN.get(type(value))
+        if plain is not None:
+            return plain(value)
+        bases = mro(type(value))
+        if (size := _plain_bytes(value, bases)) is not None:
+            return size
+        if (buffer := library_objects.describe(value, bases, self._until_s)) is not None:
+            return self._buffer(buffer) + _ITEM_BYTES
+        if any(base in bases for base in _UNINTERESTING):
+            return 0
+        sampled = self._container(value, bases, depth) if depth < len(SAMPLES) else None
+        if sampled is not None:
+            return sampled[0]
+        return self._attributes(value, depth) if depth < len(SAMPLES) else _ITEM_BYTES
+
+    def _container(self, value: Any, bases: tuple[type, ...], depth: int) -> tuple[int, int, str | None] | None:
+        """Size, number of items and the type of most of them; None for what is no container."""
+        most = SAMPLES[depth]
+        if list in bases:
+            count, own = list.__len__(value), list.__sizeof__(value)
+            some = [list.__getitem__(value, place) for place in _places(count, most)]
+        elif tuple in bases:
+            count, own = tuple.__len__(value), tuple.__sizeof__(value)
+            some = [tuple.__getitem__(value, place) for place in _places(count, most)]
+        elif dict in bases:
+            count, own = dict.__len__(value), dict.__sizeof__(value)
+            some = [*islice(dict.values(value), most)]
+            own += self._estimate([*islice(dict.keys(value), SAMPLES[1])], count, len(SAMPLES))
+        elif set in bases or frozenset in bases or deque in bases:
+            kind: Any = next(base for base in bases if base in (set, frozenset, deque))
+            count, own = kind.__len__(value), kind.__sizeof__(value)
+            some = [*islice(kind.__iter__(value), most)]
+        else:
+            return None
+        item_type = short_name(Counter(map(type, some)).most_common(1)[0][0]) if some and depth == 0 else None
+        return own + self._estimate(some, count, depth + 1), count, item_type
+
+    def _estimate(self, some: list[Any], count: int, depth: int) -> int:
+        """The memory of `count` items of which these are some.
+
+        When most of the sample are the same few objects, or views of the same few arrays, so is the rest.
+        """
+        if not some:
+            return 0
+        total = measured = 0
+        counted = len(self._counted)
+        for item in some:
+            total += self._item(item, depth)
+            measured += 1
+            if self._must_stop(measured):
+                break
+        distinct = len(set(map(id, some[:measured])))
+        counted = len(self._counted) - counted
+        shared = distinct * 2 <= measured or 0 < counted * 2 <= measured
+        return total if shared else total * count // measured
+
+    def _attributes(self, value: Any, depth: int) -> int:
+        """What an object keeps in its attributes."""
+        attributes = instance_dict(value)
+        total = _ITEM_BYTES
+        for number, item in enumerate([*islice(attributes.values(), SAMPLES[0])]):
+            if self._must_stop(number):
+                break
+            total += self._item(item, depth + 1)
+        return total
+
+
+def _plain_bytes(value: Any, bases: tuple[type, ...]) -> int | None:
+    """The size of a string, a number or the like, subclasses included."""
+    for base in bases:
+        if base in PLAIN:
+            return PLAIN[base](value)
+    return None
+
+
+def short_name(cls: type) -> str:
+    """The type's name as people write it: "list", "pandas.DataFrame", "Net" for a class of the notebook's."""
+    name = class_name(cls)
+    package, last = name.partition(".")[0], name.rpartition(".")[2]
+    return last if package in ("builtins", "__main__") else f"{package}.{last}"
+
+
+def _places(count: int, most: int) -> list[int]:
+    """Positions to look at: all of a few, else spread over the whole."""
+    if count <= most:
+        return list(range(count))
+    return [int((number * _GOLDEN % 1.0) * count) for number in range(most)]
+
+
+def _children(axes: Any) -> list[Any]:
+    children = instance_dict(axes).get("_children")
+    return children if type(children) is list else []

@@ -1,0 +1,43 @@
+"""Files that take turns: of a stream without end the newest part is kept, within a bound, and outlives its writer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .journal import JsonLines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class RotatingLog:
+    """Two files of JSON lines. The older is emptied when the newer is full, so at least one full file is there."""
+
+    def __init__(self, directory: Path, names: tuple[str, str], most_bytes: int) -> None:
+        """Open both; `most_bytes` bounds each of them. Raises OSError."""
+        self._paths = [directory / name for name in names]
+        self._files = [JsonLines(path) for path in self._paths]
+        self._most_bytes = most_bytes
+        self._current = 0
+
+    def write(self, value: Any) -> bool:
+        """Append a value as one line; return whether it is in the file."""
+        if self._is_full():
+            self._current = 1 - self._current
+            self._files[self._current].truncate()
+        return self._files[self._current].write(value)
+
+    @property
+    def lost(self) -> int:
+        """How many values could not be written."""
+        return sum(file.lost for file in self._files)
+
+    def _is_full(self) -> bool:
+        try:
+            return self._paths[self._current].stat().st_size > self._most_bytes - LONGEST_LINE_BYTES
+        except OSError:
+            return False
+
+
+LONGEST_LINE_BYTES = 8192
+"""Room that is left for one more line."""

@@ -1,0 +1,125 @@
+"""The sidecar's inbox when the Jupyter server may have started it: the kernel can join later by itself.
+
+There is one recording of a process all the same: a kernel that loads KernelDoctor joins the sidecar that is there, and
+of two sidecars that start at the same time the kernel's own goes on (`recording.kernel_lock`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import select
+import time
+from typing import TYPE_CHECKING, Any
+
+from ..recording.kernel_lock import peer_credentials
+from .inbox import Inbox
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator
+
+    from ..recording.processes import ProcessIdentity
+
+BY_SERVER = "server"
+
+_REMEMBERED_CELLS = 15
+
+
+class JoinableInbox:
+    """Reads the messages of whoever started this sidecar, the server or the kernel, until the kernel itself joins.
+
+    From then on only the kernel's messages count: what it says of its cells is exact.
+    """
+
+    is_open = True
+
+    def __init__(self, kernel: ProcessIdentity, starter: Inbox, listener: socket.socket, *, by_server: bool) -> None:
+        self._kernel = kernel
+        self._starter: Inbox | None = starter
+        self._listener = listener
+        self._by_server = by_server
+        self._joined: Inbox | None = None
+        self._cells: list[list[float]] = []
+        """The last cells of which the server sent the start: sequence number, start, end (infinity: none yet)."""
+        self._seq_offset = 0
+        self.is_superseded = False
+        """Another sidecar takes over before this one has heard of a cell: this recording is to be removed."""
+        self._epoll = select.epoll()
+        for source in (starter, listener):
+            self._epoll.register(source.fileno(), select.EPOLLIN)
+
+    def fileno(self) -> int:
+        """Return a descriptor for `poll`, readable when there is a message or a connection to accept."""
+        return self._epoll.fileno()
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """Yield all messages that are there now."""
+        for event in self._messages_of(self._starter):
+            if self._joined is None:
+                if self._by_server:
+                    self._note_cell(event)
+                yield event
+        self._starter = self._if_open(self._starter)
+        self._accept()
+        for event in self._messages_of(self._joined):
+            yield self._renumbered(event)
+        if self._joined is not None and not self._joined.is_open:
+            self._unregister(self._joined)
+        if self.is_superseded:
+            yield {"event": "off", "mono_s": time.monotonic()}
+
+    def _messages_of(self, inbox: Inbox | None) -> Iterator[dict[str, Any]]:
+        return inbox.messages() if inbox is not None and inbox.is_open else iter(())
+
+    def _if_open(self, inbox: Inbox | None) -> Inbox | None:
+        if inbox is None or inbox.is_open:
+            return inbox
+        self._unregister(inbox)
+        return None
+
+    def _unregister(self, inbox: Inbox) -> None:
+        try:
+            self._epoll.unregister(inbox.fileno())
+        except OSError:
+            pass  # done already
+
+    def _note_cell(self, event: dict[str, Any]) -> None:
+        if event["event"] == "cell_start" and not any(cell[0] == event["seq"] for cell in self._cells):
+            self._cells = [*self._cells[-_REMEMBERED_CELLS:], [event["seq"], event["mono_s"], math.inf]]
+        elif event["event"] in ("cell_end", "cell_withdrawn"):
+            for cell in self._cells:
+                if cell[0] == event["seq"]:
+                    cell[2] = event["mono_s"]
+
+    def _renumbered(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Return an event of the kernel with the cell numbers that this recording uses.
+
+        A kernel that joins counts from one, beginning with the cell that runs. The server may have reported the start
+        of that cell already, or not yet.
+        """
+        if event["event"] == "start":
+            before = [cell for cell in self._cells if cell[1] <= event["mono_s"]]
+            if before:
+                seq, _, ended = before[-1]
+                self._seq_offset = int(seq) - int(ended >= event["mono_s"])
+        for name in ("seq", "cell_seq"):
+            if self._seq_offset and isinstance(event.get(name), int):
+                event[name] += self._seq_offset
+        if "beside" in event:
+            event["beside"] = [seq + self._seq_offset for seq in event["beside"]]
+        return event
+
+    def _accept(self) -> None:
+        try:
+            connection, _ = self._listener.accept()
+        except OSError:
+            return
+        pid, uid = peer_credentials(connection)
+        if uid == os.geteuid() and pid == self._kernel.pid and self._by_server and self._joined is None:
+            self._joined = Inbox(connection)
+            self._epoll.register(connection.fileno(), select.EPOLLIN)
+            return
+        if uid == os.geteuid() and self._by_server and self._joined is None and not self._cells:
+            self.is_superseded = True
+        connection.close()

@@ -1,0 +1,122 @@
+"""Has a child learn the layout, so that what it needs for that leaves the sidecar's memory with it.
+
+The child is a fork, or, when the kernel runs another Python than the sidecar, that Python (see `privileges`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from .layout import Interpreter, Layout, Runtime
+from .privileges import open_interpreter
+
+if TYPE_CHECKING:
+    from .privileges import File
+
+_PATIENCE_S = 10.0
+_HIGHEST = 1 << 16  # Linux closes such a range with one call; the sidecar has some dozens open
+
+_OLDEST = (3, 11)
+_MOST_BYTES = 64 * 1024
+"""What the child says takes some 2 KiB."""
+_LONGEST_PROBLEM = 400
+_PROGRAM = os.path.join(os.path.dirname(__file__), "__main__.py")
+
+
+class DiscoveryProcess:
+    """A child at work. Nothing here waits for it."""
+
+    def __init__(self, pid: int, interpreter: File | None = None) -> None:
+        """Start it for this process, which was started with this interpreter where it is not the sidecar's.
+
+        Raises OSError when there can be no child, UnexpectedLayoutError.
+        """
+        is_own = os.path.samestat(os.stat("/proc/self/exe"), os.stat(f"/proc/{pid}/exe"))
+        program = None if is_own else open_interpreter(pid, interpreter)
+        ours, theirs = os.pipe()
+        os.set_blocking(ours, False)
+        self._fd: int | None = ours
+        self._since = time.monotonic()
+        self._said = b""
+        try:
+            self._child = _spawn(program, interpreter[0], theirs) if program and interpreter else _fork(theirs)
+        except OSError:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+            if program is not None:
+                os.close(program)
+        self.is_done = False
+        self.layout: Layout | None = None
+        self.interpreter: Interpreter | None = None
+        """In the child. Of a fork all addresses are those of this process."""
+        self.problem = ""
+        """Why there is no layout."""
+
+    def look(self) -> None:
+        """See whether the child has finished; one that takes too long, or says too much, is ended."""
+        if self._fd is not None:
+            try:
+                while len(self._said) <= _MOST_BYTES and (piece := os.read(self._fd, _MOST_BYTES)):
+                    self._said += piece
+            except BlockingIOError:
+                if time.monotonic() - self._since < _PATIENCE_S:
+                    return
+            os.close(self._fd)
+            self._fd = None
+            os.kill(self._child, signal.SIGKILL)  # its last word is said, or it is too slow
+        if os.waitpid(self._child, os.WNOHANG)[0] == 0:
+            return
+        self.is_done = True
+        try:
+            said = json.loads(self._said)
+            runtime, file, start = said["interpreter"]
+            self.layout, self.interpreter = Layout(**said["layout"]), Interpreter(Runtime(*runtime), file, start)
+        except (ValueError, TypeError, KeyError):
+            words = self._said[:_LONGEST_PROBLEM].decode("utf-8", "replace")
+            self.problem = words or "the kernel's Python is not understood"
+
+
+def _fork(theirs: int) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            # A copy of the socket to the kernel would let it believe in a sidecar that is gone.
+            os.closerange(0, theirs)
+            os.closerange(theirs + 1, _HIGHEST)
+            os.write(theirs, discovery_result())
+        finally:
+            os._exit(0)
+    return child
+
+
+def _spawn(program: int, path: str, theirs: int) -> int:
+    """Run the file that is open as `program`; what lies at its path may be another by now."""
+    nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 2)]
+    says = (os.POSIX_SPAWN_DUP2, theirs, 1)
+    environment = {name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"}
+    arguments = [path, "-I", "-S", _PROGRAM]
+    return os.posix_spawn(f"/proc/self/fd/{program}", arguments, environment, file_actions=[*nowhere, says])
+
+
+def discovery_result() -> bytes:
+    """What a child says: layout and interpreter as JSON, or a few words about what went wrong."""
+    if sys.version_info < _OLDEST:
+        return b"the kernel's Python is older than 3.11"
+    try:
+        from .layout_check import check_layout  # noqa: PLC0415
+        from .layout_discovery import discover_layout  # noqa: PLC0415 - only the child needs ctypes
+        from .own_interpreter import own_runtime  # noqa: PLC0415
+        from .relocation import locate_interpreter  # noqa: PLC0415
+
+        layout = discover_layout()
+        check_layout(layout)
+        return json.dumps({"layout": layout._asdict(), "interpreter": locate_interpreter(own_runtime())}).encode()
+    except Exception as error:
+        return f"the kernel's Python is not understood ({type(error).__name__}: {error})".encode()

@@ -1,0 +1,122 @@
+"""Two sidecars of one kernel: one recording is left, and the kernel's own sidecar has it."""
+
+import json
+import os
+import socket
+import subprocess
+import time
+
+import pytest
+from support.requires import linux
+
+from jupyter_kerneldoctor.recording import layout
+from jupyter_kerneldoctor.recording.kernel_lock import lock_name, peer_credentials
+from jupyter_kerneldoctor.recording.processes import identify, is_alive, open_pidfd
+from jupyter_kerneldoctor.recording.reader import read
+from jupyter_kerneldoctor.recording.sidecar_launch import spawn_sidecar
+
+pytestmark = linux
+
+JSON = json.JSONEncoder()
+
+
+@pytest.fixture
+def kernel():
+    """A process to watch."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def start(kernel, tmp_path):
+    """Start a sidecar for it; give the directory of its recording."""
+    links = []
+
+    def started(loaded_by):
+        directory = layout.create(layout.new_id(kernel.pid), tmp_path)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
+        send(ours, event="start", process=identify(kernel.pid), loaded_by=loaded_by, **stamps)
+        pidfd = open_pidfd(kernel.pid)
+        spawn_sidecar(directory, theirs.fileno(), pidfd)
+        os.close(pidfd)
+        theirs.close()
+        links.append(ours)
+        return directory
+
+    started.links = links
+    return started
+
+
+def send(link, **event):
+    link.send(JSON.encode(event).encode())
+
+
+def wait_for(look):
+    deadline = time.monotonic() + 20
+    while not (seen := look()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return seen
+
+
+def records(directory):
+    return directory.is_dir() and read(directory).sidecar is not None
+
+
+def test_a_sidecar_of_the_servers_is_not_needed_where_the_kernels_own_is(start):
+    own = start("startup")
+    wait_for(lambda: records(own))
+
+    servers = start("server")
+
+    wait_for(lambda: not servers.exists())
+    assert records(own)
+
+
+def test_a_sidecar_of_the_servers_that_knows_nothing_yet_gives_way(start):
+    servers = start("server")
+    wait_for(lambda: records(servers))
+
+    own = start("startup")
+
+    wait_for(lambda: records(own))
+    wait_for(lambda: not servers.exists())
+
+
+def test_one_that_knows_of_cells_stays(start):
+    servers = start("server")
+    send(start.links[0], event="cell_start", seq=1, mono_s=time.monotonic(), source="x")
+    wait_for(lambda: records(servers) and read(servers).cells)
+
+    own = start("startup")
+
+    wait_for(lambda: records(own))
+    assert records(servers)
+
+
+@pytest.mark.parametrize("order", [("server", "startup"), ("startup", "server")])
+def test_two_that_start_at_the_same_time(start, order):
+    """Who is first is for Linux to say; the kernel's own remains in any case."""
+    directories = {loaded_by: start(loaded_by) for loaded_by in order}
+
+    wait_for(lambda: records(directories["startup"]))
+    wait_for(lambda: not directories["server"].exists())
+
+
+def test_the_name_goes_with_the_sidecar(start, kernel):
+    directory = start("server")
+    wait_for(lambda: records(directory))
+    name = lock_name(identify(kernel.pid))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor:
+        visitor.connect(name)
+        pid, user = peer_credentials(visitor)
+        assert os.geteuid() == user
+    sidecar = identify(pid)
+
+    kernel.kill()
+
+    wait_for(lambda: not is_alive(sidecar))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor, pytest.raises(ConnectionRefusedError):
+        visitor.connect(name)
