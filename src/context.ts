@@ -5,7 +5,7 @@ import type { Inspector } from './inspector';
 import type { PostMortems } from './model';
 import type { INotebooks } from './notebooks';
 
-/** What the components need of the world around the panel. */
+/** What the components need from JupyterLab and the server. */
 export interface IDoctor {
   trans: TranslationBundle;
   model: PostMortems;

@@ -86,7 +86,7 @@ export function fileName(path: string): string {
 }
 
 /** The small print under an evidence line: where it was read, and the number if the line does not say it. */
-export function reading(
+export function sourceNote(
   trans: TranslationBundle,
   { text, value, unit, source }: IEvidence
 ): string {

@@ -98,12 +98,12 @@ function activate(
     caption: trans.__('Ask the kernel of this notebook what each thread does'),
     icon: doctorIcon,
     describedBy: { args: { type: 'object', properties: {} } },
-    isEnabled: () => notebooks.present !== null,
+    isEnabled: () => notebooks.currentKernel !== null,
     execute: async () => {
-      const { present } = notebooks;
+      const { currentKernel } = notebooks;
       app.shell.activateById(panel.id);
-      if (present) {
-        await inspector.ask({ kernel_id: present.kernel_id });
+      if (currentKernel) {
+        await inspector.inspect({ kernel_id: currentKernel.kernel_id });
         await model.refresh();
       }
     }

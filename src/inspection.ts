@@ -12,7 +12,7 @@ export interface IFrame {
   code: string | null;
 }
 
-interface IWaiting {
+interface IThreadState {
   name: string | null;
   /** As the rest of "It ...": "waits for a lock on a file". */
   doing: string;
@@ -21,7 +21,7 @@ interface IWaiting {
   frames: IFrame[];
 }
 
-export interface IThread extends IWaiting {
+export interface IThread extends IThreadState {
   thread_id: number;
   /** It runs the cells. */
   main: boolean;
@@ -29,7 +29,7 @@ export interface IThread extends IWaiting {
   serves_the_kernel: boolean;
 }
 
-export interface IChild extends IWaiting {
+export interface IChild extends IThreadState {
   pid: number;
   forked: boolean;
   rss_bytes: number | null;
@@ -69,7 +69,7 @@ export interface IRefusal {
  *
  * The one that runs the cells always does while there is a cell, and else in a callback.
  */
-export function isOwn(thread: IThread, inCell: boolean): boolean {
+export function isUserThread(thread: IThread, inCell: boolean): boolean {
   if (thread.main) {
     return inCell || thread.frames.some(frame => frame.in_cell);
   }

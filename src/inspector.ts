@@ -2,24 +2,24 @@ import { ISignal, Signal } from '@lumino/signaling';
 import { ApiError, asApiError, DoctorClient } from './api';
 import { IInspection, Refusal } from './inspection';
 
-/** Whom to ask: a kernel, or the one of a certain recording. */
-export interface IAsked {
+/** The kernel to inspect: the one of a certain recording, or the newest with this id. */
+export interface IInspectionTarget {
   kernel_id: string | null;
   recording?: string;
 }
 
-export type Answer =
-  | { kind: 'told'; at: Date; inspection: IInspection }
+export type InspectionResult =
+  | { kind: 'inspected'; at: Date; inspection: IInspection }
   | { kind: 'refused'; why: Refusal }
   | { kind: 'error'; error: ApiError };
 
-/** What is known of one kernel; the last answer stays while the next is on its way. */
-export interface IAsking {
-  waits: boolean;
-  answer: Answer | null;
+/** The latest result for one kernel; it stays while the next is on its way. */
+export interface IInspectionState {
+  isPending: boolean;
+  result: InspectionResult | null;
 }
 
-/** Asks kernels what they are doing, each when somebody wants to know. */
+/** Asks the server what a kernel is doing, and keeps the latest result of each. */
 export class Inspector {
   constructor(
     private readonly _client: Pick<DoctorClient, 'list' | 'inspect'>
@@ -29,47 +29,49 @@ export class Inspector {
     return this._changed;
   }
 
-  /** Null: nobody has asked, or the answer was put away. */
-  of(asked: IAsked): IAsking | null {
-    return this._askings.get(keyOf(asked)) ?? null;
+  /** Return null where nobody has asked, or where the result was dismissed. */
+  stateOf(target: IInspectionTarget): IInspectionState | null {
+    return this._states.get(keyOf(target)) ?? null;
   }
 
-  async ask(asked: IAsked): Promise<void> {
-    const key = keyOf(asked);
-    const before = this._askings.get(key);
-    if (before?.waits) {
+  async inspect(target: IInspectionTarget): Promise<void> {
+    const key = keyOf(target);
+    const before = this._states.get(key);
+    if (before?.isPending) {
       return;
     }
-    const asking: IAsking = { waits: true, answer: before?.answer ?? null };
-    this._set(key, asking);
-    const answer = await this._answer(asked);
-    if (this._askings.get(key) === asking) {
-      this._set(key, { waits: false, answer });
+    const pending = { isPending: true, result: before?.result ?? null };
+    this._set(key, pending);
+    const result = await this._request(target);
+    if (this._states.get(key) === pending) {
+      this._set(key, { isPending: false, result });
     }
   }
 
-  putAway(asked: IAsked): void {
-    this._askings.delete(keyOf(asked));
+  dismiss(target: IInspectionTarget): void {
+    this._states.delete(keyOf(target));
     this._changed.emit();
   }
 
-  private async _answer(asked: IAsked): Promise<Answer> {
+  private async _request(target: IInspectionTarget): Promise<InspectionResult> {
     try {
-      const recording = asked.recording ?? (await this._recordingOf(asked));
+      const recording = target.recording ?? (await this._recordingOf(target));
       if (recording === null) {
         return { kind: 'refused', why: 'not-recorded' };
       }
-      const said = await this._client.inspect(recording);
-      return 'refused' in said
-        ? { kind: 'refused', why: said.refused }
-        : { kind: 'told', at: new Date(), inspection: said };
+      const answer = await this._client.inspect(recording);
+      return 'refused' in answer
+        ? { kind: 'refused', why: answer.refused }
+        : { kind: 'inspected', at: new Date(), inspection: answer };
     } catch (error) {
       return { kind: 'error', error: asApiError(error) };
     }
   }
 
-  /** The one that is being written now: a restart begins another under the same id. */
-  private async _recordingOf({ kernel_id }: IAsked): Promise<string | null> {
+  /** Find the recording that is being written now: a restart begins another under the same id. */
+  private async _recordingOf({
+    kernel_id
+  }: IInspectionTarget): Promise<string | null> {
     const rows = await this._client.list();
     const newest = rows.find(row => row.kernel_id === kernel_id);
     return newest && newest.ended === null && !newest.died
@@ -77,15 +79,15 @@ export class Inspector {
       : null;
   }
 
-  private _set(key: string, asking: IAsking): void {
-    this._askings.set(key, asking);
+  private _set(key: string, state: IInspectionState): void {
+    this._states.set(key, state);
     this._changed.emit();
   }
 
-  private readonly _askings = new Map<string, IAsking>();
+  private readonly _states = new Map<string, IInspectionState>();
   private readonly _changed = new Signal<this, void>(this);
 }
 
-function keyOf({ kernel_id, recording }: IAsked): string {
+function keyOf({ kernel_id, recording }: IInspectionTarget): string {
   return kernel_id ?? recording ?? '';
 }

@@ -37,19 +37,19 @@ export class PostMortems {
   }
 
   /** Whether this kernel is being recorded, as far as is known. */
-  watches(kernel_id: string): boolean {
+  isRecorded(kernel_id: string): boolean {
     const newest = this._rows.find(row => row.kernel_id === kernel_id);
     return newest !== undefined && newest.ended === null && !newest.died;
   }
 
   /** The recording of a kernel that is stuck, as far as is known. */
-  stuck(kernel_id: string | null): IRecordingRow | null {
+  stuckCase(kernel_id: string | null): IRecordingRow | null {
     const newest = this._rows.find(row => row.kernel_id === kernel_id);
     return newest && isStuck(newest) ? newest : null;
   }
 
   /** Whether the same kernel, restarted, was watched again later. */
-  wasWatchedAgain({ kernel_id, started }: IReport): boolean {
+  isRecordedAgain({ kernel_id, started }: IReport): boolean {
     return this._rows.some(
       row => row.kernel_id === kernel_id && row.started > started
     );

@@ -13,13 +13,13 @@ export interface ICellRef {
 }
 
 /** Why a cell can or cannot be reached. */
-export type Reach = 'ready' | 'closed' | 'missing';
+export type CellState = 'ready' | 'closed' | 'missing';
 
 /** Why an edit can or cannot be applied. */
-export type EditState = Reach | 'changed' | 'locked' | 'applied';
+export type EditState = CellState | 'changed' | 'locked' | 'applied';
 
 /** The notebook in front, with a kernel that runs. */
-export interface IPresent {
+export interface ICurrentKernel {
   kernel_id: string;
   path: string;
   status: 'idle' | 'busy' | 'other';
@@ -28,8 +28,8 @@ export interface IPresent {
 export interface INotebooks {
   /** Emitted when an open notebook, its kernel, or a cell in it may have changed. */
   readonly changed: ISignal<INotebooks, void>;
-  readonly present: IPresent | null;
-  reach(place: Place, ref: ICellRef): Reach;
+  readonly currentKernel: ICurrentKernel | null;
+  cellState(place: Place, ref: ICellRef): CellState;
   goTo(place: Place, ref: ICellRef, line: number | null): Promise<void>;
   editState(place: Place, edits: IEdit[]): EditState;
   /** Applies all edits, or none; answers what `editState` says afterwards. */
@@ -48,7 +48,7 @@ export class Notebooks implements INotebooks {
     _tracker.currentChanged.connect(() => this._changed.emit());
   }
 
-  get present(): IPresent | null {
+  get currentKernel(): ICurrentKernel | null {
     const panel = this._tracker.currentWidget;
     const kernel = panel?.sessionContext.session?.kernel;
     if (!panel || !kernel || kernel.status === 'dead') {
@@ -66,7 +66,7 @@ export class Notebooks implements INotebooks {
     return this._changed;
   }
 
-  reach(place: Place, ref: ICellRef): Reach {
+  cellState(place: Place, ref: ICellRef): CellState {
     const panels = this._find(place);
     if (panels.length === 0) {
       return 'closed';

@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import { IPicture } from './timeline';
+import { IChartData } from './chart';
 
 /** Colours of the theme, as the canvas needs them. */
 interface IColors {
@@ -15,7 +15,7 @@ const BELOW = 18;
 
 export function draw(
   host: HTMLElement,
-  picture: IPicture,
+  picture: IChartData,
   limitName: string
 ): uPlot {
   const colors = themeColors(host);
@@ -65,7 +65,7 @@ export function draw(
   return new uPlot(options, picture.data, host);
 }
 
-function drawBands(chart: uPlot, picture: IPicture, colors: IColors): void {
+function drawBands(chart: uPlot, picture: IChartData, colors: IColors): void {
   const { ctx, bbox } = chart;
   picture.bands.forEach((band, i) => {
     const [left, right] = edges(chart, band);
@@ -79,7 +79,7 @@ function drawBands(chart: uPlot, picture: IPicture, colors: IColors): void {
 }
 
 /** `[8]` below its band, where there is room for it. */
-function drawLabels(chart: uPlot, picture: IPicture, colors: IColors): void {
+function drawLabels(chart: uPlot, picture: IChartData, colors: IColors): void {
   const { ctx, bbox } = chart;
   const scale = uPlot.pxRatio;
   ctx.save();
@@ -107,7 +107,7 @@ function drawLabels(chart: uPlot, picture: IPicture, colors: IColors): void {
 
 function drawLimit(
   chart: uPlot,
-  picture: IPicture,
+  picture: IChartData,
   name: string,
   colors: IColors
 ): void {
@@ -130,7 +130,7 @@ function drawLimit(
   ctx.restore();
 }
 
-function drawDeath(chart: uPlot, picture: IPicture, colors: IColors): void {
+function drawDeath(chart: uPlot, picture: IChartData, colors: IColors): void {
   if (picture.death === null) {
     return;
   }

@@ -1,4 +1,4 @@
 import 'uplot/dist/uPlot.min.css';
 import './base.css';
 import './code.css';
-import './now.css';
+import './live.css';

@@ -6,7 +6,7 @@ import {
   fileName,
   moment,
   percent,
-  reading
+  sourceNote
 } from '../format';
 import { IEvidence } from '../api';
 import { trans } from './fixtures';
@@ -69,7 +69,7 @@ it('takes the file name of a path', () => {
 describe('the small print of an evidence line', () => {
   const nothing = { text: '', value: null, unit: null, source: null };
   const print = (evidence: Partial<IEvidence>) =>
-    reading(trans, { ...nothing, ...evidence });
+    sourceNote(trans, { ...nothing, ...evidence });
 
   it.each<[string, Partial<IEvidence>]>([
     ['', {}],

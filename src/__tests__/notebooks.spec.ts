@@ -15,8 +15,8 @@ function setUp(...open: ReturnType<typeof openNotebook>[]) {
 }
 
 it('knows the kernel of the notebook in front', () => {
-  expect(setUp().notebooks.present).toBeNull();
-  expect(setUp(openNotebook(cells)).notebooks.present).toEqual({
+  expect(setUp().notebooks.currentKernel).toBeNull();
+  expect(setUp(openNotebook(cells)).notebooks.currentKernel).toEqual({
     kernel_id: 'k1',
     path: 'work/train.ipynb',
     status: 'busy'
@@ -27,18 +27,22 @@ describe('finding the cell', () => {
   it('by the kernel, wherever the notebook lies now', () => {
     const { notebooks } = setUp(openNotebook(cells, 'moved.ipynb', 'k1'));
     const ref = { cell_id: 'c8', source: OLD };
-    expect(notebooks.reach(place, ref)).toBe('ready');
-    expect(notebooks.reach(place, { ...ref, cell_id: 'x' })).toBe('missing');
+    expect(notebooks.cellState(place, ref)).toBe('ready');
+    expect(notebooks.cellState(place, { ...ref, cell_id: 'x' })).toBe(
+      'missing'
+    );
   });
 
   it('by the path when the kernel is another one', () => {
     const { notebooks } = setUp(openNotebook(cells, 'work/train.ipynb', 'k2'));
-    expect(notebooks.reach(place, { cell_id: 'c8', source: '' })).toBe('ready');
+    expect(notebooks.cellState(place, { cell_id: 'c8', source: '' })).toBe(
+      'ready'
+    );
   });
 
   it('not in a notebook that only ends alike', () => {
     const { notebooks } = setUp(openNotebook(cells, 'rain.ipynb', 'k2'));
-    expect(notebooks.reach(place, { cell_id: 'c8', source: '' })).toBe(
+    expect(notebooks.cellState(place, { cell_id: 'c8', source: '' })).toBe(
       'closed'
     );
   });
@@ -46,7 +50,7 @@ describe('finding the cell', () => {
   it('not in a copy of the same name in another folder', () => {
     const copy = openNotebook(cells, 'train.ipynb', 'k2');
     const ref = { cell_id: 'c8', source: OLD };
-    expect(setUp(copy).notebooks.reach(place, ref)).toBe('closed');
+    expect(setUp(copy).notebooks.cellState(place, ref)).toBe('closed');
     expect(setUp(copy).notebooks.apply(place, [edit()])).toBe('closed');
     expect(copy.document.cells[1].getSource()).toBe(OLD);
   });
@@ -61,16 +65,16 @@ describe('finding the cell', () => {
     const tracker = trackerOf(openNotebook(cells, path, 'k2').panel);
     const notebooks = new Notebooks(tracker, jest.fn(), root);
     const ref = { cell_id: 'c8', source: OLD };
-    expect(notebooks.reach(place, ref)).toBe(expected);
+    expect(notebooks.cellState(place, ref)).toBe(expected);
   });
 
   it('without an id: by its source, when only one cell has it', () => {
     const ref = { cell_id: null, source: OLD };
-    expect(setUp(openNotebook(cells)).notebooks.reach(place, ref)).toBe(
+    expect(setUp(openNotebook(cells)).notebooks.cellState(place, ref)).toBe(
       'ready'
     );
     const twice = openNotebook([...cells, { id: 'c9', source: OLD }]);
-    expect(setUp(twice).notebooks.reach(place, ref)).toBe('missing');
+    expect(setUp(twice).notebooks.cellState(place, ref)).toBe('missing');
   });
 
   it('goes to the line', async () => {

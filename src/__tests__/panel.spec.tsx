@@ -5,11 +5,11 @@ import {
   button,
   click,
   dispose,
-  IWorld,
+  IServerState,
   settled,
   show,
   text
-} from './world';
+} from './harness';
 
 // jsdom has no canvas; what is drawn is tested in timeline.spec and in a real browser.
 jest.mock('../plot', () => ({
@@ -198,7 +198,7 @@ it('says of a kernel that loaded nothing how more can be known', async () => {
 it('lists earlier deaths and shows one on a click', async () => {
   const earlier = row({ recording: 'r0', headline: 'Two OpenMP runtimes.' });
   const { model } = await show({ rows: [row(), earlier] });
-  await click(all('.jp-KernelDoctor-earlier button')[0].textContent!);
+  await click(all('.jp-KernelDoctor-cases button')[0].textContent!);
   expect(model.view).toMatchObject({ report: { recording: 'r0' } });
   expect(text()).toContain('Other deaths');
 });
@@ -220,10 +220,10 @@ it.each([
 });
 
 it('tries again', async () => {
-  const world: IWorld = { error: new ApiError('failed', 'boom') };
-  await show(world);
+  const state: IServerState = { error: new ApiError('failed', 'boom') };
+  await show(state);
   expect(text()).toContain('boom');
-  world.error = undefined;
+  state.error = undefined;
   await click('Try again');
   expect(text()).toContain('The kernel ran out of memory');
 });

@@ -1,10 +1,10 @@
 import React from 'react';
 import { useDoctor } from '../context';
-import { Bar } from './Bar';
-import { Earlier } from './Earlier';
+import { TitleBar } from './TitleBar';
+import { CaseList } from './CaseList';
 import { PostMortem } from './PostMortem';
-import { Present } from './Present';
-import { Empty, Failed, Loading } from './States';
+import { CurrentKernel } from './CurrentKernel';
+import { Empty, Failed, Loading } from './Placeholders';
 
 /** The panel below its frame: a post-mortem, or why there is none to see. */
 export function Body(): JSX.Element {
@@ -12,13 +12,15 @@ export function Body(): JSX.Element {
   const report = view.kind === 'report' ? view.report : null;
   return (
     <>
-      <Bar notebook={report?.notebook ?? null} />
-      <Present report={report} />
+      <TitleBar notebook={report?.notebook ?? null} />
+      <CurrentKernel report={report} />
       {view.kind === 'loading' && <Loading />}
       {view.kind === 'empty' && <Empty />}
       {view.kind === 'error' && <Failed error={view.error} />}
       {report && <PostMortem key={report.recording} report={report} />}
-      {view.kind !== 'loading' && <Earlier shown={report?.recording ?? null} />}
+      {view.kind !== 'loading' && (
+        <CaseList shown={report?.recording ?? null} />
+      )}
     </>
   );
 }

@@ -3,7 +3,7 @@ import { IReport } from '../api';
 import { useDoctor } from '../context';
 import { cellName } from '../format';
 import { Code } from './Code';
-import { GoTo } from './GoTo';
+import { CellLink } from './CellLink';
 import { Prose } from './Prose';
 import { Section } from './Section';
 
@@ -29,7 +29,7 @@ export function Culprit({ report }: IProps): JSX.Element {
   return (
     <Section
       title={trans.__('Where')}
-      aside={<GoTo place={report} cell={cell} />}
+      aside={<CellLink place={report} cell={cell} />}
     >
       <Code
         source={cell.source}

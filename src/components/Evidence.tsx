@@ -1,7 +1,7 @@
 import React from 'react';
 import { IReport } from '../api';
 import { useDoctor } from '../context';
-import { reading } from '../format';
+import { sourceNote } from '../format';
 import { plain } from '../text';
 import { DocsLink } from './DocsLink';
 import { Prose } from './Prose';
@@ -30,7 +30,7 @@ export function Evidence({ report }: IProps): JSX.Element | null {
         {evidence.map((line, i) => (
           <li key={i}>
             <Prose text={line.text} />
-            <small>{plain(reading(trans, line))}</small>
+            <small>{plain(sourceNote(trans, line))}</small>
           </li>
         ))}
         {ruledOut.length > 0 && (

@@ -5,11 +5,11 @@ import { Culprit } from './Culprit';
 import { Evidence } from './Evidence';
 import { Fix } from './Fix';
 import { Headline } from './Headline';
-import { HowToWatch } from './HowToWatch';
-import { Now } from './Now';
+import { WatchInstructions } from './WatchInstructions';
+import { LiveKernel } from './LiveKernel';
 import { Prose } from './Prose';
 import { Section } from './Section';
-import { Survived } from './Survived';
+import { Incidents } from './Incidents';
 import { Timeline } from './Timeline';
 
 interface IProps {
@@ -22,7 +22,7 @@ export function PostMortem({ report }: IProps): JSX.Element {
   const watchAgain =
     report.died &&
     report.loaded_by === 'magic' &&
-    !model.wasWatchedAgain(report);
+    !model.isRecordedAgain(report);
   const runs = report.end.kind === 'running';
   const somewhere = report.died || (runs && report.cell !== null);
   return (
@@ -41,8 +41,8 @@ export function PostMortem({ report }: IProps): JSX.Element {
       )}
       {somewhere && <Culprit report={report} />}
       {runs && (
-        <Now
-          asked={report}
+        <LiveKernel
+          target={report}
           about={trans.__('The kernel is running.')}
           above={report.cell}
         />
@@ -55,11 +55,11 @@ export function PostMortem({ report }: IProps): JSX.Element {
         </Section>
       )}
       <Evidence report={report} />
-      <Survived report={report} />
+      <Incidents report={report} />
       {watchAgain && (
         <Section title={trans.__('After the restart')}>
           <div className="jp-KernelDoctor-quiet">
-            <HowToWatch
+            <WatchInstructions
               intro={trans.__(
                 'The restarted kernel is not watched until its notebook runs this again:'
               )}

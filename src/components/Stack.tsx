@@ -21,7 +21,7 @@ export function Stack({ frames }: { frames: IFrame[] }): JSX.Element | null {
           <li key={i}>
             <Place frame={frame} />
             {frame.code !== null && (
-              <code className={i === 0 ? 'jp-mod-now' : undefined}>
+              <code className={i === 0 ? 'jp-mod-innermost' : undefined}>
                 {visible(frame.code)}
               </code>
             )}

@@ -4,7 +4,7 @@ import { useDoctor } from '../context';
 import { bytes, clock } from '../format';
 import { draw, HEIGHT } from '../plot';
 import { plain } from '../text';
-import { picture, startOfInterest } from '../timeline';
+import { chartData, startOfInterest } from '../chart';
 
 interface IProps {
   timeline: ITimeline;
@@ -15,7 +15,7 @@ export function Timeline({ timeline }: IProps): JSX.Element | null {
   const { trans, themeChanged } = useDoctor();
   const [whole, setWhole] = useState(false);
   const host = useRef<HTMLDivElement>(null);
-  const shown = useMemo(() => picture(timeline, whole), [timeline, whole]);
+  const shown = useMemo(() => chartData(timeline, whole), [timeline, whole]);
   const { limit } = timeline;
   const limitName = limit ? `${plain(limit.name)} ${bytes(limit.bytes)}` : '';
 

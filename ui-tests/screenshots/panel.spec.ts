@@ -10,7 +10,7 @@ import {
   showWhy,
   start,
   toast
-} from '../tests/world';
+} from '../tests/helpers';
 
 const FOLDER = '../docs/screenshots';
 

@@ -9,7 +9,7 @@ import {
   showWhy,
   start,
   toast
-} from './world';
+} from './helpers';
 
 test('the first crash of a notebook that loads nothing is explained', async ({
   page,

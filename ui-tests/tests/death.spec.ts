@@ -8,7 +8,7 @@ import {
   showWhy,
   start,
   toast
-} from './world';
+} from './helpers';
 
 const LOAD = '%load_ext kerneldoctor';
 const SEGFAULT = 'import ctypes\nctypes.string_at(0)';

@@ -7,7 +7,7 @@ import {
   prompt,
   run,
   start
-} from './world';
+} from './helpers';
 
 const LOAD = '%load_ext kerneldoctor';
 

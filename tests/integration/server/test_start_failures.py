@@ -65,7 +65,7 @@ async def test_an_interpreter_without_ipykernel(start, kernelspec, deaths, capfd
     assert told["kernel_id"] == kernel_id
     assert recording.server.never_ready
     assert recording.server.returncode == 1
-    assert "No module named ipykernel_launcher" in recording.server.stderr_file
+    assert "No module named ipykernel_launcher" in recording.server.stderr
     assert recording.server.start_command[:5] == tuple(bare[:5])
     assert told["cause"] == "startup-failure"
     assert capfd.readouterr().err.count("No module named ipykernel_launcher") >= 2  # where it always went
@@ -78,7 +78,7 @@ async def test_a_file_of_the_users_in_the_place_of_a_module(start, kernelspec, d
     await start(kernelspec("shadowed", [*command, "-f", "{connection_file}"]))
 
     recording = Store().open((await deaths.next())["recording"])
-    assert str(tmp_path / "tornado.py") in recording.server.stderr_file
+    assert str(tmp_path / "tornado.py") in recording.server.stderr
 
 
 async def test_a_kernel_that_never_starts_is_told_of_once_and_leaves_two_recordings(
@@ -89,7 +89,7 @@ async def test_a_kernel_that_never_starts_is_told_of_once_and_leaves_two_recordi
     told = await deaths.next()
 
     second = await recorded(lambda found: found.id == told["recording"])
-    assert second.server.stderr_file == "no\n"
+    assert second.server.stderr == "no\n"
     while kernel_id in jp_serverapp.kernel_manager:  # until Jupyter gives up
         assert await deaths.none_comes(patience_s=0.2)
     assert await deaths.none_comes()

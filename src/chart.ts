@@ -1,7 +1,7 @@
 import { ITimeline } from './api';
 
 /** A timeline made ready to be drawn: one unit, the visible stretch, the height of the axis. */
-export interface IPicture {
+export interface IChartData {
   unit: 'GiB' | 'MiB';
   /** Seconds since the kernel's start, and memory in `unit`. */
   data: [number[], (number | null)[]];
@@ -21,7 +21,7 @@ const GIB = 2 ** 30;
 /** Above this multiple of the highest sample, the limit is told in words. */
 const LIMIT_IN_VIEW = 4;
 
-export function picture(timeline: ITimeline, whole: boolean): IPicture {
+export function chartData(timeline: ITimeline, whole: boolean): IChartData {
   const { t_s, memory_bytes } = timeline.samples;
   const to = lastMoment(timeline);
   const from = whole ? 0 : startOfInterest(timeline);

@@ -2,10 +2,10 @@ import React from 'react';
 import { ICulprit } from '../api';
 import { useDoctor } from '../context';
 import { bytes, cellName, duration } from '../format';
-import { IChild, IInspection, isOwn, IThread } from '../inspection';
+import { IChild, IInspection, isUserThread, IThread } from '../inspection';
 import { plain } from '../text';
 import { Code } from './Code';
-import { GoTo } from './GoTo';
+import { CellLink } from './CellLink';
 import { Prose } from './Prose';
 import { Stack } from './Stack';
 
@@ -16,10 +16,10 @@ interface IProps {
 }
 
 /** The cell with its line; then the threads and child processes, each with what it does and where it is. */
-export function Inspected({ inspection, above }: IProps): JSX.Element {
+export function Inspection({ inspection, above }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const { cell, threads, children, no_stacks } = inspection;
-  const own = threads.filter(thread => isOwn(thread, cell !== null));
+  const own = threads.filter(thread => isUserThread(thread, cell !== null));
   return (
     <>
       <Running inspection={inspection} above={above} />
@@ -64,7 +64,7 @@ function Running({ inspection, above }: IProps): JSX.Element {
   const isAbove = above?.source === cell.source && above.line === cell.line;
   return (
     <>
-      <p className="jp-KernelDoctor-nowCell">
+      <p className="jp-KernelDoctor-liveCell">
         <strong>
           {cell.line === null
             ? trans.__('It has been in %1 for %2.', name, since)
@@ -75,7 +75,7 @@ function Running({ inspection, above }: IProps): JSX.Element {
                 cell.line
               )}
         </strong>{' '}
-        {!isAbove && <GoTo place={inspection} cell={cell} />}
+        {!isAbove && <CellLink place={inspection} cell={cell} />}
       </p>
       {!isAbove && (
         <Code

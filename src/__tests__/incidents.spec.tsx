@@ -1,5 +1,5 @@
 import { incident, report, row, survivor } from './fixtures';
-import { all, click, dispose, show, text } from './world';
+import { all, click, dispose, show, text } from './harness';
 
 jest.mock('../plot', () => ({ HEIGHT: 150, draw: jest.fn() }));
 
@@ -39,7 +39,7 @@ it('lists a kernel that is stuck, but none whose end nobody recorded', async () 
   const stuck = row({ ...living, recording: 'r0', cause: 'hang' });
   const gone = row({ ...living, recording: 'r1', cause: 'unknown' });
   await show({ rows: [row(), stuck, gone] });
-  const earlier = all('.jp-KernelDoctor-earlier button');
+  const earlier = all('.jp-KernelDoctor-cases button');
   expect(earlier).toHaveLength(1);
   expect(earlier[0].textContent).not.toContain('Survived');
 });
@@ -52,7 +52,7 @@ it('lists what other kernels survived', async () => {
     survived: 'The disk was full in cell [2].'
   });
   await show({ rows: [row(), other] });
-  expect(all('.jp-KernelDoctor-earlier button')[0].textContent).toContain(
+  expect(all('.jp-KernelDoctor-cases button')[0].textContent).toContain(
     'Survived: The disk was full in cell [2].'
   );
 });

@@ -4,7 +4,7 @@ import { fileName } from '../format';
 import { plain } from '../text';
 
 /** The panel's name, and the notebook that it speaks of. */
-export function Bar(props: { notebook: string | null }): JSX.Element {
+export function TitleBar(props: { notebook: string | null }): JSX.Element {
   const { trans } = useDoctor();
   return (
     <div className="jp-KernelDoctor-bar">

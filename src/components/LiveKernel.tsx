@@ -3,88 +3,88 @@ import { UseSignal } from '@jupyterlab/ui-components';
 import { ICulprit } from '../api';
 import { useDoctor } from '../context';
 import { clock } from '../format';
-import { IAsked } from '../inspector';
-import { Inspected } from './Inspected';
-import { Unanswered } from './Unanswered';
+import { IInspectionTarget } from '../inspector';
+import { Inspection } from './Inspection';
+import { InspectionError } from './InspectionError';
 
 interface IProps {
-  asked: IAsked;
+  target: IInspectionTarget;
   /** One sentence on the kernel, beside the button. */
   about: string;
   /** The cell that is shown above already. */
   above?: ICulprit | null;
 }
 
-/** A kernel that runs, and what it says it is doing when somebody asks. */
-export function Now(props: IProps): JSX.Element {
+/** Shows a running kernel, and on request what each of its threads does. */
+export function LiveKernel(props: IProps): JSX.Element {
   const { trans, inspector } = useDoctor();
   return (
     <section
-      className="jp-KernelDoctor-now"
+      className="jp-KernelDoctor-live"
       aria-label={trans.__('The kernel now')}
     >
       <UseSignal signal={inspector.changed}>
-        {() => <Asked {...props} />}
+        {() => <InspectedKernel {...props} />}
       </UseSignal>
     </section>
   );
 }
 
-function Asked({ asked, about, above }: IProps): JSX.Element {
+function InspectedKernel({ target, about, above }: IProps): JSX.Element {
   const { trans, inspector, model } = useDoctor();
-  const asking = inspector.of(asked);
-  const ask = async () => {
-    await inspector.ask(asked);
-    // It may have turned out that the kernel is stuck, or that it has died.
+  const state = inspector.stateOf(target);
+  const inspect = async () => {
+    await inspector.inspect(target);
+    // By now the kernel may be known to be stuck, or may have died.
     await model.refresh();
   };
-  if (!asking) {
+  if (!state) {
     return (
-      <div className="jp-KernelDoctor-nowHead">
+      <div className="jp-KernelDoctor-liveHead">
         <span>{about}</span>
         <button
           type="button"
           className="jp-KernelDoctor-button"
-          onClick={() => void ask()}
+          onClick={() => void inspect()}
         >
           {trans.__('What is it doing?')}
         </button>
       </div>
     );
   }
-  const { answer, waits } = asking;
+  const { result, isPending } = state;
   return (
     <>
-      <div className="jp-KernelDoctor-nowHead" role="status">
+      <div className="jp-KernelDoctor-liveHead" role="status">
         <span>
-          {waits
+          {isPending
             ? trans.__('Asking the kernel…')
-            : answer?.kind === 'told'
-              ? trans.__('What it was doing at %1', clock(answer.at))
+            : result?.kind === 'inspected'
+              ? trans.__('What it was doing at %1', clock(result.at))
               : about}
         </span>
-        <span className="jp-KernelDoctor-nowActions">
+        <span className="jp-KernelDoctor-liveActions">
           <button
             type="button"
             className="jp-KernelDoctor-link"
-            disabled={waits}
-            onClick={() => void ask()}
+            disabled={isPending}
+            onClick={() => void inspect()}
           >
             {trans.__('Ask again')}
           </button>
           <button
             type="button"
             className="jp-KernelDoctor-link"
-            onClick={() => inspector.putAway(asked)}
+            onClick={() => inspector.dismiss(target)}
           >
             {trans.__('Close')}
           </button>
         </span>
       </div>
-      {answer?.kind === 'told' ? (
-        <Inspected inspection={answer.inspection} above={above} />
+      {result?.kind === 'inspected' ? (
+        <Inspection inspection={result.inspection} above={above} />
       ) : (
-        answer && <Unanswered answer={answer} />
+        result && <InspectionError result={result} />
       )}
     </>
   );

@@ -3,7 +3,7 @@ import { ApiError, Failure } from '../api';
 import { useDoctor } from '../context';
 import { fileName } from '../format';
 import { plain } from '../text';
-import { HowToWatch } from './HowToWatch';
+import { WatchInstructions } from './WatchInstructions';
 import { useNotebooks } from './useNotebooks';
 
 export function Loading(): JSX.Element {
@@ -18,7 +18,7 @@ export function Loading(): JSX.Element {
 export function Empty(): JSX.Element {
   const { trans, model, notebooks } = useDoctor();
   useNotebooks();
-  const { present } = notebooks;
+  const { currentKernel } = notebooks;
   return (
     <div className="jp-KernelDoctor-state">
       <h2>{trans.__('No kernel has died')}</h2>
@@ -27,10 +27,15 @@ export function Empty(): JSX.Element {
           'When a kernel dies, this panel says why, which line did it, and what to change.'
         )}
       </p>
-      {present && model.watches(present.kernel_id) ? (
-        <p>{trans.__('%1 is being watched.', plain(fileName(present.path)))}</p>
+      {currentKernel && model.isRecorded(currentKernel.kernel_id) ? (
+        <p>
+          {trans.__(
+            '%1 is being watched.',
+            plain(fileName(currentKernel.path))
+          )}
+        </p>
       ) : (
-        <HowToWatch
+        <WatchInstructions
           intro={trans.__(
             'To have a kernel watched, run this in its notebook:'
           )}

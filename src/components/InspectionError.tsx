@@ -1,24 +1,24 @@
 import React from 'react';
 import { useDoctor } from '../context';
 import { Refusal } from '../inspection';
-import { Answer } from '../inspector';
+import { InspectionResult } from '../inspector';
 import { plain } from '../text';
 
 /** Why a kernel could not be asked, and what to do. */
-export function Unanswered(props: {
-  answer: Exclude<Answer, { kind: 'told' }>;
+export function InspectionError(props: {
+  result: Exclude<InspectionResult, { kind: 'inspected' }>;
 }): JSX.Element {
   const { trans } = useDoctor();
-  const { answer } = props;
-  if (answer.kind === 'error') {
+  const { result } = props;
+  if (result.kind === 'error') {
     return (
       <p role="alert">
         {trans.__('The server could not ask the kernel.')}{' '}
-        <small>{plain(answer.error.message)}</small>
+        <small>{plain(result.error.message)}</small>
       </p>
     );
   }
-  if (answer.why === 'not-recorded') {
+  if (result.why === 'not-recorded') {
     return (
       <div role="alert">
         <p>
@@ -39,5 +39,5 @@ export function Unanswered(props: {
       'This kernel belongs to another user, who would have to ask.'
     )
   };
-  return <p role="alert">{texts[answer.why]}</p>;
+  return <p role="alert">{texts[result.why]}</p>;
 }

@@ -2,7 +2,7 @@ import React from 'react';
 import { useDoctor } from '../context';
 
 /** The two commands that make a kernel watched. */
-export function HowToWatch({ intro }: { intro: string }): JSX.Element {
+export function WatchInstructions({ intro }: { intro: string }): JSX.Element {
   const { trans } = useDoctor();
   return (
     <>

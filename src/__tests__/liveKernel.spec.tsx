@@ -2,7 +2,7 @@ import { IInspection } from '../inspection';
 import { Inspector } from '../inspector';
 import { report, row } from './fixtures';
 import { frame, inspection } from './inspections';
-import { all, button, click, dispose, settled, show, text } from './world';
+import { all, button, click, dispose, settled, show, text } from './harness';
 
 jest.mock('../plot', () => ({ HEIGHT: 150, draw: jest.fn() }));
 
@@ -48,7 +48,7 @@ it('shows the cell with its line, each thread, the children', async () => {
   expect(text()).toContain('2 more threads belong to the kernel itself');
 });
 
-it('asks again, and puts the answer away', async () => {
+it('asks again, and dismisses the answer', async () => {
   const { inspected } = await show({ rows: [living] });
   await click(ASK);
   await click('Ask again');
@@ -138,21 +138,21 @@ it('a kernel without a living recording is not watched', async () => {
 
 it('shows the report of a kernel that is stuck, with the button in it', async () => {
   const { cell } = inspection();
-  const world = { rows: [living] };
+  const state = { rows: [living] };
   const { model } = await show({
-    ...world,
+    ...state,
     report: report({ died: false, ended: null, end: running, cell })
   });
   await click(ASK);
   expect(text()).toContain('No kernel has died');
-  world.rows[0] = stuckRow;
+  state.rows[0] = stuckRow;
   await model.refresh();
   await settled();
   expect(model.view).toMatchObject({ report: { recording: 'r2' } });
   expect(text()).toContain('97 % sure');
   // The answer is still there, below the cell, which is shown only once.
-  expect(all('.jp-KernelDoctor-now')).toHaveLength(1);
-  expect(all('article .jp-KernelDoctor-now')).toHaveLength(1);
+  expect(all('.jp-KernelDoctor-live')).toHaveLength(1);
+  expect(all('article .jp-KernelDoctor-live')).toHaveLength(1);
   expect(all('.jp-mod-culprit')).toHaveLength(1);
   expect(all('.jp-KernelDoctor-threads h4')).toHaveLength(2);
 });
@@ -169,20 +169,23 @@ it('leads to the report of the stuck kernel from an older one', async () => {
   expect(stuck.model.view).toMatchObject({ report: { recording: 'r2' } });
 });
 
-it('a late answer does not come back after it was put away', async () => {
+it('a late answer does not come back after it was dismissed', async () => {
   let answer: (said: IInspection) => void = () => undefined;
   const inspector = new Inspector({
     list: async () => [living],
     inspect: () => new Promise(resolve => (answer = resolve))
   });
-  const asked = { kernel_id: 'k1' };
-  const asking = inspector.ask(asked);
+  const target = { kernel_id: 'k1' };
+  const pending = inspector.inspect(target);
   await new Promise(resolve => setTimeout(resolve));
-  expect(inspector.of(asked)).toEqual({ waits: true, answer: null });
-  inspector.putAway(asked);
+  expect(inspector.stateOf(target)).toEqual({
+    isPending: true,
+    result: null
+  });
+  inspector.dismiss(target);
   answer(inspection());
-  await asking;
-  expect(inspector.of(asked)).toBeNull();
+  await pending;
+  expect(inspector.stateOf(target)).toBeNull();
 });
 
 it('says so when the server fails', async () => {
@@ -190,8 +193,8 @@ it('says so when the server fails', async () => {
     list: () => Promise.reject(new Error('boom')),
     inspect: async () => inspection()
   });
-  await inspector.ask({ kernel_id: 'k1' });
-  expect(inspector.of({ kernel_id: 'k1' })?.answer).toMatchObject({
+  await inspector.inspect({ kernel_id: 'k1' });
+  expect(inspector.stateOf({ kernel_id: 'k1' })?.result).toMatchObject({
     kind: 'error'
   });
 });

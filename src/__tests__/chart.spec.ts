@@ -1,5 +1,5 @@
 import { ITimeline } from '../api';
-import { picture } from '../timeline';
+import { chartData } from '../chart';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -19,7 +19,7 @@ function timeline(change: Partial<ITimeline> = {}): ITimeline {
 }
 
 it('draws in GiB, with the limit in view', () => {
-  const { unit, data, limit, top, to } = picture(timeline(), false);
+  const { unit, data, limit, top, to } = chartData(timeline(), false);
   expect(unit).toBe('GiB');
   expect(data).toEqual([
     [0, 10, 20],
@@ -31,7 +31,7 @@ it('draws in GiB, with the limit in view', () => {
 });
 
 it('keeps a small kernel readable under a limit that is far away', () => {
-  const small = picture(
+  const small = chartData(
     timeline({
       samples: { t_s: [0, 10], memory_bytes: [80 * MIB, 90 * MIB] }
     }),
@@ -44,17 +44,17 @@ it('keeps a small kernel readable under a limit that is far away', () => {
 });
 
 it('marks the death at the last memory that was seen', () => {
-  expect(picture(timeline(), false).death).toEqual({ at: 20.5, memory: 3 });
-  expect(picture(timeline({ death_s: null }), false).death).toBeNull();
+  expect(chartData(timeline(), false).death).toEqual({ at: 20.5, memory: 3 });
+  expect(chartData(timeline({ death_s: null }), false).death).toBeNull();
 });
 
 it('draws a cell that never ended up to the end, as the fatal one', () => {
-  const { bands } = picture(timeline(), false);
+  const { bands } = chartData(timeline(), false);
   expect(bands).toEqual([
     { label: '[5]', from: 1, to: 5, fatal: false },
     { label: '[6]', from: 6, to: 20.5, fatal: true }
   ]);
-  const [, alive] = picture(timeline({ death_s: null }), false).bands;
+  const [, alive] = chartData(timeline({ death_s: null }), false).bands;
   expect(alive.fatal).toBe(false);
 });
 
@@ -64,15 +64,15 @@ it('gives a short last cell room after hours of nothing', () => {
     cells: [{ execution_count: 6, start_s: 7190, end_s: null }],
     death_s: 7200
   });
-  const near = picture(long, false);
+  const near = chartData(long, false);
   expect(near.from).toBe(7140);
   // What lies before it does not squeeze what is seen.
   expect(near.top).toBeLessThan(5);
-  expect(picture(long, true).from).toBe(0);
+  expect(chartData(long, true).from).toBe(0);
 });
 
 it('survives a kernel of which nothing was measured', () => {
-  const nothing = picture(
+  const nothing = chartData(
     timeline({ samples: { t_s: [], memory_bytes: [] }, cells: [], death_s: 0 }),
     false
   );

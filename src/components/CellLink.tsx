@@ -11,15 +11,15 @@ interface IProps {
 }
 
 /** The way to a cell; or why there is none. */
-export function GoTo({ place, cell }: IProps): JSX.Element {
+export function CellLink({ place, cell }: IProps): JSX.Element {
   const { trans, notebooks } = useDoctor();
   useNotebooks();
   const name = cellName(trans, cell.execution_count);
-  const reach = notebooks.reach(place, cell);
-  if (reach !== 'ready') {
+  const state = notebooks.cellState(place, cell);
+  if (state !== 'ready') {
     return (
       <small>
-        {reach === 'closed'
+        {state === 'closed'
           ? trans.__('Its notebook is not open here')
           : trans.__('The cell is no longer in the notebook')}
       </small>

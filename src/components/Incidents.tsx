@@ -10,7 +10,7 @@ import { Section } from './Section';
 const FEW = 5;
 
 /** What went wrong in this kernel before and was survived. */
-export function Survived(props: { report: IReport }): JSX.Element | null {
+export function Incidents(props: { report: IReport }): JSX.Element | null {
   const { trans } = useDoctor();
   const [all, setAll] = useState(false);
   const survived = survivedBefore(props.report);

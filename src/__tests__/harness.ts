@@ -15,7 +15,7 @@ let panel: KernelDoctorPanel;
 /** Take the panel away again. */
 export const dispose = () => panel.dispose();
 
-export interface IWorld {
+export interface IServerState {
   rows?: IRecordingRow[];
   report?: IReport;
   error?: Error;
@@ -24,26 +24,26 @@ export interface IWorld {
 }
 
 /** Show a panel with the real model on a server that answers so. */
-export async function show(world: IWorld) {
+export async function show(state: IServerState) {
   const inspected: string[] = [];
   const server = {
     list: async () => {
-      if (world.error) {
-        throw world.error;
+      if (state.error) {
+        throw state.error;
       }
-      return world.rows ?? [row()];
+      return state.rows ?? [row()];
     },
     report: async (recording: string) => ({
-      ...(world.report ?? report()),
+      ...(state.report ?? report()),
       recording
     }),
     inspect: async (recording: string) => {
       inspected.push(recording);
-      return world.inspection ?? inspection();
+      return state.inspection ?? inspection();
     }
   };
   const model = new PostMortems(server);
-  const open = openNotebook([{ id: 'c8', source: world.source ?? OLD }]);
+  const open = openNotebook([{ id: 'c8', source: state.source ?? OLD }]);
   const copied: string[] = [];
   panel = new KernelDoctorPanel({
     trans,

@@ -2,37 +2,39 @@ import React from 'react';
 import { IReport } from '../api';
 import { useDoctor } from '../context';
 import { fileName } from '../format';
-import { IPresent } from '../notebooks';
+import { ICurrentKernel } from '../notebooks';
 import { plain } from '../text';
-import { Now } from './Now';
+import { LiveKernel } from './LiveKernel';
 import { useNotebooks } from './useNotebooks';
 
 /** The kernel of the notebook in front; nothing where the report below is about it as it is now. */
-export function Present(props: { report: IReport | null }): JSX.Element | null {
+export function CurrentKernel(props: {
+  report: IReport | null;
+}): JSX.Element | null {
   const { notebooks } = useDoctor();
   useNotebooks();
-  const { present } = notebooks;
+  const { currentKernel: kernel } = notebooks;
   const { report } = props;
   if (
-    !present ||
-    (report?.end.kind === 'running' && report.kernel_id === present.kernel_id)
+    !kernel ||
+    (report?.end.kind === 'running' && report.kernel_id === kernel.kernel_id)
   ) {
     return null;
   }
-  return <PresentNow present={present} />;
+  return <NotebookKernel kernel={kernel} />;
 }
 
-function PresentNow({ present }: { present: IPresent }): JSX.Element {
+function NotebookKernel({ kernel }: { kernel: ICurrentKernel }): JSX.Element {
   const { trans, model } = useDoctor();
-  const name = plain(fileName(present.path));
-  const stuck = model.stuck(present.kernel_id);
+  const name = plain(fileName(kernel.path));
+  const stuck = model.stuckCase(kernel.kernel_id);
   const about = {
     busy: trans.__('The kernel of %1 is busy.', name),
     idle: trans.__('The kernel of %1 is idle.', name),
     other: trans.__('The kernel of %1 is running.', name)
   };
   return (
-    <div className="jp-KernelDoctor-present">
+    <div className="jp-KernelDoctor-current">
       {stuck && (
         <p>
           {trans.__('The kernel of %1 seems to be stuck.', name)}{' '}
@@ -45,10 +47,10 @@ function PresentNow({ present }: { present: IPresent }): JSX.Element {
           </button>
         </p>
       )}
-      <Now
-        key={present.kernel_id}
-        asked={{ kernel_id: present.kernel_id }}
-        about={about[present.status]}
+      <LiveKernel
+        key={kernel.kernel_id}
+        target={{ kernel_id: kernel.kernel_id }}
+        about={about[kernel.status]}
       />
     </div>
   );

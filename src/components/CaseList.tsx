@@ -8,7 +8,7 @@ import { Section } from './Section';
 const FEW = 8;
 
 /** The other deaths, and what was survived; a click shows one. */
-export function Earlier(props: { shown: string | null }): JSX.Element | null {
+export function CaseList(props: { shown: string | null }): JSX.Element | null {
   const { trans, model } = useDoctor();
   const [all, setAll] = useState(false);
   const others = model.cases.filter(row => row.recording !== props.shown);
@@ -21,8 +21,8 @@ export function Earlier(props: { shown: string | null }): JSX.Element | null {
     ? trans.__('Other deaths')
     : trans.__('Other events');
   return (
-    <Section title={newestShown ? trans.__('Earlier') : title}>
-      <ul className="jp-KernelDoctor-earlier">
+    <Section title={newestShown ? trans.__('CaseList') : title}>
+      <ul className="jp-KernelDoctor-cases">
         {rows.map(row => (
           <li key={row.recording}>
             <button
