@@ -28,6 +28,10 @@ _ESCAPE = re.compile(r"[ \t]*(?=[%!?,;/])")
 _ASSIGNMENT = re.compile(r"[ \t]*[A-Za-z_][\w.,\[\]'\"* \t()]*?=[ \t]*(?=[%!])")
 _HELP = re.compile(r"[ \t]*(?=%{0,2}(?!\d)[\w*]+(?:\.\w+|\[[^\]]*\])*\?\??[ \t]*$)")
 _TOKEN = re.compile(r"""#.*|\"\"\"|'''|"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|\\.?|[()\[\]{}]""")
+_WORD = re.compile(r"\w++")
+_FORMATTED = re.compile(r"""\b(?:[fF][rR]?|[rR][fF])["']""")
+_MOST_COSTLY = 400_000
+LINE_END = re.compile(r"\r\n|\r|\n")  # what Python's tokenizer takes for one
 _COMPILE_FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # IPython lets a cell await
 
 
@@ -95,6 +99,34 @@ def enclosing_loop(source: str, line: int) -> int | None:
     return max((node.lineno for node in loops), default=None)
 
 
+@lru_cache(maxsize=64)
+def _lines(source: str) -> tuple[tuple[int, str], ...]:
+    """Each line's offset and its text."""
+    starts = [0, *(found.end() for found in LINE_END.finditer(source))]
+    return tuple((start, source[start:end]) for start, end in zip(starts, [*starts[1:], len(source)], strict=True))
+
+
+def offset(source: str, line: int, byte_column: int) -> int:
+    """The offset in code points of a position as `ast` gives it: lines from 1, columns in UTF-8 bytes."""
+    start, text = _lines(source)[line - 1]
+    if text.isascii():
+        return start + byte_column
+    return start + len(text.encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "surrogatepass"))
+
+
+def span(source: str, node: ast.expr | ast.stmt) -> tuple[int, int]:
+    """Where a node stands, as offsets in code points."""
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return offset(source, node.lineno, node.col_offset), offset(source, node.end_lineno, node.end_col_offset)
+
+
+def segment(source: str, node: ast.expr | ast.stmt) -> str:
+    """The user's own text of a node."""
+    start, end = span(source, node)
+    return source[start:end]
+
+
 def _is_mask(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value == 0
 
@@ -103,8 +135,16 @@ def _on_one_line(tree: ast.Module) -> bool:
     return len({node.lineno for node in tree.body}) == 1
 
 
+def parsing_cost(source: str) -> float:
+    """Return about how many microseconds it takes to parse a text; a word costs some 5, whatever it is."""
+    braces = source.count("{") if _FORMATTED.search(source) else 0
+    return 5 * len(_WORD.findall(source)) + braces * braces / 250  # CPython 3.11 looks for each part from the start
+
+
 @lru_cache(maxsize=64)
 def _parse(text: str) -> ast.Module | None:
+    if parsing_cost(text) > _MOST_COSTLY:
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in the user's strings are no news of ours

@@ -6,7 +6,9 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ._edits import Replacement, segment, span
+from jupyter_kerneldoctor.diagnosis.code.cellsource import segment, span
+
+from ._edits import Replacement
 
 if TYPE_CHECKING:
     from ._names import Executed, Scope

@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.diagnosis.code.cellsource import mask
+from jupyter_kerneldoctor.diagnosis.code.cellsource import mask, offset, span
 from jupyter_kerneldoctor.diagnosis.code.literals import number
 
 from ._accumulation import backward_calls
 from ._bindings import bindings_of, walk_scope
-from ._edits import Replacement, offset, replace_node, span
+from ._edits import Replacement, replace_node
 from ._rule import CellEdit
 from ._torch import Kind, Tensors
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from jupyter_kerneldoctor.diagnosis.analysis.last_words import newest_text
+from jupyter_kerneldoctor.diagnosis.code.cellsource import segment
 from jupyter_kerneldoctor.diagnosis.units import cell_name, quote
 
-from ._edits import segment
 from ._examples import Example
 from ._names import Executed, Scope, at_line
 from ._rule import Draft, FixRule

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, ClassVar
 
+from jupyter_kerneldoctor.diagnosis.code.cellsource import segment
 from jupyter_kerneldoctor.diagnosis.units import quote, size
 
 from ._accumulation import Kept, find_kept_losses
-from ._edits import append_to, segment
+from ._edits import append_to
 from ._examples import Example, lines
 from ._numbers import MEMORY, grew_here, of_words, ramp_bytes, running_s
 from ._rule import CellEdit, Draft, FixRule, Size

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, ClassVar
 
+from jupyter_kerneldoctor.diagnosis.code.cellsource import segment
 from jupyter_kerneldoctor.diagnosis.units import cell_name, quote
 
 from ._accumulation import backward_calls
 from ._chunks import ROWS, WholeRead, grouped_edit, with_argument
-from ._edits import segment
 from ._examples import Example, Ran
 from ._names import at_line
 from ._numbers import MEMORY, grew_here, of_words

@@ -6,10 +6,11 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from jupyter_kerneldoctor.diagnosis.code.cellsource import segment
 from jupyter_kerneldoctor.diagnosis.units import cell_name, quote
 
 from ._bindings import walk_scope
-from ._edits import Replacement, replace_node, segment
+from ._edits import Replacement, replace_node
 from ._examples import Example
 from ._names import Executed, Scope, at_line
 from ._rule import CellEdit, Draft, FixRule

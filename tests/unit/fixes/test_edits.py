@@ -4,13 +4,12 @@ import ast
 
 import pytest
 
-from jupyter_kerneldoctor.diagnosis.code.cellsource import mask
+from jupyter_kerneldoctor.diagnosis.code.cellsource import mask, segment
 from jupyter_kerneldoctor.diagnosis.fixes._edits import (
     EditRefusedError,
     Replacement,
     append_to,
     apply,
-    segment,
     touches,
     unified_diff,
 )

@@ -1,0 +1,308 @@
+"""A cell taken apart: its scopes, which names each binds, and the statement and the loops that a node stands in.
+
+All of it is worked out in one pass over the cell's syntax tree.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from .cellsource import segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+Function: TypeAlias = Definition | ast.Lambda
+Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
+Position: TypeAlias = tuple[int, int]
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_TARGETS = (ast.For, ast.AsyncFor, ast.comprehension, ast.withitem)
+_BINDERS = (
+    *(ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.ExceptHandler),
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *_TARGETS),
+)
+_MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
+_LEAVES = (ast.Name, ast.Constant)
+_NODES_A_UNIT = 10
+
+
+class CodeTooLargeError(Exception):
+    """The cells hold more code than can be read in the time that a diagnosis may take."""
+
+
+@dataclass
+class Budget:
+    """How much of the code may still be read, in units of about a microsecond."""
+
+    left: float
+
+    def spend(self, units: float) -> None:
+        """Take the units off. Raises CodeTooLargeError when there are none left."""
+        self.left -= units
+        if self.left < 0:
+            raise CodeTooLargeError
+
+
+class Binding(NamedTuple):
+    """One place where a name is bound."""
+
+    scope: Scope
+    """Where it stands: what its value names is looked up from there."""
+    position: Position
+    """Line and column from which on it holds."""
+    value: ast.expr | None = None
+    """What was assigned, or a lambda's default; None when that is no expression: a loop's target, a parameter."""
+    imported: str | None = None
+    """Full dotted name of what was imported."""
+    definition: Definition | ast.ClassDef | None = None
+
+    @property
+    def cell(self) -> int:
+        """The cell it stands in, as an index of `Notebook.cells`."""
+        return self.scope.cell
+
+
+@dataclass(eq=False)
+class Scope:
+    """The module level of an executed cell, or a function or lambda in one; a class's body is part of what is around.
+
+    What functions hold that are defined inside of it does not run in it, so it is not among its nodes.
+    """
+
+    cell: int
+    """Which cell, as an index of `Notebook.cells`."""
+    node: ast.Module | Function
+    tree: CellTree = field(repr=False)
+    """The cell it is a part of."""
+    parent: Scope | None = None
+    """The scope around; None for a cell."""
+    owner: str | None = None
+    """The class that a method belongs to."""
+    nodes: list[ast.AST] = field(default_factory=list, repr=False)
+    """All that runs in it, in the order of the text."""
+    calls: list[ast.Call] = field(default_factory=list, repr=False)
+    """The calls among the nodes."""
+    names: list[ast.Name | ast.Attribute] = field(default_factory=list, repr=False)
+    """The names and attributes among the nodes."""
+    bindings: dict[str, list[Binding]] = field(default_factory=dict, repr=False)
+    """By name, in the order of the text. What a class's body binds is not among them."""
+    outside: dict[str, Scope] = field(default_factory=dict, repr=False)
+    """By name, the scope in which a name is bound that is declared `global` or `nonlocal`."""
+
+    def take(self, node: ast.AST, top: Scope, *, is_in_class: bool) -> None:
+        """Take in the next of the nodes; `top` is the cell's module level."""
+        self.nodes.append(node)
+        if isinstance(node, ast.Name | ast.Attribute):
+            self.names.append(node)
+        elif isinstance(node, ast.Call):
+            self.calls.append(node)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            self.outside |= dict.fromkeys(node.names, top if isinstance(node, ast.Global) else self.parent or top)
+        elif isinstance(node, _BINDERS) and not is_in_class:
+            _bind(node, self)
+
+    def bind(self, name: str, binding: Binding) -> None:
+        """Take in that a name is bound."""
+        self.outside.get(name, self).bindings.setdefault(name, []).append(binding)
+
+    @property
+    def is_cell(self) -> bool:
+        """Whether this is the module level of a cell."""
+        return self.parent is None
+
+    @property
+    def function(self) -> str:
+        """The function's own name; "" for a cell and a lambda."""
+        return getattr(self.node, "name", "")
+
+    @property
+    def name(self) -> str:
+        """What a reader calls it: `Walker.visit`, or "" for a cell."""
+        return f"{self.owner}.{self.function}" if self.owner else self.function
+
+    @property
+    def arguments(self) -> ast.arguments:
+        """What the function is declared to take; nothing for a cell."""
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        return nothing if isinstance(self.node, ast.Module) else self.node.args
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the function's parameters, in order; none for a cell."""
+        given = self.arguments
+        rest = [one for one in (given.vararg, given.kwarg) if one is not None]
+        return [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, *rest)]
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        """The function's decorators."""
+        return getattr(self.node, "decorator_list", [])
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements at its top level; none for a lambda."""
+        return [] if isinstance(self.node, ast.Lambda) else self.node.body
+
+    def walk(self) -> Iterator[ast.AST]:
+        """Return all that runs in this scope, in the order of the text."""
+        self.tree.budget.spend(len(self.nodes) / _NODES_A_UNIT)
+        return iter(self.nodes)
+
+    def inside(self, node: ast.AST) -> list[ast.AST]:
+        """Return what runs in a statement or an expression of this scope, itself included, in the order of the text."""
+        nodes = list(walk_scope(node))
+        self.tree.budget.spend(len(nodes))
+        return nodes
+
+    def statement_of(self, node: ast.AST) -> ast.stmt | None:
+        """Return the innermost statement that a node stands in; None for a node that is not the cell's."""
+        return self.tree.statements.get(node)
+
+    def around(self, node: ast.AST) -> Iterator[ast.stmt]:
+        """Yield the statements of this scope around the one that a node stands in, innermost first."""
+        statement = self.statement_of(node)
+        while statement is not None and (statement := self.tree.outer[statement]) is not None:
+            yield statement
+
+    def loops_around(self, node: ast.AST) -> tuple[Loop, ...]:
+        """Return the loops that repeat the statement that a node stands in, innermost first."""
+        return tuple(one for one in self.around(node) if isinstance(one, ast.For | ast.AsyncFor | ast.While))
+
+    def segment(self, node: ast.expr | ast.stmt) -> str:
+        """Return the user's own text of a node."""
+        return segment(self.tree.source, node)
+
+
+class CellTree:
+    """The scopes of a cell, and where in it each node stands."""
+
+    def __init__(self, cell: int, source: str, tree: ast.Module, budget: Budget) -> None:
+        """Look at each node once; `cell` is the cell's index."""
+        self.source = source
+        self.budget = budget
+        self.scopes: list[Scope] = []
+        """The module level first, then each function and lambda, in the order of the text."""
+        self.of_function: dict[Function, Scope] = {}
+        self.statements: dict[ast.AST, ast.stmt] = {}
+        """By node, the innermost statement that it stands in; a statement stands in itself."""
+        self.outer: dict[ast.stmt, ast.stmt | None] = {}
+        """By statement, the one around it; None at the top level of a cell or a function."""
+        self._cell = cell
+        self._read(tree)
+
+    def _read(self, tree: ast.Module) -> None:
+        top = self._scope(tree, None, None)
+        # Still to be looked at: a node, its scope, the statement around it, and the class in whose body it stands.
+        waiting: list[tuple[ast.AST, Scope, ast.stmt | None, str | None]]
+        waiting = [(one, top, None, None) for one in reversed(tree.body)]
+        while waiting:
+            node, scope, around, owner = waiting.pop()
+            if isinstance(node, ast.stmt):
+                self.outer[node] = around
+                around = node
+            if around is not None:
+                self.statements[node] = around
+            scope.take(node, top, is_in_class=owner is not None)
+            if isinstance(node, _LEAVES):
+                continue
+            if isinstance(node, _FUNCTIONS):
+                inner = self._scope(node, scope, owner)
+                body, first = ([node.body], around) if isinstance(node, ast.Lambda) else (node.body, None)
+                waiting += [(one, inner, first, None) for one in reversed(body)]
+            held = node.name if isinstance(node, ast.ClassDef) else owner
+            waiting += [(one, scope, around, held) for one in reversed(_children(node))]
+        for scope in self.scopes:
+            for bound in scope.bindings.values():
+                bound.sort(key=lambda one: one.position)
+
+    def _scope(self, node: ast.Module | Function, parent: Scope | None, owner: str | None) -> Scope:
+        scope = Scope(self._cell, node, self, parent, owner)
+        self.scopes.append(scope)
+        if not isinstance(node, ast.Module):
+            self.of_function[node] = scope
+            defaults = _defaults(node.args) if isinstance(node, ast.Lambda) else {}
+            for name in scope.parameters:
+                scope.bindings[name] = [Binding(scope, (0, 0), defaults.get(name))]
+        return scope
+
+
+def walk_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what runs in a node, in the order of the text, without what functions hold that are defined inside."""
+    waiting = list(reversed(node.body if isinstance(node, ast.Module | Definition) else [node]))
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting += reversed(_children(current))
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """The parts of a node that run where it does; of a function only what is worked out when it is defined."""
+    if isinstance(node, _FUNCTIONS):
+        defaults = [one for one in (*node.args.defaults, *node.args.kw_defaults) if one is not None]
+        return [*getattr(node, "decorator_list", []), *defaults]
+    found: list[ast.AST] = []
+    for name in node._fields:  # what ast.iter_child_nodes does takes twice as long
+        part = getattr(node, name, None)
+        if isinstance(part, list):
+            found += [one for one in part if isinstance(one, ast.AST)]
+        elif isinstance(part, ast.AST) and not isinstance(part, _MARKS):
+            found.append(part)
+    return found
+
+
+def _defaults(given: ast.arguments) -> dict[str, ast.expr | None]:
+    plain = [one.arg for one in (*given.posonlyargs, *given.args)]
+    last = plain[len(plain) - len(given.defaults) :]
+    words = [one.arg for one in given.kwonlyargs]
+    return dict(zip((*last, *words), (*given.defaults, *given.kw_defaults), strict=True))
+
+
+def _bind(node: ast.AST, scope: Scope) -> None:
+    """Note the names that a node binds, from the end of its statement on: `x = f(x)` reads the old one."""
+    begin = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+    end = (getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0))
+    match node:
+        case ast.Import() | ast.ImportFrom():
+            _bind_imported(node, end, scope)
+        case ast.Assign():
+            for target in node.targets:
+                _bind_target(target, node.value, end, scope)
+        case ast.AnnAssign() | ast.NamedExpr() if node.value is not None:
+            _bind_target(node.target, node.value, end, scope)
+        case ast.AugAssign():
+            _bind_target(node.target, None, end, scope)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            scope.bind(node.name, Binding(scope, begin, definition=node))
+        case ast.ExceptHandler(name=str(name)):
+            scope.bind(name, Binding(scope, begin))
+        case ast.For(target=target) | ast.AsyncFor(target=target) | ast.comprehension(target=target):
+            _bind_target(target, None, (target.lineno, target.col_offset), scope)
+        case ast.withitem(optional_vars=ast.expr() as target):
+            _bind_target(target, None, (target.lineno, target.col_offset), scope)
+
+
+def _bind_imported(node: ast.Import | ast.ImportFrom, position: Position, scope: Scope) -> None:
+    for alias in node.names:
+        if isinstance(node, ast.Import):
+            full: str | None = alias.name if alias.asname else alias.name.split(".")[0]
+        else:
+            full = f"{node.module}.{alias.name}" if node.level == 0 else None
+        name = alias.asname or (alias.name.split(".")[0] if isinstance(node, ast.Import) else alias.name)
+        scope.bind(name, Binding(scope, position, imported=full))
+
+
+def _bind_target(target: ast.expr, value: ast.expr | None, position: Position, scope: Scope) -> None:
+    match target:
+        case ast.Name():
+            scope.bind(target.id, Binding(scope, position, value))
+        case ast.Starred():
+            _bind_target(target.value, None, position, scope)
+        case ast.Tuple() | ast.List():
+            same = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+            values = value.elts if same and isinstance(value, ast.Tuple | ast.List) else [None] * len(target.elts)
+            for part, of_part in zip(target.elts, values, strict=True):
+                _bind_target(part, of_part, position, scope)
