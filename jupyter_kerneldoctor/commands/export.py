@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jupyter_kerneldoctor.recording.journal import MOST_BYTES
 from jupyter_kerneldoctor.recording.layout import FILES
+from jupyter_kerneldoctor.recording.private_files import read_file
 from jupyter_kerneldoctor.recording.redact import redacted
 
 from . import output
@@ -52,7 +55,7 @@ def _packed(store: Store, recording_id: str, *, with_code: bool) -> bytes:
     directory, home, buffer = store.path(recording_id), os.path.expanduser("~"), io.BytesIO()  # noqa: PTH111 - as text
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in FILES:
-            path = directory / name
-            if path.is_file():
-                archive.writestr(f"{recording_id}/{name}", path.read_bytes() if with_code else redacted(path, home))
+            with suppress(FileNotFoundError):
+                content = read_file(directory / name, MOST_BYTES)
+                archive.writestr(f"{recording_id}/{name}", content if with_code else redacted(name, content, home))
     return buffer.getvalue()

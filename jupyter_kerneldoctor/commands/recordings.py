@@ -24,13 +24,9 @@ if TYPE_CHECKING:
 def usable_store() -> Store:
     """The recordings. That there are none yet is no error. Raises UnusableDirectoryError."""
     store = Store()
-    try:
-        os.scandir(store.directory).close()
-    except FileNotFoundError:
-        pass
-    except OSError as error:
+    if (error := store.refusal) is not None:
         is_set = bool(os.environ.get(ROOT_VARIABLE))
-        raise UnusableDirectoryError(store.directory, error, ROOT_VARIABLE, is_set=is_set) from None
+        raise UnusableDirectoryError(store.directory, error, ROOT_VARIABLE, is_set=is_set)
     return store
 
 

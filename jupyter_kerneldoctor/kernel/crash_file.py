@@ -15,7 +15,8 @@ import os
 from typing import TYPE_CHECKING
 
 from ..recording.disk_reserve import reserve
-from ..recording.layout import CRASH, O_CLOEXEC, open_private
+from ..recording.layout import CRASH, O_CLOEXEC
+from ..recording.private_files import open_private
 from .descriptors import Inode, inode
 
 if TYPE_CHECKING:

@@ -6,14 +6,15 @@ import os
 import socket
 import sys
 from contextlib import suppress
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..recording.kernel_lock import lock_name, peer_credentials
+from ..recording.private_files import is_own_directory
 from ..recording.processes import identify
+from ..recording.sidecar_launch import directory_of
 
-_PROGRAM = "/jupyter_kerneldoctor/sidecar/__main__.py"
-
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _asked = False
 """Only a process's first recording may have been begun by the server; later ones begin after ours was switched off."""
@@ -40,16 +41,8 @@ def join() -> Joined | None:
         link.setblocking(False)
         link.connect(lock_name(identity))
         pid, uid = peer_credentials(link)
-        directory = _directory_of(pid) if uid == os.geteuid() else None
-        if directory is not None:
+        directory = directory_of(pid) if uid == os.geteuid() else None
+        if directory is not None and is_own_directory(directory):
             return Joined(link, directory)
     link.close()
     return None
-
-
-def _directory_of(pid: int) -> Path | None:
-    """What the process was told to record into, if it is a sidecar. Raises OSError."""
-    words = [os.fsdecode(word) for word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
-    programs = [place for place, word in enumerate(words[:-1]) if word.endswith(_PROGRAM)]
-    directory = Path(words[programs[0] + 1]) if programs else None
-    return directory if directory is not None and directory.is_dir() else None

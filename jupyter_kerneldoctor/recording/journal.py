@@ -10,11 +10,16 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from .layout import open_private
+from .private_files import open_private, read_file, read_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+MOST_BYTES = 32 << 20
+"""How much of a file is read: a journal of a week. Of a longer one the middle is left out."""
+LONGEST_LINE_BYTES = 4 << 20
+"""A longer line is none of ours: a cell's source has at most 128 Ki characters, of at most twelve bytes each."""
 
 _encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
 
@@ -78,22 +83,20 @@ def encoded(value: Any) -> bytes:
 def read_lines(path: Path) -> Iterator[Any]:
     """Yield the value of each whole and valid line; nothing at all when the file cannot be read."""
     try:
-        data = path.read_bytes()
+        data = read_file(path, MOST_BYTES)
     except OSError:
         return
-    yield from _values(data)
+    yield from values(data)
 
 
 def read_events_from(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
     """The events that were written after an offset, and the offset to go on from: behind the last whole line."""
     try:
-        with path.open("rb") as file:
-            file.seek(offset)
-            data = file.read()
+        data = read_part(path, offset, MOST_BYTES)
     except OSError:
         return [], offset
     whole = data[: data.rfind(b"\n") + 1]
-    return [value for value in _values(whole) if _is_event(value)], offset + len(whole)
+    return [value for value in values(whole) if _is_event(value)], offset + len(whole)
 
 
 def read_events(path: Path) -> Iterator[dict[str, Any]]:
@@ -103,10 +106,11 @@ def read_events(path: Path) -> Iterator[dict[str, Any]]:
             yield value
 
 
-def _values(data: bytes) -> Iterator[Any]:
-    lines = data.split(b"\n")
+def values(data: bytes) -> Iterator[Any]:
+    """Yield the value of each whole and valid line."""
+    lines = [line for line in data.split(b"\n") if 0 < len(line) <= LONGEST_LINE_BYTES]
     try:  # all at once takes a third of the time; a line that is damaged spoils the whole, and they are read one by one
-        values = json.loads(b"[" + b",\n".join(line for line in lines if line) + b"]")
+        values = json.loads(b"[" + b",\n".join(lines) + b"]")
     except (ValueError, RecursionError):
         yield from _one_by_one(lines)
     else:

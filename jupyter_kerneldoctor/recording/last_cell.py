@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
+from .journal import MOST_BYTES
 from .layout import JOURNAL
+from .private_files import read_file, read_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,10 +22,7 @@ _STARTS, _ENDS = b'"cell_start"', b'"end"'
 def last_cell_source(directory: Path) -> str | None:
     """Return the source of the last cell of a recording that has an end; None when the tail does not hold it."""
     try:
-        with (directory / JOURNAL).open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - TAIL_BYTES))
-            lines = file.read().split(b"\n")
+        lines = read_part(directory / JOURNAL, -TAIL_BYTES, TAIL_BYTES).split(b"\n")
     except OSError:
         return None
     if not any(_ENDS in line and _event(line).get("event") == "end" for line in reversed(lines[-8:])):
@@ -39,10 +37,10 @@ def last_cell_source(directory: Path) -> str | None:
 def _source(directory: Path, seq: Any) -> Any:
     """Of an execution that may be long past."""
     try:
-        with (directory / JOURNAL).open("rb") as lines:
-            return next((event.get("source") for event in _starts(lines) if event.get("seq") == seq), None)
+        lines = read_file(directory / JOURNAL, MOST_BYTES).split(b"\n")
     except OSError:
         return None
+    return next((event.get("source") for event in _starts(lines) if event.get("seq") == seq), None)
 
 
 def _starts(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
@@ -52,6 +50,6 @@ def _starts(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 def _event(line: bytes) -> dict[str, Any]:
     try:
         event = json.loads(line)
-    except ValueError:  # the first line of the tail is cut off, the last one may be
+    except (ValueError, RecursionError):  # the first line of the tail is cut off, the last one may be
         return {}
     return event if isinstance(event, dict) else {}

@@ -12,6 +12,8 @@ import re
 import time
 from pathlib import Path
 
+from .private_files import make_recording
+
 FORMAT = 1
 
 JOURNAL = "journal.jsonl"
@@ -84,15 +86,8 @@ def started_wall_s(recording_id: str) -> float | None:
 def create(recording_id: str, root: Path | None = None) -> Path:
     """Make the directory of a new recording, readable by its owner only.
 
-    Raises OSError when the place cannot be written.
+    Raises OSError when the place cannot be written, or another user could change what is written there.
     """
-    parent = recordings_dir(root)
-    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    directory = parent / recording_id
-    directory.mkdir(mode=0o700)
+    directory = recordings_dir(root) / recording_id
+    make_recording(directory)
     return directory
-
-
-def open_private(path: str | os.PathLike[str], flags: int) -> int:
-    """Open for writing with mode 0600, not inherited by child processes. Raises OSError."""
-    return os.open(path, flags | os.O_WRONLY | os.O_CREAT | O_CLOEXEC, 0o600)

@@ -69,6 +69,16 @@ def identify(pid: int) -> ProcessIdentity | None:
         return None
 
 
+def identity_of(value: object) -> ProcessIdentity | None:
+    """Return the process that `[pid, start, boot id]` of a recording names; None for what names none."""
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        return None
+    pid, start, boot = value
+    if type(pid) is not int or not 0 <= pid < 1 << 31 or type(start) not in (int, float) or not abs(start) < 1 << 63:
+        return None
+    return ProcessIdentity(pid, start, boot if isinstance(boot, str) else None)
+
+
 def is_alive(process: ProcessIdentity) -> bool:
     """Whether this very process runs. A zombie has ended: it only waits to be read."""
     if sys.platform != "linux":

@@ -26,7 +26,8 @@ from .evidence import (
 from .journal import read_events, read_lines
 from .layout import CRASH, GPU, JOURNAL, KERNEL, OUTPUT, SERVER
 from .model import Cell, End, ExitRequest, Kernel, Limit, Recording, ServerView
-from .processes import ProcessIdentity, boot_id, is_alive
+from .private_files import read_part
+from .processes import ProcessIdentity, boot_id, identity_of, is_alive
 from .samples import Sample, read_samples
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def assemble(
     return Recording(
         id=recording_id,
         kernel=_kernel(recording_id, start),
-        sidecar=_identity(start.get("sidecar")),
+        sidecar=identity_of(start.get("sidecar")),
         started_mono_s=number(start.get("mono_s")) or 0.0,
         started_wall_s=number(start.get("wall_s")) or 0.0,
         limits=build_all(Limit, newest("limits").get("limits")),
@@ -151,19 +152,11 @@ def _sampled_wall_s(start: Event, samples: tuple[Sample, ...]) -> Iterator[float
 
 
 def _kernel(recording_id: str, start: Event) -> Kernel:
-    identity = _identity(start.get("process"))
+    identity = identity_of(start.get("process"))
     if identity is None:  # the first line is lost: the id still tells the pid, and nothing can be proved alive
         pid = recording_id.split("-")[1] if recording_id.count("-") == 2 else ""
         identity = ProcessIdentity(int(pid) if pid.isascii() and pid.isdigit() and len(pid) <= 10 else 0, -1, None)
     return build(Kernel, {**start, "process": identity}) or Kernel(identity)
-
-
-def _identity(value: Any) -> ProcessIdentity | None:
-    try:
-        pid, start, boot = value
-        return ProcessIdentity(int(pid), float(start), boot if isinstance(boot, str) else None)
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def _cells(events: list[Event]) -> tuple[Cell, ...]:
@@ -250,7 +243,6 @@ def _list(value: Any) -> list[Any]:
 
 def _read_text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return file.read(CRASH_TEXT_BYTES).decode("utf-8", "replace")
+        return read_part(path, 0, CRASH_TEXT_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -7,13 +7,10 @@ machine; the home directory becomes `~`. Kept are numbers, times, types, the fil
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .journal import read_lines
+from .journal import values
 from .layout import CRASH
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LEFT_OUT = "left out"
 
@@ -27,14 +24,11 @@ _PRIVATE: dict[str, Any] = {
 """What stands in place of a value, wherever it is in an event."""
 
 
-def redacted(path: Path, home: str) -> bytes:
-    """The content of one file of a recording, without what is the user's own; empty when it cannot be read."""
-    if path.name == CRASH:
-        try:
-            return _without_home(path.read_text("utf-8", "replace"), home).encode()
-        except OSError:
-            return b""
-    lines = (json.dumps(_redact(line), separators=(",", ":")) for line in read_lines(path))
+def redacted(name: str, content: bytes, home: str) -> bytes:
+    """The content of one file of a recording, without what is the user's own."""
+    if name == CRASH:
+        return _without_home(content.decode("utf-8", "replace"), home).encode()
+    lines = (json.dumps(_redact(line), separators=(",", ":")) for line in values(content))
     return _without_home("".join(f"{line}\n" for line in lines), home).encode("utf-8", "replace")
 
 

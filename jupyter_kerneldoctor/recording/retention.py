@@ -1,4 +1,4 @@
-"""Which recordings are kept: the newest, up to an age and a total size; never one less because its kernel lives.
+"""Decides which recordings are kept: the newest, up to an age and a total size, and those of living kernels.
 
 The sidecar that starts does the clean-up, so this imports little.
 """
@@ -11,7 +11,8 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from .layout import JOURNAL, is_id
-from .processes import ProcessIdentity, boot_id, is_alive
+from .private_files import open_file_in, recording, recordings
+from .processes import boot_id, identity_of, is_alive
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 _SILENT_S = 3600.0
 """The sidecar of a living kernel writes each few seconds. Machines may differ about the time by some minutes."""
+
+_HEAD_BYTES = 64 * 1024
+"""The first line of a journal is shorter."""
 
 
 class Policy(NamedTuple):
@@ -32,15 +36,11 @@ class Policy(NamedTuple):
 def remove(directory: Path) -> None:
     """Delete a recording's directory with all its files. Raises OSError, but not when another process was faster.
 
-    Of a link to a directory only the link goes: what it points to lies elsewhere.
+    Everything is deleted by way of the open directory, so that nothing is deleted anywhere else.
     """
-    if directory.is_symlink():
-        directory.unlink(missing_ok=True)
-        return
     try:
-        for entry in list(os.scandir(directory)):
-            (directory / entry.name).unlink(missing_ok=True)
-        directory.rmdir()
+        with recordings(directory.parent) as parent:
+            _remove(parent, directory.name)
     except FileNotFoundError:
         return
 
@@ -49,39 +49,67 @@ def prune(parent: Path, policy: Policy) -> None:
     """Delete the recordings below `parent` that are too many, too old or too big, oldest first.
 
     Recordings of living kernels stay. Whether a kernel of another machine lives nobody here can tell, so its recording
-    stays while it is written to. What cannot be deleted stays, too: another sidecar may be at the same work.
+    stays while it is written to. What cannot be deleted stays, too: another sidecar may be at the same work. What is
+    not this user's, or no recording at all, is left alone.
     """
     try:
-        directories = sorted((path for path in parent.iterdir() if is_id(path.name)), reverse=True)
+        with recordings(parent) as descriptor:
+            _prune(descriptor, policy)
     except OSError:
         return
-    kept_bytes = 0
-    for position, directory in enumerate(directories):
+
+
+def _prune(parent: int, policy: Policy) -> None:
+    position = kept_bytes = 0
+    for name in sorted(filter(is_id, os.listdir(parent)), reverse=True):
         try:
-            kept_bytes += sum(entry.stat().st_size for entry in os.scandir(directory))
-            too_old = time.time() - directory.stat().st_mtime > policy.age_s
-            if (position >= policy.recordings or too_old or kept_bytes > policy.total_bytes) and not _kernel_lives(
-                directory
-            ):
-                remove(directory)
-        except OSError:
+            with recording(name, parent) as directory:
+                position += 1
+                kept_bytes += sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(directory))
+                too_old = time.time() - os.fstat(directory).st_mtime > policy.age_s
+                is_due = position > policy.recordings or too_old or kept_bytes > policy.total_bytes
+                is_kept = not is_due or _kernel_lives(directory)
+            if not is_kept:
+                _remove(parent, name)
+        except Exception:  # noqa: S112 - a recording may hold anything; one must not keep the others from being tidied
             continue
 
 
-def _kernel_lives(directory: Path) -> bool:
-    try:
-        with (directory / JOURNAL).open("rb") as file:
-            start = json.loads(file.readline())
-        pid, started, boot = start["process"]
-        kernel, hostname = ProcessIdentity(pid, started, boot), start.get("hostname")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+def _remove(parent: int, name: str) -> None:
+    with recording(name, parent) as directory:
+        for entry in os.listdir(directory):
+            try:
+                os.unlink(entry, dir_fd=directory)
+            except FileNotFoundError:
+                continue
+    os.rmdir(name, dir_fd=parent)
+
+
+def _kernel_lives(directory: int) -> bool:
+    start = _first_event(directory)
+    kernel = identity_of(start.get("process"))
+    if kernel is None:
         # No readable first line: a recording that is just being created, or the remains of one.
-        return time.time() - directory.stat().st_mtime < 60.0
-    if boot == boot_id() and hostname in (None, os.uname().nodename):
+        return time.time() - os.fstat(directory).st_mtime < 60.0
+    if kernel.boot_id == boot_id() and start.get("hostname") in (None, os.uname().nodename):
         return is_alive(kernel)
     return _silent_s(directory) < _SILENT_S
 
 
-def _silent_s(directory: Path) -> float:
+def _first_event(directory: int) -> dict[str, object]:
+    try:
+        descriptor = open_file_in(directory, JOURNAL, os.O_RDONLY)
+    except OSError:
+        return {}
+    try:
+        event = json.loads(os.read(descriptor, _HEAD_BYTES).partition(b"\n")[0])
+    except (OSError, ValueError, RecursionError):
+        return {}
+    finally:
+        os.close(descriptor)
+    return event if isinstance(event, dict) else {}
+
+
+def _silent_s(directory: int) -> float:
     """For how long nothing was written. A home directory may be that of several machines, or of several containers."""
-    return time.time() - max(entry.stat().st_mtime for entry in os.scandir(directory))
+    return time.time() - max(entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(directory))

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+from .private_files import is_own
+
 SIDECAR = Path(__file__).parent.parent / "sidecar" / "__main__.py"
+_PROGRAM = "/jupyter_kerneldoctor/sidecar/__main__.py"
+"""A kernel may run another installation of this package than the server."""
+
+
+def directory_of(pid: int) -> Path | None:
+    """Return what a process was told to record into, if it is a sidecar of this user's; None for any other."""
+    try:
+        if not is_own(os.stat(f"/proc/{pid}")):
+            return None
+        words = [os.fsdecode(word) for word in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
+    except OSError:
+        return None
+    programs = [place for place, word in enumerate(words[:-1]) if word.endswith(_PROGRAM)]
+    return Path(words[programs[0] + 1]) if programs else None
 
 
 def spawn_sidecar(directory: Path, socket_fd: int, kernel_fd: int | None) -> int | None:

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from .layout import JOURNAL, is_id, recordings_dir
+from .private_files import HAS_DIRECTORIES, is_own_directory, open_file, recordings
 from .processes import is_alive
 from .reader import observe, read
 from .retention import remove
@@ -44,13 +45,26 @@ class Store:
     def __init__(self, root: Path | None = None) -> None:
         self.directory = recordings_dir(root)
 
+    @property
+    def refusal(self) -> OSError | None:
+        """Why the directory of the recordings cannot be trusted or read; None where it can, or is not there yet."""
+        if not HAS_DIRECTORIES:
+            return None
+        try:
+            with recordings(self.directory):
+                return None
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return error
+
     def ids(self) -> list[str]:
         """The ids of all recordings, newest first."""
         try:
-            entries = list(os.scandir(self.directory))
+            names = list(filter(is_id, os.listdir(self.directory) if self.refusal is None else ()))
         except OSError:
             return []
-        return sorted((entry.name for entry in entries if is_id(entry.name) and _is_directory(entry)), reverse=True)
+        return sorted((name for name in names if _is_recording(self.directory / name)), reverse=True)
 
     def beginning_with(self, beginning: str) -> list[str]:
         """The ids that begin so, newest first; of a whole id only that one."""
@@ -61,8 +75,10 @@ class Store:
         """The directory of a recording. Raises UnknownRecordingError, also for an id that is none."""
         path = self.directory / recording_id if is_id(recording_id) else None
         try:
-            if path is not None and path.is_dir():
+            if path is not None and self.refusal is None and is_own_directory(path):
                 return path
+        except (FileNotFoundError, NotADirectoryError):
+            pass
         except OSError as error:
             raise UnreadableRecordingError(recording_id, error) from None
         raise UnknownRecordingError(recording_id)
@@ -90,18 +106,20 @@ class Store:
         remove(self.path(recording_id))
 
 
-def _is_directory(entry: os.DirEntry[str]) -> bool:
-    """Whether it is one, also by a link; a link that leads nowhere is none."""
+def _is_recording(path: Path) -> bool:
+    """Whether it is a directory of this user's. What another user, or a link, has put there is none."""
     try:
-        return entry.is_dir()
+        return is_own_directory(path)
+    except FileNotFoundError:
+        return False
     except OSError:
-        return not entry.is_symlink()
+        return True  # opening it will tell why not
 
 
 def _check_readable(path: Path) -> None:
     """That there is no journal is no error here: it may not be there yet. Raises UnreadableRecordingError."""
     try:
-        (path / JOURNAL).open("rb").close()
+        os.close(open_file(path / JOURNAL, os.O_RDONLY))
     except FileNotFoundError:
         return
     except OSError as error:

@@ -16,6 +16,7 @@ from ..recording.evidence import Stack
 from ..recording.journal import read_events_from
 from ..recording.layout import JOURNAL
 from ..recording.processes import is_alive
+from ..recording.sidecar_launch import directory_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,12 +78,13 @@ def inspect(store: Store, recording_id: str, patience_s: float = PATIENCE_S) -> 
         raise KernelGoneError(f"The kernel of {recording_id} runs on another machine, {recording.kernel.hostname}.")
     if not recording.alive:
         raise KernelGoneError(f"The kernel of {recording_id} is not running any more.")
-    if recording.stopped_early or recording.sidecar is None or not is_alive(recording.sidecar):
+    directory = store.path(recording_id)
+    sidecar = None if recording.stopped_early else recording.sidecar
+    if sidecar is None or not is_alive(sidecar) or not _records_into(sidecar.pid, directory):
         raise NotRecordedError(f"The kernel of {recording_id} is running, but it is not being recorded.")
-    journal = store.path(recording_id) / JOURNAL
-    stack = _ask(recording.sidecar, journal, patience_s)
+    stack = _ask(sidecar, directory / JOURNAL, patience_s)
     if stack is None:
-        if why := storage_problem(store.path(recording_id)):
+        if why := storage_problem(directory):
             raise NothingKeptError(f"The recorder of {recording_id} cannot write its answer: {why}.")
         raise NoAnswerError(f"The recorder of {recording_id} did not answer within {patience_s:g} s.")
     return describe(store.open(recording_id, patience_s=0), stack)
@@ -94,7 +96,7 @@ def _ask(sidecar: ProcessIdentity, journal: Path, patience_s: float) -> Stack | 
     offset = journal.stat().st_size
     asked = False
     while time.monotonic() < asked_mono_s + patience_s:
-        asked = asked or _signal(sidecar)
+        asked = asked or _signal(sidecar, journal.parent)
         events, offset = read_events_from(journal, offset)
         for event in events:
             if event["event"] == "stack" and event.get("reason") == "asked":
@@ -103,14 +105,17 @@ def _ask(sidecar: ProcessIdentity, journal: Path, patience_s: float) -> Stack | 
     return None
 
 
-def _signal(sidecar: ProcessIdentity) -> bool:
-    """Signal that very process; False while it does not listen yet, as the signal would end it then."""
+def _signal(sidecar: ProcessIdentity, directory: Path) -> bool:
+    """Signal that very process; False while it does not listen yet, as the signal would end it then.
+
+    The process id is the recording's word, so a signal is only sent to what is the sidecar of this directory.
+    """
     try:
         descriptor = os.pidfd_open(sidecar.pid)
     except OSError:
         return False
     try:
-        if not is_alive(sidecar) or not _listens(sidecar.pid):
+        if not is_alive(sidecar) or not _records_into(sidecar.pid, directory) or not _listens(sidecar.pid):
             return False
         signal.pidfd_send_signal(descriptor, signal.SIGUSR1)
     except PermissionError:
@@ -120,6 +125,14 @@ def _signal(sidecar: ProcessIdentity) -> bool:
     finally:
         os.close(descriptor)
     return True
+
+
+def _records_into(pid: int, directory: Path) -> bool:
+    told = directory_of(pid)
+    try:
+        return told is not None and told.samefile(directory)
+    except OSError:
+        return False
 
 
 def _listens(pid: int) -> bool:

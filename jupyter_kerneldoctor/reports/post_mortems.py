@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..recording.last_cell import last_cell_source
 from ..recording.layout import JOURNAL, started_wall_s
+from ..recording.private_files import read_part
 from ..recording.store import Store, UnknownRecordingError, UnreadableRecordingError
 
 if TYPE_CHECKING:
@@ -53,11 +54,11 @@ class PostMortems:
     def header(self, recording_id: str) -> Header:
         """Whose recording this is. A first line that is not there yet is waited for. Raises UnknownRecordingError."""
         try:
-            with (self.store.path(recording_id) / JOURNAL).open("rb") as file:
-                start = json.loads(file.readline(_LONGEST_HEAD))
+            begin = read_part(self.store.path(recording_id) / JOURNAL, 0, _LONGEST_HEAD)
+            start = json.loads(begin.partition(b"\n")[0])
             pid, started_wall_s = int(start["process"][0]), float(start["wall_s"])
-            return Header(pid, start.get("kernel_id"), start.get("notebook"), started_wall_s)
-        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+            return Header(pid, _text(start.get("kernel_id")), _text(start.get("notebook")), started_wall_s)
+        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):
             recording = self.store.open(recording_id)
             kernel = recording.kernel
             return Header(kernel.process.pid or None, kernel.kernel_id, kernel.notebook, recording.started_wall_s)
@@ -160,13 +161,17 @@ def _unread(recording_id: str, headline: str) -> Row:
     return {"recording": recording_id, **whose, **times, "cause": "unknown", "died": False, "headline": headline}
 
 
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
 def _second(recording_id: str) -> str:
     return recording_id.partition("-")[0]
 
 
 def _fingerprint(recording_id: str, directory: Path) -> Fingerprint:
     try:
-        files = [(entry.name, entry.stat()) for entry in os.scandir(directory)]
+        files = [(entry.name, entry.stat(follow_symlinks=False)) for entry in os.scandir(directory)]
     except PermissionError as error:
         raise UnreadableRecordingError(recording_id, error) from None
     return tuple(sorted((name, status.st_mtime_ns, status.st_size) for name, status in files))

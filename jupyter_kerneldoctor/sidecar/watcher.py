@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..recording.disk_reserve import release
 from ..recording.kernel_lock import AlreadyRecordedError, acquire
 from ..recording.layout import CRASH, JOURNAL
+from ..recording.private_files import open_file
 from ..recording.processes import ProcessIdentity, identify, is_alive
 from ..recording.retention import Policy, prune, remove
 from . import memory_reserve
@@ -212,7 +213,7 @@ class Watcher:
     def _release_crash_file(self) -> None:
         """The kernel took room in it, and is gone."""
         try:
-            descriptor = os.open(self._watched.directory / CRASH, os.O_WRONLY)
+            descriptor = open_file(self._watched.directory / CRASH, os.O_WRONLY)
         except OSError:
             return  # it has none, or it was deleted
         release(descriptor)

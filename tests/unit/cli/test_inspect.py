@@ -1,6 +1,7 @@
 """`inspect` finds the recording that is meant: the newest of the kernel, the one that is still written, or busy."""
 
 import os
+import signal
 import time
 
 import pytest
@@ -39,12 +40,25 @@ def test_of_two_in_the_same_second_the_later_one_is_asked(write, capsys, name):
     assert f"The kernel of {later} is running, but it is not being recorded." in capsys.readouterr().err
 
 
-def test_one_that_is_still_written_is_preferred(write, capsys):
+def test_one_that_is_still_written_is_preferred(write, asked):
     recorded = write("000000", 100, sidecar=identify(os.getpid()))
     write("ffffff", 900)
 
-    assert main(["inspect", "--kernel", "kernel-1"]) == 1
-    assert f"The recorder of {recorded} did not answer" in capsys.readouterr().err
+    assert main(["inspect", "--kernel", "kernel-1"]) == 0
+    assert asked == [recorded]
+
+
+def test_a_process_that_only_the_recording_calls_its_sidecar_is_not_signalled(write, capsys):
+    signals = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: signals.append(1))
+    try:
+        forged = write("000000", 100, sidecar=identify(os.getpid()))
+        assert main(["inspect", forged]) == 1
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert signals == []
+    assert "not being recorded" in capsys.readouterr().err
 
 
 def test_a_kernel_that_does_not_exist_is_not_found(write, capsys):

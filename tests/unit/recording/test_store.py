@@ -130,14 +130,16 @@ def test_in_a_home_of_several_machines_what_is_still_written_to_stays(
     assert Store(tmp_path).ids() == [alive]
 
 
-def test_what_a_link_points_to_is_not_deleted_with_it(tmp_path: Path) -> None:
+def test_what_a_link_points_to_is_no_recording_and_not_deleted(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "thesis.txt").write_text("years of work")
     recording_id = make_recording(tmp_path, 1)
     link = tmp_path / "recordings" / recording_id.replace("-1-", "-2-")
     link.symlink_to(tmp_path / "elsewhere")
 
-    Store(tmp_path).delete(link.name)
+    with pytest.raises(UnknownRecordingError):
+        Store(tmp_path).delete(link.name)
+    prune(tmp_path / "recordings", Policy(recordings=1))
 
     assert Store(tmp_path).ids() == [recording_id]
     assert (tmp_path / "elsewhere" / "thesis.txt").exists()
