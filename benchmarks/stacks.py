@@ -199,7 +199,7 @@ def open_stacks(kernel: LiveKernel) -> Stacks:
     discovery = DiscoveryProcess(kernel.pid)
     while not discovery.is_done:
         time.sleep(0.01)
-        discovery.look()
+        discovery.poll()
     assert discovery.layout is not None, discovery.problem
     (journal,) = kernel.data_root.glob("recordings/*/journal.jsonl")
     start = next(event for event in read_events(journal) if event["event"] == "start")

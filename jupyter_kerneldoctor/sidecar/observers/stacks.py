@@ -90,7 +90,7 @@ class StacksObserver(Observer):
         elif self._watched.under_oom:
             self.due_mono_s = now_mono_s + _STALLED_S
         elif self.stacks is not None and self._watched.is_busy:
-            reason = self._schedule.look(now_mono_s, self._rss_bytes())
+            reason = self._schedule.check(now_mono_s, self._rss_bytes())
             if reason is not None:
                 self._read(reason)
             elif self._schedule.needs_glance:
@@ -137,7 +137,7 @@ class StacksObserver(Observer):
             else:
                 self.due_mono_s = now + _DISCOVERY_STEP_S
             return
-        self._discovery.look()
+        self._discovery.poll()
         if not self._discovery.is_done:
             self.due_mono_s = now + _DISCOVERY_STEP_S
             return

@@ -1,4 +1,4 @@
-"""`python -I -S .../sidecar/stacks/__main__.py`: what a Python learns of itself, for a sidecar that is another."""
+"""`python -I -S .../sidecar/stacks/__main__.py`: prints the layout of the Python that runs it."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
-"""Has a child learn the layout, so that what it needs for that leaves the sidecar's memory with it.
+"""Discovers the layout in a child process, so that the modules it takes never fill the sidecar's memory.
 
-The child is a fork, or, when the kernel runs another Python than the sidecar, that Python (see `privileges`).
+The child is a fork of the sidecar, or the kernel's Python where that is another one (`privileges`).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _HIGHEST = 1 << 16  # Linux closes such a range with one call; the sidecar has s
 
 _OLDEST = (3, 11)
 _MOST_BYTES = 64 * 1024
-"""What the child says takes some 2 KiB."""
+"""The child writes some 2 KiB."""
 _LONGEST_PROBLEM = 400
 _PROGRAM = os.path.join(os.path.dirname(__file__), "__main__.py")
 
 
 class DiscoveryProcess:
-    """A child at work. Nothing here waits for it."""
+    """A child at work, for which nothing here waits."""
 
     def __init__(self, pid: int, interpreter: File | None = None) -> None:
-        """Start it for this process, which was started with this interpreter where it is not the sidecar's.
+        """Start it for the process `pid`; `interpreter` is the file that process was started with, if known.
 
-        Raises OSError when there can be no child, UnexpectedLayoutError.
+        Raises OSError when no child can be started, UnexpectedLayoutError when the interpreter may not be run.
         """
         is_own = os.path.samestat(os.stat("/proc/self/exe"), os.stat(f"/proc/{pid}/exe"))
         program = None if is_own else open_interpreter(pid, interpreter)
@@ -55,12 +55,12 @@ class DiscoveryProcess:
         self.is_done = False
         self.layout: Layout | None = None
         self.interpreter: Interpreter | None = None
-        """In the child. Of a fork all addresses are those of this process."""
+        """The child's interpreter. A fork has the same addresses as this process."""
         self.problem = ""
         """Why there is no layout."""
 
-    def look(self) -> None:
-        """See whether the child has finished; one that takes too long, or says too much, is ended."""
+    def poll(self) -> None:
+        """Check whether the child has finished; end one that takes too long or writes too much."""
         if self._fd is not None:
             try:
                 while len(self._said) <= _MOST_BYTES and (piece := os.read(self._fd, _MOST_BYTES)):
@@ -70,7 +70,7 @@ class DiscoveryProcess:
                     return
             os.close(self._fd)
             self._fd = None
-            os.kill(self._child, signal.SIGKILL)  # its last word is said, or it is too slow
+            os.kill(self._child, signal.SIGKILL)  # it has written everything, or is too slow
         if os.waitpid(self._child, os.WNOHANG)[0] == 0:
             return
         self.is_done = True
@@ -87,7 +87,7 @@ def _fork(theirs: int) -> int:
     child = os.fork()
     if child == 0:
         try:
-            # A copy of the socket to the kernel would let it believe in a sidecar that is gone.
+            # With a copy of the socket open here, the kernel would not notice that its sidecar is gone.
             os.closerange(0, theirs)
             os.closerange(theirs + 1, _HIGHEST)
             os.write(theirs, discovery_result())
@@ -97,7 +97,7 @@ def _fork(theirs: int) -> int:
 
 
 def _spawn(program: int, path: str, theirs: int) -> int:
-    """Run the file that is open as `program`; what lies at its path may be another by now."""
+    """Run the file that is open as `program`: by now its path may lead to another."""
     nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 2)]
     says = (os.POSIX_SPAWN_DUP2, theirs, 1)
     environment = {name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"}
@@ -106,7 +106,7 @@ def _spawn(program: int, path: str, theirs: int) -> int:
 
 
 def discovery_result() -> bytes:
-    """What a child says: layout and interpreter as JSON, or a few words about what went wrong."""
+    """Return what the child writes: layout and interpreter as JSON, or a few words about what went wrong."""
     if sys.version_info < _OLDEST:
         return b"the kernel's Python is older than 3.11"
     try:

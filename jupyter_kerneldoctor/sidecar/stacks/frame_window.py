@@ -23,10 +23,10 @@ CODE, INSTRUCTION = 2, 3
 
 
 class Window:
-    """Frames lie one behind the other, callers below: reading many at once is faster, and they change less meanwhile.
+    """Reads many frames at once: they lie one behind the other, callers below, and change less meanwhile.
 
-    The pieces of a stack mostly lie side by side, so that with a long reach a deep one is taken in by one look.
-    Generators have their frames elsewhere; the window before the present one is kept for the way back.
+    The pieces of a stack mostly lie side by side, so a long reach takes in a deep stack with one read. Generators keep
+    their frames elsewhere; so the previous window is kept as well, to return to.
     """
 
     def __init__(self, memory: Memory, layout: Layout, reach_bytes: int = 0) -> None:
@@ -40,7 +40,7 @@ class Window:
         self._other = (0, b"")
 
     def link(self, address: int) -> Link:
-        """What a frame says. Raises UnreadableError."""
+        """Return the content of a frame. Raises UnreadableError."""
         at = address - self._start
         if not 0 <= at <= len(self._data) - self._fields.size:
             at = self._move(address)
@@ -49,7 +49,7 @@ class Window:
         return address, fields[previous], fields[code] & ~_TAGS, fields[instruction]
 
     def _move(self, address: int) -> int:
-        """Go where an address is, back or by reading; return where in the window that is."""
+        """Move to a window that holds an address, the previous one or a new one; return the offset in it."""
         old = self._start, self._data
         (self._start, self._data), self._other = self._other, old
         at = address - self._start

@@ -1,4 +1,4 @@
-"""Where an interpreter keeps what, in bytes from the start of each structure. `learn` finds it out."""
+"""The layout of an interpreter's structures: offsets in bytes from the start of each. `layout_discovery` finds them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Layout(NamedTuple):
-    """The offsets that are needed to read a stack."""
+    """The offsets needed to read a stack."""
 
     type_: int
     """In every object: its type."""
@@ -35,13 +35,13 @@ class Layout(NamedTuple):
     str_state: int
     str_mask: int
     str_kinds: dict[str, list[int]]
-    """By what is left of the state under the mask: offset of the characters, and bytes of each."""
+    """By the masked state: the offset of the characters, and how many bytes each takes."""
     bytes_length: int
     bytes_data: int
 
 
 class Runtime(NamedTuple):
-    """Addresses in the kernel, as it tells them itself (`kernel.kernel_info`)."""
+    """Addresses in the kernel, as it reports them itself (`kernel.stack_access`)."""
 
     interpreter: int
     code_type: int
@@ -51,13 +51,13 @@ class Runtime(NamedTuple):
 
 
 class Interpreter(NamedTuple):
-    """One in a process: what it has told of itself, and where the file begins that it was loaded from."""
+    """An interpreter in a process: its addresses, and where the file it was loaded from begins."""
 
     runtime: Runtime
     file: str
-    """Its device and inode, as proc_pid_maps(5) gives them."""
+    """Device and inode, as proc_pid_maps(5) gives them."""
     start: int
 
 
 class UnexpectedLayoutError(Exception):
-    """This interpreter's structures are not what was expected; the message names the one."""
+    """A structure of this interpreter is not as expected; the message names it."""

@@ -1,4 +1,4 @@
-"""Tries a layout out on stacks that are known, before it is used on any other."""
+"""Checks a layout on stacks that are known, before it is used on any other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .layout import UnexpectedLayoutError
 from .memory import Memory
-from .own_interpreter import Waiting, callers, own_runtime
+from .own_interpreter import WaitingThread, callers, own_runtime
 from .reader import RawFrame, StackReader
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def check_layout(layout: Layout) -> None:
     Raises UnexpectedLayoutError, UnreadableError, OSError.
     """
     reader = StackReader(Memory(os.getpid()), layout, own_runtime())
-    waiting = Waiting()
+    waiting = WaitingThread()
     try:
         threads = reader.threads()
         if list(threads) != [waiting.native_id, _thread.get_native_id()]:
@@ -49,7 +49,7 @@ def _check_within(reader: StackReader, own: int) -> int:
 
 
 def _seen_by_another(reader: StackReader, own: int) -> tuple[list[RawFrame], list[RawFrame]]:
-    """This thread's stack as another thread reads it while this one waits, and as it really is."""
+    """Return this thread's stack twice: as another thread reads it while this one waits, and as it really is."""
     found: list[RawFrame] = []
     over = _thread.allocate_lock()
     over.acquire()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .layout import Layout, UnexpectedLayoutError
 from .memory import Memory, UnreadableError, word_at
-from .own_interpreter import Waiting, callers, interpreter_state, thread_state
+from .own_interpreter import WaitingThread, callers, interpreter_state, thread_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ _FRAME_BYTES = 128
 
 
 def discover_layout() -> Layout:
-    """The layout. Raises UnexpectedLayoutError, UnreadableError, OSError."""
+    """Return the layout. Raises UnexpectedLayoutError, UnreadableError, OSError."""
     memory = Memory(os.getpid())
     return Layout(
         **_objects(memory),
@@ -42,7 +42,10 @@ def discover_layout() -> Layout:
 
 
 def _one(name: str, candidates: Iterable[set[int]]) -> int:
-    """The offset that is found in every example. The lowest: what comes behind a structure may hold copies."""
+    """Return the lowest offset found in every example: the memory behind a structure may hold copies.
+
+    Raises UnexpectedLayoutError.
+    """
     common = set.intersection(*candidates)
     if not common:
         raise UnexpectedLayoutError(name)
@@ -50,18 +53,18 @@ def _one(name: str, candidates: Iterable[set[int]]) -> int:
 
 
 def _where(data: bytes, value: int, width: int = 8) -> set[int]:
-    """The offsets, aligned, at which a number stands."""
+    """Return the aligned offsets at which a number stands."""
     wanted = value.to_bytes(width, "little", signed=value < 0)
     return {at for at in range(0, len(data) - width + 1, width) if data[at : at + width] == wanted}
 
 
 def _available(memory: Memory, address: int, size: int) -> bytes:
-    """As much as there is from an address on, up to a size."""
+    """Return as many bytes as can be read from an address on, up to a size."""
     while size:
         try:
             return memory.read(address, size)
         except UnreadableError:
-            # Try up to where a page begins: behind it there may be nothing.
+            # Try up to the start of the last page, which may not be mapped.
             end = (address + size - 1) // _PAGE_BYTES * _PAGE_BYTES
             size = max(0, end - address)
     return b""
@@ -79,7 +82,7 @@ def _objects(memory: Memory) -> dict[str, Any]:
 
 
 class _Examples:
-    """Functions whose names, first lines and sizes differ; their qualified names are others than their names."""
+    """Functions whose names, qualified names, first lines and sizes all differ."""
 
     def short(self) -> None:
         pass
@@ -114,8 +117,8 @@ _TEXTS = {
 
 
 def _strings(memory: Memory) -> dict[str, Any]:
-    """The kind of a string is told by a few bits that are the same in all of a kind and differ between kinds."""
-    # Texts made at run time are not interned; those of the table are, in part.
+    """Find the few bits that tell the kind of a string: the same within a kind, different between kinds."""
+    # Strings made at run time are not interned, unlike some of the table's.
     samples = {kind: [*texts, *("-".join(texts[:n]) for n in (2, 3))] for kind, texts in _TEXTS.items()}
     heads = {kind: [memory.read(id(text), _HEADER_BYTES) for text in texts] for kind, texts in samples.items()}
     lengths = [
@@ -135,7 +138,7 @@ def _strings(memory: Memory) -> dict[str, Any]:
 
 
 def _mask(groups: list[list[int]]) -> int:
-    """The bits that never differ within a group, but do between some."""
+    """Return the bits that never differ within a group, but do between groups."""
     within = between = 0
     for group in groups:
         for value in group:
@@ -154,9 +157,9 @@ def _data_start(memory: Memory, kind: tuple[str, int], texts: list[str]) -> int:
 
 
 def _frames(memory: Memory) -> dict[str, Any]:
-    """Nested calls: the frame objects lead to the interpreter's own frames, and these to each other.
+    """Examine nested calls: the frame objects lead to the interpreter's own frames, and these to each other.
 
-    Only as long as they are being executed: afterwards a frame object holds a copy.
+    The calls must still be running; afterwards a frame object holds a copy.
     """
     return _nested(3, lambda: _frames_of_callers(memory))
 
@@ -189,7 +192,7 @@ def _frames_of_callers(memory: Memory) -> dict[str, Any]:
 
 
 def _inner_frames(memory: Memory, frame: types.FrameType, head: bytes) -> set[tuple[int, int]]:
-    """Where in a frame object a pointer stands to something that refers to the code, and where that does."""
+    """Return pairs: where a frame object points to something that refers to the code, and where that refers to it."""
     found: set[tuple[int, int]] = set()
     for at in range(0, len(head) - 7, 8):
         address = word_at(head, at)
@@ -201,13 +204,13 @@ def _inner_frames(memory: Memory, frame: types.FrameType, head: bytes) -> set[tu
 
 
 def _references(data: bytes, address: int) -> set[int]:
-    """Where a reference to an object stands; its lowest bits may be tags."""
+    """Return where a reference to an object stands; its lowest bits may be tags."""
     return {at for at in range(0, len(data) - 7, 8) if word_at(data, at) & ~_TAGS == address}
 
 
 def _threads(memory: Memory) -> dict[str, Any]:
     main, main_id = thread_state(), _thread.get_native_id()
-    older, newer = Waiting(), Waiting()
+    older, newer = WaitingThread(), WaitingThread()
     states = (newer.state, older.state, main)
     try:
         data: list[bytes] = [_available(memory, state, _THREAD_BYTES) for state in states]
@@ -233,7 +236,7 @@ def _threads(memory: Memory) -> dict[str, Any]:
 
 
 def _ways_to_frame(memory: Memory, state: int, frame: types.FrameType | None) -> set[tuple[int, ...]]:
-    """The steps that lead from a waiting thread's state to its innermost frame: one, or two through `cframe`."""
+    """Return the steps from a waiting thread's state to its innermost frame: one, or two through `cframe`."""
     head = memory.read(id(frame), type(frame).__basicsize__)
     wanted = {word_at(head, at) for at in range(0, len(head), 8)} - {0}
     code = id(frame.f_code) if frame is not None else 0

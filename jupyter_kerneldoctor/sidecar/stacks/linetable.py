@@ -1,6 +1,6 @@
-"""The location table of a code object, Python 3.11 and later (InternalDocs/code_objects.md in CPython).
+"""Reads the location table of a code object, Python 3.11 and later (InternalDocs/code_objects.md in CPython).
 
-An entry begins with a byte whose highest bit is set: four bits say its form, three how many code units it covers.
+The first byte of an entry has its highest bit set; four bits say the form, three how many code units it covers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _NO_LOCATION, _LONG, _NO_COLUMNS, _ONE_LINE = 15, 14, 13, range(10, 13)
 
 
 def line_at(table: bytes, first_line: int, offset: int) -> int | None:
-    """The line of the instruction at `offset` bytes; None for code that belongs to no line, or beyond the table."""
+    """Return the line of the instruction at `offset` bytes; None where there is no line, or beyond the table."""
     line, end, position = first_line, 0, 0
     while position < len(table):
         head = table[position]
@@ -30,7 +30,7 @@ def line_at(table: bytes, first_line: int, offset: int) -> int | None:
 
 
 def _signed(table: bytes, position: int) -> int:
-    """A number in pieces of six bits, lowest first, bit 6 set in all but the last; its lowest bit is the sign."""
+    """Decode pieces of six bits, lowest first, bit 6 set in all but the last; the lowest bit of all is the sign."""
     value = shift = 0
     while position < len(table):
         piece = table[position]

@@ -1,6 +1,6 @@
-"""Another process's memory, read through /proc/PID/mem (proc_pid_mem(5)): the process is neither stopped nor told.
+"""Reads another process's memory through /proc/PID/mem (proc_pid_mem(5)), without stopping the process.
 
-Opening needs the permission to attach as a debugger (PTRACE_MODE_ATTACH_FSCREDS in ptrace(2)).
+Opening takes the permission to attach as a debugger (PTRACE_MODE_ATTACH_FSCREDS in ptrace(2)).
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ _HIGHEST = 1 << 56  # user space ends below that on every architecture with 64 b
 
 
 class UnreadableError(Exception):
-    """There is nothing at that address (any more), or not what should be there."""
+    """Nothing can be read at that address, or not what should be there."""
 
 
 class Memory:
-    """The memory of one process. It stays open across the process's end, and then holds nothing."""
+    """The memory of one process. After the process has ended nothing can be read from it."""
 
     def __init__(self, pid: int) -> None:
         """Open it. Raises OSError: PermissionError where attaching is not permitted."""
         self._fd = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
 
     def read(self, address: int, size: int) -> bytes:
-        """All of these bytes. Raises UnreadableError."""
+        """Return exactly `size` bytes. Raises UnreadableError."""
         data = self.read_some(address, size)
         if len(data) != size:
             raise UnreadableError
         return data
 
     def read_some(self, address: int, size: int) -> bytes:
-        """These bytes, or as many as there are before a gap. Raises UnreadableError."""
+        """Return up to `size` bytes, fewer if unmapped memory follows. Raises UnreadableError."""
         if not 4096 <= address < _HIGHEST:
             raise UnreadableError
         try:
@@ -40,7 +40,7 @@ class Memory:
             raise UnreadableError from None
 
     def word(self, address: int) -> int:
-        """A pointer. Raises UnreadableError."""
+        """Return the pointer at an address. Raises UnreadableError."""
         value: int = _WORD.unpack(self.read(address, 8))[0]
         return value
 
@@ -50,5 +50,5 @@ class Memory:
 
 
 def word_at(data: bytes, offset: int) -> int:
-    """The pointer in bytes that were read."""
+    """Return the pointer at an offset of bytes that were read."""
     return int.from_bytes(data[offset : offset + 8], "little")

@@ -1,6 +1,6 @@
-"""This process's own interpreter: where it is, and stacks that are known because they are its own.
+"""This process's own interpreter: its addresses, and stacks that are known because they are its own.
 
-It needs `ctypes`, so that only the discovery's child imports it.
+It imports `ctypes`, so only the child of `discovery_process` imports it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from .layout import Runtime
 
 
 def own_runtime() -> Runtime:
-    """The addresses that `layout.Runtime` names, of this process."""
+    """Return the addresses in this process."""
     return Runtime(interpreter_state(), id(types.CodeType), id(str), id(bytes), id(None))
 
 
 def thread_state() -> int:
-    """The address of this thread's PyThreadState."""
+    """Return the address of this thread's PyThreadState."""
     return _call("PyThreadState_Get")
 
 
 def interpreter_state() -> int:
-    """The address of the PyInterpreterState."""
+    """Return the address of the PyInterpreterState."""
     return _call("PyInterpreterState_Get")
 
 
@@ -35,7 +35,7 @@ def _call(name: str) -> int:
 
 
 def callers(frame: types.FrameType | None) -> list[types.FrameType]:
-    """A frame and those that called it, innermost first."""
+    """Return a frame and its callers, innermost first."""
     found = []
     while frame is not None:
         found.append(frame)
@@ -43,8 +43,8 @@ def callers(frame: types.FrameType | None) -> list[types.FrameType]:
     return found
 
 
-class Waiting:
-    """A thread that waits in a function of its own, until it is let go."""
+class WaitingThread:
+    """A thread that waits in a function of its own until `end` is called."""
 
     def __init__(self) -> None:
         self._begun, self._hold, self._over = (_thread.allocate_lock() for _ in range(3))
@@ -63,6 +63,6 @@ class Waiting:
         self._over.release()
 
     def end(self) -> None:
-        """Let it go, and wait until it has gone."""
+        """Let the thread end, and wait for that."""
         self._hold.release()
         self._over.acquire()

@@ -1,4 +1,4 @@
-"""When a stack is worth reading: while a cell runs and memory is near a limit, or would be there within seconds."""
+"""Decides when to read the stack: while a cell runs and memory is near a limit, or will be within seconds."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Reason = Literal["near_limit", "climbing"]
 _NEAR = 0.75
 _VERY_NEAR = 0.97
 _SOON_S = 5.0
-_SMALLEST_CLIMB = 0.01  # of the headroom that is left
+_SMALLEST_CLIMB = 0.01  # of the headroom
 
 _FASTEST_FILL = 3e9
-"""Bytes a second: about as fast as one process fills fresh memory. By it, no limit is reached between two looks."""
+"""Bytes a second, about as fast as one process fills fresh memory: no limit is reached between two checks."""
 
-_SHORTEST_LOOK_S, _LONGEST_LOOK_S = 0.03, 0.25
+_SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.03, 0.25
 _SHORTEST_WHILE_CLIMBING_S = 0.01
 
 _PER_SECOND = 4.0
 _AT_ONCE = 6.0
-"""Several in quick succession when it begins: a jump may reach the limit within a tenth of a second."""
+"""Several readings in quick succession at first: a jump may reach the limit within a tenth of a second."""
 
 _LEAST_APART_S = 0.04
 _GLANCES_APART_S = 0.1
@@ -34,19 +34,19 @@ _LONGEST_PAUSE_VERY_NEAR_S = 0.5
 
 
 class NearestLimit(NamedTuple):
-    """The limit that comes first."""
+    """The memory limit that will be reached first."""
 
     bytes: int
     headroom_bytes: int
 
     @property
     def share(self) -> float:
-        """How much of it is in use, from 0 to 1."""
+        """The share of it that is in use, from 0 to 1."""
         return 1 - self.headroom_bytes / self.bytes
 
 
 class ReadSchedule:
-    """Follows one cell. `look` is called often and costs next to nothing."""
+    """Follows one cell. `check` is called often and costs next to nothing."""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
@@ -55,31 +55,31 @@ class ReadSchedule:
         self._read_mono_s = 0.0
         self._read_headroom = 0
         self._pause_s = 0.0
-        self.wait_s = _SHORTEST_LOOK_S
-        """Until the next look."""
+        self.wait_s = _SHORTEST_WAIT_S
+        """The time until the next check."""
         self._glanced_mono_s = 0.0
         self.needs_glance = False
-        """Whether the limit may be reached before the next reading is due: a glance at the stack is worth it."""
+        """Whether the limit may be reached before the next full reading is due."""
 
     def begin(self) -> None:
-        """A cell has started."""
+        """Start anew, as a cell has started."""
         self._before = None
         self._pause_s = 0.0
-        self.wait_s = _SHORTEST_LOOK_S
+        self.wait_s = _SHORTEST_WAIT_S
 
-    def look(self, now_mono_s: float, rss_bytes: int | None) -> Reason | None:
-        """Why to read the stack now; None to let it be. The size is that of this moment, the rest the last sample's."""
+    def check(self, now_mono_s: float, rss_bytes: int | None) -> Reason | None:
+        """Return why to read the stack now, or None. `rss_bytes` is of this moment; the rest is the last sample's."""
         sample = self._watched.sample
         if sample is None or rss_bytes is None or sample.rss_bytes is None:
             return None
         limit = nearest_limit(sample, self._watched.limits)
         if limit is None:
-            self.wait_s = _LONGEST_LOOK_S
+            self.wait_s = _LONGEST_WAIT_S
             return None
         headroom = max(0, limit.headroom_bytes - max(0, rss_bytes - sample.rss_bytes))
         climbs = self._climbs(now_mono_s, rss_bytes, headroom)
-        shortest = _SHORTEST_WHILE_CLIMBING_S if climbs else _SHORTEST_LOOK_S
-        self.wait_s = min(_LONGEST_LOOK_S, max(shortest, headroom / _FASTEST_FILL / 2))
+        shortest = _SHORTEST_WHILE_CLIMBING_S if climbs else _SHORTEST_WAIT_S
+        self.wait_s = min(_LONGEST_WAIT_S, max(shortest, headroom / _FASTEST_FILL / 2))
         near = headroom < (1 - _NEAR) * limit.bytes
         self.needs_glance = climbs or (near and now_mono_s - self._glanced_mono_s >= _GLANCES_APART_S)
         if self.needs_glance:
@@ -102,7 +102,7 @@ class ReadSchedule:
         return used > _SMALLEST_CLIMB * before[2] and headroom < used / (now - before[0]) * _SOON_S
 
     def _is_due(self, now: float, headroom: int, limit: NearestLimit) -> bool:
-        """Near the limit, and not climbing: seldom while nothing moves."""
+        """Return whether a reading is due near the limit without a climb: less and less often while nothing moves."""
         if abs(headroom - self._read_headroom) > _SMALLEST_CLIMB * limit.bytes:
             self._pause_s = 0.0
             return now - self._read_mono_s >= 1 / _PER_SECOND
@@ -114,7 +114,7 @@ class ReadSchedule:
         return True
 
     def _may(self, now: float) -> bool:
-        """Take one from the bucket, if there is one."""
+        """Take a token if there is one; return whether there was."""
         self._tokens = min(_AT_ONCE, self._tokens + (now - self._filled_mono_s) * _PER_SECOND)
         self._filled_mono_s = now
         if self._tokens < 1:
@@ -124,9 +124,9 @@ class ReadSchedule:
 
 
 def nearest_limit(sample: Sample, limits: list[dict[str, Any]]) -> NearestLimit | None:
-    """The limit with the smallest share left.
+    """Return the limit of which the largest share is in use; None when no limit is known.
 
-    `cgroup_bytes` is of the control group with least headroom; its limit is the lowest one that is not exceeded by it.
+    `cgroup_bytes` is that of the control group with the least headroom; its limit is the lowest not exceeded by it.
     """
     found = []
     used = sample.cgroup_bytes

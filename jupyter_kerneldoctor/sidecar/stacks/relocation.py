@@ -1,8 +1,7 @@
-"""Where the same interpreter has its parts in two processes.
+"""Translates addresses of an interpreter from one process to another that runs the same interpreter.
 
-What CPython is built with lies in one file, the program or libpython, and so do the interpreter's state, the types and
-None, which are all static (Include/internal/pycore_runtime.h since 3.11). The system maps that file anywhere, but as
-one piece.
+The interpreter's state, the built-in types and None are static (Include/internal/pycore_runtime.h since 3.11), so all
+lie in one file, the program or libpython. The system may map that file anywhere, but always as one piece.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _Mapping = tuple[int, int, str]
 
 
 def locate_interpreter(runtime: Runtime) -> Interpreter:
-    """This process's own, of which the addresses are known. Raises UnexpectedLayoutError, OSError."""
+    """Return this process's interpreter, whose addresses are known. Raises UnexpectedLayoutError, OSError."""
     mappings = list(_mappings("self"))
     file = next((file for start, end, file in mappings if start <= runtime.none < end), None)
     if file is None:
@@ -28,7 +27,7 @@ def locate_interpreter(runtime: Runtime) -> Interpreter:
 
 
 def relocated_runtime(pid: int, known: Interpreter) -> Runtime:
-    """The addresses in another process. Raises UnexpectedLayoutError if it runs another interpreter, OSError."""
+    """Return the addresses in another process. Raises UnexpectedLayoutError if its interpreter is another, OSError."""
     starts = [start for start, _, file in _mappings(str(pid)) if file == known.file]
     if not starts:
         raise UnexpectedLayoutError("the kernel runs another Python than it seems to")
@@ -37,7 +36,7 @@ def relocated_runtime(pid: int, known: Interpreter) -> Runtime:
 
 
 def _mappings(process: str) -> Iterator[_Mapping]:
-    """What is mapped from files. Raises OSError."""
+    """Yield what is mapped from files. Raises OSError."""
     with open(f"/proc/{process}/maps", "rb") as lines:
         for line in lines:
             addresses, _, _, device, inode = line.split(None, 5)[:5]

@@ -1,4 +1,4 @@
-"""What the threads and the child processes of the kernel are doing, as events tell it (`recording.evidence`)."""
+"""Describes what the kernel's threads and child processes are doing, as events record it (`recording.evidence`)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .memory import Memory, UnreadableError
 from .reader import StackReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from .layout import Layout, Runtime
     from .reader import RawFrame, Reading
 
 INNERMOST = 30
-"""How many frames of a stack are kept in any case; of what is further out only the cells' own."""
+"""How many frames of a stack are kept in any case; further out only the cells' own frames are."""
 
 _CELL_FILE = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-\d|^<timed exec>$")
 
@@ -34,7 +34,7 @@ class Stacks:
     """The Python stacks of the kernel and of its forks, where they can be read."""
 
     def __init__(self, pid: int, layout: Layout, runtime: Runtime) -> None:
-        """Raises OSError: PermissionError where attaching to the kernel is not permitted."""
+        """Open the kernel's memory. Raises OSError: PermissionError where attaching to the kernel is not permitted."""
         self._pid = pid
         self._layout = layout
         self._runtime = runtime
@@ -43,13 +43,13 @@ class Stacks:
         self._last: tuple[int, Reading] | None = None
 
     def main(self) -> list[dict[str, Any]]:
-        """The frames of the main thread, innermost first. Raises UnreadableError."""
+        """Return the frames of the main thread, innermost first. Raises UnreadableError."""
         self._last = None
         self._last = _read_main(self._reader, self._pid)
         return relevant_frames(self._last[1].frames)
 
     def glance(self) -> list[dict[str, Any]] | None:
-        """The same from the innermost frame of a cell on, if the last reading still helps; cheap enough for often."""
+        """Return the same at a small part of the cost, or None where the last reading does not help."""
         if self._last is None:
             return None
         thread, last = self._last
@@ -63,27 +63,20 @@ class Stacks:
         return relevant_frames(reading.frames)
 
     def forget(self) -> None:
-        """Another cell runs from now on."""
+        """Drop the last reading, as another cell runs from now on."""
         self._last = None
 
     def threads(self) -> list[dict[str, Any]]:
-        """All threads, the main one first, those that Python does not know last."""
+        """Return all threads, the main one first, those that Python does not know last."""
         reader = self._reader
         try:
             states = reader.threads()
         except UnreadableError:
             states = {}
-        found = []
-        for thread in native_threads(self._pid):
-            state = states.get(thread)
-            found.append(
-                {**_of_system(self._pid, thread), "main": thread == self._pid, "frames": _tried(reader, state)}
-            )
-        found.sort(key=lambda thread: (not thread["main"], not thread["frames"]))
-        return found[:_MOST_THREADS]
+        return _threads(self._pid, lambda thread: _frames(reader, states.get(thread)))
 
     def of_fork(self, pid: int) -> list[dict[str, Any]]:
-        """The frames of the main thread of a process that the kernel forked; none where they cannot be read."""
+        """Return the frames of the main thread of a fork of the kernel; none where they cannot be read."""
         try:
             memory = Memory(pid)
         except OSError:
@@ -101,23 +94,30 @@ class Stacks:
 
 
 def threads_without_stacks(pid: int) -> list[dict[str, Any]]:
-    """The same as `Stacks.threads` where no stack can be read."""
-    found = [{**_of_system(pid, thread), "main": thread == pid, "frames": []} for thread in native_threads(pid)]
-    found.sort(key=lambda thread: not thread["main"])
+    """Return the same as `Stacks.threads` where no stack can be read."""
+    return _threads(pid, lambda _: [])
+
+
+def _threads(pid: int, frames_of: Callable[[int], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    found = [
+        {**_thread_facts(pid, thread), "main": thread == pid, "frames": frames_of(thread)}
+        for thread in native_threads(pid)
+    ]
+    found.sort(key=lambda thread: (not thread["main"], not thread["frames"]))
     return found[:_MOST_THREADS]
 
 
 def _read_main(reader: StackReader, pid: int) -> tuple[int, Reading]:
-    """The main thread's state and stack. Raises UnreadableError."""
+    """Return the main thread's state and stack. Raises UnreadableError."""
     states = reader.threads()
-    # In a fork that a thread of the kernel made, this thread goes on as the only one.
+    # Where another thread of the kernel forked, only that thread runs in the child.
     state = states.get(pid) or (next(iter(states.values())) if len(states) == 1 else None)
     if state is None:
         raise UnreadableError
     return state, reader.read(state)
 
 
-def _tried(reader: StackReader, state: int | None) -> list[dict[str, Any]]:
+def _frames(reader: StackReader, state: int | None) -> list[dict[str, Any]]:
     try:
         return [] if state is None else relevant_frames(reader.stack(state))
     except UnreadableError:
@@ -125,7 +125,7 @@ def _tried(reader: StackReader, state: int | None) -> list[dict[str, Any]]:
 
 
 def relevant_frames(frames: list[RawFrame]) -> list[dict[str, Any]]:
-    """The frames that say something: the inner ones, and the cells'; not what the kernel runs a cell with."""
+    """Return the inner frames and the cells', without the kernel's own that run a cell."""
     cells = [at for at, frame in enumerate(frames) if is_cell_file(frame.file)]
     inner = frames[: cells[-1] + 1] if cells else frames
     kept = inner[:INNERMOST] + [frame for frame in inner[INNERMOST:] if is_cell_file(frame.file)][-INNERMOST:]
@@ -133,22 +133,22 @@ def relevant_frames(frames: list[RawFrame]) -> list[dict[str, Any]]:
 
 
 def is_cell_file(file: str) -> bool:
-    """Whether IPython or ipykernel made this name for a cell."""
+    """Return whether IPython or ipykernel made this name for a cell."""
     return _CELL_FILE.search(file) is not None
 
 
 def native_threads(pid: int) -> list[int]:
-    """The ids of all threads of a process."""
+    """Return the ids of all threads of a process."""
     return sorted(int(name) for name in list_directory(f"/proc/{pid}/task") if name.isdigit())
 
 
-def _of_system(pid: int, thread: int) -> dict[str, Any]:
+def _thread_facts(pid: int, thread: int) -> dict[str, Any]:
     at = f"/proc/{pid}/task/{thread}"
     stat = read_file(f"{at}/stat")
     name = _name(stat)
     return {
         "thread_id": thread,
-        # Threads that were given no name have the process's.
+        # Threads without a name of their own have the process's.
         "name": name if thread == pid or name != _name(read_file(f"/proc/{pid}/stat")) else None,
         "state": _fields(stat)[0] if stat else None,
         "waits_in": _wchan(at),
@@ -156,14 +156,13 @@ def _of_system(pid: int, thread: int) -> dict[str, Any]:
 
 
 def child_states(pid: int, stacks: Stacks | None) -> list[dict[str, Any]]:
-    """All processes below the kernel, as `recording.evidence.ChildState`."""
+    """Return the processes below the kernel, 64 at most, as `recording.evidence.ChildState`."""
     found: list[dict[str, Any]] = []
     for child, forked in descendants(pid):
         stat = read_file(f"/proc/{child}/stat")
         if not stat or len(found) >= _MOST_CHILDREN:
             continue
         fields = _fields(stat)
-        readable = stacks is not None and forked and len(found) < _STACKS_OF_CHILDREN
         found.append(
             {
                 "pid": child,
@@ -173,14 +172,14 @@ def child_states(pid: int, stacks: Stacks | None) -> list[dict[str, Any]]:
                 "rss_bytes": int(fields[21]) * _PAGE_BYTES,
                 "cpu_s": round((int(fields[11]) + int(fields[12])) * _TICK_S, 2),
                 "forked": forked,
-                "stack": stacks.of_fork(child) if readable and stacks is not None else [],
+                "stack": stacks.of_fork(child) if stacks and forked and len(found) < _STACKS_OF_CHILDREN else [],
             }
         )
     return found
 
 
 def descendants(pid: int, *, forks: bool = True) -> Iterator[tuple[int, bool]]:
-    """The processes below one, each with whether it is a fork of it that has not called exec."""
+    """Yield the processes below one, each with whether it is a fork of it that has not called exec."""
     for thread in list_directory(f"/proc/{pid}/task"):
         for word in read_file(f"/proc/{pid}/task/{thread}/children").split():
             child = int(word)
@@ -201,5 +200,5 @@ def _name(stat: bytes) -> str | None:
 
 
 def _fields(stat: bytes) -> list[str]:
-    """From the third field on, as `recording.processes.stat_fields`."""
+    """Return the fields from the third on, as `recording.processes.stat_fields`."""
     return stat[stat.rfind(b")") + 1 :].decode("ascii", "replace").split()

@@ -95,7 +95,7 @@ def ends(discovery):
     while not discovery.is_done:
         assert time.monotonic() < begun + 5
         time.sleep(0.01)
-        discovery.look()
+        discovery.poll()
     return time.monotonic() - begun
 
 

@@ -35,7 +35,7 @@ class Run:
                 size = int(rss(now))
                 watched.sample = Sample(now, size, size, 60 * GIB, 0)
                 sampled = now + 0.1
-            reason = schedule.look(100 + now, int(rss(now)))
+            reason = schedule.check(100 + now, int(rss(now)))
             self.looks += 1
             if reason is not None:
                 self.reasons.append((now, reason))

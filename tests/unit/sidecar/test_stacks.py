@@ -45,7 +45,7 @@ def learn(pid: int, interpreter: tuple[str, int, int] | None = None) -> Discover
     while not discovery.is_done:
         assert time.monotonic() < deadline
         time.sleep(0.005)
-        discovery.look()
+        discovery.poll()
     assert discovery.layout is not None, discovery.problem
     return discovery
 
