@@ -1,4 +1,4 @@
-"""NVIDIA cards, read through NVML (docs.nvidia.com/deploy/nvml-api) by a thread of its own.
+"""Reads NVIDIA cards through NVML (docs.nvidia.com/deploy/nvml-api), in a thread of its own.
 
-Without a driver nothing of it is imported but `driver`.
+Without a driver only `driver` is imported.
 """

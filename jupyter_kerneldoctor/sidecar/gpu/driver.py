@@ -1,4 +1,4 @@
-"""Whether there may be an NVIDIA driver: a few looks at the file system, so that nothing is loaded without need."""
+"""Finds out from a few files whether there may be an NVIDIA driver, so that nothing is loaded without need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WSL_DIRECTORY = "/usr/lib/wsl/lib"
 
 
 def may_be_installed() -> bool:
-    """Whether it is worth asking NVML: the kernel module shows itself, or NVML's library is where it usually lies."""
+    """Return whether to ask NVML: the kernel module is loaded, or NVML's library is in one of its usual places."""
     if any(os.path.exists(path) for path in _MARKERS):
         return True
     wsl = [_WSL_DIRECTORY] if os.path.exists(_WSL_MARKER) else []
@@ -32,7 +32,7 @@ def may_be_installed() -> bool:
 
 
 def module_version() -> str | None:
-    """The version of the loaded kernel module, which is there also when NVML refuses to speak with it."""
+    """Return the version of the loaded kernel module, also where NVML does not work with it; None without one."""
     try:
         with open(_VERSION_FILE, encoding="ascii", errors="replace") as file:
             found = re.search(r"\s(\d+\.[\d.]+)\s", file.readline())

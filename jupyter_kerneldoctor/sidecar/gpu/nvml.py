@@ -1,7 +1,7 @@
-"""What NVML tells of the cards, through NVIDIA's own bindings (nvidia-ml-py, module `pynvml`).
+"""Asks NVML about the cards, through NVIDIA's own bindings (nvidia-ml-py, module `pynvml`).
 
-Each call may hang in the driver for as long as it likes, so all of this runs in a thread (`reader`). What a card or an
-older driver does not have is None.
+A call may hang in the driver for any time, so all of this runs in a thread (`reader`). What a card or an older driver
+does not support is None.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _THROTTLE = (
 
 
 class NvmlUnusableError(Exception):
-    """NVML cannot be used; the text says why, in NVML's own words where there are some."""
+    """NVML cannot be used; the message says why, in NVML's own words where it gave some."""
 
 
 class PendingCall(NamedTuple):
@@ -53,12 +53,12 @@ class Nvml:
         self._nvml: Any = None
         self._missing: set[tuple[str, int]] = set()
         self.pending_call: PendingCall | None = None
-        """The call that is under way, for who watches that it comes back."""
+        """The call that is under way; another thread watches how long it takes."""
         self.error: str | None = None
-        """What the newest answers of the cards complained of."""
+        """The newest error of a card; None without one."""
 
     def open(self) -> None:
-        """Load the library and initialise it; a machine that lets its cards sleep may take seconds for that.
+        """Load the library and initialise it, which takes seconds where the cards sleep.
 
         Raises NvmlUnusableError.
         """
@@ -69,7 +69,7 @@ class Nvml:
             raise NvmlUnusableError(self._text(error)) from error
 
     def driver(self) -> dict[str, Any]:
-        """The versions, as `recording.evidence.GpuDriver`."""
+        """Return the versions, as `recording.evidence.GpuDriver`."""
         cuda = self._ask(-1, "nvmlSystemGetCudaDriverVersion_v2")
         return {
             "version": self._ask(-1, "nvmlSystemGetDriverVersion") or module_version(),
@@ -77,7 +77,7 @@ class Nvml:
         }
 
     def cards(self) -> list[Card]:
-        """All cards of the machine, whatever CUDA_VISIBLE_DEVICES says. Raises NvmlUnusableError."""
+        """Return all cards of the machine, whatever CUDA_VISIBLE_DEVICES says. Raises NvmlUnusableError."""
         try:
             count = self._call("nvmlDeviceGetCount")
         except self._nvml.NVMLError as error:
@@ -85,7 +85,7 @@ class Nvml:
         return [card for card in map(self._card, range(count)) if card is not None]
 
     def sample(self, card: Card, kernel_pid: int) -> dict[str, Any] | None:
-        """Measure, as `recording.evidence.GpuSample`; None when the card does not even tell its memory."""
+        """Measure a card, as `recording.evidence.GpuSample`; None when not even its memory can be read."""
         taken = time.monotonic()
         try:
             memory = self._call("nvmlDeviceGetMemoryInfo", card.handle)
@@ -110,7 +110,7 @@ class Nvml:
         }
 
     def xid_source(self, cards: list[Card]) -> XidSource | None:
-        """Where errors of the cards can be waited for; None where that is not supported."""
+        """Return what error events of the cards come from; None where that is not supported."""
         try:
             events = self._nvml.nvmlEventSetCreate()
         except (self._nvml.NVMLError, AttributeError):
@@ -140,7 +140,7 @@ class Nvml:
         return Card(index, handle, facts)
 
     def _holders(self, card: Card) -> list[Holder] | None:
-        """The processes on a card. One that computes and draws is in both lists, with the same memory."""
+        """Return the processes on a card; None if unknown. NVML lists one that computes and draws twice, alike."""
         found: dict[int, Holder] = {}
         answered = False
         for kind in ("Compute", "Graphics"):
@@ -163,7 +163,7 @@ class Nvml:
         return self._ask(card.index, function, card.handle, *arguments)
 
     def _ask(self, index: int, function: str, *arguments: Any) -> Any:
-        """Call; None for an error. What a card does not support it is not asked again."""
+        """Call a function; return None for an error. A card is not asked again for what it does not support."""
         if (function, index) in self._missing:
             return None
         try:
@@ -186,7 +186,7 @@ class Nvml:
         self.error = f"card {index}: {self._text(error)}"
 
     def _text(self, error: Any) -> str:
-        """NVML's own words, which say more than those of the bindings ("Driver/library version mismatch")."""
+        """Return NVML's own words, which say more than the bindings' ("Driver/library version mismatch")."""
         try:
             return str(self._nvml.nvmlErrorString(error.value))
         except Exception:
@@ -194,14 +194,14 @@ class Nvml:
 
 
 class XidSource:
-    """Error events of the cards."""
+    """Waits for error events of the cards."""
 
     def __init__(self, nvml: Any, events: Any) -> None:
         self._nvml = nvml
         self._events = events
 
     def wait(self, seconds: float) -> dict[str, Any] | None:
-        """Return an error as `recording.evidence.Xid`, None when there was none. Raises pynvml.NVMLError."""
+        """Return an error as `recording.evidence.Xid`; None after `seconds` without one. Raises pynvml.NVMLError."""
         try:
             event = self._nvml.nvmlEventSetWait_v2(self._events, int(seconds * 1000))
         except self._nvml.NVMLError as error:
@@ -216,7 +216,7 @@ class XidSource:
 
 
 def _bindings() -> Any:
-    """Import pynvml: it lies beside our own package, or with the interpreter's packages when ours is run from source.
+    """Import pynvml, from beside our own package, or from the interpreter's packages when ours is run from source.
 
     Raises NvmlUnusableError.
     """

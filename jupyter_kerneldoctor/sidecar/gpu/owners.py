@@ -1,4 +1,4 @@
-"""Whose memory on a card it is: the kernel's and its children's, or another process's."""
+"""Tells the kernel's memory on a card, and its children's, from that of other processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DEEPEST = 64
 
 
 class Holder(NamedTuple):
-    """A process that holds memory of a card; `bytes` is None where the driver does not tell (WSL, MIG)."""
+    """A process that holds memory of a card; `bytes` is None where the driver does not report it (WSL, MIG)."""
 
     pid: int
     bytes: int | None
@@ -22,20 +22,20 @@ class Holder(NamedTuple):
 def shares(holders: list[Holder], kernel_pid: int) -> tuple[int | None, list[dict[str, Any]]]:
     """Return the bytes of the kernel and its children, and the other processes as `recording.evidence.GpuProcess`.
 
-    The driver may count process ids of the host, or show no processes at all, to a container. There the list is
-    believed only when each of its ids exists; else the answer is (None, []).
+    In a container the driver may report process ids of the host, or no processes at all. So there the result is
+    (None, []) unless every id in the list exists.
     """
     if not _sees_all_processes() and not (holders and all(stat_fields(holder.pid) for holder in holders)):
         return None, []
     own = [holder.bytes for holder in holders if is_below(holder.pid, kernel_pid)]
     others = [holder for holder in holders if not is_below(holder.pid, kernel_pid)]
     others.sort(key=lambda holder: holder.bytes or 0, reverse=True)
-    told = [_process(holder) for holder in others[:_MOST_OTHERS]]
-    return (None if None in own else sum(size or 0 for size in own)), told
+    listed = [_process(holder) for holder in others[:_MOST_OTHERS]]
+    return (None if None in own else sum(size or 0 for size in own)), listed
 
 
 def is_below(pid: int, ancestor: int) -> bool:
-    """Whether a process is `ancestor`, or a child of its, however far down."""
+    """Return whether a process is `ancestor` or below it."""
     for _ in range(_DEEPEST):
         if pid == ancestor:
             return True

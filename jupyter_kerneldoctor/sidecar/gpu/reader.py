@@ -1,6 +1,6 @@
-"""The threads that ask NVML. What they find is handed over in `news`; samples they write themselves.
+"""Asks NVML in threads, which write samples themselves and pass events on in `news`.
 
-ctypes gives up the interpreter lock during a call, so one that hangs in the driver holds up nobody but its thread.
+ctypes releases the interpreter lock during a call, so a call that hangs in the driver holds up only its own thread.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ News = tuple[str, dict[str, Any]]
 
 
 class GpuReader:
-    """Looks at all cards each second while a cell runs, else each ten seconds."""
+    """Reads all cards once a second while a cell runs, else every ten seconds."""
 
     def __init__(self, kernel_pid: int, samples: GpuSampleWriter) -> None:
         self._kernel_pid = kernel_pid
@@ -42,22 +42,22 @@ class GpuReader:
 
     def start(self) -> None:
         """Begin. Raises RuntimeError when no thread can be started."""
-        # At the end a thread may still be inside the driver's library, whose destructors must not run beneath it.
+        # At exit a thread may still be inside the driver's library, whose destructors must not run then.
         atexit.register(os._exit, 0)
         self._thread.start()
 
     @property
     def is_running(self) -> bool:
-        """Whether there is more to come; not when there is no card, or none that can be asked."""
+        """Whether more may come; False when there is no card, or none can be read."""
         return self._thread.is_alive()
 
     @property
     def pending_call(self) -> PendingCall | None:
-        """The call that is under way."""
+        """The call that is under way, if any."""
         return self._nvml.pending_call
 
-    def busy(self, *, busy: bool) -> None:
-        """A cell runs, or none."""
+    def set_busy(self, *, busy: bool) -> None:
+        """Say whether a cell runs."""
         self._busy = busy
         if busy:
             self._wake.set()
@@ -66,35 +66,35 @@ class GpuReader:
         try:
             self._read()
         except NvmlUnusableError as error:
-            self._tell({"version": module_version(), "error": str(error)}, [])
+            self._report({"version": module_version(), "error": str(error)}, [])
         except Exception as error:
-            self._tell({"version": module_version(), "error": f"{type(error).__name__}: {error}"}, [])
+            self._report({"version": module_version(), "error": f"{type(error).__name__}: {error}"}, [])
 
     def _read(self) -> None:
         self._nvml.open()
         driver, cards = self._nvml.driver(), self._nvml.cards()
-        self._tell({**driver, "error": self._nvml.error}, cards)
+        self._report({**driver, "error": self._nvml.error}, cards)
         source = self._nvml.xid_source(cards)
         if source is not None:
             threading.Thread(target=self._wait_for_xids, args=(source,), daemon=True).start()
-        told = self._nvml.error
+        reported = self._nvml.error
         while cards:
             taken = time.monotonic()
             self._nvml.error = None
-            self._look(cards)
-            if self._nvml.error != told:
-                told = self._nvml.error
-                self._tell({**driver, "error": told}, cards)
+            self._sample(cards)
+            if self._nvml.error != reported:
+                reported = self._nvml.error
+                self._report({**driver, "error": reported}, cards)
             self._pause(taken)
 
-    def _look(self, cards: list[Card]) -> None:
+    def _sample(self, cards: list[Card]) -> None:
         for card in cards:
             row = self._nvml.sample(card, self._kernel_pid)
             if row is not None:
                 self._samples.write(row)
 
     def _pause(self, taken_mono_s: float) -> None:
-        """Wait; a cell that starts ends a long wait, but two looks are never closer than a second."""
+        """Wait until the next reading: a cell that starts ends a long wait, but at least a second passes."""
         if not self._busy:
             self._wake.wait(IDLE_S)
         self._wake.clear()
@@ -104,12 +104,12 @@ class GpuReader:
         while True:
             try:
                 xid = source.wait(_XID_WAIT_S)
-            except Exception:  # a lost card answers every wait with an error; that one is told by the samples
+            except Exception:  # a lost card answers every wait with an error, which the samples record
                 time.sleep(_XID_WAIT_S)
                 continue
             if xid is not None:
                 self.news.append(("xid", xid))
 
-    def _tell(self, driver: dict[str, Any], cards: list[Card]) -> None:
+    def _report(self, driver: dict[str, Any], cards: list[Card]) -> None:
         known = {name: value for name, value in driver.items() if value is not None}
         self.news.append(("gpus", {"driver": known, "devices": [card.facts for card in cards]}))

@@ -1,4 +1,4 @@
-"""Writes the samples of the cards: what moved, and one each ten seconds."""
+"""Writes the samples of the cards that differ from the one before, and one every ten seconds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PERCENT = 25  # of utilisation, which jumps all the time while a card works
 
 
 class GpuSampleWriter:
-    """Written by the thread that reads the cards; the loop writes what is pending when the kernel has ended."""
+    """Used by the thread that reads the cards, and by the sidecar's loop when the kernel has ended (`flush`)."""
 
     def __init__(self, directory: Path) -> None:
         """Open the two files. Raises OSError."""
@@ -35,7 +35,7 @@ class GpuSampleWriter:
         self._lock = threading.Lock()
 
     def write(self, row: Row) -> None:
-        """Append a sample unless it tells the same as the last one that was written of this card."""
+        """Append a sample, unless it says the same as the last one that was written of this card."""
         with self._lock:
             index = row["index"]
             last, before = self._written.get(index), self._pending.pop(index, None)
@@ -48,7 +48,7 @@ class GpuSampleWriter:
             self._written[index] = row
 
     def flush(self, patience_s: float) -> None:
-        """Append the newest sample of each card, unless the other thread is stuck in writing."""
+        """Append the newest sample of each card; give up after `patience_s` where the other thread hangs in a write."""
         if not self._lock.acquire(timeout=patience_s):
             return
         try:
@@ -60,7 +60,7 @@ class GpuSampleWriter:
 
 
 def is_informative(before: Row, after: Row) -> bool:
-    """Whether a card's state changed in a way that matters, or the last word is too long ago."""
+    """Return whether a card's state changed in a way that matters, or ten seconds have passed."""
     return (
         after["mono_s"] - before["mono_s"] >= LONGEST_GAP_S
         or any(_differs(before[name], after[name]) for name in ("used_bytes", "own_bytes"))

@@ -1,1 +1,1 @@
-"""The subjects of the watch, one a file. `watcher` puts them together."""
+"""What the sidecar observes, one subject a file. `watcher` puts them together."""

@@ -1,4 +1,4 @@
-"""The processes below the kernel: how much memory they hold together, and which of them end badly."""
+"""Observes the processes below the kernel: how much memory they hold together, and which of them end badly."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ASKED_TO_END = frozenset(("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"))
 
 
 class Process:
-    """One process below the kernel. A descriptor of its own (pidfd_open(2)) tells how it ended after it is gone."""
+    """One process below the kernel. Its pidfd (pidfd_open(2)) tells how it ended even when it is gone."""
 
     def __init__(self, found: Found, started_ticks: int, pidfd: int | None) -> None:
         self.pid = found.pid
@@ -46,26 +46,26 @@ class Process:
         self.peak_bytes = 0
 
     def measure(self) -> None:
-        """Its memory, and its name, which changes when it executes another program."""
+        """Read its memory, and its name, which changes when it executes another program."""
         found = memory(self.pid)
         if found is not None:
             self.name, self.rss_bytes = found.name, found.rss_bytes
             self.peak_bytes = max(self.peak_bytes, found.peak_bytes)
 
     def has_ended(self) -> bool:
-        """Whether it has, also when its parent has not asked yet or its number is in use again."""
+        """Return whether it has ended, also when it is a zombie or its id is in use again."""
         fields = stat_fields(self.pid)
         return fields is None or fields[0] in "ZX" or int(fields[19]) != self.started_ticks
 
 
 class ChildrenObserver(Observer):
-    """Looks along with the samples: when some process was started on the machine, or some were known before."""
+    """Looks after each sample, if a process was started on the machine or some were known before."""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
         self._descendants = Descendants()
         self._known: dict[int, Process] = {}
-        self._over: set[tuple[int, int]] = set()
+        self._ended_before: set[tuple[int, int]] = set()
         self._pidfds = select.poll()
         self._events_left = _MOST_EVENTS
         self._oom_kills: int | None = None
@@ -73,13 +73,13 @@ class ChildrenObserver(Observer):
         self._kills_until_mono_s = 0.0
         self._look_pace, self._idle_pace = Pace(_SHARE, _LOOK_S, _LOOK_AT_LAST_S), Pace(_SHARE, _IDLE_S)
         self._thorough_pace = Pace(_THOROUGH_SHARE, _THOROUGH_S)
-        self._unsure = False
+        self._is_incomplete = False
         self._tree_pace = Pace(_SHARE, _TREE_S)
         self._tree = _Tree()
         watched.after_sample.append(self._after_sample)
 
     def at_end(self) -> dict[str, Any]:
-        """Those that ended before the kernel; not those that were made to end with it."""
+        """Note those that ended before the kernel, but not those that were ended together with it."""
         self._count_kills(time.monotonic())
         for process, status in self._ended():
             if status.signal not in _ASKED_TO_END or self._kills_pending:
@@ -100,18 +100,18 @@ class ChildrenObserver(Observer):
                     process.measure()
         if looks or ended:
             self._watched.children = list(self._known)
-            self._weigh(now_mono_s)
+            self._measure_tree(now_mono_s)
 
     def _find(self, now_mono_s: float) -> None:
-        """Meet new ones, if any process was started since the last thorough look.
+        """Find new ones, if any process was started since the last thorough look.
 
-        One that has ended before it was ever seen alive may still wait to be asked how it ended.
+        One that ended before it was seen alive is a zombie until its parent asks for its exit status.
         """
-        if not self._descendants.may_have_changed() and not self._unsure:
+        if not self._descendants.may_have_changed() and not self._is_incomplete:
             return
-        self._unsure = not self._thorough_pace.allows(now_mono_s)
+        self._is_incomplete = not self._thorough_pace.allows(now_mono_s)
         roots = [self._watched.kernel.pid, *self._known]
-        if self._unsure:
+        if self._is_incomplete:
             found = self._descendants.walk(roots, thorough=False)
         else:
             with self._thorough_pace:
@@ -123,17 +123,17 @@ class ChildrenObserver(Observer):
                 continue
             identity = (each.pid, int(fields[19]))
             met.add(identity)
-            if identity in self._over:
+            if identity in self._ended_before:
                 continue
             process = Process(each, identity[1], self._pidfd(each.pid))
             if fields[0] == "Z":
-                self._over.add(identity)
+                self._ended_before.add(identity)
                 self._note(process, exit_status(each.pid, process.started_ticks, process.pidfd))
                 self._forget(process)
             else:
                 self._known[each.pid] = process
-        if not self._unsure:  # what a thorough look does not find any more cannot come again
-            self._over &= met
+        if not self._is_incomplete:  # what a thorough look no longer finds cannot come back
+            self._ended_before &= met
 
     def _pidfd(self, pid: int) -> int | None:
         if sum(process.pidfd is not None for process in self._known.values()) >= _MOST_PIDFDS:
@@ -146,13 +146,13 @@ class ChildrenObserver(Observer):
         return pidfd
 
     def _ended(self) -> list[tuple[Process, ExitStatus]]:
-        """Take out those that have ended, each with its status."""
+        """Return those that have ended, each with its status, and forget them."""
         ready = dict(self._pidfds.poll(0)) if self._known else {}
         ended = []
         for process in list(self._known.values()):
             if process.pidfd in ready if process.pidfd is not None else process.has_ended():
                 ended.append((process, exit_status(process.pid, process.started_ticks, process.pidfd)))
-                self._over.add((process.pid, process.started_ticks))
+                self._ended_before.add((process.pid, process.started_ticks))
                 del self._known[process.pid]
                 self._forget(process)
         return ended
@@ -163,7 +163,7 @@ class ChildrenObserver(Observer):
             os.close(process.pidfd)
 
     def _count_kills(self, now_mono_s: float) -> None:
-        """Kills for memory in the kernel's group. The counter rises when Linux chooses, which is before the end."""
+        """Count the memory kills in the kernel's control group. The counter rises a little before a process ends."""
         groups = self._watched.groups
         kills = groups[0]["oom_kills"] if groups else None
         if now_mono_s > self._kills_until_mono_s:
@@ -175,8 +175,8 @@ class ChildrenObserver(Observer):
 
     def _note(self, process: Process, status: ExitStatus) -> None:
         killed = self._kills_pending if status.kind == "unknown" or status.signal == "SIGKILL" else 0
-        is_worth_it = status.kind == "signal" or status.exit_code or killed
-        if not is_worth_it or self._events_left <= 0:
+        is_notable = status.kind == "signal" or status.exit_code or killed
+        if not is_notable or self._events_left <= 0:
             return
         self._events_left -= 1
         self._kills_pending -= 1 if killed else 0
@@ -191,7 +191,7 @@ class ChildrenObserver(Observer):
             oom_kills=killed,
         )
 
-    def _weigh(self, now_mono_s: float) -> None:
+    def _measure_tree(self, now_mono_s: float) -> None:
         sample = self._watched.sample
         if not self._known or sample is None or sample.rss_bytes is None:
             self._watched.tree_bytes = None
@@ -205,7 +205,7 @@ class ChildrenObserver(Observer):
 
 
 class _Tree:
-    """Memory of some processes together: the sum of their PSS, and until it is taken again the change of their RSS."""
+    """The memory of several processes: the sum of their PSS when last read, plus the change of their RSS since."""
 
     def __init__(self) -> None:
         self._pss_bytes = 0
@@ -213,7 +213,7 @@ class _Tree:
         self._measured_mono_s = 0.0
 
     def is_stale(self, resident: dict[int, int], now_mono_s: float) -> bool:
-        """Whether processes or their memory have changed, or writing to shared pages may have doubled them."""
+        """Return whether processes or memory have changed, or writes may have copied shared pages meanwhile."""
         before, now = sum(self._resident.values()), sum(resident.values())
         return (
             resident.keys() != self._resident.keys()
@@ -222,18 +222,18 @@ class _Tree:
         )
 
     def measure(self, resident: dict[int, int], now_mono_s: float) -> None:
-        """Take the PSS of each; its RSS where Linux does not tell us, as of another user's process."""
+        """Read the PSS of each; take its RSS where that cannot be read, as of another user's process."""
         self._pss_bytes = sum(rss if (pss := proportional_bytes(pid)) is None else pss for pid, rss in resident.items())
         self._resident, self._measured_mono_s = resident, now_mono_s
 
     def bytes(self, resident: dict[int, int]) -> int:
-        """Their memory now. A process that came since counts with nothing but what it will grow by."""
+        """Return their memory now. A process that was started since counts only with its growth."""
         growth = sum(rss - self._resident.get(pid, rss) for pid, rss in resident.items())
         gone = sum(rss for pid, rss in self._resident.items() if pid not in resident)
         return max(self._pss_bytes + growth - gone, *resident.values())
 
 
 def _mono_s(ticks: int) -> float:
-    """A start time, which counts from boot with the time asleep, on the monotonic clock."""
+    """Convert a start time, which counts from boot and includes suspended time, to the monotonic clock."""
     asleep_s = time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
     return round(ticks / os.sysconf("SC_CLK_TCK") - asleep_s, 2)

@@ -1,4 +1,4 @@
-"""The wall clock's distance from the monotonic one, which changes when the clock is set or the machine slept."""
+"""Observes how far the wall clock is from the monotonic one: that changes when it is set or the machine slept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _JUMP_S = 1.0
 
 
 class ClockObserver(Observer):
-    """Turns monotonic times into wall-clock ones."""
+    """Keeps the offset that turns monotonic times into wall-clock times."""
 
     def __init__(self, watched: Watched, offset_s: float) -> None:
         self._watched = watched
@@ -23,7 +23,7 @@ class ClockObserver(Observer):
         self.due_mono_s = 0.0
 
     def turn(self, now_mono_s: float) -> None:
-        """Note a jump."""
+        """Note a jump of the wall clock."""
         self.due_mono_s = now_mono_s + _LOOK_S
         offset = time.time() - now_mono_s
         if abs(offset - self.offset_s) > _JUMP_S:

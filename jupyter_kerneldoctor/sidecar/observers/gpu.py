@@ -1,4 +1,4 @@
-"""Graphics cards: what the reader's threads find goes to the journal from here, and a call that hangs is noted."""
+"""Writes what the threads of `gpu.reader` find into the journal, and notes a call that hangs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from ..observer import Watched
 
 HUNG_S = 5.0
-"""A call that takes longer counts as hung; if it comes back after all, the event that says so is taken back."""
+"""A call that takes longer counts as hung; if it returns after all, another event says so."""
 
 _GPUS_BURST, _GPUS_REFILL_S = 20, 600.0
 _XIDS_BURST, _XIDS_REFILL_S = 100, 60.0
-"""Of each code. A card that is broken may report it all the time."""
+"""For each code: a card that is broken may report it all the time."""
 
 _FIRST_LOOK_S = 0.05
 _LOOK_S = 1.0
@@ -36,18 +36,18 @@ class GpuObserver(Observer):
         self._samples: GpuSampleWriter | None = None
         self._gpus: dict[str, Any] = {"driver": {}, "devices": []}
         self._buckets: dict[int | None, TokenBucket] = {None: TokenBucket(_GPUS_BURST, _GPUS_REFILL_S)}
-        """By the code of an error event; None for what is told of the cards."""
-        self._newest_untold: dict[int | None, tuple[str, dict[str, Any]]] = {}
+        """By the code of an error event; None for the `gpus` events."""
+        self._newest_unwritten: dict[int | None, tuple[str, dict[str, Any]]] = {}
         self._hung = False
         self._wait_s = _FIRST_LOOK_S
         self.due_mono_s = 0.0 if driver.may_be_installed() else math.inf
 
     def turn(self, now_mono_s: float) -> None:
-        """Write down what is new."""
+        """Write what is new."""
         if self._reader is None:
             self._start()
         else:
-            if not self._reader.is_running:  # no card, or NVML cannot be used; what it said of that is still noted
+            if not self._reader.is_running:  # no card, or NVML cannot be used; its last news is still noted
                 self._wait_s = math.inf
             self._note_news(now_mono_s)
             self._look_for_hang(now_mono_s)
@@ -55,15 +55,15 @@ class GpuObserver(Observer):
         self._wait_s = min(_LOOK_S, 2 * self._wait_s)
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:  # noqa: ARG002
-        """Cards are looked at more often while a cell runs."""
+        """Read the cards more often while a cell runs."""
         if self._reader is not None and event["event"] in ("cell_start", "cell_end"):
-            self._reader.busy(busy=event["event"] == "cell_start")
+            self._reader.set_busy(busy=event["event"] == "cell_start")
 
     def at_end(self) -> dict[str, Any]:
-        """Write what the reader has found; nothing is asked any more, as the kernel's memory is given back by now."""
+        """Write what the reader has found. Reading again is no use: the kernel's memory is free by now."""
         if self._reader is not None and self._samples is not None:
             self._note_news(time.monotonic())
-            for event, fields in self._newest_untold.values():
+            for event, fields in self._newest_unwritten.values():
                 self._watched.note(event, **fields)
             self._samples.flush(_PATIENCE_S)
         return {}
@@ -81,7 +81,7 @@ class GpuObserver(Observer):
             self._watched.note("gpus", driver={"error": f"cannot be read: {error}"}, devices=[])
             return
         self._reader = reader
-        reader.busy(busy=self._watched.is_busy)
+        reader.set_busy(busy=self._watched.is_busy)
 
     def _note_news(self, now_mono_s: float) -> None:
         assert self._reader is not None
@@ -92,25 +92,25 @@ class GpuObserver(Observer):
             self._note(event, fields, now_mono_s)
 
     def _note(self, event: str, fields: dict[str, Any], now_mono_s: float) -> None:
-        """Of what is too much the newest is kept for the end."""
+        """Write an event; of too many of a kind, keep the newest for the end."""
         kind = fields.get("code")
         if kind not in self._buckets:
             self._buckets[kind] = TokenBucket(_XIDS_BURST, _XIDS_REFILL_S)
         if self._buckets[kind].take(now_mono_s):
-            self._newest_untold.pop(kind, None)
+            self._newest_unwritten.pop(kind, None)
             self._watched.note(event, **fields)
         else:
-            self._newest_untold[kind] = event, fields
+            self._newest_unwritten[kind] = event, fields
 
     def _look_for_hang(self, now_mono_s: float) -> None:
         assert self._reader is not None
-        asked = self._reader.pending_call
-        hung = asked is not None and now_mono_s - asked.since_mono_s > HUNG_S
+        call = self._reader.pending_call
+        hung = call is not None and now_mono_s - call.since_mono_s > HUNG_S
         if hung == self._hung:
             return
         self._hung = hung
         gpus = self._gpus
-        if hung and asked is not None:
-            error = f"NVML does not answer ({asked.function})"
+        if hung and call is not None:
+            error = f"NVML does not answer ({call.function})"
             gpus = {**gpus, "driver": {**gpus["driver"], "error": error}}
         self._note("gpus", gpus, now_mono_s)

@@ -1,4 +1,4 @@
-"""What the operating system's log says about the kernel's death, where it may be read."""
+"""Observes what the operating system's log says about the kernel's death, where it may be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENCE_S = 0.05
 
 
 class KernelLogObserver(Observer):
-    """Reads along, so that little is left to read at the end. A line that comes late has an event of its own."""
+    """Reads all the time, so that little is left to read at the end. A line that comes later gets its own event."""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
@@ -26,13 +26,13 @@ class KernelLogObserver(Observer):
         watched.after_sample.append(self._after_sample)
 
     def at_end(self) -> dict[str, Any]:
-        """The lines that are there."""
+        """Return the lines found so far."""
         self._ended = True
         self._log.read()
         return {"kernel_log": list(self._log.lines)} if self._log.lines else {}
 
     def stop(self) -> None:
-        """The end is on disk. Linux may log the killing a moment after it: wait for that, as nobody waits for us."""
+        """Wait a moment for a late line: Linux may log a kill after the end, which is on disk by now."""
         deadline = time.monotonic() + _PATIENCE_S
         while self._ended and not self._log.lines and (left_s := deadline - time.monotonic()) > 0:
             if not self._log.wait(left_s):

@@ -1,4 +1,4 @@
-"""Samples the memory, and tells which limits are in force."""
+"""Samples the memory, and records which limits are in force."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 _REFRESH_S = 5.0
 _RETRY_S = 1.0
-"""Who waits at a limit tries again whenever a page of the group comes free; `under_oom` is 0 for that moment."""
+"""A process that waits at a limit tries again whenever a page comes free; `under_oom` is 0 for that moment."""
 
 
 class MemoryObserver(Observer):
-    """Soon again while memory moves, later while it does not."""
+    """Samples often while memory moves, seldom while it does not."""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
@@ -55,21 +55,21 @@ class MemoryObserver(Observer):
         self.due_mono_s = now_mono_s + self._sampler.wait_s(sample, busy=self._watched.is_busy)
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
-        """A cell that starts may move memory at any moment."""
+        """Sample soon after a cell has started: it may move memory at any moment."""
         if event["event"] == "cell_start":
             self.due_mono_s = min(self.due_mono_s, now_mono_s + self._sampler.hurry())
 
     def at_end(self) -> dict[str, Any]:
-        """The control groups at the last sample and now."""
+        """Return the control groups at the last sample and now."""
         after = self._sampler.cgroup.snapshot()
         self._read_peaks()
         return {"cgroups": deltas(self._sampler.groups, after, self._peaks)}
 
     def _under_oom(self, now_mono_s: float) -> bool | None:
-        told = [group["under_oom"] for group in self._sampler.groups if group["under_oom"] is not None]
-        if any(told):
+        known = [group["under_oom"] for group in self._sampler.groups if group["under_oom"] is not None]
+        if any(known):
             self._under_oom_until_mono_s = now_mono_s + _RETRY_S
-        return now_mono_s < self._under_oom_until_mono_s if told else None
+        return now_mono_s < self._under_oom_until_mono_s if known else None
 
     def _refresh(self, now_mono_s: float) -> None:
         self._refresh_at = now_mono_s + _REFRESH_S
@@ -80,6 +80,6 @@ class MemoryObserver(Observer):
             self._watched.note("limits", limits=limits)
 
     def _read_peaks(self) -> None:
-        """Keep what was read before of a group that is gone."""
+        """Read the peaks; that of a group that is gone stays as it was read last."""
         now = self._sampler.cgroup.peaks()
         self._peaks.update({path: peak for path, peak in now.items() if peak is not None})

@@ -1,8 +1,8 @@
-"""What the kernel process wrote to its file descriptors 1 and 2, up to its last words.
+"""Records what the kernel process wrote to its file descriptors 1 and 2, up to the last byte.
 
-The kernel shares two things for each of them: a ring into which it reads (`recording.ring`), and the pipe that it reads
-from. Whatever was written before the death is in one of the two. The pipe is the kernel's own, so nothing is taken from
-it, and nothing about it changed, while the kernel lives.
+The kernel shares two things for each of them: a ring buffer into which it reads (`recording.ring`), and the pipe from
+which it reads. Whatever was written before the death is in one of the two. The pipe is the kernel's own: while the
+kernel lives, the sidecar takes nothing from it and changes nothing about it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PIECE_CHARACTERS = 1024  # of at most six bytes each in JSON, so that a piece i
 
 
 class OutputObserver(Observer):
-    """Looks seldom: the ring keeps the newest text by itself. It begins when the kernel shares its output."""
+    """Reads seldom, as the ring buffer keeps the newest text. Begins when the kernel shares its output."""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
@@ -43,10 +43,10 @@ class OutputObserver(Observer):
         self._stamp_s = 0.0
 
     def turn(self, now_mono_s: float) -> None:
-        """Write down what is new. Let go of the pipes when the kernel has, as after an `os.exec`.
+        """Write what is new. Close the pipes when the kernel has closed its link, as after an `os.exec`.
 
-        Whoever writes is to find out that nobody reads. But an end closes the link as well, a moment before it is
-        seen, so that is believed only at the second look.
+        Else whoever writes to a pipe would not learn that nobody reads it. The end of the kernel closes the link as
+        well, a moment before it is seen; so the link has to be closed at two turns.
         """
         self.due_mono_s = now_mono_s + (_LOOK_S if self._watched.is_busy else _IDLE_LOOK_S)
         self._write(now_mono_s, at_end=False)
@@ -56,7 +56,7 @@ class OutputObserver(Observer):
         self._was_open = is_open
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
-        """Begin, with the descriptors that came along. What a cell wrote is not to look like the next one's."""
+        """Begin when an event brings descriptors. Read at a cell's end, so that no text counts as the next cell's."""
         if event["event"] == "cell_end":
             self._write(now_mono_s, at_end=False)
         elif event["event"] == "cell_start" and self._streams:
@@ -67,7 +67,7 @@ class OutputObserver(Observer):
         if not (isinstance(numbers, list) and isinstance(begins, list)):
             return
         if not len(event.descriptors) == len(numbers) + len(begins) == 2 * len(numbers):
-            return  # this process may not open so many files
+            return  # some did not arrive: this process may not open so many files
         self.stop()
         shared, event.descriptors[:] = event.descriptors[:], []
         for number, begin, ring, pipe in zip(numbers, begins, shared[::2], shared[1::2], strict=True):
@@ -75,13 +75,13 @@ class OutputObserver(Observer):
         self._message, self._was_open, self.due_mono_s = event, True, now_mono_s + _LOOK_S
 
     def at_end(self) -> dict[str, Any]:
-        """The last words."""
+        """Write the rest of the output."""
         self._ended = True
         self.stop()
         return {}
 
     def stop(self) -> None:
-        """Write down what is new, and let go."""
+        """Write what is new, and close the descriptors."""
         self._write(time.monotonic(), at_end=self._ended)
         while self._streams:
             self._streams.pop().close()
@@ -91,7 +91,7 @@ class OutputObserver(Observer):
         for stream in self._streams:
             text = stream.take(at_end=at_end)
             for begin in range(0, len(text), _PIECE_CHARACTERS):
-                self._stamp_s = max(mono_s, self._stamp_s + 1e-6)  # no two alike: readers sort by it
+                self._stamp_s = max(mono_s, self._stamp_s + 1e-6)  # no two are equal: readers sort by it
                 piece = {"mono_s": round(self._stamp_s, 6), "fd": stream.number}
                 self._append({**piece, "text": text[begin : begin + _PIECE_CHARACTERS]})
 
@@ -105,7 +105,7 @@ class OutputObserver(Observer):
 
 
 class _Stream:
-    """File descriptor `number` of the kernel: the ring and the pipe behind it."""
+    """File descriptor `number` of the kernel: its ring buffer and its pipe."""
 
     def __init__(self, number: int, ring: RingReader, pipe: int, descriptors: tuple[int, ...]) -> None:
         self.number = number
@@ -115,7 +115,7 @@ class _Stream:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def take(self, *, at_end: bool) -> str:
-        """Return the text that is new; after the kernel's end also what it had no time to take out of the pipe."""
+        """Return the new text; after the kernel's end also what was left in the pipe."""
         data = self._ring.take()
         if at_end:
             data += self._ring.take_uncounted() + self._rest_of_pipe()
@@ -128,7 +128,7 @@ class _Stream:
             while len(rest) < _PIPE_BYTES and (data := os.read(self._pipe, _PIPE_BYTES)):
                 rest += data
         except OSError:
-            pass  # it is empty, and somebody still holds it
+            pass  # it is empty, and another process still has it open
         return rest
 
     def close(self) -> None:

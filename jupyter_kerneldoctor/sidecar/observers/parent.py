@@ -1,6 +1,6 @@
-"""Whether the program that started the kernel outlives it: a kernel that finds itself alone leaves by itself.
+"""Observes whether the program that started the kernel still runs: a kernel whose parent is gone ends by itself.
 
-And when it was last seen: one that left long before has nothing to do with the end.
+It records when that program was last seen, too: one that ended long before has nothing to do with the end.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 _INIT = 1
 _LOOK_S = 1.0
-"""As often as the kernel looks itself (ipykernel's parent poller)."""
+"""As often as the kernel itself checks (ipykernel's parent poller)."""
 
 
 class ParentObserver(Observer):
-    """Remembers who the parent was, and looks whether it runs, but never takes a turn of its own."""
+    """Checks after a sample whether the parent still runs; never takes a turn of its own."""
 
     def __init__(self, watched: Watched) -> None:
         fields = stat_fields(watched.kernel.pid)
@@ -36,7 +36,7 @@ class ParentObserver(Observer):
                 self._seen_mono_s = now_mono_s
 
     def at_end(self) -> dict[str, Any]:
-        """Whether it is gone; nothing where there was none from the start, as with a kernel in the background."""
+        """Return whether it is gone; nothing where there was none from the start, as for a kernel in the background."""
         if self._parent is None:
             return {}
         return {"parent_gone": not is_alive(self._parent), "parent_seen_mono_s": self._seen_mono_s}

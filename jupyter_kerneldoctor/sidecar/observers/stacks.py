@@ -1,4 +1,4 @@
-"""Which line the cell is in: reads the kernel's stack while its memory nears a limit, and when somebody asks."""
+"""Finds the line the cell is in: reads the kernel's stack while memory nears a limit, and when somebody asks."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from ..stacks.snapshot import Stacks, child_states, threads_without_stacks
 if TYPE_CHECKING:
     from ..observer import Watched
 
-_SETTLED_S = 0.3
-"""A fork delays whatever else there is to do, such as to record a kernel that dies at once."""
-_STARTS_S = 2.0
-"""A kernel that says nothing should by then be the program it is to be."""
+_DISCOVERY_DELAY_S = 0.3
+"""A fork delays all other work, such as recording a kernel that dies at once."""
+_START_DELAY_S = 2.0
+"""By then a kernel that sends nothing should have executed its interpreter."""
 _DISCOVERY_STEP_S = 0.02
 _STALLED_S = 1.0
-"""With the memory limit reached and nobody killed, reading would take memory that is not there, and never end."""
+"""Where the memory limit is reached and nobody is killed, reading would wait for memory for ever."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 _MOST_EVENTS = 300
 _APART_S = ((8, 0.0), (60, 0.25), (120, 1.0), (_MOST_EVENTS, 10.0))
-"""How far apart events are written, up to how many: a day near a limit stays small."""
+"""The time between two events, up to a number of events: so a day near a limit stays small."""
 
 
 class StacksObserver(Observer):
-    """Learns how to read the kernel's interpreter, and then waits for an occasion.
+    """Has the interpreter's layout discovered, and then reads stacks when the schedule says so.
 
-    Where that is the kernel tells when it loads the extension. Of one that has not, it is found out.
+    A kernel that loads the extension sends the addresses of its interpreter. For others they are relocated.
     """
 
     def __init__(self, watched: Watched, interpreter: object = None) -> None:
@@ -48,8 +48,8 @@ class StacksObserver(Observer):
         self._statm = ProcFile(f"/proc/{watched.kernel.pid}/statm")
         self._schedule = ReadSchedule(watched)
         self._runtime: Runtime | None = None
-        self._settled_mono_s: float | None = None
-        """When to begin to learn; None before it is asked for, and once it is over."""
+        self._discovery_due_mono_s: float | None = None
+        """When to begin the discovery; None before it is asked for, and once it is over."""
         self._is_wanted = False
         self._discovery: DiscoveryProcess | None = None
         self._asked = False
@@ -57,19 +57,21 @@ class StacksObserver(Observer):
         self._written: dict[str, Any] | None = None
         self._events = 0
         self.stacks: Stacks | None = None
-        """None as long as, or when, stacks cannot be read."""
+        """None while stacks cannot be read, or not yet."""
         self.wakes_fd = self._listen()
-        """Becomes readable when somebody asks. Who waits for that takes out what is in it."""
+        """A descriptor that becomes readable when somebody asks; the loop empties it."""
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
-        """The start tells whether to read, and perhaps where; a cell that starts may climb at any moment."""
+        """Begin the discovery when the start event asks for stacks; check often once a cell has started."""
         kind = event["event"]
         if kind == "start":
-            self._started(event, now_mono_s)
+            self._on_start(event, now_mono_s)
         elif kind == "cell_start":
             self._newest = None
-            if self._settled_mono_s is not None and self._discovery is None:
-                self._settled_mono_s = self.due_mono_s = min(self._settled_mono_s, now_mono_s + _SETTLED_S)
+            if self._discovery_due_mono_s is not None and self._discovery is None:
+                self._discovery_due_mono_s = self.due_mono_s = min(
+                    self._discovery_due_mono_s, now_mono_s + _DISCOVERY_DELAY_S
+                )
             if self.stacks is not None:
                 self.stacks.forget()
                 self._schedule.begin()
@@ -78,15 +80,15 @@ class StacksObserver(Observer):
             self._newest = None
 
     def turn(self, now_mono_s: float) -> None:
-        """Answer who asked; go on learning; look whether it is time to read the stack."""
+        """Answer who asked; continue the discovery; read the stack if it is time."""
         self.due_mono_s = math.inf
         if self._asked:
             self._answer()
-        if self._settled_mono_s is not None:
-            if now_mono_s >= self._settled_mono_s:
+        if self._discovery_due_mono_s is not None:
+            if now_mono_s >= self._discovery_due_mono_s:
                 self._discover(now_mono_s)
             else:
-                self.due_mono_s = self._settled_mono_s
+                self.due_mono_s = self._discovery_due_mono_s
         elif self._watched.under_oom:
             self.due_mono_s = now_mono_s + _STALLED_S
         elif self.stacks is not None and self._watched.is_busy:
@@ -98,24 +100,24 @@ class StacksObserver(Observer):
             self.due_mono_s = now_mono_s + self._schedule.wait_s
 
     def at_end(self) -> dict[str, Any]:
-        """Write down the last stack that was read while the cell was running."""
+        """Write the last stack that was read while the cell was running."""
         if self._newest is not None and self._newest is not self._written:
             self._write({**self._newest, "reason": "end"})
         return {}
 
     def stop(self) -> None:
-        """Let the kernel's memory go."""
+        """Close the kernel's memory."""
         if self.stacks is not None:
             self.stacks.close()
             self.stacks = None
 
     def threads(self) -> list[dict[str, Any]]:
-        """All threads of the kernel, with their stacks where these can be read."""
+        """Return all threads of the kernel, with their stacks where these can be read."""
         pid = self._watched.kernel.pid
         return threads_without_stacks(pid) if self.stacks is None else self.stacks.threads()
 
-    def _started(self, event: dict[str, Any], now: float) -> None:
-        """The server says that the kernel runs, and perhaps later the kernel itself, whose word counts."""
+    def _on_start(self, event: dict[str, Any], now: float) -> None:
+        """Take in a start event: the server's, and perhaps a later one of the kernel itself, which counts."""
         runtime = event.get("runtime")
         if isinstance(runtime, list):
             self._runtime = Runtime(*runtime)
@@ -123,10 +125,10 @@ class StacksObserver(Observer):
         if not self._is_wanted:
             self.stop()
             if self._discovery is None:
-                self._settled_mono_s = None
+                self._discovery_due_mono_s = None
         elif self.stacks is None and self._discovery is None:
-            settles = _STARTS_S if self._runtime is None else _SETTLED_S
-            self._settled_mono_s = self.due_mono_s = now + settles
+            delay_s = _START_DELAY_S if self._runtime is None else _DISCOVERY_DELAY_S
+            self._discovery_due_mono_s = self.due_mono_s = now + delay_s
 
     def _discover(self, now: float) -> None:
         if self._discovery is None:
@@ -141,7 +143,7 @@ class StacksObserver(Observer):
         if not self._discovery.is_done:
             self.due_mono_s = now + _DISCOVERY_STEP_S
             return
-        discovery, self._discovery, self._settled_mono_s = self._discovery, None, None
+        discovery, self._discovery, self._discovery_due_mono_s = self._discovery, None, None
         if not self._is_wanted:
             return
         if discovery.layout is None or discovery.interpreter is None:
@@ -150,17 +152,17 @@ class StacksObserver(Observer):
         pid = self._watched.kernel.pid
         try:
             self.stacks = Stacks(pid, discovery.layout, self._runtime or relocated_runtime(pid, discovery.interpreter))
-            # A rehearsal: it shows that the kernel is understood, and touches the memory that this takes.
+            # A first reading shows that the layout fits, and touches the memory that reading takes.
             self.stacks.main()
         except (OSError, UnexpectedLayoutError) as error:
             self._give_up(self._why(error))
         except UnreadableError:
-            pass  # it may have been a bad moment
+            pass  # the stack may have changed too fast just then
         self._schedule.begin()
         self.due_mono_s = now if self._watched.is_busy else math.inf
 
     def _give_up(self, why: str) -> None:
-        self._settled_mono_s = None
+        self._discovery_due_mono_s = None
         self._watched.note("no_stacks", why=why)
 
     def _why(self, error: OSError | UnexpectedLayoutError) -> str:
@@ -183,17 +185,17 @@ class StacksObserver(Observer):
             frames = self.stacks.main()
         except UnreadableError:
             return
-        self._take(now, reason, frames)
+        self._keep(now, reason, frames)
 
     def _glance(self) -> None:
-        """See between two readings whether the cell has gone on to another line."""
+        """Check between two readings whether the cell has gone on to another line."""
         assert self.stacks is not None
         now = time.monotonic()
         frames = self.stacks.glance()
         if frames is not None and self._newest is not None:
-            self._take(now, self._newest["reason"], frames)
+            self._keep(now, self._newest["reason"], frames)
 
-    def _take(self, now: float, reason: str, frames: list[dict[str, Any]]) -> None:
+    def _keep(self, now: float, reason: str, frames: list[dict[str, Any]]) -> None:
         thread = {"frames": frames, "thread_id": self._watched.kernel.pid, "main": True}
         self._newest = {"mono_s": now, "wall_s": time.time(), "reason": reason, "threads": [thread]}
         if self._may_write(now):
@@ -201,7 +203,7 @@ class StacksObserver(Observer):
             self._written = self._newest
 
     def _may_write(self, now: float) -> bool:
-        """Only what is new, and less and less often."""
+        """Return whether to write the newest stack: only a new one, and less and less often."""
         assert self._newest is not None
         if self._written is not None and self._written["threads"] == self._newest["threads"]:
             return False
@@ -215,7 +217,7 @@ class StacksObserver(Observer):
         self._watched.note("stack", **stack)
 
     def _listen(self) -> int:
-        """Take SIGUSR1 from now on; return what becomes readable with it."""
+        """Handle SIGUSR1 from now on; return a descriptor that becomes readable with each."""
         reads, writes = os.pipe()
         for end in (reads, writes):
             os.set_blocking(end, False)

@@ -1,4 +1,4 @@
-"""A cell that runs and does nothing: what every thread and every child process waits for."""
+"""Observes a cell that runs and does nothing: what each thread and each child process waits for."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from .stacks import StacksObserver
 
 _LOOK_S = 1.0
-_PATIENCE_S = 10.0
-_AGAIN_S = 60.0
+_STUCK_S = 10.0
+_REPEAT_S = 60.0
 _SLOWER = 2.0
 _MOST_EVENTS = 60
 
 _IDLE_SHARE = 0.02
 _IDLE_S = 0.05
-"""A kernel that waits still uses some CPU for its own threads: this share of the time, and a few clock ticks."""
+"""A kernel that waits still uses some CPU time for its own threads: this share, and a few clock ticks."""
 
 _THRASHING_FAULTS_PER_S = 200.0
-"""Major page faults: each waits for a disk. A program that is started, or reads a mapped file once, has fewer."""
+"""Major page faults, each of which waits for a disk. Starting a program, or reading a mapped file, causes fewer."""
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class StuckObserver(Observer):
-    """Looks every second while a cell runs; once stuck, tells again after a minute, then less and less often."""
+    """Checks every second while a cell runs; records a stuck one again after a minute, then less and less often."""
 
     def __init__(self, watched: Watched, stacks: StacksObserver) -> None:
         self._watched = watched
@@ -41,11 +41,11 @@ class StuckObserver(Observer):
         self._cpu_s = 0.0
         self._faults = 0
         self._recorded_mono_s: float | None = None
-        self._again_s = _AGAIN_S
+        self._repeat_s = _REPEAT_S
         self._events = 0
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
-        """Only a running cell can be stuck."""
+        """Begin anew when a cell starts or ends: only a running cell can be stuck."""
         if event["event"] == "cell_start":
             self._begin(now_mono_s)
             self.due_mono_s = now_mono_s + _LOOK_S
@@ -55,7 +55,7 @@ class StuckObserver(Observer):
             self.due_mono_s = now_mono_s + _LOOK_S if self._watched.is_busy else math.inf
 
     def turn(self, now_mono_s: float) -> None:
-        """Compare the CPU time with that when it last moved."""
+        """Compare the CPU time with what it was when the cell last did something."""
         if not self._watched.is_busy:
             self.due_mono_s = math.inf
             return
@@ -63,17 +63,17 @@ class StuckObserver(Observer):
         fields = stat_fields(self._watched.kernel.pid)
         if fields is None:
             return
-        lasted = now_mono_s - self._since
-        faults_per_s = (int(fields[9]) - self._faults) / lasted if lasted > 0 else 0.0
+        lasted_s = now_mono_s - self._since
+        faults_per_s = (int(fields[9]) - self._faults) / lasted_s if lasted_s > 0 else 0.0
         thrashes = faults_per_s >= _THRASHING_FAULTS_PER_S
-        if not thrashes and not self._watched.under_oom and self._works(fields, lasted):
+        if not thrashes and not self._watched.under_oom and self._works(fields, lasted_s):
             self._record_end(now_mono_s)
             self._begin(now_mono_s)
-        elif lasted >= _PATIENCE_S and self._is_due(now_mono_s):
+        elif lasted_s >= _STUCK_S and self._is_due(now_mono_s):
             self._record(now_mono_s, round(faults_per_s, 1))
 
-    def _works(self, fields: list[str], lasted: float) -> bool:
-        allowed = _IDLE_S + _IDLE_SHARE * lasted
+    def _works(self, fields: list[str], lasted_s: float) -> bool:
+        allowed = _IDLE_S + _IDLE_SHARE * lasted_s
         if fields[0] == "R" or _cpu_s(fields) - self._cpu_s > allowed:
             return True
         return _cpu_s(fields) + self._cpu_of_children() - self._cpu_s > allowed
@@ -84,7 +84,7 @@ class StuckObserver(Observer):
         self._cpu_s = 0.0 if fields is None else _cpu_s(fields) + self._cpu_of_children()
         self._faults = 0 if fields is None else int(fields[9])
         self._recorded_mono_s = None
-        self._again_s = _AGAIN_S
+        self._repeat_s = _REPEAT_S
 
     def _cpu_of_children(self) -> float:
         found = (stat_fields(child) for child, _ in descendants(self._watched.kernel.pid))
@@ -93,11 +93,11 @@ class StuckObserver(Observer):
     def _is_due(self, now: float) -> bool:
         if self._events >= _MOST_EVENTS:
             return False
-        return self._recorded_mono_s is None or now - self._recorded_mono_s >= self._again_s
+        return self._recorded_mono_s is None or now - self._recorded_mono_s >= self._repeat_s
 
     def _record(self, now: float, faults_per_s: float) -> None:
         if self._recorded_mono_s is not None:
-            self._again_s *= _SLOWER
+            self._repeat_s *= _SLOWER
         self._recorded_mono_s = now
         self._events += 1
         self._watched.note(

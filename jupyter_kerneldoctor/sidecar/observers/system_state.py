@@ -1,7 +1,7 @@
-"""The limits of the process and the state of the machine around it (event `surroundings`).
+"""Observes the limits of the process and the state of the machine (event `surroundings`).
 
-Looked at in full when a cell has run for a moment, then ever more seldom up to every 5 s, and once a minute while
-nothing runs. What can change at once (free space, threads, address space, CPU time) is watched along with the samples.
+It reads everything when a cell has run for a moment, then less and less often, at least every 5 s, and once a minute
+while nothing runs. What can change at once (free space, threads, address space, CPU time) it reads after a sample.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _IDLE_S = 60.0
 _PROCESS_S = 1.0
 _BUSY_CPU_S = 0.1
 _SHARE = 0.001
-_SAVED_S = 0.05  # a dozen looks: the first cells of a notebook import, open and map the most
-_TMP = "/tmp"  # noqa: S108 - where Python makes temporary files if nothing else is said; only looked at
+_SAVED_S = 0.05  # a dozen readings: the first cells of a notebook import, open and map the most
+_TMP = "/tmp"  # noqa: S108 - the default of Python for temporary files; only looked at
 
 _CHANGES = 100
 _CHANGE_GAP_S = 5.0
 _OTHERS = 50
-"""How many events are written at most: a journal must not grow by what keeps changing."""
+"""The most events of each reason: a journal must not grow by what keeps changing."""
 
 
 class SystemStateObserver(Observer):
-    """Writes at the start, when something of notable has changed, when asked, and at the end."""
+    """Writes an event at the start, when something notable has changed, when asked, and at the end."""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
@@ -65,7 +65,7 @@ class SystemStateObserver(Observer):
         watched.record_system_state = self.write
 
     def turn(self, now_mono_s: float) -> None:
-        """Look in full; write if that is the first look, or something changed."""
+        """Read everything; write the first time, and when something notable has changed."""
         with self._pace:
             self._look(now_mono_s)
             notable = self._notable()
@@ -77,7 +77,7 @@ class SystemStateObserver(Observer):
         self.due_mono_s = max(now_mono_s + self._next_wait_s(), self._pace.next_mono_s)
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
-        """A cell may import, map and open much; an incident may be about what is short."""
+        """Read soon after a cell starts or ends, and at once for an incident: it may be about what is short."""
         kind = event["event"]
         if kind in ("cell_start", "cell_end"):
             self._wait_s = _FIRST_S
@@ -87,20 +87,20 @@ class SystemStateObserver(Observer):
             self.write("incident")
 
     def write(self, when: str) -> None:
-        """Write how things are; a number of times for each reason. What could not be written is tried again."""
+        """Write the present state, a limited number of times for each reason. A failed write does not count."""
         left = self._left.get(when, _OTHERS)
         if left > 0 and self._note(when, self._storage.filesystems()):
             self._left[when] = left - 1
             self._written = self._notable()
 
     def at_end(self) -> dict[str, Any]:
-        """Write how things were just before the death, and what can still be read."""
+        """Write the state just before the death, and what can still be read."""
         self._amounts["cpu_s"] = self._process.cpu_s() or self._amounts.get("cpu_s")
         self._note("end", self._storage.filesystems(lowest=True))
         return {}
 
     def _after_sample(self, now_mono_s: float) -> None:
-        """What changes quickly: watched while a cell runs, or the process takes CPU time without one."""
+        """Read what changes quickly while a cell runs, or while the process uses CPU time without one."""
         if not self._watched.is_busy:
             self._read_cpu(now_mono_s)
             return
@@ -131,7 +131,7 @@ class SystemStateObserver(Observer):
         self._amounts.update(self._pids.amounts())
 
     def _read_cpu(self, now_mono_s: float) -> None:
-        """Some kernels tell of no cells."""
+        """Read everything soon if the process uses CPU time: some kernels send no cells."""
         cpu_s = self._process.cpu_s() or 0.0
         if cpu_s - self._busy_cpu_s > _BUSY_CPU_S:
             self.due_mono_s = min(self.due_mono_s, now_mono_s + _BUSY_S)
@@ -142,12 +142,12 @@ class SystemStateObserver(Observer):
         return self._wait_s if self._watched.is_busy else _IDLE_S
 
     def _stalls(self) -> dict[str, bool | None]:
-        """Whether a limit is reached and nobody is killed, here or in an ancestor."""
-        told = [it for group in self._watched.groups if (it := group["oom_killer_disabled"]) is not None]
-        return {"under_oom": self._watched.under_oom, "oom_killer_disabled": any(told) if told else None}
+        """Return whether a limit is reached and nobody is killed, here or in an ancestor; None where unknown."""
+        known = [it for group in self._watched.groups if (it := group["oom_killer_disabled"]) is not None]
+        return {"under_oom": self._watched.under_oom, "oom_killer_disabled": any(known) if known else None}
 
     def _notable(self) -> Any:
-        """What is worth an event when it changes; `under_oom` last."""
+        """Return what is worth an event when it changes; `under_oom` is the last item."""
         full = [
             it["path"] for it in self._storage.filesystems() if is_full(it.get("free_bytes"), it.get("total_bytes"))
         ]
@@ -177,18 +177,18 @@ class SystemStateObserver(Observer):
 
 
 def _is_scarce(used: int | None, limit: int | None) -> bool:
-    """Whether nine tenths are in use."""
+    """Return whether nine tenths are in use."""
     return used is not None and limit is not None and used * 10 >= limit * 9
 
 
 def _environment(pid: int) -> dict[str, str] | None:
-    """Of the process when it was started (proc_pid_environ(5)); None when it may not be read."""
+    """Return the environment the process was started with (proc_pid_environ(5)); None when it may not be read."""
     content = read_file(f"/proc/{pid}/environ").decode("utf-8", "replace")
     return dict(line.split("=", 1) for line in content.split("\0") if "=" in line) if content else None
 
 
 def _display(environment: dict[str, str] | None) -> str | None:
-    """Where windows would appear: empty for nowhere, None when not known."""
+    """Return where windows would appear: empty for nowhere, None when not known."""
     if environment is None:
         return None
     return environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY") or ""
