@@ -1,4 +1,4 @@
-"""One small process per kernel: it samples, watches the death, and keeps what it saw on disk.
+"""A small process for each kernel, which samples it, waits for its end, and records both on disk.
 
-It shares the kernel's memory limit, so it imports little: no asyncio, no psutil where /proc tells all.
+It shares the kernel's memory limit, so it imports little: no asyncio, and no psutil where there is /proc.
 """

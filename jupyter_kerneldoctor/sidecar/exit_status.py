@@ -1,8 +1,8 @@
-"""The exit status of a process that is not our child.
+"""Reads the exit status of a process that is not our child.
 
-While it is a zombie, the last field of /proc/PID/stat has it (proc_pid_stat(5); zero to those who may not trace the
-process). After its parent has read it, a pidfd held since before tells it on Linux 6.15 and newer (PIDFD_GET_INFO with
-PIDFD_INFO_EXIT, include/uapi/linux/pidfd.h). The first comes and goes with the parent, so both are tried.
+While it is a zombie, the last field of /proc/PID/stat has it (proc_pid_stat(5); zero for those who may not trace the
+process). Once its parent has read it, a pidfd opened before still has it on Linux 6.15 and newer (PIDFD_GET_INFO with
+PIDFD_INFO_EXIT, include/uapi/linux/pidfd.h). Nobody knows when the parent reads, so both are tried.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _INFO = struct.Struct("=QQ11Ii")  # mask, cgroup id, eleven ids, exit code
 
 
 class ExitStatus(NamedTuple):
-    """How a process ended; kind "unknown" where nobody tells."""
+    """How a process ended; `kind` is "unknown" where neither source has it."""
 
     kind: str
     signal: str | None = None
@@ -32,12 +32,12 @@ UNKNOWN = ExitStatus("unknown")
 
 
 def exit_status(pid: int, start: float, pidfd: int | None) -> ExitStatus:
-    """The status of a process that has ended, which began then (`recording.processes.ProcessIdentity`)."""
+    """Return the status of a process that has ended; `start` as in `recording.processes.ProcessIdentity`."""
     return _from_zombie(pid, start) or (None if pidfd is None else _from_pidfd(pidfd)) or UNKNOWN
 
 
 def _from_zombie(pid: int, start: float) -> ExitStatus | None:
-    """Its parent may have read it, and its id may be that of another zombie by now."""
+    """Return None if it is no zombie any more; by then its id may be that of another one."""
     fields = stat_fields(pid)
     if fields is None or fields[0] != "Z" or int(fields[19]) != start or not _may_read(pid):
         return None
@@ -45,7 +45,7 @@ def _from_zombie(pid: int, start: float) -> ExitStatus | None:
 
 
 def _may_read(pid: int) -> bool:
-    """A zero could also mean "not for you"; of one's own processes it means zero."""
+    """Return whether a zero is the status: for a process of another user it means that it may not be read."""
     try:
         return os.stat(f"/proc/{pid}").st_uid == os.geteuid() or os.geteuid() == 0
     except OSError:
@@ -65,7 +65,7 @@ def _from_pidfd(pidfd: int) -> ExitStatus | None:
 
 
 def decode(status: int, source: str) -> ExitStatus:
-    """A wait status (wait(2)) in words."""
+    """Decode a wait status (wait(2))."""
     number = status & 0x7F
     if number == 0:
         return ExitStatus("exit", None, (status >> 8) & 0xFF, source)

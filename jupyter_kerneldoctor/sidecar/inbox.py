@@ -1,4 +1,4 @@
-"""The sidecar's end of the socket: what the kernel says, message by message."""
+"""Reads the kernel's messages from the sidecar's end of the socket."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ _CLOSED_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
 class Message(dict[str, Any]):
-    """An event, and what came along with it."""
+    """An event, and the descriptors that came with it."""
 
     def __init__(self, event: dict[str, Any], sender: Inbox, descriptors: list[int]) -> None:
         super().__init__(event)
         self.sender = sender
         self.descriptors = descriptors
-        """Open files that the kernel shares with us; who hears the message takes them out, or they are closed."""
+        """Open files that the kernel shares. An observer takes out those it keeps; the others are closed."""
 
 
 class Inbox:
-    """Messages are JSON objects with an `event` name; anything else is passed over."""
+    """Yields messages that are JSON objects with an `event` name, and skips anything else."""
 
     def __init__(self, link: socket.socket) -> None:
         link.setblocking(False)
         self._link = link
-        self._buffer = mmap.mmap(-1, _LARGEST_MESSAGE)  # kept: at a limit no other is to be had (see `reserve`)
+        self._buffer = mmap.mmap(-1, _LARGEST_MESSAGE)  # made once: at a limit there is no memory for another
         self.is_open = True
-        """False once the kernel's end is closed. That is not the kernel's death: only the pidfd tells of that."""
+        """False once the kernel's end is closed. The kernel may still live: only the pidfd shows its death."""
 
     def fileno(self) -> int:
-        """For `poll`."""
+        """Return the descriptor for `poll`."""
         return self._link.fileno()
 
     def messages(self) -> Iterator[Message]:
-        """All messages that are there now."""
+        """Yield all messages that are there now."""
         while self.is_open:
             try:
                 data, descriptors = self._receive()
@@ -63,7 +63,7 @@ class Inbox:
                 os.close(descriptors.pop())
 
     def _receive(self) -> tuple[bytes, list[int]]:
-        """One message, and the descriptors that came with it (SCM_RIGHTS, unix(7))."""
+        """Return one message and the descriptors that came with it (SCM_RIGHTS, unix(7)). Raises OSError."""
         space = socket.CMSG_SPACE(_MOST_DESCRIPTORS * _INT_BYTES)
         size, ancillary, *_ = self._link.recvmsg_into([self._buffer], space, _CLOSED_ON_EXEC)
         data = bytes(memoryview(self._buffer)[:size])

@@ -1,8 +1,8 @@
-"""The journal as the sidecar writes it: on a disk that is full there is still room for the last cell and the end.
+"""Writes the journal so that the last cell and the end are kept even when the disk is full.
 
-That room is taken in advance, behind the end of the file, while there is some. When no more is to be had, ordinary
-events are lost and counted. Of what the kernel said of its newest cell, and of being asked to end, nothing is: it waits
-in memory until there is room, or for the end.
+Space for them is reserved in advance, behind the end of the file. When no more can be reserved, ordinary events are
+lost and counted. What the kernel sent about its newest cell, and about requests to end, is not lost: it waits in memory
+until there is space again, or until the end, for which the reserve may be used up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RESERVED_BYTES = 48 * 1024
-"""For all that is written at the end: the cell, the stack, the surroundings, the end itself."""
+"""For all that is written at the end: the cell, the stack, the system's state, the end itself."""
 
 _FOR_THE_END_BYTES = 16 * 1024
 _STEP_BYTES = 16 * 1024
@@ -29,23 +29,23 @@ _OF_THE_CELL = ("cell_start", "cell_end", "cell_withdrawn")
 
 
 class Journal(JsonLines):
-    """The file, and what waits for room in it."""
+    """The file, and the events that wait for space in it."""
 
     def __init__(self, path: Path) -> None:
-        """Open for appending, and take room. Raises OSError."""
+        """Open for appending, and reserve space. Raises OSError."""
         super().__init__(path)
         self._can_reserve = True
         self._reserved_bytes = 0
-        """How much is taken behind the end of the file."""
+        """How much is reserved behind the end of the file."""
         self._withheld_bytes = RESERVED_BYTES
-        """How much of that is not for ordinary events."""
+        """How much of the reserve ordinary events may not use."""
         self._waiting: list[dict[str, Any]] = []
         self._deduplicator = SourceDeduplicator()
         self._memory = MemoryReserve()
         self._reserve(0)
 
     def write_received(self, event: dict[str, Any]) -> None:
-        """Append what the kernel or the server said. What has no room now waits, if the end cannot be told without."""
+        """Append an event of the kernel's or the server's. If it matters for the end and has no space now, it waits."""
         kind = event["event"]
         if kind not in (*_OF_THE_CELL, "exit_request"):
             self.write(event)
@@ -58,18 +58,18 @@ class Journal(JsonLines):
         self._waiting = [_short(waiting) for waiting in self._waiting]
 
     def begin_end(self) -> None:
-        """Everything from now on is about the end, and may take the room that was held for it."""
+        """Let the events from now on, which are about the end, use the reserve."""
         self._withheld_bytes = _FOR_THE_END_BYTES
         self._write_waiting()
         self.lost += len(self._waiting)
 
     def write_end(self, event: dict[str, Any]) -> None:
-        """Append the event after which nothing can be missed: nothing is held back for another one."""
+        """Append the last event, for which the whole reserve may be used."""
         self._withheld_bytes = 0
         self.write(event)
 
     def close(self) -> None:
-        """Close the file, and give back the room that was not needed."""
+        """Close the file, and release the space that was not needed."""
         release(self._fd)
         super().close()
 
@@ -78,7 +78,7 @@ class Journal(JsonLines):
         if not self._may_write(length):
             return False
         done = super()._append(data)
-        # It may have been for want of memory: a new page of the file counts towards the limit.
+        # Memory may be what is missing: a new page of the file counts towards the memory limit.
         while not done and self._memory.release_block():
             done = super()._append(data)
         self._reserved_bytes = max(0, self._reserved_bytes - length)
@@ -87,7 +87,7 @@ class Journal(JsonLines):
     def _may_write(self, length: int) -> bool:
         if self._reserved_bytes >= length + self._withheld_bytes or self._reserve(length):
             return True
-        # Without any room that was taken in advance, what can be written is found out by writing.
+        # Without a reserve, only writing shows what can be written.
         return self._reserved_bytes == 0
 
     def _reserve(self, length: int) -> bool:
@@ -113,7 +113,7 @@ class Journal(JsonLines):
 
 
 def _short(event: dict[str, Any]) -> dict[str, Any]:
-    """The event, with less of the cell's source if it is too long for the room that is held."""
+    """Return the event, with less of the cell's source if it is too long for the reserve."""
     if len(encoded(event)) <= _LONGEST_WAITING_BYTES:
         return event
     source, characters, short = event.get("source"), _SOURCE_CHARACTERS, event

@@ -1,8 +1,8 @@
-"""Memory touched in advance.
+"""Touches memory in advance, so that the sidecar can still work when the memory limit is reached.
 
-The sidecar lives under the memory limit of its kernel. Where that is reached and nobody is killed, whoever touches a
-new page waits until somebody frees one (memory.oom_control in Documentation/admin-guide/cgroup-v1/memory.rst): then the
-sidecar could not even note that. So it touches what it is going to need while there is room.
+The sidecar shares its kernel's memory limit. Where that is reached and nobody is killed, whoever touches a new page
+waits until another is freed (memory.oom_control in Documentation/admin-guide/cgroup-v1/memory.rst), and the sidecar
+could not even record that. So it touches what it will need while there is memory.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _PIN_EACH = 300
 
 
 def touch_heap() -> list[bytes]:
-    """Leave touched and free memory to both of the allocators; it stays so while what is returned is kept.
+    """Leave touched, free memory to Python's and glibc's allocators, for as long as the result is kept.
 
-    glibc gives a block to the system when it is freed, until one of its size was freed before; from then on it takes
-    such blocks from its heap, and keeps twice as much of that (M_MMAP_THRESHOLD in mallopt(3)).
+    glibc returns a large block to the system when it is freed. After the first of a size it takes such blocks from its
+    heap, and keeps twice as much of that (M_MMAP_THRESHOLD in mallopt(3)).
     """
     large = bytes(_LARGE_BYTES)
     del large
@@ -30,23 +30,24 @@ def touch_heap() -> list[bytes]:
     return small[::_PIN_EACH]
 
 
-_SPARE_BYTES = 64 << 10
-_SPARES = 4
+_BLOCK_BYTES = 64 << 10
+_BLOCKS = 4
 
 
 class MemoryReserve:
-    """Memory to be let go when a write needs some: a new page of a file counts towards the limit, too.
+    """Blocks of memory to release when a write needs some: a new page of a file counts towards the limit, too.
 
-    A system call gets ENOMEM then, or writes less; the kernel, which waits for memory as well, may be faster once.
+    At the limit a write fails with ENOMEM or is cut short. The watched kernel waits for memory as well and may take a
+    released block first, so there are several.
     """
 
     def __init__(self) -> None:
-        self._blocks = [mmap.mmap(-1, _SPARE_BYTES) for _ in range(_SPARES)]
+        self._blocks = [mmap.mmap(-1, _BLOCK_BYTES) for _ in range(_BLOCKS)]
         for block in self._blocks:
-            block.write(b"\1" * _SPARE_BYTES)
+            block.write(b"\1" * _BLOCK_BYTES)
 
     def release_block(self) -> bool:
-        """Free a part of it; False when there is none left."""
+        """Release one block; return False when none is left."""
         if self._blocks:
             self._blocks.pop().close()
             return True

@@ -1,4 +1,4 @@
-"""What the sidecar's loop consists of: observers, each with one subject, and what they share."""
+"""The parts of the sidecar's loop: observers, each with one subject, and what they share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Watched:
-    """The kernel under watch, as far as more than one observer needs to know it."""
+    """The kernel that is watched, and what more than one observer needs to know of it."""
 
     def __init__(self, directory: Path, journal: Journal, kernel: ProcessIdentity) -> None:
         self.directory = directory
@@ -28,19 +28,19 @@ class Watched:
         self.sample: Sample | None = None
         """The newest sample; None before the first, and once the process is being killed."""
         self.limits: list[dict[str, Any]] = []
-        """The ceilings for memory in force, as `recording.model.Limit`."""
+        """The memory limits in force, as `recording.model.Limit`."""
         self.groups: list[dict[str, Any]] = []
         """The control groups at the newest sample, the kernel's own first (`meters.cgroup.Level.reading`)."""
         self.under_oom: bool | None = None
-        """Whether a limit is reached and nobody is killed, in one of these groups; None where none tells."""
+        """Whether a limit of these groups is reached and nobody is killed; None where that is not known."""
         self.children: list[int] = []
-        """The processes below the kernel that live, as far as they have been found."""
+        """The living processes below the kernel that have been found."""
         self.tree_bytes: int | None = None
         """Memory of the kernel and its children (`recording.samples.Sample`)."""
         self.after_sample: list[Callable[[float], None]] = []
-        """What is looked at after each sample, given the time, so that it costs no wakeup of its own."""
+        """Called with the time after each sample, for what is not worth a wakeup of its own."""
         self.record_system_state: Callable[[str], None] = _record_nothing
-        """Record the machine and the process as they are now; says why (`recording.evidence.Surroundings.when`)."""
+        """Records the state of machine and process now; takes the reason (`recording.evidence.Surroundings.when`)."""
 
     @property
     def is_busy(self) -> bool:
@@ -48,16 +48,16 @@ class Watched:
         return bool(self.running)
 
     def run_after_sample(self, now_mono_s: float) -> None:
-        """A sample was taken. A look that fails is left out from then on: the others go on."""
-        for look in list(self.after_sample):
+        """Call what is in `after_sample`. A callback that fails is dropped; the others go on."""
+        for callback in list(self.after_sample):
             try:
-                look(now_mono_s)
+                callback(now_mono_s)
             except Exception:
                 self.note("fault", traceback=traceback.format_exc())
-                self.after_sample.remove(look)
+                self.after_sample.remove(callback)
 
     def note(self, event: str, **fields: Any) -> bool:
-        """Write an event of the sidecar's own into the journal, with the time; return whether it is in the file."""
+        """Write an event into the journal, with the time; return whether it is in the file."""
         stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
         return self.journal.write({"event": event, **stamps, **fields})
 

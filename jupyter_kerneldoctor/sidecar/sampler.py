@@ -1,4 +1,4 @@
-"""Takes one sample from all meters, and says when to take the next: soon while memory moves, else later."""
+"""Takes one sample from all meters, and decides when to take the next: soon while memory moves, else later."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ class Sampler:
         self._host = HostMeter()
         self.cgroup = CgroupMeter(pid)
         self.groups: list[dict[str, Any]] = []
-        """The control groups as they were at the last sample."""
+        """The control groups at the last sample."""
         self._before: Sample | None = None
         self._wait_s = FASTEST_S
 
     def ram_bytes(self) -> int | None:
-        """RAM of the machine."""
+        """Return the RAM of the machine; None where it cannot be read."""
         return self._host.total_bytes()
 
     def limits(self) -> list[dict[str, Any]]:
-        """The limits in force, as `recording.model.Limit`; a kernel may be moved to another control group."""
+        """Return the limits in force now, as `recording.model.Limit`: a kernel may change its control group."""
         self.cgroup.refresh()
         total = self._host.total_bytes()
         ram = {"kind": "ram", "name": "memory of this machine", "bytes": total, "source": "/proc/meminfo MemTotal"}
         return self.cgroup.limits() + ([] if total is None else [ram])
 
     def sample(self, now_mono_s: float) -> Sample | None:
-        """Measure; None once the process is being killed or has ended, so that `groups` stays as it was before.
+        """Measure; return None and keep `groups` once the process is being killed or has ended.
 
-        The counter rises when Linux chooses the victim. A big process may take a good while from there to its end.
+        The counter rises when Linux chooses the process to kill. A big one may take a while from then to its end.
         """
         groups, rss = self.cgroup.snapshot(), self._process.rss_bytes()
         if rss is None or (_oom_kills(groups) > _oom_kills(self.groups) and self._process.is_being_killed()):
@@ -59,7 +59,7 @@ class Sampler:
         )
 
     def wait_s(self, sample: Sample | None, *, busy: bool) -> float:
-        """The time to the next sample, while a cell is running or not."""
+        """Return the time to the next sample; `busy` says whether a cell runs."""
         before, self._before = self._before, sample
         slowest = BUSY_S if busy else LONG_IDLE_S
         slower = _SLOWER if self._wait_s < IDLE_S else _A_LITTLE_SLOWER
@@ -68,7 +68,7 @@ class Sampler:
         return self._wait_s
 
     def hurry(self) -> float:
-        """A cell has started, memory may move at any moment: the time to the next sample."""
+        """Return the time to the next sample when a cell has started: memory may move at any moment."""
         self._wait_s = FASTEST_S
         return self._wait_s
 

@@ -1,6 +1,6 @@
-"""A cell that runs again and again: its source is in the journal once, later starts name the execution that has it.
+"""Writes the source of a cell that runs again only once: later starts name the execution that has it.
 
-A journal must not grow by what it holds already: a cell with a table pasted into it may run a hundred times a day.
+A cell with a table pasted into it may run a hundred times a day; the journal must not grow by that each time.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from ..recording.cell_source import SOURCE_FIELDS
 
 _WORTH_CHARACTERS = 256
 _REMEMBERED = 256
-"""Of so many cells; each takes some 200 bytes of a process that is to stay small."""
+"""The most cells: each takes some 200 bytes of a process that has to stay small."""
 
 
 class SourceDeduplicator:
-    """The sources in the journal, told apart by hash and length: they are not kept here."""
+    """Knows the sources in the journal by hash and length."""
 
     def __init__(self) -> None:
         self._seqs: dict[tuple[int, int], int] = {}
 
     def deduplicate(self, start: dict[str, Any]) -> dict[str, Any]:
-        """The `cell_start` event as it is to be written."""
+        """Return the `cell_start` event to write."""
         seq = self._seqs.get(_key(start))
         if seq is None or seq == start["seq"]:
             return start
         return {**{name: it for name, it in start.items() if name not in SOURCE_FIELDS}, "source_of": seq}
 
     def remember(self, start: dict[str, Any]) -> None:
-        """A `cell_start` is in the journal."""
+        """Remember a `cell_start` that has been written."""
         source = start.get("source")
         if isinstance(source, str) and len(source) >= _WORTH_CHARACTERS:
             if len(self._seqs) >= _REMEMBERED:
