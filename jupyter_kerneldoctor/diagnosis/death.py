@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .analysis import traceback as tracebacks
 from .analysis.background_thread import is_background
@@ -25,17 +25,22 @@ from .analysis.last_stack import LastStack, last_stack
 from .analysis.last_words import FRESH_S, Words, farewell, last_line, naming_a_cause, newest_text
 from .analysis.memory import Memory
 from .analysis.stuck_cell import StuckCell, stuck_cell
-from .code.calls import EndingCall, ending_calls
 from .code.cellfiles import CellFiles, is_cell_file, user_line
 from .code.cellsource import sole_statement
-from .code.whom import Sending, sendings
+from .code.ending_calls import EndingCall, ending_calls
+from .code.notebook import CodeTooLargeError, Notebook
+from .code.signal_targets import Sending, sendings
 from .units import cell_name, quote, statement
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from .analysis.traceback import Frame, Thread, Traceback
     from .postmortem import Ending
+
+T = TypeVar("T")
 
 _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
 """Signals of a program that fails by itself."""
@@ -188,24 +193,26 @@ class Death:
         return newest_text(self.recording, min(FRESH_S, max(0.0, end.mono_s - cell.started_mono_s)))
 
     @cached_property
+    def code(self) -> Notebook:
+        """The code that ran, up to the cell that was running at the end."""
+        return Notebook(self.recording.cells, self.cell)
+
+    def find(self, search: Callable[[Notebook], T]) -> T | None:
+        """Return what a search of the code finds; None where there is more code than may be read."""
+        try:
+            return search(self.code)
+        except CodeTooLargeError:
+            return None
+
+    @cached_property
     def calls(self) -> tuple[EndingCall, ...]:
         """The calls in the cell that end the kernel."""
-        if self.cell is None:
-            return ()
-        try:
-            return ending_calls(self.recording.cells, self.cell)
-        except RecursionError:  # code nested a thousand levels deep parses, but is not worth an answer
-            return ()
+        return self.find(ending_calls) or ()
 
     @cached_property
     def sendings(self) -> tuple[Sending, ...]:
         """The signal that ended it, as the cell sends it to a process of which does not show which one it is."""
-        if self.cell is None or self.cell.truncated:
-            return ()
-        try:
-            found = sendings(self.recording.cells, self.cell)
-        except RecursionError:  # as above
-            return ()
+        found = self.find(sendings) or ()
         return tuple(one for one in found if None in (one.signal, self.signal) or one.signal == self.signal)
 
     @cached_property

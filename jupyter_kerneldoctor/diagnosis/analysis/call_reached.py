@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Stack, Stuck, ThreadStack
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
-    from ..code.calls import EndingCall
+    from ..code.ending_calls import EndingCall
     from ..death import Death
 
 Reached = Literal["shown", "passed", "elsewhere", "not-known"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..code.later import handed_over
+from ..code.deferred_calls import deferred_calls
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell
 
-    from ..code.calls import EndingCall
+    from ..code.ending_calls import EndingCall
     from ..death import Death
 
 
@@ -17,10 +17,7 @@ def left_to_others(death: Death) -> tuple[tuple[Cell, EndingCall], ...]:
     """Return those that fit the end, each with its cell; none where a call or line of the running cell explains it."""
     if death.own_signals or death.crash_line is not None:
         return ()
-    try:
-        found = handed_over(death.recording.cells, death.cell)
-    except RecursionError:  # code nested a thousand levels deep parses, but is not worth an answer
-        return ()
+    found = death.find(deferred_calls) or ()
     return tuple((cell, call) for cell, call in found if _fits_the_end(call, death))
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..code.calls import EndingCall
+    from ..code.ending_calls import EndingCall
     from ..death import Death
 
 

@@ -9,7 +9,7 @@ from ..analysis.deferred import left_to_others
 from ..analysis.ending import FROM_OUTSIDE, signal_passed_on
 from ..analysis.last_words import said_at_the_end
 from ..cause import Cause
-from ..code.later import names_an_exit
+from ..code.deferred_calls import names_an_exit
 from ..examples import recording
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
-    from ..code.calls import EndingCall
+    from ..code.ending_calls import EndingCall
     from ..death import Death
 
 _AT_ONCE_S = 2.0
@@ -88,7 +88,7 @@ class ExitCall(Cause):
         code = death.status.exit_code
         calls = [call for call in _exits(death) if call.exit_code in (None, code) and reached(call, death) != "passed"]
         call = _only(calls)
-        named = None if _exits(death) or death.cell is None else names_an_exit(death.recording.cells, death.cell)
+        named = None if _exits(death) or death.cell is None else death.find(names_an_exit)
         others = left_to_others(death)[-1:] if not calls and named is None else ()
         if death.cell is None and not others:
             return None

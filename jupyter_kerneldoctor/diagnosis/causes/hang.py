@@ -278,10 +278,7 @@ def _of_a_lock(still: StuckCell) -> _Judgement | None:
 
 def _a_timer_runs(still: StuckCell) -> bool:
     """Whether the signal of a timer will come, which a handler may end the wait on."""
-    cells = still.death.recording.cells
-    if not any("alarm" in cell.source or "setitimer" in cell.source for cell in cells):
-        return False
-    started = timers(cells)
+    started = still.death.find(timers) or ()
     return bool(started) and not _SWITCHED_OFF.search(started[-1].text)
 
 

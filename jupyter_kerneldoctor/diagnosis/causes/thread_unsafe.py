@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
-from ..code.cellsource import parse
-from ..code.names import Names
 from ..examples import cell_file, crash_report, recording
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
@@ -17,9 +15,10 @@ from ..texts import evidence, exclusions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_kerneldoctor.recording.model import Recording
+    from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from ..analysis.traceback import Thread
+    from ..code.notebook import Notebook
     from ..death import Death
 
 _ONE_AT_A_TIME = frozenset(
@@ -147,16 +146,17 @@ def _called_from_a_cell(death: Death) -> str | None:
     if frame is None or frame is not death.innermost or death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS"):
         return None
     owner, imported = death.cell_of(frame), _imported(death)
-    tree = parse(owner.source) if owner is not None and imported else None
-    if tree is None:
+    if owner is None or not imported:
         return None
-    names = Names()
-    for cell in death.recording.cells:
-        if _IMPORTED.search(cell.source) and (one := parse(cell.source)) is not None:
-            names.learn(one)
-    function = next((one for one in ast.walk(tree) if getattr(one, "name", None) == frame.function), tree)
-    used = (names.resolve(node) for node in ast.walk(function) if isinstance(node, ast.Name))
-    tops = (name.partition(".")[0] for name in used if name is not None)
+    return death.find(lambda code: _used(code, owner, frame.function, imported))
+
+
+def _used(code: Notebook, cell: Cell, function: str, imported: set[str]) -> str | None:
+    """The first of the imported libraries that a function of a cell uses."""
+    scopes = code.scopes(code.index(cell))
+    scopes = [scope for scope in scopes if scope.function == function] or scopes
+    names = (code.described(node, scope) for scope in scopes for node in scope.names if isinstance(node, ast.Name))
+    tops = (name.partition(".")[0] for name in names if name is not None)
     return next((top for top in tops if top in imported), None)
 
 

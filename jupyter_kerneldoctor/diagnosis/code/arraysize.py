@@ -9,16 +9,15 @@ import ast
 import math
 from typing import TYPE_CHECKING
 
-from .cellsource import mask
 from .literals import number
-from .names import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Sequence
 
     from jupyter_kerneldoctor.recording.model import Cell
 
-    from .names import Names
+    from .notebook import Notebook
+    from .scopes import Scope
 
 _ITEM_BYTES = {
     "float64": 8,
@@ -42,30 +41,24 @@ _BY_SHAPE = {"numpy.zeros": 1, "numpy.ones": 1, "numpy.empty": 1, "numpy.full": 
 """Functions that take the shape first, and where the type may come without its name (NumPy's reference)."""
 
 _BY_LENGTHS = frozenset({"numpy.random.rand", "numpy.random.randn"})
-MOST_CHARACTERS = 32_000
-"""A cell longer than that is not read."""
-
 _MOST_BYTES = 1 << 60
 
 
-def array_made(cells: Iterable[Cell], cell: Cell, line: int) -> tuple[str, int] | None:
-    """Return the largest array that a call in this line makes: the call, and the bytes; None where that is not sure."""
-    masked = None if cell.truncated or len(cell.source) > MOST_CHARACTERS else mask(cell.source)
-    if masked is None:
-        return None
-    names, numbers = names_of_numpy(cells), dict(_numbers(masked.tree))
+def array_made(code: Notebook, cell: Cell, line: int) -> tuple[str, int] | None:
+    """Return the largest array that a call in this line makes: the call, and the bytes; None where that is not sure.
+
+    Raises CodeTooLargeError.
+    """
+    scopes = code.scopes(code.index(cell))
+    numbers = _numbers(scopes)
     found = [
-        (ast.get_source_segment(masked.text, node) or "", needed)
-        for node in ast.walk(masked.tree)
-        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or node.lineno)
-        if (needed := bytes_of_array(node, names.resolve(node.func), numbers)) is not None
+        (scope.segment(call), needed)
+        for scope in scopes
+        for call in scope.calls
+        if call.lineno <= line <= (call.end_lineno or call.lineno)
+        if (needed := bytes_of_array(call, code.qualified(call.func, scope), numbers)) is not None
     ]
     return max(found, key=lambda one: one[1], default=None)
-
-
-def names_of_numpy(cells: Iterable[Cell]) -> Names:
-    """Return what the names stand for that are bound in the cells which speak of NumPy."""
-    return names_of(cells, lambda one: "numpy" in one.source and len(one.source) <= MOST_CHARACTERS)
 
 
 def bytes_of_array(call: ast.Call, function: str | None, numbers: dict[str, int]) -> int | None:
@@ -101,12 +94,9 @@ def _item_bytes(types: list[ast.expr], filled_with: list[ast.expr]) -> int | Non
     return _FLOAT_BYTES
 
 
-def _numbers(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def _numbers(scopes: Sequence[Scope]) -> dict[str, int]:
     """The names that the cell binds once, to a number, at its top level."""
-    bound = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    bound += [node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)]
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.expr):
-            (target, *others), value = statement.targets, number(statement.value)
-            if isinstance(target, ast.Name) and not others and value is not None and bound.count(target.id) == 1:
-                yield target.id, value
+    within = {name for scope in scopes[1:] for name in scope.bindings}
+    top = scopes[0].bindings.items() if scopes else ()
+    once = {name: bound[0].value for name, bound in top if len(bound) == 1 and name not in within}
+    return {name: value for name, node in once.items() if node is not None and (value := number(node)) is not None}

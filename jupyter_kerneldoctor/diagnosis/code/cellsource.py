@@ -127,6 +127,11 @@ def segment(source: str, node: ast.expr | ast.stmt) -> str:
     return source[start:end]
 
 
+def line_of(source: str, number: int) -> str:
+    """Return a line of the text, counted from 1 as `ast` does, with its end."""
+    return _lines(source)[number - 1][1]
+
+
 def _is_mask(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value == 0
 

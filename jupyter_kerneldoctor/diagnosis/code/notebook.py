@@ -191,6 +191,10 @@ class Notebook:
         other._trees = {at: tree for at, tree in self._trees.items() if at not in sources}
         return other
 
+    def spend(self, units: float) -> None:
+        """Take off what work on the code's text costs, in microseconds."""
+        self._budget.spend(units)
+
     def source(self, index: int) -> str:
         """Return the text of a cell."""
         return self.cells[index].source
@@ -219,11 +223,17 @@ class Notebook:
 
     def mentioning(self, *words: str) -> Iterator[Scope]:
         """Yield the module level of each cell in whose text one of these words stands, newest first."""
+        for index in self.with_words(*words):
+            if (scope := self.module(index)) is not None:
+                yield scope
+
+    def with_words(self, *words: str) -> Iterator[int]:
+        """Yield the index of each cell in whose text one of these words stands, newest first; none is parsed."""
         for index in range(self._newest, -1, -1):
             source = self.source(index)
-            self._budget.spend(0.1 + len(source) / 1000)
-            if any(word in source for word in words) and (scope := self.module(index)) is not None:
-                yield scope
+            self._budget.spend(len(words) * (0.1 + len(source) / 1000))
+            if any(word in source for word in words):
+                yield index
 
     def function_scope(self, node: Function, cell: int) -> Scope:
         """Return the scope of a function or lambda that stands in a cell."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .cellsource import mask
-from .names import Names
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import ast
 
     from jupyter_kerneldoctor.recording.model import Cell
+
+    from .notebook import Notebook
+    from .scopes import Scope
 
 _STARTERS = {"signal.alarm": "SIGALRM", "signal.setitimer": None}
 _KINDS = {"ITIMER_REAL": "SIGALRM", "ITIMER_VIRTUAL": "SIGVTALRM", "ITIMER_PROF": "SIGPROF"}
@@ -30,25 +29,18 @@ class Timer:
     signal: str | None
 
 
-def timers(cells: Sequence[Cell]) -> tuple[Timer, ...]:
-    """Return the calls in these cells that start a timer, given in the order they ran."""
-    names = Names()
-    found: list[Timer] = []
-    for cell in cells:
-        if cell.truncated or not ("alarm" in cell.source or "itimer" in cell.source or "import" in cell.source):
-            continue
-        masked = mask(cell.source)
-        if masked is not None:
-            names.learn(masked.tree)
-            found += _in_cell(cell, masked.tree, names)
-    return tuple(found)
+def timers(code: Notebook) -> tuple[Timer, ...]:
+    """Return the calls that start a timer, in the order in which the cells ran. Raises CodeTooLargeError."""
+    scopes = (scope for index in reversed([*code.with_words("alarm", "itimer")]) for scope in code.scopes(index))
+    return tuple(
+        _timer(call, name, scope, code)
+        for scope in scopes
+        for call in scope.calls
+        if (name := code.described(call.func, scope)) in _STARTERS
+    )
 
 
-def _in_cell(cell: Cell, tree: ast.Module, names: Names) -> Iterator[Timer]:
-    for node in ast.walk(tree):
-        name = names.resolve(node.func) if isinstance(node, ast.Call) else None
-        if not isinstance(node, ast.Call) or name not in _STARTERS:
-            continue
-        kind = (names.resolve(node.args[0]) or "") if node.args else ""
-        signal = _STARTERS[name] or _KINDS.get(kind.rpartition(".")[2])
-        yield Timer(cell, node.lineno, ast.get_source_segment(cell.source, node) or name, signal)
+def _timer(call: ast.Call, name: str, scope: Scope, code: Notebook) -> Timer:
+    kind = (code.described(call.args[0], scope) or "") if call.args else ""
+    signal = _STARTERS[name] or _KINDS.get(kind.rpartition(".")[2])
+    return Timer(code.cells[scope.cell], call.lineno, scope.segment(call), signal)

@@ -11,15 +11,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .arraysize import MOST_CHARACTERS, bytes_of_array, names_of_numpy
-from .cellsource import parse
+from .arraysize import bytes_of_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from jupyter_kerneldoctor.recording.model import Cell
 
-    from .names import Names
+    from .notebook import Notebook
 
 _MAKERS = re.compile(r"\b(?:zeros|empty)\s*\(")
 _RESERVE = ("numpy.zeros", "numpy.empty")
@@ -36,16 +35,21 @@ class Zeroed:
     execution_count: int | None
 
 
-def reserved_before(earlier: Sequence[Cell], cell: Cell) -> tuple[Zeroed, ...]:
-    """Return the arrays that earlier cells reserved, that none filled, and that this cell names; biggest first."""
+def reserved_before(code: Notebook) -> tuple[Zeroed, ...]:
+    """Return the arrays that earlier cells reserved, that none filled, and that the running cell names; biggest first.
+
+    Raises CodeTooLargeError.
+    """
     found: dict[str, Zeroed] = {}
-    names: Names | None = None
-    for one in earlier:
-        found = {name: array for name, array in found.items() if not _fills(one, array) and not _rebinds(one, name)}
-        if _MAKERS.search(one.source) and len(one.source) <= MOST_CHARACTERS:
-            names = names or names_of_numpy(earlier)
-            found.update({array.name: array for array in _arrays(one, names) if not _fills(one, array)})
-    named = [array for array in found.values() if _names(cell, array.name) and not _rebinds(cell, array.name)]
+    for index, cell in enumerate(code.cells[: code.last]):
+        code.spend(2 + len(found) * len(cell.source) / 500)
+        found = {
+            name: array for name, array in found.items() if not _fills(cell, array) and not _rebinds(code, index, name)
+        }
+        if _MAKERS.search(cell.source):
+            found.update({array.name: array for array in _arrays(code, index) if not _fills(cell, array)})
+    named = [one for one in found.values() if _names(code.cells[code.last], one.name)]
+    named = [one for one in named if not _rebinds(code, code.last, one.name)]
     return tuple(sorted(named, key=lambda array: -array.bytes))
 
 
@@ -62,30 +66,27 @@ def _names(cell: Cell, name: str) -> bool:
     return name in cell.source and re.search(rf"\b{re.escape(name)}\b", cell.source) is not None
 
 
-def _rebinds(cell: Cell, name: str) -> bool:
+def _rebinds(code: Notebook, index: int, name: str) -> bool:
     """Whether the name stands for something else after the cell; `a += 1` changes the array itself."""
-    if not _names(cell, name):
-        return False
-    tree = parse(cell.source) if len(cell.source) <= MOST_CHARACTERS else None
-    return tree is not None and _times_bound(tree, name) > 0
+    return _names(code.cells[index], name) and _times_bound(code, index, name) > 0
 
 
-def _times_bound(tree: ast.Module, name: str) -> int:
-    nodes = list(ast.walk(tree))
-    in_place = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
-    return sum(
-        isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load) and node not in in_place
-        for node in nodes
-    )
+def _times_bound(code: Notebook, index: int, name: str) -> int:
+    stored = [
+        isinstance(scope.statement_of(node), ast.AugAssign)
+        for scope in code.scopes(index)
+        for node in scope.names
+        if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+    ]
+    code.spend(len(stored))
+    return stored.count(False)
 
 
-def _arrays(cell: Cell, names: Names) -> Iterator[Zeroed]:
-    tree = parse(cell.source)
-    if tree is None:
-        return
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
-            (target, *others), function = statement.targets, names.resolve(statement.value.func)
+def _arrays(code: Notebook, index: int) -> Iterator[Zeroed]:
+    cell = code.module(index)
+    for statement in () if cell is None else cell.body:
+        if cell is not None and isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
+            (target, *others), function = statement.targets, code.qualified(statement.value.func, cell)
             size = bytes_of_array(statement.value, function, {}) if function in _RESERVE else None
-            if isinstance(target, ast.Name) and not others and size and _times_bound(tree, target.id) == 1:
-                yield Zeroed(target.id, size, cell.execution_count)
+            if isinstance(target, ast.Name) and not others and size and _times_bound(code, index, target.id) == 1:
+                yield Zeroed(target.id, size, code.cells[index].execution_count)

@@ -47,10 +47,9 @@ def array_asked_for(death: Death) -> Iterator[Evidence]:
     inner = death.cell_of(called) if called is not None else None
     cell = death.cell if inner is None else inner
     line = line if called is None or inner is None else user_line(inner, called)
-    try:
-        made = None if line is None else array_made(death.recording.cells, cell, line)
-    except RecursionError:  # code nested a thousand levels deep parses, but is not worth an answer
+    if line is None:
         return
+    made = death.find(lambda code: array_made(code, cell, line))
     if made is not None and made[1] >= _WORTH_TELLING_BYTES:
         yield Evidence(f"The array of {quote(made[0])} needs {size(made[1])}.", made[1], "bytes", "cell source")
 

@@ -101,7 +101,7 @@ def shape(death: Death) -> Shape | None:
     earlier = [one for one in death.recording.cells if one.started_mono_s < cell.started_mono_s]
     left, look = left_behind(earlier, before), _look_before(death.recording.namespaces, cell)
     held = _biggest(look.objects if look is not None else (), before)
-    touched = _touched(earlier, cell, peak - before)
+    touched = _touched(death, peak - before)
     below = child_memory.children(death)
     rise = _rise(death, cell, before, peak) if peak - before >= WORTH_TELLING_BYTES else _Rise()
     return Shape(
@@ -162,14 +162,11 @@ def _in_memory(one: NamedObject) -> bool:
     return one.device in (None, "cpu") and "memmap" not in one.type
 
 
-def _touched(earlier: Sequence[Cell], cell: Cell, growth_bytes: int) -> tuple[Zeroed, ...]:
+def _touched(death: Death, growth_bytes: int) -> tuple[Zeroed, ...]:
     """Arrays that this cell was the first to fill, if that can be where it grew."""
     if growth_bytes < WORTH_TELLING_BYTES:
         return ()
-    try:
-        return tuple(one for one in reserved_before(earlier, cell) if one.bytes >= _LARGE_PART * growth_bytes)
-    except RecursionError:  # code nested a thousand levels deep parses, but is not worth an answer
-        return ()
+    return tuple(one for one in death.find(reserved_before) or () if one.bytes >= _LARGE_PART * growth_bytes)
 
 
 @dataclass(frozen=True)

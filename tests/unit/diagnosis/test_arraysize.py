@@ -5,6 +5,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.code.arraysize import array_made
+from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
 
 IMPORTS = "import numpy as np\nfrom numpy import full\nfrom numpy.random import rand\nimport torch"
@@ -12,7 +13,7 @@ IMPORTS = "import numpy as np\nfrom numpy import full\nfrom numpy.random import 
 
 def made(code, line=1):
     cells = recording(IMPORTS, code, signal="SIGKILL").cells
-    return array_made(cells, cells[-1], line)
+    return array_made(Notebook(cells, cells[-1]), cells[-1], line)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from jupyter_kerneldoctor.diagnosis.code.calls import ending_calls
+from jupyter_kerneldoctor.diagnosis.code.ending_calls import ending_calls
+from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
 from jupyter_kerneldoctor.diagnosis.code.shell import shell_kills
 from jupyter_kerneldoctor.recording.model import Cell
 
@@ -71,7 +72,7 @@ def test_what_takes_time_before_it_is_noticed():
 
 def in_cells(*sources):
     cells = [Cell(source) for source in sources]
-    return [(call.line, call.signal, call.certain, call.prompt) for call in ending_calls(cells, cells[-1])]
+    return [(call.line, call.signal, call.certain, call.prompt) for call in ending_calls(Notebook(cells, cells[-1]))]
 
 
 def test_a_cell_in_bash_keeps_its_lines():

@@ -2,9 +2,10 @@
 
 import pytest
 
-from jupyter_kerneldoctor.diagnosis.code.calls import ending_calls
 from jupyter_kerneldoctor.diagnosis.code.cellsource import _parse
-from jupyter_kerneldoctor.diagnosis.code.later import handed_over
+from jupyter_kerneldoctor.diagnosis.code.deferred_calls import deferred_calls
+from jupyter_kerneldoctor.diagnosis.code.ending_calls import ending_calls
+from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
 from jupyter_kerneldoctor.recording.model import Cell
 
 SERVER = "import os, subprocess\nserver = subprocess.Popen"
@@ -12,7 +13,7 @@ SERVER = "import os, subprocess\nserver = subprocess.Popen"
 
 def calls(*sources):
     cells = [Cell(source) for source in sources]
-    return ending_calls(cells, cells[-1])
+    return ending_calls(Notebook(cells, cells[-1]))
 
 
 @pytest.mark.parametrize(
@@ -125,15 +126,15 @@ def test_cells_that_can_teach_nothing_are_not_parsed():
     last = Cell("import os\nos._exit(3)")
     _parse.cache_clear()
 
-    assert ending_calls([*day, Cell("step_1(1)")], day[-1]) == ()
+    assert ending_calls(Notebook([*day, Cell("step_1(1)")], day[-1])) == ()
     assert _parse.cache_info().misses == 0
-    assert len(ending_calls([*day, last], last)) == 1
+    assert len(ending_calls(Notebook([*day, last], last))) == 1
     assert _parse.cache_info().misses == 1
 
 
 def test_a_truncated_cell_is_not_read():
     cell = Cell("import os\nos._exit(1)", truncated=True)
-    assert ending_calls([cell], cell) == ()
+    assert ending_calls(Notebook([cell], cell)) == ()
 
 
 @pytest.mark.parametrize(
@@ -151,20 +152,20 @@ def test_a_truncated_cell_is_not_read():
 def test_finds_what_a_timer_or_a_thread_may_call_later(sources, cell, line, code):
     cells = [Cell(source) for source in sources]
     for last in (cells[-1], None):  # while a cell runs, and while none does
-        ((home, call),) = handed_over(cells, last)
+        ((home, call),) = deferred_calls(Notebook(cells, last))
         assert (home is cells[cell], call.line, call.exit_code) == (True, line, code)
 
 
 def test_a_timer_that_ends_another_process_is_none():
     cells = [Cell("import os\npid = os.getpid()"), Cell("Timer(9, lambda pid: os.kill(pid, 9), (child.pid,)).start()")]
-    assert handed_over(cells) == ()
+    assert deferred_calls(Notebook(cells)) == ()
 
 
 def test_a_function_that_no_one_is_given_is_called_by_no_one():
     cells = [Cell("import os\ndef stop():\n    os._exit(3)"), Cell("if bad: stop()\nwork()")]
-    assert handed_over(cells, cells[-1]) == ()
+    assert deferred_calls(Notebook(cells, cells[-1])) == ()
 
 
 def test_a_function_that_a_worker_process_is_given_ends_only_that():
     cells = [Cell("import os\ndef stop():\n    os._exit(3)"), Cell("Process(target=stop).start()\nwork()")]
-    assert handed_over(cells, cells[-1]) == ()
+    assert deferred_calls(Notebook(cells, cells[-1])) == ()

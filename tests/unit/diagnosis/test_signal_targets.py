@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
-from jupyter_kerneldoctor.diagnosis.code.whom import sendings
+from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
+from jupyter_kerneldoctor.diagnosis.code.signal_targets import sendings
 from jupyter_kerneldoctor.diagnosis.examples import MIB, Group, recording
 from jupyter_kerneldoctor.recording.model import Cell
 
@@ -14,7 +15,7 @@ EASE = {"memory": (50 * MIB,) * 3, "groups": [Group(2 << 30, usage_bytes=60 * MI
 
 def found(*sources):
     cells = [Cell(source) for source in sources]
-    return [(one.line, one.signal) for one in sendings(cells, cells[-1])]
+    return [(one.line, one.signal) for one in sendings(Notebook(cells, cells[-1]))]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,90 @@
+"""Finds the calls that end the kernel which a cell gives to something that makes them later: a timer, a handler."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .ending_calls import NATIVE, EndingCall, EndingCalls, may_end
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_kerneldoctor.recording.model import Cell
+
+    from .notebook import Notebook
+    from .scopes import Scope
+
+_DEFER = frozenset(
+    {"Thread", "Timer", "start_new_thread", "signal", "add_signal_handler", "call_later", "call_at", "add_timeout"}
+    | {"PeriodicCallback", "run_in_executor", "to_thread"}
+)
+"""Functions by the last part of their name that have a function called by a thread, a timer or a signal's handler."""
+_DUMPS = "dump_traceback_later"
+_MOST_ARGUMENTS = 8
+
+
+def deferred_calls(code: Notebook) -> tuple[tuple[Cell, EndingCall], ...]:
+    """Return the calls that a timer, a thread, a handler or the like may make later, and the cells they stand in.
+
+    They are in a function or a `lambda` that a cell gives to such a function. Raises CodeTooLargeError.
+    """
+    if not may_end(code):
+        return ()
+    ends = EndingCalls(code)
+    indices = reversed([*code.with_words(*_DEFER, _DUMPS)])
+    scopes = (scope for index in indices for scope in code.scopes(index))
+    return tuple((code.cells[at], ending) for scope in scopes for at, ending in _given(scope, ends, code))
+
+
+def _given(scope: Scope, ends: EndingCalls, code: Notebook) -> Iterator[tuple[int, EndingCall]]:
+    for call in scope.calls:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        arguments = [*call.args, *(word.value for word in call.keywords)] if name in _DEFER else []
+        for place, given in enumerate(arguments[:_MOST_ARGUMENTS]):
+            if isinstance(given, ast.Lambda):
+                function = code.function_scope(given, scope.cell)
+                yield from ((scope.cell, one) for node in function.calls if (one := ends.judge(node, function)))
+            elif (binding := code.definition(given, scope)) is not None:
+                if (ending := ends.of_function(given, scope)) is not None:
+                    yield binding.cell, ending
+            elif (ending := ends.judge(_called(given, place, call), scope)) is not None:
+                yield scope.cell, ending
+        if code.qualified(call.func, scope) == f"faulthandler.{_DUMPS}" and _exits(call):
+            yield scope.cell, EndingCall("exit", call.lineno, scope.segment(call), exit_code=1)
+
+
+def _called(given: ast.expr, place: int, call: ast.Call) -> ast.expr:
+    """The call that will be made of `Timer(9, os._exit, args=(3,))` or `call_later(9, os._exit, 3)`."""
+    behind = call.args[place + 1 : _MOST_ARGUMENTS]
+    arguments = next((word.value for word in call.keywords if word.arg == "args"), behind[0] if behind else None)
+    inner = arguments.elts if isinstance(arguments, ast.Tuple | ast.List) else behind
+    return ast.copy_location(ast.Call(given, inner, []), call)
+
+
+def _exits(call: ast.Call) -> bool:
+    """Whether faulthandler leaves with 1 when the time is up (faulthandler.dump_traceback_later)."""
+    return any(
+        word.arg == "exit" and isinstance(word.value, ast.Constant) and word.value.value for word in call.keywords
+    )
+
+
+def names_an_exit(code: Notebook) -> int | None:
+    """Return the first line of the running cell that names `os._exit` or a native exit; None without one.
+
+    A handler of a signal, a timer or another thread may run it, where no statement of the cell calls it. Raises
+    CodeTooLargeError.
+    """
+    if code.last < 0 or not any(code.with_words("exit")):
+        return None
+    found = [
+        node.lineno
+        for scope in code.scopes(code.last)
+        for node in scope.names
+        if _is_exit(code.described(node, scope) or "")
+    ]
+    return min(found, default=None)
+
+
+def _is_exit(name: str) -> bool:
+    return name == "os._exit" or (name.endswith("exit") and NATIVE.fullmatch(name) is not None)

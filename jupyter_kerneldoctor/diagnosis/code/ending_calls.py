@@ -1,0 +1,258 @@
+"""Finds the statements with which a cell ends its own kernel: signals to itself, `os._exit`, `exit()`, `os.abort()`.
+
+Names are followed through the imports and assignments of all cells that ran (`from os import kill as k`), and through
+functions that are defined there (`def stop(): os._exit(1)`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from ..analysis.ending import signal_name
+from .cellsource import header_magics, line_of
+from .shell import shell_kills
+from .shell_commands import ShellCommands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .notebook import Notebook
+    from .scopes import Scope
+
+Kind = Literal["signal", "exit", "ask", "abort", "replace"]
+
+INTERESTING = re.compile(
+    r"\b(?:kill|killpg|pthread_kill|_?exit|quit|abort|raise_signal|send_signal|terminate|do_shutdown|ask_exit|"
+    r"exec[lv]p?e?|dump_traceback_later)\b"
+)
+"""Words of calls that end a process."""
+_WORDS = (
+    "kill",
+    "exit",
+    "quit",
+    "abort",
+    "raise_signal",
+    "send_signal",
+    "terminate",
+    "do_shutdown",
+    "exec",
+    "dump_trace",
+)
+"""At least one of these stands where `INTERESTING` fits: to look for them is quick."""
+SHELLS = frozenset(
+    {f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "getoutput", "Popen")}
+    | {"os.system", "os.popen"}
+)
+NATIVE = re.compile(r"ctypes\.(?:C|Py)DLL\(.*\)\.(?:_?exit|abort)|ctypes\.cdll\..*\.(?:_?exit|abort)")
+_ASKS = frozenset({"exit", "quit", "get_ipython().ask_exit", "get_ipython().exit"})
+_QUICK = frozenset(
+    {"print", "flush", "getpid", "getppid", "getpgrp", "getpgid", "get_ident", "main_thread", "current_thread"}
+    | {"Process", "CDLL", "dict"}
+)
+"""Calls by the last part of their name: what is written before, and what finds the own process."""
+_RUNS_MORE = ("!", "%run", "%pip", "%conda", "%mamba")
+_SCRIPT_OF_A_SHELL = re.compile(r"\s*%%(?:bash|sh|script\b.*\b(?:ba|da|z)?sh)\b")
+_COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.AsyncFor, ast.AsyncWith, ast.IfExp, ast.BoolOp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+@dataclass(frozen=True)
+class EndingCall:
+    """A call that ends the kernel, in the cell that makes it."""
+
+    kind: Kind
+    line: int
+    text: str
+    """The call as the user wrote it."""
+    signal: str | None = None
+    exit_code: int | None = None
+    """None: not known before it runs."""
+    certain: bool = True
+    """It is reached whenever the cell runs so far: not under an `if`, in a loop, or in a `try`."""
+    prompt: bool = True
+    """Nothing before it takes time: imports, definitions, plain values and words on the screen only."""
+    until: int | None = None
+    """The last line of the cell's statement that holds it: code beyond that line runs after it. None: not known."""
+
+    def reached(self, *, certain: bool, prompt: bool) -> EndingCall:
+        """Return it as a part of what is reached like this."""
+        return replace(self, certain=certain and self.certain, prompt=prompt and self.prompt)
+
+
+class EndingCalls:
+    """Tells which calls in a notebook's cells end the kernel. What a function does is worked out once."""
+
+    def __init__(self, code: Notebook) -> None:
+        self._code = code
+        self._by_function: dict[Scope, EndingCall | None] = {}
+
+    def of_cell(self, cell: Scope) -> Iterator[EndingCall]:
+        """Yield those that the statements of a cell make, also by calling a function."""
+        prompt, lines = True, cell.tree.source.split("\n")
+        for statement in cell.body:
+            for call, certain in _reachable(statement):
+                ending = self.of_function(call.func, cell) if isinstance(call, ast.Call) else None
+                ending = ending or self.judge(call, cell)
+                if ending is not None:
+                    yield replace(
+                        ending.reached(certain=certain, prompt=prompt),
+                        line=call.lineno,
+                        text=cell.segment(call) if isinstance(call, ast.Call) else ending.text,
+                        until=statement.end_lineno,
+                    )
+            runs_more = lines[statement.lineno - 1].lstrip().startswith(_RUNS_MORE)
+            prompt = prompt and not runs_more and _takes_no_time(statement)
+
+    def of_function(self, name: ast.expr, scope: Scope) -> EndingCall | None:
+        """Return the first of those that a function makes, given the name it is called by; None where it makes none."""
+        binding = self._code.definition(name, scope)
+        if binding is None or binding.definition is None or isinstance(binding.definition, ast.ClassDef):
+            return None
+        function = self._code.function_scope(binding.definition, binding.cell)
+        if function not in self._by_function:
+            self._by_function[function] = self._first(function)
+        return self._by_function[function]
+
+    def _first(self, function: Scope) -> EndingCall | None:
+        prompt = True
+        for statement in function.body:
+            for call, certain in _reachable(statement):
+                if (ending := self.judge(call, function)) is not None:
+                    return ending.reached(certain=certain, prompt=prompt)
+            prompt = prompt and _takes_no_time(statement)
+        return None
+
+    def judge(self, call: ast.expr, scope: Scope) -> EndingCall | None:
+        """Say what a call, or `!…`, does to the kernel, if it ends it."""
+        if isinstance(call, ast.Constant):
+            return self._by_magic(call, scope)
+        name = self._code.described(call.func if isinstance(call, ast.Call) else call, scope)
+        if name is None or not (name in SHELLS or INTERESTING.search(name)):
+            return None
+        ending = EndingCall("exit", call.lineno, scope.segment(call))
+        if not isinstance(call, ast.Call):
+            return replace(ending, kind="ask") if name in ("exit", "quit") else None
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if name in _ASKS:
+            return replace(ending, kind="ask")
+        if name in SHELLS:
+            return (
+                self._by_shell(ShellCommands(scope, self._code).of_expression(call.args[0]), ending)
+                if call.args
+                else None
+            )
+        return _leaves(name, arguments, ending) or self._signal_to_itself(name, arguments, scope, ending)
+
+    def _signal_to_itself(
+        self, name: str, arguments: list[ast.expr], scope: Scope, ending: EndingCall
+    ) -> EndingCall | None:
+        kill = replace(ending, kind="signal")
+        if name == "signal.raise_signal" and arguments:
+            return replace(kill, signal=self._signal(arguments[0], scope))
+        if name in ("os.kill", "os.killpg", "signal.pthread_kill") and len(arguments) == 2:
+            own = self._code.is_own_process(arguments[0], scope)
+            return replace(kill, signal=self._signal(arguments[1], scope)) if own else None
+        if name in ("psutil.Process().kill", "psutil.Process().terminate"):
+            return replace(kill, signal="SIGKILL" if name.endswith("kill") else "SIGTERM")
+        if name == "psutil.Process().send_signal" and arguments:
+            return replace(kill, signal=self._signal(arguments[0], scope))
+        return None
+
+    def _signal(self, node: ast.expr, scope: Scope) -> str | None:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int):
+            return signal_name(node.value)
+        name = (self._code.described(node, scope) or "").split(".")[-1]
+        return name if name.startswith("SIG") else None
+
+    def _by_magic(self, node: ast.Constant, scope: Scope) -> EndingCall | None:
+        """`!kill $PPID`."""
+        line = line_of(scope.tree.source, node.lineno).strip()
+        if not line.startswith("!"):
+            return None
+        return self._by_shell(
+            ShellCommands(scope, self._code).of_magic(line, node.lineno), EndingCall("signal", node.lineno, line)
+        )
+
+    def _by_shell(self, script: str, ending: EndingCall) -> EndingCall | None:
+        """The first command of a shell's that signals its parent, as a call of the kernel's."""
+        self._code.spend(len(script))
+        first = next(shell_kills(script), None)
+        if first is None:
+            return None
+        return replace(ending, kind="signal", signal=first.signal, certain=first.certain, prompt=first.prompt)
+
+
+def ending_calls(code: Notebook) -> tuple[EndingCall, ...]:
+    """Return the calls that end the kernel in the cell that was running. Raises CodeTooLargeError."""
+    # Most notebooks hold no such word anywhere, and this is asked for every death.
+    if code.last < 0 or code.cells[code.last].truncated or not may_end(code):
+        return ()
+    cell = code.module(code.last)
+    return tuple(_in_a_script(code.source(code.last)) if cell is None else EndingCalls(code).of_cell(cell))
+
+
+def may_end(code: Notebook) -> bool:
+    """Whether any cell that ran holds a word of calls that end a process."""
+    return any(INTERESTING.search(code.source(index)) for index in code.with_words(*_WORDS))
+
+
+def _reachable(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
+    """The calls that run when the statement runs, each with whether it always does. Functions are not entered."""
+    waiting: list[tuple[ast.AST, bool]] = [(statement, True)]
+    while waiting:
+        node, certain = waiting.pop()
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            continue
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Name | ast.Constant):
+            yield node.value, certain  # `exit` alone on a line: IPython calls it; and `!…`, which is masked as a number
+        elif isinstance(node, ast.Call):
+            yield node, certain
+        inner = certain and not isinstance(node, _COMPOUND)
+        waiting += [(child, inner) for child in reversed([*ast.iter_child_nodes(node)])]
+
+
+def _takes_no_time(statement: ast.stmt) -> bool:
+    """Imports, definitions and plain values; of calls only those that are known to be quick."""
+    if isinstance(statement, ast.Import | ast.ImportFrom | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return True
+    slow = (ast.For, ast.While, ast.With, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.comprehension)
+    return not any(
+        isinstance(node, slow) or (isinstance(node, ast.Call) and not _is_quick(node)) for node in ast.walk(statement)
+    )
+
+
+def _is_quick(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in _QUICK
+
+
+def _leaves(name: str, arguments: list[ast.expr], ending: EndingCall) -> EndingCall | None:
+    native = NATIVE.fullmatch(name)
+    if name == "os.abort" or (native and name.endswith("abort")):
+        return replace(ending, kind="abort", signal="SIGABRT")
+    if name == "os._exit" or native:
+        return replace(ending, exit_code=_exit_code(arguments))
+    if re.fullmatch(r"os\.exec[lv]p?e?", name):
+        return replace(ending, kind="replace")
+    return ending if name.endswith(".do_shutdown") else None
+
+
+def _in_a_script(source: str) -> Iterator[EndingCall]:
+    """`kill $PPID` in `%%bash`: the shell's parent is the kernel."""
+    headers = header_magics(source)
+    lines = source.split("\n")
+    if any(_SCRIPT_OF_A_SHELL.match(lines[number - 1]) for number in headers):
+        script = "\n".join("" if number in headers else line for number, line in enumerate(lines, 1))
+        for one in shell_kills(script):
+            yield EndingCall("signal", one.line, one.text, one.signal, certain=one.certain, prompt=one.prompt)
+
+
+def _exit_code(arguments: list[ast.expr]) -> int | None:
+    """The exit status as the parent sees it: the low byte."""
+    try:
+        return int(ast.literal_eval(arguments[0])) & 0xFF
+    except (IndexError, ValueError, TypeError, SyntaxError, OverflowError):
+        return None
