@@ -1,11 +1,17 @@
-"""What a cause rule is: one class in one file of `causes/`."""
+"""What a cause is: one class in one file of `causes/`."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from .analysis.last_words import Pattern
+from .death import Death
+from .postmortem import CauseFinding
 from .registry import Rule, rules
+from .texts import evidence as texts
+from .texts import exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,23 +19,70 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from .death import Death
-    from .postmortem import CauseFinding
+    from .family import Family
+    from .postmortem import Evidence
 
 HEADINGS = ("What it means", "How it is recognised", "What to do", "Example")
 """The headings of every cause's page in the reference."""
 
 
 class Cause(Rule):
-    """A reason why a kernel ends. Its examples are tests; 0.9 and more is for what is proven."""
+    """A reason why a kernel ends. Its docstring is its page in the reference, its examples are tests."""
+
+    family: ClassVar[Family]
+    general: ClassVar[bool] = False
+    """It only says in which way the kernel ended: a cause that says why comes first."""
+    last_words: ClassVar[tuple[str, ...]] = ()
+    """Regular expressions for lines with which a process gives up for this cause."""
+    warnings: ClassVar[tuple[str, ...]] = ()
+    """The same for lines after which the process goes on, and may crash of what they warn of."""
+    incidents: ClassVar[frozenset[str]] = frozenset()
+    """The kinds of incidents (`recording.evidence.Incident.kind`) that it may explain."""
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """Say whether this cause fits, how sure that is, and why; None when it does not."""
+        """Say whether this cause fits, how sure that is (0.9 and more is proven), and why; None when it does not."""
         raise NotImplementedError
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002 - for those that can
-        """Say in the same way why something went wrong that the kernel survived; None where this cause cannot."""
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002 - for those that can
+        """Say the same of an incident that the kernel survived, of one of the kinds in `incidents`.
+
+        `death` is the kernel as that incident shows it: its cell, its line, the process and machine at that moment.
+        """
         return None
+
+    def finding(
+        self,
+        death: Death,
+        confidence: float,
+        headline: str,
+        evidence: Iterable[Evidence] = (),
+        *,
+        ruled_out: Iterable[str | None] = (),
+        line: int | Literal["running"] | None = "running",
+        summary: str | None = None,
+        title: str | None = None,
+    ) -> CauseFinding:
+        """Return what this cause says of a death or an incident.
+
+        To its own evidence, strongest first, come what every answer shows (the crash report, the exit status, the cell
+        that ran) and what can be ruled out with certainty; to that of an incident nothing. `line` is the line it points
+        at: by default the one that was being executed.
+        """
+        if death.incident is None:
+            evidence = (*evidence, *texts.standard(death))
+            ruled_out = (*ruled_out, *exclusions.standard(death, self.family))
+        return CauseFinding(
+            self.id,
+            title or self.title,
+            confidence,
+            headline,
+            evidence=tuple(dict.fromkeys(evidence)),
+            ruled_out=exclusions.known(*ruled_out),
+            line=death.line if line == "running" else line,
+            summary=summary,
+            general=self.general,
+            family=self.family,
+        )
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -48,3 +101,19 @@ def all_causes() -> tuple[Cause, ...]:
     from . import causes as package  # noqa: PLC0415 - the rules import this module
 
     return tuple(rule() for rule in rules(package, Cause))
+
+
+@cache
+def last_words_patterns() -> tuple[Pattern, ...]:
+    """Return what last words look like that name a cause, those of all causes."""
+    return tuple(
+        Pattern(cause.id, re.compile(pattern, re.MULTILINE), final)
+        for final in (True, False)
+        for cause in all_causes()
+        for pattern in (cause.last_words if final else cause.warnings)
+    )
+
+
+def examine(recording: Recording) -> Death:
+    """Return what the recording shows, ready to be judged by all causes."""
+    return Death(recording, last_words_patterns())

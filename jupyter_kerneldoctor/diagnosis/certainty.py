@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .analysis.last_words import never_aborted, outlived
-
 if TYPE_CHECKING:
     from .death import Death
 
@@ -30,7 +28,7 @@ def certainty(death: Death, confidence: float) -> float:
 
 def by_words(death: Death, confidence: float, otherwise: float = DOUBTED) -> float:
     """Return how sure its last words make a cause; `otherwise` is what is left where they cannot be the end of it."""
-    if outlived(death):
+    if death.outlived_its_words:
         return min(confidence, otherwise)
-    warned = death.words is not None and not death.words.final and never_aborted(death)
+    warned = death.words is not None and not death.words.final and death.never_aborted
     return min(confidence, _WARNED) if warned else confidence

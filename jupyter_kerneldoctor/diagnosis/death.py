@@ -1,8 +1,8 @@
-"""What the cause rules look at: the recording, and what follows from it without any judgement."""
+"""A death as causes, fixes and texts see it: the recording, and what follows from it, without any judgement."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,37 +20,80 @@ from .analysis.ending import (
     request,
     unseen,
 )
-from .analysis.environment import Environment, at_the_end
+from .analysis.environment import Environment, at_incident, at_the_end
+from .analysis.frame_names import FrameNames
+from .analysis.gpu_messages import ENDS as _ENDS_OF_LIBRARIES
+from .analysis.gpu_messages import last_message
+from .analysis.incident_site import line_of_incident
 from .analysis.last_stack import LastStack, last_stack
-from .analysis.last_words import FRESH_S, Words, farewell, last_line, naming_a_cause, newest_text
+from .analysis.last_words import FRESH_S, Words, farewell, gave_up_later, last_line, naming_a_cause, newest_text
+from .analysis.lost_workers import LostWorker, lost_worker
 from .analysis.memory import Memory
-from .analysis.stuck_cell import StuckCell, stuck_cell
-from .code.cellfiles import CellFiles, is_cell_file, user_line
+from .analysis.memory_pressure import MemoryPressure, memory_pressure
+from .analysis.memory_shape import Shape, shape
+from .analysis.oom_log import oom_kill
+from .analysis.stack_fault import Fault, logged_fault
+from .analysis.stuck_cell import StuckCell, last_look
+from .code.cellfiles import user_line
 from .code.cellsource import sole_statement
+from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, ending_calls
 from .code.notebook import CodeTooLargeError, Notebook
 from .code.signal_targets import Sending, sendings
+from .code.zeroed import reserved_before
+from .family import Family
 from .units import cell_name, quote, statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
-    from .analysis.traceback import Frame, Thread, Traceback
-    from .postmortem import Ending
+    from .analysis import gpu_messages
+    from .analysis.call_reached import Reached
+    from .analysis.last_words import Pattern
+    from .analysis.oom_log import OomKill, Scope
+    from .analysis.traceback import Thread, Traceback
+    from .code.frames import Frame
+    from .postmortem import CauseFinding, Ending
 
 T = TypeVar("T")
 
+_LARGE = 0.1  # of the machine's memory: what holds less is not the largest where it is used up
 _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
 """Signals of a program that fails by itself."""
 
 
 @dataclass(frozen=True)
 class Death:
-    """A recording, read. Everything is worked out when it is first asked for."""
+    """What a recording shows of a kernel's end, of its life so far, or of one incident that it survived.
+
+    Everything is worked out when it is first asked for.
+    """
 
     recording: Recording
+    patterns: tuple[Pattern, ...] = ()
+    """What last words look like that name a cause."""
+    incident: Incident | None = None
+    """The incident that is asked about, in place of the end: `cell`, `line` and `environment` are those of it."""
+    causes: tuple[CauseFinding, ...] = ()
+    """The causes that fit, likeliest first, once they were judged: fixes and texts see them, causes do not."""
+
+    def at(self, incident: Incident) -> Death:
+        """Return the same kernel as one of its incidents shows it."""
+        return replace(self, incident=incident)
+
+    def judged(self, causes: tuple[CauseFinding, ...]) -> Death:
+        """Return the same death with the causes that were found."""
+        judged = replace(self, causes=causes)
+        vars(judged)["code"] = self.code.at(self.cell, causes[0].line)  # what was read is read once
+        return judged
+
+    @property
+    def is_about_memory(self) -> bool:
+        """Whether the likeliest cause is that memory ran out."""
+        return bool(self.causes) and self.causes[0].family == Family.MEMORY
 
     @cached_property
     def ending(self) -> Ending:
@@ -103,6 +146,8 @@ class Death:
 
         Of a kernel that lives, the one that runs.
         """
+        if self.incident is not None:
+            return self.recording.execution(self.incident.cell_seq)
         if self.ended is None or self.stopped_early or self._recorder_stands_still:
             return None  # a cell in the middle of which the recording stopped is no cell that died
         if self.ended and self.told_to_exit:
@@ -133,12 +178,41 @@ class Death:
     @cached_property
     def stuck_cell(self) -> StuckCell | None:
         """Who waits for whom, where the kernel lives and its cell does nothing."""
-        return stuck_cell(self)
+        if self.ended is not False or self.stopped_early:
+            return None
+        last = last_look(self.recording)
+        return None if last is None else StuckCell(self.recording, self.frames, last)
 
     @cached_property
     def memory(self) -> Memory:
         """What is known of the memory."""
-        return Memory(self.recording, self.cell)
+        killed = self.ended is True and self.status.exit_code is None and self.signal not in _CRASHES
+        return Memory(self.recording, self.cell, ran_out=self.is_about_memory and killed)
+
+    @cached_property
+    def memory_shape(self) -> Shape | None:
+        """The shape the memory had; None when too little was measured, or what was measured cannot be."""
+        try:
+            return shape(self.memory, self.find(reserved_before) or ())
+        except (ArithmeticError, ValueError, TypeError):
+            return None
+
+    @cached_property
+    def memory_pressure(self) -> MemoryPressure:
+        """How short of memory the machine was at the last measurement."""
+        return memory_pressure(self.recording, self.environment.known)
+
+    @property
+    def would_be_ended_by_a_memory_service(self) -> bool:
+        """Whether a service that watches over memory had a reason to end this very process with that signal.
+
+        They end what holds most. SIGTERM is also how runners, `timeout` and batch systems end a kernel, so that it
+        counts only below what earlyoom kills at, or under pressure.
+        """
+        held, ram, pressure = self.memory.held_bytes, self.recording.kernel.ram_bytes, self.memory_pressure
+        if held is not None and ram and held < _LARGE * ram:
+            return False
+        return self.status.signal != "SIGTERM" or pressure.is_nearly_gone or pressure.is_pressed
 
     @cached_property
     def traceback(self) -> Traceback | None:
@@ -157,6 +231,8 @@ class Death:
     @cached_property
     def environment(self) -> Environment:
         """The limits, file systems and the like when it ended."""
+        if self.incident is not None:
+            return at_incident(self.recording, self.incident)
         return at_the_end(self.recording)
 
     @cached_property
@@ -165,12 +241,56 @@ class Death:
         by_itself = self.signal in _CRASHES or bool(self.status.exit_code) or not self.status.known
         if not by_itself or self.told_to_exit:
             return None
-        named = naming_a_cause(self.text)
+        named = naming_a_cause(self.text, self.patterns)
         return named[-1] if named else None
 
     def said(self, cause: str) -> Words | None:
         """Return the last words if they speak for this cause."""
         return self.words if self.words is not None and self.words.cause == cause else None
+
+    @cached_property
+    def outlived_its_words(self) -> bool:
+        """Whether it went on after its last words, or another process wrote them, as a program that a cell runs."""
+        if self.words is None:
+            return False
+        return gave_up_later(self.text[self.words.end :]) is not None or (self.words.final and self.never_aborted)
+
+    @property
+    def never_aborted(self) -> bool:
+        """Whether it crashed and had not aborted before: faulthandler reports both."""
+        reports = tracebacks.reports(self.recording.crash_text)
+        return self.traceback is not None and all(one.message != "Aborted" for one in reports)
+
+    @property
+    def ended_by_itself(self) -> bool:
+        """Whether it ended in a way in which a library ends a process."""
+        by_itself = self.signal in _ENDS_OF_LIBRARIES or bool(self.status.exit_code)
+        return self.is_unasked_end and not self.told_to_exit and by_itself
+
+    @cached_property
+    def gpu_message(self) -> gpu_messages.Words | None:
+        """What a library said about a graphics card before it ended the process; None if it ended otherwise."""
+        if not self.ended_by_itself:
+            return None
+        return last_message(self.text, self.signal, self.status.exit_code, self.traceback)
+
+    def logged_kill(self, *scopes: Scope) -> OomKill | None:
+        """Return what the log says of the end, if it was for memory of this scope; None if it left by itself."""
+        end = self.recording.end
+        if end is None or self.status.exit_code is not None:
+            return None
+        found = oom_kill(end.kernel_log, self.recording.kernel.process.pid)
+        return found if found is not None and found.scope in scopes else None
+
+    @cached_property
+    def lost_worker(self) -> LostWorker | None:
+        """The worker process that the incident reports as lost."""
+        return None if self.incident is None else lost_worker(self.recording, self.incident)
+
+    @cached_property
+    def logged_fault(self) -> Fault | None:
+        """What the log says of a segmentation fault of the thread that runs the cells; None where it says nothing."""
+        return logged_fault(self.recording) if self.signal == "SIGSEGV" else None
 
     @cached_property
     def farewell(self) -> str | None:
@@ -220,12 +340,33 @@ class Death:
         """The calls in the cell that send the kernel's own process the very signal that ended it."""
         return tuple(call for call in self.calls if call.kind == "signal" and self._came_from(call))
 
+    @cached_property
+    def deferred_calls(self) -> tuple[tuple[Cell, EndingCall], ...]:
+        """The calls that fit the end which a cell left to a timer, a thread or a handler, each with its cell.
+
+        None where a call or line of the running cell explains the end.
+        """
+        if self.own_signals or self.crash_line is not None:
+            return ()
+        found = self.find(deferred_calls) or ()
+        return tuple((cell, call) for cell, call in found if self._fits_the_end(call))
+
+    def _fits_the_end(self, call: EndingCall) -> bool:
+        if call.kind == "signal":
+            return self.signal is not None and call.signal in (None, self.signal) and self.signal != "SIGINT"
+        code = self.status.exit_code
+        return call.kind == "exit" and code is not None and call.exit_code in (None, code)
+
+    def reached(self, call: EndingCall) -> Reached:
+        """Say where the cell was when it ended, seen from a call in it."""
+        return reached(call, self.recording, self.cell, self.crash_line, is_fresh=self.last_stack is not None)
+
     def _came_from(self, call: EndingCall) -> bool:
         if call.signal == "SIGINT" or self.crash_line not in (None, call.line):
             return False
         if self.background is not None and self.crash_line is None:
             return False
-        if reached(call, self) == "passed":
+        if self.reached(call) == "passed":
             return False
         return None in (call.signal, self.signal) or call.signal == self.signal
 
@@ -253,6 +394,8 @@ class Death:
     @cached_property
     def line(self) -> int | None:
         """The line that was being executed, where the recording tells."""
+        if self.incident is not None:
+            return line_of_incident(self.recording, self.incident)
         if self.crash_line is not None or self.background is not None or self.native_thread:
             return self.crash_line
         return self.last_stack.line if self.last_stack is not None else self.sole_line
@@ -270,7 +413,7 @@ class Death:
         if self.traceback is None or not is_background(self.traceback):
             return None
         frames = self.traceback.current.frames
-        return next((frame for frame in frames if self.cell_of(frame) is not None), frames[0])
+        return next((frame for frame in frames if self.frames.cell_of(frame) is not None), frames[0])
 
     @property
     def native_thread(self) -> bool:
@@ -284,30 +427,16 @@ class Death:
         return frames[0] if frames else None
 
     @cached_property
-    def _cell_files(self) -> CellFiles:
-        return CellFiles(self.recording.cells)
-
-    def cell_of(self, frame: Frame) -> Cell | None:
-        """Return the cell whose code a frame executes."""
-        return self._cell_files.cell_of(frame)
-
-    def place(self, frame: Frame) -> str:
-        """Return "cell [1], line 4" as the user sees it, or "numpy/core.py, line 7"."""
-        owner = self.cell_of(frame)
-        line = frame.line if owner is None else user_line(owner, frame)
-        if owner is None and is_cell_file(frame.file):  # its source was not recorded, or not as a whole
-            return "a cell"
-        name = frame.short_file if owner is None else cell_name(owner.execution_count)
-        return name if line is None else f"{name}, line {line}"
-
-    def name(self, frame: Frame) -> str:
-        """Return the function and its place: "`w` (cell [1], line 4)"."""
-        return self.place(frame) if frame.function == "<module>" else f"{quote(frame.function)} ({self.place(frame)})"
+    def frames(self) -> FrameNames:
+        """Names the frames of its stacks."""
+        return FrameNames(self.recording.cells)
 
     def where(self, line: int | None = None) -> str:
         """Return "in cell [2] on `code`", as much of it as is known."""
+        if self.incident is not None:
+            return self._where_raised()
         if self.background is not None:
-            return f"in a background thread, in {self.name(self.background)}, {self.when()}"
+            return f"in a background thread, in {self.frames.name(self.background)}, {self.when()}"
         if self.native_thread:
             return f"in a thread of its own, {self.when()}"
         if self.cell is None:
@@ -319,6 +448,13 @@ class Death:
         place = f"in {cell_name(self.cell.execution_count)}"
         on = " on" if loop is None else ", in the loop"
         return f"{place}{on} {quote(code)}" if code else place
+
+    def _where_raised(self) -> str:
+        if self.cell is None:
+            return "in this kernel"
+        code = "" if self.line is None else statement(self.cell.source.split("\n")[self.line - 1])
+        place = f"in {cell_name(self.cell.execution_count)}"
+        return f"{place} on {quote(code)}" if code else place
 
     def when(self) -> str:
         """Return "while cell [2] was running"."""

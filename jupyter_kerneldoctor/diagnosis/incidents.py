@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident
 
-from .analysis import lost_workers, stuck_before_shutdown
-from .analysis.incident_site import line_of_incident, that_it_was_raised, where_raised
-from .cause import all_causes
+from .analysis import stuck_before_shutdown
+from .analysis.incident_site import that_it_was_raised
+from .cause import examine
 from .code.cellfiles import is_cell_file
-from .death import Death
+from .family import Family
 from .postmortem import CauseFinding, Culprit, Evidence, Survived, iso
+from .ranking import findings_of
 from .units import cell_name, duration, quote, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_kerneldoctor.recording.model import Recording
+    from jupyter_kerneldoctor.recording.model import Cell, Recording
+
+    from .death import Death
 
 MOST = 50
 """How many are told, the latest."""
@@ -67,56 +70,27 @@ def survived(death: Death) -> tuple[Survived, ...]:
 def _stuck_until_the_end(recording: Recording) -> Iterator[Survived]:
     """Tell of the hang that an orderly end put an end to: what a report would have said right before."""
     before = stuck_before_shutdown.before_the_request(recording)
-    death = None if before is None else Death(before)
+    death = None if before is None else examine(before)
     if death is None or death.stuck_cell is None or death.cell is None:
         return
-    finding = max(_hangs(death), key=lambda one: one.confidence, default=None)
+    hangs = findings_of(lambda cause: cause.judge(death) if cause.family == Family.STUCK else None)
+    finding = max(hangs, key=lambda one: one.confidence, default=None)
     if finding is None:
         return
     cell, look = death.cell, death.stuck_cell.stuck
     lasted = duration(max(death.stuck_cell.lasted_s, stuck_before_shutdown.asked_mono_s(recording) - look.since_mono_s))
     told = f"The kernel was stuck in {cell_name(cell.execution_count)}{death.stuck_cell.at()} for {lasted}."
-    where = Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, finding.line)
     finding = replace(finding, headline=told, summary=None)
-    yield Survived(finding, "stuck", "stuck", where, cell.seq, _time(death, look.mono_s))
+    incident = Incident("stuck", look.mono_s, "stuck", cell.seq)
+    yield Survived(finding, incident, _cell(cell, finding.line), _time(death, look.mono_s))
 
 
-def _hangs(death: Death) -> Iterator[CauseFinding]:
-    for cause in all_causes():
-        try:
-            finding = cause.judge(death) if cause.id in _HANGS else None
-        except Exception:  # noqa: S112 - as in `rank`
-            continue
-        if finding is not None:
-            yield finding
-
-
-def _judged(death: Death, incident: Incident) -> Survived:
-    finding = max(_explanations(death, incident), key=lambda one: one.confidence, default=None)
-    if finding is None:
-        finding = _unexplained(death, incident)
+def _judged(kernel: Death, incident: Incident) -> Survived:
+    death = kernel.at(incident)
+    explained = findings_of(lambda one: one.explain(death, incident) if incident.kind in one.incidents else None)
+    finding = max(explained, key=lambda one: one.confidence, default=None) or _unexplained(death, incident)
     finding = replace(finding, evidence=(*finding.evidence, *_circumstances(incident)))
-    return Survived(
-        finding,
-        incident.kind,
-        incident.error,
-        _cell(death, incident),
-        incident.cell_seq,
-        _time(death, incident.mono_s),
-    )
-
-
-def _explanations(death: Death, incident: Incident) -> Iterator[CauseFinding]:
-    for cause in all_causes():
-        try:
-            finding = cause.explains(death, incident)
-        except Exception:  # noqa: S112 - as in `rank`: one rule that fails must not take the others with it
-            continue
-        if finding is not None:
-            yield finding
-    found = lost_workers.explains(death, incident)
-    if found is not None:
-        yield found
+    return Survived(finding, incident, _cell(death.cell, death.line), _time(death, incident.mono_s))
 
 
 def _unexplained(death: Death, incident: Incident) -> CauseFinding:
@@ -126,9 +100,9 @@ def _unexplained(death: Death, incident: Incident) -> CauseFinding:
         cause,
         title,
         confidence,
-        headline.format(where=where_raised(death, incident)),
+        headline.format(where=death.where()),
         (that_it_was_raised(incident, words),),
-        line=line_of_incident(death, incident),
+        line=death.line,
     )
 
 
@@ -152,11 +126,8 @@ def _circumstances(incident: Incident) -> Iterator[Evidence]:
         )
 
 
-def _cell(death: Death, incident: Incident) -> Culprit | None:
-    cell = death.recording.execution(incident.cell_seq)
-    if cell is None:
-        return None
-    return Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, line_of_incident(death, incident))
+def _cell(cell: Cell | None, line: int | None) -> Culprit | None:
+    return None if cell is None else Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, line)
 
 
 def _time(death: Death, mono_s: float) -> str | None:

@@ -9,12 +9,19 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+from .family import Family
+
 if TYPE_CHECKING:
-    from .recurrence import Recurrence
+    from jupyter_kerneldoctor.recording.evidence import Incident
 
 Applicability = Literal["safe", "suggested", "advice"]
 Basis = Literal["fitted", "estimated", "at-most"]
 EndingKind = Literal["signal", "exit", "shutdown", "restart", "unknown", "running"]
+
+State = Literal["died", "stuck", "survived", "running", "ended", "unknown"]
+"""`died`: a death the user should hear of; `stuck`: it lives, but something is wrong with it right now; `survived`: it
+lives, and its last incident is what there is to tell; `ended`: as it was asked to; `unknown`: nobody saw what became of
+it."""
 
 CAUSE_DOCS = "kerneldoctor/docs/causes/{}"
 FIX_DOCS = "kerneldoctor/docs/fixes/{}"
@@ -60,6 +67,7 @@ class CauseFinding:
     """The end in a few words, for `Ending.summary`, when this cause says more than the exit status does."""
     general: bool = False
     """It only says which way it ended: less likely, the likelier a cause is that says why."""
+    family: Family = Family.UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -89,19 +97,16 @@ class Survived:
     """An incident: something that went wrong and that the kernel survived."""
 
     finding: CauseFinding
-    kind: str
-    """As `recording.evidence.Incident` names it."""
-    error: str
-    """Name of the exception's type."""
+    incident: Incident
+    """What was recorded of it."""
     cell: Culprit | None = None
     """The cell that raised it, and the line."""
-    cell_seq: int | None = None
-    """Which execution of it: `recording.model.Cell.seq`."""
     time: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The public form: that of a cause, with the sentence that tells of it, the cell and the time."""
-        more = {"headline": self.finding.headline, "kind": self.kind, "error": self.error, "time": self.time}
+        kind, error = self.incident.kind, self.incident.error
+        more = {"headline": self.finding.headline, "kind": kind, "error": error, "time": self.time}
         return {**_finding(self.finding), **more, "cell": None if self.cell is None else self.cell.to_json()}
 
 
@@ -155,6 +160,28 @@ class Timeline:
 
 
 @dataclass(frozen=True)
+class EarlierDeath:
+    """A kernel that the same cell ended before."""
+
+    recording: str
+    ended: str | None
+    cause: str
+    title: str
+    execution_count: int | None
+    peak_bytes: int | None
+    """The highest resident memory that was seen."""
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """That it is not the first time."""
+
+    text: str
+    deaths: tuple[EarlierDeath, ...]
+    """Newest first."""
+
+
+@dataclass(frozen=True)
 class PostMortem:
     """The answer. The causes are ranked, the first is the answer; there is always at least one."""
 
@@ -165,8 +192,7 @@ class PostMortem:
     loaded_by: str
     started: str | None
     ended: str | None
-    died: bool
-    """Whether this is a death the user should hear of: neither running nor an ordinary end."""
+    state: State
     end: Ending
     causes: tuple[CauseFinding, ...]
     timeline: Timeline
@@ -185,11 +211,17 @@ class PostMortem:
         """The most likely cause."""
         return self.causes[0]
 
+    @property
+    def died(self) -> bool:
+        """Whether this is a death the user should hear of: neither running nor an ordinary end."""
+        return self.state == "died"
+
     def to_json(self) -> dict[str, Any]:
         """The public form; keys are only ever added to it."""
         document = asdict(self)
         top = self.cause
         document.update(
+            died=self.died,
             cause=top.id,
             confidence=top.confidence,
             headline=top.headline,
@@ -212,6 +244,7 @@ class PostMortem:
             "ended": self.ended,
             "cause": self.cause.id,
             "headline": self.cause.headline,
+            "state": self.state,
             "died": self.died,
             "survived": self.incidents[-1].finding.headline if self.incidents else None,
         }
@@ -232,6 +265,8 @@ def _finding(finding: CauseFinding) -> dict[str, Any]:
         "id": finding.id,
         "title": finding.title,
         "confidence": finding.confidence,
+        "general": finding.general,
+        "family": finding.family.value,
         "evidence": [asdict(evidence) for evidence in finding.evidence],
         "docs": CAUSE_DOCS.format(finding.id),
     }

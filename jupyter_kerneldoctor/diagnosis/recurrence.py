@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .code.cellsource import mask
+from .postmortem import EarlierDeath, Recurrence
 from .units import enumeration, size
 
 if TYPE_CHECKING:
@@ -29,28 +29,6 @@ _OWN_SIGNALS = frozenset({"SIGALRM", "SIGVTALRM", "SIGPROF", "SIGPIPE", "SIGXFSZ
 """Signals without a handler that a program brings on itself; the others are sent by somebody."""
 
 _TOLD = 3
-
-
-@dataclass(frozen=True)
-class EarlierDeath:
-    """A kernel that the same cell ended before."""
-
-    recording: str
-    ended: str | None
-    cause: str
-    title: str
-    execution_count: int | None
-    peak_bytes: int | None
-    """The highest resident memory that was seen."""
-
-
-@dataclass(frozen=True)
-class Recurrence:
-    """That it is not the first time."""
-
-    text: str
-    deaths: tuple[EarlierDeath, ...]
-    """Newest first."""
 
 
 def fingerprint(source: str) -> str:

@@ -15,7 +15,7 @@ from .wording import clock, one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_kerneldoctor.diagnosis.analysis.traceback import Frame as ReadFrame
+    from jupyter_kerneldoctor.diagnosis.code.frames import Frame as ReadFrame
     from jupyter_kerneldoctor.recording.evidence import Child, Frame, Incident, NamedObject, Stuck
     from jupyter_kerneldoctor.recording.model import Cell, End, Recording
 

@@ -21,7 +21,7 @@ from ..recording.sidecar_launch import directory_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..diagnosis.analysis.traceback import Frame
+    from ..diagnosis.code.frames import Frame
     from ..recording.evidence import ChildState, ThreadStack
     from ..recording.evidence import Frame as RecordedFrame
     from ..recording.model import Cell, Recording

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ..code.cellfiles import is_cell_file
 
 if TYPE_CHECKING:
-    from .traceback import Frame, Traceback
+    from ..code.frames import Frame
+    from .traceback import Traceback
 
 
 def is_background(report: Traceback) -> bool:

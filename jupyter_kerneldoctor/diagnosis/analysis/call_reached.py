@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ..code.cellfiles import user_line
-from .traceback import Frame
+from ..code.frames import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,28 +14,29 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from ..code.ending_calls import EndingCall
-    from ..death import Death
 
 Reached = Literal["shown", "passed", "elsewhere", "not-known"]
 
 
-def reached(call: EndingCall, death: Death) -> Reached:
+def reached(
+    call: EndingCall, recording: Recording, cell: Cell | None, crash_line: int | None, *, is_fresh: bool
+) -> Reached:
     """Say where the cell was, seen from the call.
 
     "shown": at its line when it ended; "elsewhere": at another line just before the end; "passed": the cell was seen in
-    a later statement, and never comes back to this one.
+    a later statement, and never comes back to this one. `is_fresh`: the last stack was read just before the end.
     """
-    if death.cell is None:
+    if cell is None:
         return "not-known"
-    if death.crash_line is not None:
-        return "shown" if call.line == death.crash_line else "elsewhere"
-    newest = max(_looks(death.recording, death.cell), key=lambda look: look[0], default=None)
+    if crash_line is not None:
+        return "shown" if call.line == crash_line else "elsewhere"
+    newest = max(_looks(recording, cell), key=lambda look: look[0], default=None)
     if newest is None:
         return "not-known"
     lines = newest[1]
     if call.until is not None and lines[-1] > call.until:
         return "passed"
-    if death.last_stack is None:  # what was read is too old to tell
+    if not is_fresh:  # what was read is too old to tell
         return "not-known"
     return "shown" if call.line in lines else "elsewhere"
 

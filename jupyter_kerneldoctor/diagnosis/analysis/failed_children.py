@@ -8,16 +8,15 @@ from ..units import plural, sentence
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Child
+    from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..death import Death
 
-
-def failed_children(death: Death) -> tuple[Child, ...]:
+def failed_children(recording: Recording) -> tuple[Child, ...]:
     """Return the child processes that ended badly since the running cell began."""
-    cell = death.recording.running_cell
+    cell = recording.running_cell
     if cell is None:
         return ()
-    return tuple(child for child in death.recording.children if child.mono_s >= cell.started_mono_s)
+    return tuple(child for child in recording.children if child.mono_s >= cell.started_mono_s)
 
 
 def how_they_ended(children: tuple[Child, ...]) -> str:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_kerneldoctor.recording.evidence import Framework, GpuProcess, GpuSample, Incident, Xid
+    from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..death import Death
     from .gpu_messages import Trouble
 
 HARDWARE_XIDS = {
@@ -42,12 +42,15 @@ PROGRAM_XIDS = {
 }
 """Those that NVIDIA puts down to the program, mostly."""
 
+OUT_OF_MEMORY = frozenset({"torch-out-of-memory", "cupy-out-of-memory", "jax-out-of-memory", "tf-resource-exhausted"})
+"""The kinds of incidents with which libraries say that a card has no memory left."""
+
 _MIB = 1 << 20
 
 
-def holds_memory(death: Death, index: int | None) -> bool | None:
+def holds_memory(recording: Recording, index: int | None) -> bool | None:
     """Whether the kernel was seen to use a card (None: any); None when nobody could tell."""
-    own = [one.own_bytes for one in death.recording.gpu_samples if index in (None, one.index)]
+    own = [one.own_bytes for one in recording.gpu_samples if index in (None, one.index)]
     known = [held for held in own if held is not None]
     return any(known) if known else None
 
@@ -73,13 +76,13 @@ class Card:
         return sum(other.bytes or 0 for other in self.others)
 
 
-def card_at(death: Death, mono_s: float, index: int | None = None) -> Card | None:
+def card_at(recording: Recording, mono_s: float, index: int | None = None) -> Card | None:
     """Return the card at that moment: the one asked for, else the fullest."""
     newest: dict[int, GpuSample] = {}
-    for sample in death.recording.gpu_samples:
+    for sample in recording.gpu_samples:
         if sample.mono_s <= mono_s or sample.index not in newest:
             newest[sample.index] = sample
-    totals = {gpu.index: gpu.total_bytes for gpu in death.recording.gpus}
+    totals = {gpu.index: gpu.total_bytes for gpu in recording.gpus}
     cards = [
         Card(number, totals.get(number), sample.used_bytes, sample.own_bytes, sample.others)
         for number, sample in newest.items()
@@ -88,26 +91,25 @@ def card_at(death: Death, mono_s: float, index: int | None = None) -> Card | Non
     return max(cards, key=lambda card: (card.used_bytes or 0) / (card.total_bytes or 1), default=None)
 
 
-def framework_at(death: Death, mono_s: float, name: str | None = None) -> Framework | None:
+def framework_at(recording: Recording, mono_s: float, name: str | None = None) -> Framework | None:
     """Return what a library's allocator said last, before that moment if it did."""
-    found = [one for one in death.recording.frameworks if name in (None, one.name)]
+    found = [one for one in recording.frameworks if name in (None, one.name)]
     before = [one for one in found if one.mono_s <= mono_s + 1.0]
     return next(reversed(before or found), None)
 
 
 def incident_trouble(incident: Incident) -> Trouble | None:
     """Return what kind of trouble with a card an exception tells of; None for others."""
-    if incident.kind in ("torch-out-of-memory", "cupy-out-of-memory", "jax-out-of-memory"):
-        return "memory"
-    if incident.kind == "tf-resource-exhausted":
-        return None if "CPU" in (incident.signature or "") else "memory"
+    if incident.kind in OUT_OF_MEMORY:
+        on_the_host = incident.kind == "tf-resource-exhausted" and "CPU" in (incident.signature or "")
+        return None if on_the_host else "memory"
     return trouble_of(incident.signature or "") if incident.kind == "cuda-error" else None
 
 
-def xids_near(death: Death, mono_s: float, within_s: float = 60.0) -> tuple[Xid, ...]:
+def xids_near(recording: Recording, mono_s: float, within_s: float = 60.0) -> tuple[Xid, ...]:
     """Return the error events around that moment, of the cards that the kernel may have used."""
-    near = (xid for xid in death.recording.xids if abs(xid.mono_s - mono_s) <= within_s)
-    return tuple(xid for xid in near if holds_memory(death, xid.index) is not False)
+    near = (xid for xid in recording.xids if abs(xid.mono_s - mono_s) <= within_s)
+    return tuple(xid for xid in near if holds_memory(recording, xid.index) is not False)
 
 
 def xid_evidence(xids: tuple[Xid, ...]) -> Iterator[Evidence]:
@@ -142,29 +144,29 @@ def holders(card: Card) -> Iterator[Evidence]:
         yield Evidence(f"The kernel itself held {size(card.own_bytes)} of the card.", card.own_bytes, "bytes", "NVML")
 
 
-def driver_evidence(death: Death) -> Iterator[Evidence]:
+def driver_evidence(recording: Recording) -> Iterator[Evidence]:
     """Say which CUDA the driver allows, and for which one the library was built."""
-    driver = death.recording.gpu_driver
+    driver = recording.gpu_driver
     if driver is not None and driver.error:
         yield Evidence(f"The driver's own library answered: {quote(driver.error)}.", driver.error, None, "NVML")
     if driver is not None and driver.version:
         newest = f", which runs CUDA up to {driver.cuda}" if driver.cuda else ""
         yield Evidence(f"The driver is version {driver.version}{newest}.", driver.version, None, "NVML")
-    for framework in {one.name: one for one in death.recording.frameworks}.values():
+    for framework in {one.name: one for one in recording.frameworks}.values():
         built = ", ".join(f"{name} {version}" for name, version in sorted(framework.built_for.items()))
         if built:
             version = f" {framework.version}" if framework.version else ""
             yield Evidence(f"{framework.name}{version} was built for {built}.", built, None, "the library's own word")
 
 
-def too_new(death: Death) -> tuple[str, str] | None:
+def too_new(recording: Recording) -> tuple[str, str] | None:
     """Return the CUDA a library was built for and the one the driver allows, if the driver is a generation too old.
 
     Within one major version any driver of that generation will do (CUDA compatibility, since CUDA 11).
     """
-    driver = death.recording.gpu_driver
+    driver = recording.gpu_driver
     allowed = _major(driver.cuda) if driver is not None else None
-    for framework in death.recording.frameworks:
+    for framework in recording.frameworks:
         built = framework.built_for.get("cuda")
         wanted = _major(built)
         if built and wanted and allowed and driver is not None and driver.cuda and wanted > allowed:

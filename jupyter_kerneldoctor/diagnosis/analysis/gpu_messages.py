@@ -15,7 +15,7 @@ from ..units import quote
 from .last_words import gave_up_later
 
 if TYPE_CHECKING:
-    from ..death import Death
+    from .traceback import Traceback
 
 Trouble = Literal["memory", "astray", "mismatch", "hardware", "handle"]
 """`handle`: cuDNN or cuBLAS could not begin, for want of memory or because it does not fit."""
@@ -90,7 +90,7 @@ _WARNED = 0.6
 _LEFT = 0.75
 """An exit is a program's own: libraries abort."""
 
-_ENDS = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGTRAP", "SIGILL")
+ENDS = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGTRAP", "SIGILL")
 """How a library ends the process that it gives up on."""
 
 
@@ -116,38 +116,25 @@ def trouble_of(text: str) -> Trouble | None:
     return next((trouble for trouble, pattern in _PATTERNS if pattern.search(text)), None)
 
 
-def ended_by_itself(death: Death) -> bool:
-    """Whether it ended in a way in which a library ends a process."""
-    by_itself = death.signal in _ENDS or bool(death.status.exit_code)
-    return death.is_unasked_end and not death.told_to_exit and by_itself
-
-
-def last_words(death: Death) -> Words | None:
-    """Return what a library said about a card before it ended the process; None if it ended otherwise."""
-    if not ended_by_itself(death):
-        return None
-    found = [(match, trouble) for trouble, one in _PATTERNS for match in one.finditer(death.text)]
+def last_message(text: str, signal: str | None, exit_code: int | None, crash: Traceback | None) -> Words | None:
+    """Return what a library said about a card before it ended the process with this signal or exit code."""
+    found = [(match, trouble) for trouble, one in _PATTERNS for match in one.finditer(text)]
     if not found:
         return None
     errors = [one for one in found if not _WARNING.match(one[0][0])]
     match, trouble = min(errors or found, key=lambda one: one[0].start())  # the reason; others follow from it
-    sure = _sure(death, death.text[max(one.end() for one, _ in found) :])
+    rest = text[max(one.end() for one, _ in found) :]
+    later = [line for line in rest.split("\n") if line.strip() and not _ABOUT_A_CARD.search(line)]
+    if gave_up_later("\n".join(later)) is not None or crashed_elsewhere(signal, crash):
+        sure = _DOUBTED
+    else:
+        sure = 1.0 if not exit_code else _DOUBTED if later else _LEFT
     return Words(trouble, match[0].strip(), sure if errors else min(sure, _WARNED))
 
 
-def _sure(death: Death, rest: str) -> float:
-    """How sure the words can make, by how the process ended and by what it wrote after them."""
-    later = [line for line in rest.split("\n") if line.strip() and not _ABOUT_A_CARD.search(line)]
-    if gave_up_later("\n".join(later)) is not None or crashed_elsewhere(death):
-        return _DOUBTED
-    if not death.status.exit_code:
-        return 1.0
-    return _DOUBTED if later else _LEFT
-
-
-def crashed_elsewhere(death: Death) -> bool:
+def crashed_elsewhere(signal: str | None, crash: Traceback | None) -> bool:
     """Whether it crashed, without an abort, in functions of which none is a library's that uses a card."""
-    if death.signal == "SIGABRT" or death.traceback is None:
+    if signal == "SIGABRT" or crash is None:
         return False
-    frames = death.traceback.current.frames
+    frames = crash.current.frames
     return bool(frames) and all(frame.module not in _LIBRARIES for frame in frames)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..code.cellfiles import user_line
 from ..code.cellsource import enclosing_loop
-from .traceback import Frame
+from ..code.frames import Frame
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Stack

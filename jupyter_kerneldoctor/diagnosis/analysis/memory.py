@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..units import size
+from .child_memory import Children, children
 from .idle_growth import IdleGrowth, growth_before
 
 if TYPE_CHECKING:
@@ -19,6 +21,10 @@ NEAR = 0.9
 WHY_ABOVE_LIMIT = "library files shared with other programs count in a process's memory, but hardly towards the limit"
 
 _AS_FAST = 0.5  # of the speed in the cell
+_SMALLEST_SHARE = 0.10  # of the limit: growth below that is not what filled it
+_FEWEST_SAMPLES = 5
+_HEADROOM = 0.10  # of the limit is kept free
+_LEAST_HEADROOM_BYTES = 256 << 20
 
 _FULL = 0.05  # less than this share of the machine's memory available: it is full
 
@@ -29,6 +35,8 @@ class Memory:
 
     recording: Recording
     cell: Cell | None
+    ran_out: bool = False
+    """The kernel was killed because memory ran out: it needed at least all that was left."""
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
@@ -64,6 +72,90 @@ class Memory:
         if self.cell is not None:
             seen += [self.cell.peak_bytes, self.cell.rss_before_bytes]
         return max((value for value in seen if value is not None), default=None)
+
+    @property
+    def growth_bytes(self) -> int | None:
+        """How much the cell was seen to grow; None where that was not measured."""
+        if self.peak_bytes is None or self.before_bytes is None:
+            return None
+        return max(0, self.peak_bytes - self.before_bytes)
+
+    @cached_property
+    def headroom_before_bytes(self) -> int | None:
+        """How much was left below the limit when the cell began, counting all processes that share the limit."""
+        began = self.cell.started_mono_s if self.cell is not None else 0.0
+        shared = [s.cgroup_bytes for s in self.recording.samples if s.mono_s <= began and s.cgroup_bytes is not None]
+        used = shared[-1] if shared else self.before_bytes
+        return None if self.limit_bytes is None or used is None else max(0, self.limit_bytes - used)
+
+    @cached_property
+    def missing_bytes(self) -> int | None:
+        """What the cell needed at the very least: what it was seen to take or, where memory ran out, all that was left.
+
+        A kill cuts the peak off, and the last samples may be older than the last growth, so this is a lower bound.
+        """
+        known = (self.growth_bytes, self.headroom_before_bytes if self.ran_out else None)
+        return max((one for one in known if one is not None), default=None)
+
+    @property
+    def grew_here(self) -> bool:
+        """Whether the cell itself took the memory; false where it was nearly full before the cell began."""
+        growth = self.missing_bytes
+        if growth is None or growth <= 0:
+            return False
+        return growth >= _SMALLEST_SHARE * (self.limit_bytes or self.peak_bytes or growth)
+
+    @cached_property
+    def ramp_bytes(self) -> int:
+        """How much the cell grew little by little: its growth without a single jump that made up most of it.
+
+        With too few samples to tell a ramp from a jump, all of the growth.
+        """
+        growth, ended = self.missing_bytes or 0, None if self.cell is None else self.cell.ended_mono_s
+        seen = [one.rss_bytes for one in self.samples if ended is None or one.mono_s <= ended]
+        levels = [one for one in (self.before_bytes, *seen) if one is not None]
+        if self.cell is None or len(levels) < _FEWEST_SAMPLES:
+            return growth
+        steps = [max(0, after - before) for before, after in pairwise(levels)]
+        rise = max(levels) - levels[0]
+        return growth - max(steps) if rise > 0 and max(steps) > rise / 2 else growth
+
+    @property
+    def safe_target_bytes(self) -> int | None:
+        """How much the process may use at most to be safe: the limit less a tenth, or less 256 MiB."""
+        if self.limit_bytes is None:
+            return None
+        headroom = max(int(_HEADROOM * self.limit_bytes), _LEAST_HEADROOM_BYTES)
+        return max(self.limit_bytes - headroom, self.limit_bytes // 2)  # half, for very small limits
+
+    @property
+    def running_s(self) -> float | None:
+        """How long the cell ran; None without one, or where no later moment is known."""
+        if self.cell is None:
+            return None
+        known = [sample.mono_s for sample in self.recording.samples[-1:]]
+        if self.recording.end is not None:
+            known.append(self.recording.end.mono_s)
+        ended = self.cell.ended_mono_s if self.cell.ended_mono_s is not None else max(known, default=None)
+        return None if ended is None else max(0.0, ended - self.cell.started_mono_s)
+
+    @cached_property
+    def children(self) -> Children | None:
+        """What the processes below the kernel held towards the end; None when not measured, or next to nothing."""
+        return children(self.samples)
+
+    @property
+    def kills_were_of_children(self) -> bool:
+        """Whether the memory kills at the end were those of children, and the kernel itself was small.
+
+        A kernel that is killed along with its children is the largest process, or one kill more than they are.
+        """
+        if self.kills is None or not self.kills.oom_kills or self.last is None:
+            return False
+        since = self.last.mono_s
+        killed = [one for one in self.recording.children if one.oom_kills and one.signal == "SIGKILL"]
+        enough = sum(one.mono_s >= since for one in killed) >= self.kills.oom_kills
+        return enough and (self.peak_bytes or 0) < (self.limit_bytes or 0) / 2
 
     @cached_property
     def while_idle(self) -> IdleGrowth:

@@ -15,7 +15,8 @@ from ..units import size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..death import Death
+    from jupyter_kerneldoctor.recording.evidence import Surroundings
+    from jupyter_kerneldoctor.recording.model import Recording
 
 LOW_SHARE = 0.10
 """Below this share of the machine's memory available, it is low."""
@@ -24,8 +25,6 @@ NEARLY_NOTHING = 0.05
 SWAP_FULL = 0.10
 PRESSED_PERCENT = 40.0
 """From this share of the time on in which everything waited for memory, it is under pressure."""
-
-_LARGE = 0.1  # of the machine's memory: what holds less is not the largest where it is used up
 
 
 @dataclass(frozen=True)
@@ -93,23 +92,9 @@ class MemoryPressure:
             )
 
 
-def singles_out_the_kernel(death: Death, shortage: MemoryPressure) -> bool:
-    """Whether a service that watches over memory had a reason to end this very process with that signal.
-
-    They end what holds most. SIGTERM is also how runners, `timeout` and batch systems end a kernel, so that it counts
-    only below what earlyoom kills at, or under pressure.
-    """
-    held, ram = death.memory.held_bytes, death.recording.kernel.ram_bytes
-    if held is not None and ram and held < _LARGE * ram:
-        return False
-    return death.status.signal != "SIGTERM" or shortage.is_nearly_gone or shortage.is_pressed
-
-
-def memory_pressure(death: Death) -> MemoryPressure:
-    """Return how short of memory the machine was at the last look."""
-    recording = death.recording
-    last, ram = death.memory.last, recording.kernel.ram_bytes
-    around = death.environment.known
+def memory_pressure(recording: Recording, around: Surroundings) -> MemoryPressure:
+    """Return how short of memory the machine was at the last measurement; `around` is the machine at that moment."""
+    last, ram = recording.samples[-1] if recording.samples else None, recording.kernel.ram_bytes
     available = last.available_bytes if last is not None else None
     return MemoryPressure(
         available_bytes=available,

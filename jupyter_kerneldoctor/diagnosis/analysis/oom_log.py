@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..death import Death
-
 Scope = Literal["cgroup", "machine", "service"]
 """Whose memory ran out: a control group's, the machine's; or a service that watches over memory acted before."""
 
@@ -70,15 +68,6 @@ def oom_kill(lines: Iterable[str], pid: int) -> OomKill | None:
     held = next((kill.held_bytes for kill in own if kill.held_bytes is not None), None)
     group = next((kill.group for kill in own if kill.group is not None), None)
     return OomKill(best.scope, best.line, held, group, best.service, best.pid)
-
-
-def logged_kill(death: Death, *scopes: Scope) -> OomKill | None:
-    """Return what the log says of the kernel's end, if it was for memory of this scope; None if it left by itself."""
-    end = death.recording.end
-    if end is None or death.status.exit_code is not None:
-        return None
-    found = oom_kill(end.kernel_log, death.recording.kernel.process.pid)
-    return found if found is not None and found.scope in scopes else None
 
 
 def _judge(line: str) -> OomKill | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..death import Death
+    from jupyter_kerneldoctor.recording.model import Recording
 
 _LOGGED = re.compile(
     r"\[(?P<thread>\d{1,9})\]: segfault at (?P<address>[0-9a-f]{1,16}) ip \S+ sp (?P<stack>[0-9a-f]{1,16}) error"
@@ -32,13 +32,13 @@ class Fault:
     """It touched what lies next to the stack pointer. Memory there is missing only when the stack is used up."""
 
 
-def logged_fault(death: Death) -> Fault | None:
+def logged_fault(recording: Recording) -> Fault | None:
     """Return what the log says of the crash of the thread that runs the cells; None where it says nothing."""
-    end = death.recording.end
-    if end is None or death.signal != "SIGSEGV":
+    end = recording.end
+    if end is None:
         return None
     found = (_LOGGED.search(line) for line in reversed(end.kernel_log))
-    match = next((one for one in found if one and int(one["thread"]) == death.recording.kernel.process.pid), None)
+    match = next((one for one in found if one and int(one["thread"]) == recording.kernel.process.pid), None)
     if match is None:
         return None
     distance = int(match["address"], 16) - int(match["stack"], 16)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Child, ChildState, Stuck
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..death import Death
-    from .traceback import Frame
+    from ..code.frames import Frame
+    from .frame_names import FrameNames
 
 _PATIENT = frozenset({"sleep", "input", "running", "disk"})
 """Waits that end by themselves, or through somebody outside."""
@@ -43,7 +43,9 @@ class BlockedChild:
 class StuckCell:
     """The newest look at a cell that does nothing."""
 
-    death: Death
+    recording: Recording
+    frames: FrameNames
+    """Names the frames of its stacks."""
     stuck: Stuck
 
     @property
@@ -69,7 +71,7 @@ class StuckCell:
     @cached_property
     def line(self) -> int | None:
         """The line of the running cell."""
-        cell = self.death.recording.running_cell
+        cell = self.recording.running_cell
         if cell is None:
             return None
         return next((line for frame in self.main.frames if (line := user_line(cell, frame)) is not None), None)
@@ -189,7 +191,7 @@ class StuckCell:
     @cached_property
     def failed_children(self) -> tuple[Child, ...]:
         """Child processes that ended badly since the cell began."""
-        return failed_children(self.death)
+        return failed_children(self.recording)
 
     @property
     def nobody_can_end_it(self) -> bool:
@@ -221,21 +223,21 @@ class StuckCell:
 
     def written(self) -> str:
         """Return what the kernel and its children wrote since the cell began, native code included."""
-        return written(self.death)
+        return written(self.recording)
 
     def at(self) -> str:
         """Return " on `q.get()`", or ", in `save` (cell [2], line 6: `with lock`)" if the line is of another cell."""
         code, place = statement(self.main.code), self.place
         if not code or place is None:
             return ""
-        owner = self.death.cell_of(place)
-        if owner is self.death.recording.running_cell:
+        owner = self.frames.cell_of(place)
+        if owner is self.recording.running_cell:
             return f" on {quote(code)}"
-        return f", in {quote(place.function)} ({self.death.place(place)}: {quote(code)})"
+        return f", in {quote(place.function)} ({self.frames.place(place)}: {quote(code)})"
 
     def innermost(self) -> str:
         """Return the innermost function, with its place."""
-        return self.death.name(self.main.frames[0]) if self.main.frames else "a library"
+        return self.frames.name(self.main.frames[0]) if self.main.frames else "a library"
 
     def doing(self) -> str:
         """Return what the kernel does: "waits for a lock in `work` (cell [1], line 6)"."""
@@ -271,7 +273,7 @@ class StuckCell:
     def name_of(self, child: BlockedChild) -> str | None:
         """Return where a child waits: "`work` (cell [1], line 6)"."""
         frame = self._own(child.waiting.frames) or (child.waiting.frames[0] if child.waiting.frames else None)
-        return None if frame is None else self.death.name(frame)
+        return None if frame is None else self.frames.name(frame)
 
     def _within(self, frames: tuple[Frame, ...]) -> str:
         """Where that is: the innermost function, and the user's own function that led there."""
@@ -279,27 +281,19 @@ class StuckCell:
             return ""
         own = self._own(frames)
         if own is None or own is frames[0]:
-            return f" in {self.death.name(frames[0])}"
-        return f" in {self.death.name(frames[0])}, called in {self.death.name(own)}"
+            return f" in {self.frames.name(frames[0])}"
+        return f" in {self.frames.name(frames[0])}, called in {self.frames.name(own)}"
 
     def _own(self, frames: tuple[Frame, ...]) -> Frame | None:
-        return next((frame for frame in frames if self.death.cell_of(frame) is not None), None)
+        return next((frame for frame in frames if self.frames.cell_of(frame) is not None), None)
 
     def _code(self, frames: tuple[Frame, ...]) -> str:
         """The line of the user's that waits."""
         own = self._own(frames)
-        cell = None if own is None else self.death.cell_of(own)
+        cell = None if own is None else self.frames.cell_of(own)
         if own is None or cell is None or (line := user_line(cell, own)) is None:
             return ""
         return cell.source.split("\n")[line - 1]
-
-
-def stuck_cell(death: Death) -> StuckCell | None:
-    """Return the newest look at the running cell if it does nothing; None when it works, or is not watched."""
-    if death.ended is not False or death.stopped_early:
-        return None
-    last = last_look(death.recording)
-    return None if last is None else StuckCell(death, last)
 
 
 def last_look(recording: Recording) -> Stuck | None:
@@ -309,8 +303,8 @@ def last_look(recording: Recording) -> Stuck | None:
     return None if cell is None or last is None or last.over or last.mono_s < cell.started_mono_s else last
 
 
-def written(death: Death) -> str:
+def written(recording: Recording) -> str:
     """Return what the kernel and its children wrote since the running cell began, native code included."""
-    cell = death.recording.running_cell
+    cell = recording.running_cell
     since = cell.started_mono_s if cell is not None else 0.0
-    return "".join(piece.text for piece in death.recording.output if piece.mono_s >= since)[-_MOST_CHARACTERS:]
+    return "".join(piece.text for piece in recording.output if piece.mono_s >= since)[-_MOST_CHARACTERS:]

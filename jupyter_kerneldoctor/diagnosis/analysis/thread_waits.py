@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from .traceback import Frame
+from ..code.frames import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

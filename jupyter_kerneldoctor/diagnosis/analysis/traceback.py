@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+from ..code.frames import Frame
+
 _HEADER = "Fatal Python error: "
 _THREAD = re.compile(r"(Current thread|Thread|Stack)(?: 0x[0-9a-f]+.*)? \(most recent call first\):")
 _FRAME = re.compile(r'  File (?:"(.*)"|(\S+)), line (\d+|\?\?\?) in (.*)')
@@ -32,35 +34,6 @@ _PLUMBING = re.compile(r"(?:lib(?:c|m|pthread|dl|python[\d.]*)|ld-linux[^/]*|lin
 _MIXED_LINES, _LONGEST_MIXED = 5, 200  # within so much the message of a report is looked for, repeated or not
 _DEEP = 50  # frames; faulthandler shows a hundred of a thread
 _FRAMES_PER_FUNCTION = 4  # among deep frames: fewer different functions than a quarter of them is a recursion
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One Python function that was being executed."""
-
-    file: str
-    line: int | None
-    function: str
-
-    @property
-    def module(self) -> str | None:
-        """The module the file belongs to as one would name it: "numpy", "ctypes"; None when it is no library's."""
-        parts = self._within_library
-        return _stem(parts[0]) if parts else None
-
-    @property
-    def short_file(self) -> str:
-        """The file as one would name it: a library's from the library on, "ctypes/__init__.py"."""
-        return "/".join(self._within_library) or self.file
-
-    @property
-    def _within_library(self) -> tuple[str, ...]:
-        parts = PurePosixPath(self.file.replace("\\", "/")).parts
-        for place in ("site-packages", "dist-packages"):
-            if place in parts[:-1]:
-                return parts[parts.index(place) + 1 :]
-        libraries = [number for number, part in enumerate(parts[:-1]) if re.fullmatch(r"python\d+(\.\d+)?", part)]
-        return parts[libraries[-1] + 1 :] if libraries else ()
 
 
 @dataclass(frozen=True)
@@ -180,7 +153,3 @@ def _message(lines: list[str]) -> str:
     once = re.fullmatch(r"(.+?)\1*", said[:_LONGEST_MIXED])
     message = once[1] if once is not None and len(said) <= _LONGEST_MIXED else said
     return _OLD_SPELLING.get(message, message)
-
-
-def _stem(name: str) -> str:
-    return name.partition(".")[0]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analysis.last_words import said_at_the_end
+from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.traceback import GAVE_UP_ON_STACK, fatal_message
 from ..cause import Cause
 from ..examples import cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import cell_name, quote
@@ -15,6 +16,7 @@ from ..units import cell_name, quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..code.ending_calls import EndingCall
@@ -49,6 +51,8 @@ class Abort(Cause):
 
     id = "abort"
     title = "The program aborted itself"
+    family = Family.NATIVE_CRASH
+    incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -78,6 +82,15 @@ class Abort(Cause):
             summary="Aborted (SIGABRT)",
             general=call is None,
         )
+
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
+        """Explain a worker process that was lost as a library gave up on it."""
+        worker = death.lost_worker
+        if worker is None or worker.signal != "SIGABRT":
+            return None
+        told = f"A worker process was lost, as a library gave up on it (SIGABRT), {death.where()}"
+        title = "A worker process gave up"
+        return self.finding(death, 0.85, f"{told}; the kernel lived on.", worker.evidence(), title=title)
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -144,4 +157,4 @@ def _last_words(death: Death) -> Iterator[Evidence]:
             None,
             "crash report of Python's faulthandler",
         )
-    yield from said_at_the_end(death)
+    yield from evidence.said_at_the_end(death)

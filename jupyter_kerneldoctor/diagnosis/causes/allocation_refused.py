@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
-from ..analysis.environment import at_incident
-from ..analysis.incident_site import line_of_incident, that_it_was_raised, where_raised
-from ..analysis.last_words import outlived
+from ..analysis.incident_site import that_it_was_raised
 from ..analysis.memory_refusals import NEAR, Refusal, refusals
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import size
@@ -30,7 +29,8 @@ _MUCH_LESS = 0.5
 _A_LOT_BYTES = 1 << 20
 """A request for less than this fails only where everything is used up: its size tells nothing."""
 
-_MEMORY_INCIDENTS = ("memory-error", "no-memory-for-process")
+
+_THROWN = "terminate called after throwing an instance of "
 
 
 class AllocationRefused(Cause):
@@ -62,13 +62,23 @@ class AllocationRefused(Cause):
 
     id = "allocation-refused"
     title = "Memory was refused"
+    family = Family.MEMORY
+    incidents = frozenset({"memory-error", "no-memory-for-process"})
+    last_words = (
+        _THROWN + r"'(?:St9bad_alloc|std::bad_alloc)'",
+        r"uncaught exception of type std::bad_alloc",
+        r"memory allocation of (?P<bytes>\d+) bytes failed",
+        r"LLVM ERROR: out of memory|Allocation would exceed memory limit",
+        r"insufficient memory for the Java Runtime Environment to continue",
+    )
+    warnings = (r"failed to allocate (?P<bytes>\d+) bytes",)
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
         if not death.is_unasked_end:
             return None
         words = death.said(self.id)
-        told = words is not None and not outlived(death)
+        told = words is not None and not death.outlived_its_words
         asked = words.asked_bytes if words is not None and told else None
         reasons = refusals(death.environment, death.recording.kernel.ram_bytes, asked, refused=told)
         at_a_limit = _AT_A_LIMIT if death.signal == "SIGSEGV" and reasons else None
@@ -95,18 +105,16 @@ class AllocationRefused(Cause):
             summary="Ended: memory was refused",
         )
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the limit behind a `MemoryError`."""
-        if incident.kind not in _MEMORY_INCIDENTS:
-            return None
         asked = incident.asked_bytes
-        state = at_incident(death.recording, incident)
+        state = death.environment
         reasons = refusals(state, death.recording.kernel.ram_bytes, asked, refused=True)
         return CauseFinding(
             self.id,
             self.title,
             0.97 if reasons else 0.92,
-            _headline(asked, reasons, where_raised(death, incident), sure=True),
+            _headline(asked, reasons, death.where(), sure=True),
             evidence=(
                 that_it_was_raised(incident),
                 *(
@@ -117,7 +125,7 @@ class AllocationRefused(Cause):
                 *(reason.evidence for reason in reasons),
                 *_reserved(state, death.memory.peak_bytes),
             ),
-            line=line_of_incident(death, incident),
+            line=death.line,
             summary="Memory was refused",
         )
 

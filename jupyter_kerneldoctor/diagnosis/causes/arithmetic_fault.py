@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
@@ -46,6 +49,8 @@ class ArithmeticFault(Cause):
 
     id = "arithmetic-fault"
     title = "Division by zero in native code"
+    family = Family.NATIVE_CRASH
+    incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -73,6 +78,15 @@ class ArithmeticFault(Cause):
             line=death.line,
             summary="Impossible calculation in native code (SIGFPE)",
         )
+
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
+        """Explain a worker process that was lost at an impossible calculation in native code."""
+        worker = death.lost_worker
+        if worker is None or worker.signal != "SIGFPE":
+            return None
+        told = f"A worker process was lost, at an impossible calculation in native code, {death.where()}"
+        title = "A worker process crashed"
+        return self.finding(death, 0.9, f"{told}; the kernel lived on.", worker.evidence(), title=title)
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Frame, Incident
 
-from ..analysis.incident_site import line_of_incident, that_it_was_raised, where_raised
-from ..analysis.traceback import Frame as CrashFrame
+from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
+from ..code.frames import Frame as CrashFrame
 from ..examples import cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import quote
@@ -57,6 +58,22 @@ class BinaryIncompatibility(Cause):
 
     id = "binary-incompatibility"
     title = "Packages that do not fit together"
+    family = Family.NATIVE_CRASH
+    incidents = frozenset({"binary-mismatch"})
+    last_words = (
+        r"Intel (?:one)?MKL FATAL ERROR: ",
+        r"INTEL MKL ERROR: .*undefined symbol",
+        r"(?:symbol lookup|relocation) error: ",
+        r"HDF5 library version mismatched error",
+        r"was compiled against version \S+ of the Protocol Buffer runtime",
+        r"File already exists in database: ",
+        r"Option '.*' registered more than once|registered CommandLine options",
+        r"Cannot mix incompatible Qt library",
+    )
+    warnings = (
+        r"version `[A-Z]+_[\w.]+' not found",
+        r"module (?:was |that was )?compiled (?:against|using) (?:API|ABI|NumPy) ",
+    )
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -83,23 +100,20 @@ class BinaryIncompatibility(Cause):
             summary="Ended: packages do not fit together",
         )
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the package whose import failed."""
-        if incident.kind != "binary-mismatch":
-            return None
         module = _module(incident)
         package = "A compiled package" if module is None else f"The compiled package {module}"
         return CauseFinding(
             self.id,
             self.title,
             0.95,
-            f"{package} does not fit the other packages of this environment, and could not be used "
-            f"{where_raised(death, incident)}.",
+            f"{package} does not fit the other packages of this environment, and could not be used {death.where()}.",
             evidence=(
                 that_it_was_raised(incident),
                 *_earlier(incident),
             ),
-            line=line_of_incident(death, incident),
+            line=death.line,
             summary="Packages do not fit together",
         )
 

@@ -9,6 +9,7 @@ from jupyter_kerneldoctor.recording.evidence import Rlimit, Surroundings
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import duration
@@ -51,6 +52,7 @@ class CpuTimeLimit(Cause):
 
     id = "cpu-time-limit"
     title = "The processor time was used up"
+    family = Family.LIMIT
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surroundings
 
-from ..analysis.environment import Environment, at_incident, is_full
-from ..analysis.incident_site import is_about_shm, line_of_incident, that_it_was_raised, where_raised
+from ..analysis.environment import Environment, is_full
+from ..analysis.incident_site import is_about_shm, that_it_was_raised
 from ..cause import Cause
 from ..certainty import by_words, certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import quote, size
@@ -56,6 +57,9 @@ class DiskFull(Cause):
 
     id = "disk-full"
     title = "No room left on the disk"
+    family = Family.LIMIT
+    incidents = frozenset({"no-space"})
+    last_words = (r"No space left on device",)
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -86,21 +90,21 @@ class DiskFull(Cause):
             summary="Crashed: the disk is full" if death.signal == "SIGBUS" else "Ended: the disk is full",
         )
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the file system behind an error about space."""
-        if incident.kind != "no-space" or is_about_shm(incident):
+        if is_about_shm(incident):
             return None
-        full = _full(at_incident(death.recording, incident))
+        full = _full(death.environment)
         return CauseFinding(
             self.id,
             self.title,
             0.95 if full is not None else 0.6 if incident.signature == _WRITTEN_IN_PART else 0.9,
-            f"{_place(full)} had no room left for what was written {where_raised(death, incident)}.",
+            f"{_place(full)} had no room left for what was written {death.where()}.",
             evidence=(
                 that_it_was_raised(incident, _meaning(incident)),
                 *_fill(full),
             ),
-            line=line_of_incident(death, incident),
+            line=death.line,
             summary="The disk is full",
         )
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Framework, GpuDriver
 
-from ..analysis import gpu, gpu_messages
-from ..analysis.incident_site import line_of_incident, where_raised
+from ..analysis import gpu
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import quote
@@ -54,10 +54,12 @@ class DriverMismatch(Cause):
 
     id = "driver-mismatch"
     title = "Driver, CUDA and library do not fit together"
+    family = Family.GPU
+    incidents = frozenset({"cuda-error"})
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        words = gpu_messages.last_words(death)
+        words = death.gpu_message
         if words is None or words.trouble not in ("mismatch", "handle"):
             return None
         confidence = min(words.sure, 0.92 if words.trouble == "mismatch" else _of_a_handle(death))
@@ -67,12 +69,12 @@ class DriverMismatch(Cause):
             certainty(death, confidence),
             f"The driver of the graphics card and the libraries that use it do not fit together{_versions(death)}: the "
             f"library ended the kernel {death.where()}.",
-            evidence=(words.evidence, *evidence.exit_status(death), *gpu.driver_evidence(death)),
+            evidence=(words.evidence, *evidence.exit_status(death), *gpu.driver_evidence(death.recording)),
             line=death.line,
             summary="Ended: driver and library do not fit together",
         )
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the versions."""
         trouble = gpu.incident_trouble(incident)
         if trouble not in ("mismatch", "handle"):
@@ -82,9 +84,9 @@ class DriverMismatch(Cause):
             self.title,
             0.95 if trouble == "mismatch" else _of_a_handle(death),
             f"The driver of the graphics card and the library that uses it do not fit together{_versions(death)}, so "
-            f"the card could not be used {where_raised(death, incident)}.",
-            evidence=(*_said(incident), *gpu.driver_evidence(death)),
-            line=line_of_incident(death, incident),
+            f"the card could not be used {death.where()}.",
+            evidence=(*_said(incident), *gpu.driver_evidence(death.recording)),
+            line=death.line,
             summary="Driver and library do not fit together",
         )
 
@@ -140,15 +142,15 @@ class DriverMismatch(Cause):
 def _of_a_handle(death: Death) -> float:
     """A handle that could not be made: the driver is to blame where it is too old, and the card's memory where full."""
     end = death.recording.end
-    card = gpu.card_at(death, end.mono_s if end is not None else float("inf"))
+    card = gpu.card_at(death.recording, end.mono_s if end is not None else float("inf"))
     if card is not None and card.is_full:
         return 0.2
     driver = death.recording.gpu_driver
-    return 0.85 if gpu.too_new(death) or (driver is not None and driver.error) else 0.45
+    return 0.85 if gpu.too_new(death.recording) or (driver is not None and driver.error) else 0.45
 
 
 def _versions(death: Death) -> str:
-    found = gpu.too_new(death)
+    found = gpu.too_new(death.recording)
     return f" (built for CUDA {found[0]}, where the driver allows {found[1]})" if found else ""
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analysis.call_reached import reached
-from ..analysis.deferred import left_to_others
 from ..analysis.ending import FROM_OUTSIDE, signal_passed_on
-from ..analysis.last_words import said_at_the_end
+from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..code.deferred_calls import names_an_exit
 from ..examples import recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import cell_name, quote, sentence, statement
@@ -18,6 +17,7 @@ from ..units import cell_name, quote, sentence, statement
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from ..code.ending_calls import EndingCall
@@ -56,6 +56,8 @@ class ExitCall(Cause):
 
     id = "exit-call"
     title = "The code ended the kernel itself"
+    family = Family.OWN_END
+    incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -86,10 +88,10 @@ class ExitCall(Cause):
 
     def _left(self, death: Death) -> CauseFinding | None:
         code = death.status.exit_code
-        calls = [call for call in _exits(death) if call.exit_code in (None, code) and reached(call, death) != "passed"]
+        calls = [call for call in _exits(death) if call.exit_code in (None, code) and death.reached(call) != "passed"]
         call = _only(calls)
         named = None if _exits(death) or death.cell is None else death.find(names_an_exit)
-        others = left_to_others(death)[-1:] if not calls and named is None else ()
+        others = death.deferred_calls[-1:] if not calls and named is None else ()
         if death.cell is None and not others:
             return None
         line = call.line if call is not None else None if calls else named or death.sole_line
@@ -125,6 +127,16 @@ class ExitCall(Cause):
             summary=f"Ended itself with exit code {code}",
             general=not calls and named is None and not others,
         )
+
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
+        """Explain a worker process that left by itself."""
+        worker = death.lost_worker
+        if worker is None or worker.child is None or worker.child.kind != "exit":
+            return None
+        told = (
+            f"A worker process ended by itself with exit code {worker.exit_code} {death.where()}; the kernel lived on."
+        )
+        return self.finding(death, 0.85, told, worker.evidence(), title="A worker process ended by itself")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -195,7 +207,7 @@ def _confidence(calls: list[EndingCall], death: Death, named: int | None) -> flo
 
 def _last_words(death: Death, calls: list[EndingCall]) -> Iterable[Evidence]:
     if not calls:
-        yield from said_at_the_end(death)
+        yield from evidence.said_at_the_end(death)
 
 
 def _told_by(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
-from ..analysis.environment import Environment, at_incident
-from ..analysis.incident_site import line_of_incident, that_it_was_raised, where_raised
+from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
+    from ..analysis.environment import Environment
     from ..death import Death
 
 
@@ -53,6 +54,9 @@ class FdLimit(Cause):
 
     id = "fd-limit"
     title = "Too many open files"
+    family = Family.LIMIT
+    incidents = frozenset({"too-many-files"})
+    last_words = (r"Too many open files",)
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -77,21 +81,19 @@ class FdLimit(Cause):
             summary="Ended: too many open files",
         )
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Give the numbers behind "Too many open files"."""
-        if incident.kind != "too-many-files":
-            return None
-        state = at_incident(death.recording, incident)
+        state = death.environment
         return CauseFinding(
             self.id,
             self.title,
             0.97,
-            f"No further file could be opened {where_raised(death, incident)}: too many are open{_limit(state)}.",
+            f"No further file could be opened {death.where()}: too many are open{_limit(state)}.",
             evidence=(
                 that_it_was_raised(incident, " (EMFILE, too many open files)"),
                 *_counts(state),
             ),
-            line=line_of_incident(death, incident),
+            line=death.line,
             summary="Too many open files",
         )
 

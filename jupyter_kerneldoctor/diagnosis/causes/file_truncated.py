@@ -10,6 +10,7 @@ from jupyter_kerneldoctor.recording.evidence import FileSystem, Surroundings
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import quote
@@ -48,6 +49,7 @@ class FileTruncated(Cause):
 
     id = "file-truncated"
     title = "A mapped file became shorter"
+    family = Family.LIMIT
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from ..analysis.failed_children import failed_children, how_they_ended
-from ..analysis.incident_site import line_of_incident, where_raised
 from ..analysis.stuck_cell import written
 from ..cause import Cause
 from ..examples import recording
 from ..examples.stuck import child, child_state, frame, own_frame, stuck_in
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name, plural, quote
 
@@ -57,12 +57,15 @@ class ForkUnsafe(Cause):
 
     id = "fork-unsafe"
     title = "Worker processes copied from a kernel with threads"
+    family = Family.STUCK
+    incidents = frozenset({"cuda-error"})
+    last_words = (r"fork\(\) called from a process already using GNU OpenMP",)
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
         if death.ended is not False or death.recording.running_cell is None or death.stopped_early:
             return None
-        still, failed = death.stuck_cell, failed_children(death)
+        still, failed = death.stuck_cell, failed_children(death.recording)
         told = _told(death)
         if told is not None and (len(failed) >= _SERIES or still is not None):
             return self._finding(death, 0.95, "end themselves at once", (*told, *_failed(failed), *_seen(still)))
@@ -73,7 +76,7 @@ class ForkUnsafe(Cause):
             return self._finding(death, 0.7, "end themselves at once", (*_failed(failed), *_seen(still)))
         return None
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """See the class's page."""
         if not _CUDA.search(incident.signature or ""):
             return None
@@ -82,9 +85,9 @@ class ForkUnsafe(Cause):
             self.title,
             0.95,
             f"A worker process that is a copy of the kernel tried to use the graphics card "
-            f"{where_raised(death, incident)}, which works only in the process that began with it.",
+            f"{death.where()}, which works only in the process that began with it.",
             evidence=(Evidence(f"PyTorch said: {quote(incident.signature or '', 120)}.", None, None, incident.error),),
-            line=line_of_incident(death, incident),
+            line=death.line,
         )
 
     def _finding(self, death: Death, confidence: float, what: str, evidence: tuple[Evidence, ...]) -> CauseFinding:
@@ -160,7 +163,7 @@ def _ended_themselves(failed: tuple[Child, ...], still: StuckCell) -> bool:
 
 def _told(death: Death) -> tuple[Evidence, ...] | None:
     """What GNU OpenMP writes in a copy before it ends it."""
-    found = _SAID.search(written(death))
+    found = _SAID.search(written(death.recording))
     if found is None:
         return None
     return (Evidence(f"The worker wrote: {quote(found[0], 120)}.", None, None, "the process's output"),)

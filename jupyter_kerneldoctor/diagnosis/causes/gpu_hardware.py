@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.evidence import GpuSample, Xid
 
 from ..analysis import gpu, gpu_messages
-from ..analysis.incident_site import line_of_incident, where_raised
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, Group, cell_file, crash_report, recording
 from ..examples.gpu import CARD, died, sample, survived
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import quote
@@ -60,6 +60,8 @@ class GpuHardware(Cause):
 
     id = "gpu-hardware"
     title = "The graphics card failed"
+    family = Family.GPU
+    incidents = frozenset({"cuda-error"})
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -69,7 +71,7 @@ class GpuHardware(Cause):
             return None
         moment_s = _last_s(death)
         failed = _failures(death, moment_s)
-        words = gpu_messages.last_words(death)
+        words = death.gpu_message
         said = (words.evidence,) if words is not None and words.trouble == "hardware" else ()
         errors = tuple(_memory_errors(death, moment_s))
         if failed or said or errors:
@@ -99,23 +101,23 @@ class GpuHardware(Cause):
             summary=summary,
         )
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Say that it is the card, where CUDA or the driver do."""
         trouble, failed = gpu.incident_trouble(incident), _failures(death, incident.mono_s)
-        if incident.kind != "cuda-error" or not (trouble == "hardware" or failed):
+        if trouble != "hardware" and not failed:
             return None
         return CauseFinding(
             self.id,
             self.title,
             0.95 if trouble == "hardware" else 0.9,
-            f"The graphics card failed {where_raised(death, incident)}{_why(failed)}.",
+            f"The graphics card failed {death.where()}{_why(failed)}.",
             evidence=(
                 Evidence(f"CUDA reported: {quote(incident.signature or '', 120)}.", None, None, incident.error),
                 *gpu.xid_evidence(failed),
                 *_memory_errors(death, incident.mono_s),
                 *_state_of_the_card(death),
             ),
-            line=line_of_incident(death, incident),
+            line=death.line,
             summary="The graphics card failed",
         )
 
@@ -191,16 +193,16 @@ def _last_s(death: Death) -> float:
 
 
 def _failures(death: Death, mono_s: float) -> tuple[Xid, ...]:
-    return tuple(xid for xid in gpu.xids_near(death, mono_s) if xid.code in gpu.HARDWARE_XIDS)
+    return tuple(xid for xid in gpu.xids_near(death.recording, mono_s) if xid.code in gpu.HARDWARE_XIDS)
 
 
 def _confidence(death: Death, words: gpu_messages.Words | None, failed: tuple[Xid, ...], *, errors: bool) -> float:
     """How sure it is that the kernel ended of it, and not beside it: a library that meets such a card says so."""
     if words is not None and (failed or words.trouble == "hardware"):
         return min(words.sure, 0.93)
-    if not gpu_messages.ended_by_itself(death) or gpu_messages.crashed_elsewhere(death):
+    if not death.ended_by_itself or gpu_messages.crashed_elsewhere(death.signal, death.traceback):
         return 0.3
-    used = errors or any(gpu.holds_memory(death, xid.index) for xid in failed)
+    used = errors or any(gpu.holds_memory(death.recording, xid.index) for xid in failed)
     return 0.75 if used else 0.45
 
 
@@ -218,7 +220,7 @@ def _memory_errors(death: Death, mono_s: float) -> Iterator[Evidence]:
                 seen.clear()  # the last look before that minute is what it began with
             seen.append(one.ecc_uncorrected)
     for index, seen in counts.items():
-        if (more := seen[-1] - seen[0]) > 0 and gpu.holds_memory(death, index) is not False:
+        if (more := seen[-1] - seen[0]) > 0 and gpu.holds_memory(death.recording, index) is not False:
             yield Evidence(
                 f"Graphics card {index} counted {more} more memory errors that could not be corrected (ECC) in the "
                 "minute before.",

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Xid
 
-from ..analysis import gpu, gpu_messages
-from ..analysis.incident_site import line_of_incident, where_raised
+from ..analysis import gpu
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import cell_file, crash_report
 from ..examples.gpu import died, survived
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import quote
@@ -56,13 +56,15 @@ class GpuIllegalAccess(Cause):
 
     id = "gpu-illegal-access"
     title = "A computation on the graphics card went astray"
+    family = Family.GPU
+    incidents = frozenset({"cuda-error"})
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        words, end = gpu_messages.last_words(death), death.recording.end
+        words, end = death.gpu_message, death.recording.end
         if words is None or words.trouble != "astray":
             return None
-        near = gpu.xids_near(death, end.mono_s) if end is not None else ()
+        near = gpu.xids_near(death.recording, end.mono_s) if end is not None else ()
         confidence = min(words.sure, _confidence(words.line, near))
         return CauseFinding(
             self.id,
@@ -76,11 +78,11 @@ class GpuIllegalAccess(Cause):
             summary="Ended: a computation on the graphics card went astray",
         )
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Say that the card cannot be used any more in this kernel."""
         if gpu.incident_trouble(incident) != "astray":
             return None
-        near = gpu.xids_near(death, incident.mono_s)
+        near = gpu.xids_near(death.recording, incident.mono_s)
         signature = incident.signature or ""
         what = (
             "found a value that cannot be, such as an index out of range,"
@@ -91,7 +93,7 @@ class GpuIllegalAccess(Cause):
             self.id,
             self.title,
             _confidence(signature, near),
-            f"A computation on the graphics card {what} {where_raised(death, incident)} or before; the card cannot be "
+            f"A computation on the graphics card {what} {death.where()} or before; the card cannot be "
             "used in this kernel until it is restarted.",
             evidence=(
                 Evidence(f"CUDA reported: {quote(signature, 120)}.", None, None, incident.error),
@@ -99,7 +101,7 @@ class GpuIllegalAccess(Cause):
                 *_again(death, incident),
             ),
             ruled_out=_ruled_out(near),
-            line=line_of_incident(death, incident),
+            line=death.line,
             summary="A computation on the graphics card went astray",
         )
 

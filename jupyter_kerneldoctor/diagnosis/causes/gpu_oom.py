@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Framework, GpuProcess, NamedObject, Namespace, Output
 
-from ..analysis import gpu, gpu_messages
-from ..analysis.incident_site import line_of_incident, that_it_was_raised, where_raised
+from ..analysis import gpu
+from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, MIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import quote, size
@@ -59,15 +60,17 @@ class OutOfGpuMemory(Cause):
 
     id = "gpu-oom"
     title = "The graphics card's memory was full"
+    family = Family.GPU
+    incidents = gpu.OUT_OF_MEMORY | {"cuda-error"}
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        words = gpu_messages.last_words(death)
+        words = death.gpu_message
         if words is None or words.trouble not in ("memory", "handle"):
             return None
         end = death.recording.end
         moment_s = end.mono_s if end is not None else float("inf")
-        card = gpu.card_at(death, moment_s)
+        card = gpu.card_at(death.recording, moment_s)
         full = card is not None and card.is_full
         confidence = min(words.sure, 0.93 if words.trouble == "memory" else 0.8 if full else 0.5)
         return CauseFinding(
@@ -80,10 +83,10 @@ class OutOfGpuMemory(Cause):
             summary="Ended: the graphics card's memory was full",
         )
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Say who holds the memory of the card."""
         trouble = gpu.incident_trouble(incident)
-        card = gpu.card_at(death, incident.mono_s, incident.numbers.get("gpu"))
+        card = gpu.card_at(death.recording, incident.mono_s, incident.numbers.get("gpu"))
         if trouble == "handle":
             confidence = 0.8 if card is not None and card.is_full else 0.5
         elif trouble == "memory":
@@ -94,13 +97,13 @@ class OutOfGpuMemory(Cause):
             self.id,
             self.title,
             confidence,
-            f"The graphics card had no memory left {where_raised(death, incident)}{_asked(incident)}{_holder(card)}.",
+            f"The graphics card had no memory left {death.where()}{_asked(incident)}{_holder(card)}.",
             evidence=(
                 that_it_was_raised(incident),
                 *_figures(incident),
                 *_who(death, card, incident.mono_s, incident),
             ),
-            line=line_of_incident(death, incident),
+            line=death.line,
             summary="The graphics card's memory was full",
         )
 
@@ -200,7 +203,7 @@ def _who(death: Death, card: gpu.Card | None, mono_s: float, incident: Incident 
 def _in_reserve(death: Death, mono_s: float, incident: Incident | None) -> Iterator[Evidence]:
     """Memory that PyTorch holds, but in pieces too small for what was asked."""
     numbers = incident.numbers if incident is not None else {}
-    framework = gpu.framework_at(death, mono_s, "torch")
+    framework = gpu.framework_at(death.recording, mono_s, "torch")
     allocated = numbers.get("allocated_bytes", framework.allocated_bytes if framework else None)
     reserved = numbers.get("reserved_bytes", framework.reserved_bytes if framework else None)
     if allocated is None or reserved is None:

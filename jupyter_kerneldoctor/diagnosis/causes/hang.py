@@ -10,6 +10,7 @@ from ..cause import Cause
 from ..code.timers import timers
 from ..examples import recording
 from ..examples.stuck import child, child_state, frame, own_frame, stuck_in, thread
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name
 
@@ -53,15 +54,16 @@ class Hang(Cause):
 
     id = "hang"
     title = "The cell waits for something that will not come"
+    family = Family.STUCK
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
         still = death.stuck_cell
-        found = _judge(still) if still is not None else None
+        found = _judge(still, death) if still is not None else None
         if still is None or found is None:
             return None
         confidence, why, because = found
-        cell = death.recording.running_cell
+        cell = still.recording.running_cell
         name = cell_name(cell.execution_count if cell is not None else None)
         return CauseFinding(
             self.id,
@@ -201,7 +203,7 @@ _HANDLES_A_SIGNAL = re.compile(r"\bsignal\s*\(\s*[\w.]*SIG(?!INT|TERM)|\badd_sig
 _Judgement = tuple[float, str, tuple[Evidence, ...]]
 
 
-def _judge(still: StuckCell) -> _Judgement | None:
+def _judge(still: StuckCell, death: Death) -> _Judgement | None:
     """How sure, why (the rest of the headline), and what shows it; None where somebody can still end the wait."""
     kind = still.main.kind
     if kind == "stopped":
@@ -220,7 +222,7 @@ def _judge(still: StuckCell) -> _Judgement | None:
         return 0.75, "it waits for a file that another process has locked", ()
     if kind == "disk":
         return 0.5, "it waits for a disk or a network drive that does not answer", ()
-    return None if still.main.has_a_timeout or _a_timer_runs(still) else _of_each_other(still)
+    return None if still.main.has_a_timeout or _a_timer_runs(death) else _of_each_other(still)
 
 
 def _of_each_other(still: StuckCell) -> _Judgement | None:
@@ -247,7 +249,7 @@ def _of_pipes(still: StuckCell) -> _Judgement | None:
         return 0.8 if writing else 0.7, each_other, ()
     if writing:
         return 0.85, "it waits for a process to end that has filled a pipe, and nobody reads from that pipe", ()
-    if not any("stdin" in cell.source for cell in still.death.recording.cells):
+    if not any("stdin" in cell.source for cell in still.recording.cells):
         return None  # a pipe that the code did not make: somebody else may write to it
     return 0.7, "it waits for a process to end that itself waits for input from a pipe, and nobody writes any", ()
 
@@ -276,15 +278,15 @@ def _of_a_lock(still: StuckCell) -> _Judgement | None:
     return sure, "it waits for a lock or a signal, and no other thread is left to give it", ()
 
 
-def _a_timer_runs(still: StuckCell) -> bool:
+def _a_timer_runs(death: Death) -> bool:
     """Whether the signal of a timer will come, which a handler may end the wait on."""
-    started = still.death.find(timers) or ()
+    started = death.find(timers) or ()
     return bool(started) and not _SWITCHED_OFF.search(started[-1].text)
 
 
 def _handles_signals(still: StuckCell) -> bool:
     """Whether a signal may come that the code has a use for: who sends it, and when, is not known."""
-    return any(_HANDLES_A_SIGNAL.search(cell.source) for cell in still.death.recording.cells)
+    return any(_HANDLES_A_SIGNAL.search(cell.source) for cell in still.recording.cells)
 
 
 def _waits_for_failed_workers(still: StuckCell) -> bool:

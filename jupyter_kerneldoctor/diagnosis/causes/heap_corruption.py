@@ -9,6 +9,7 @@ from ..analysis.traceback import fatal_message
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 
@@ -25,6 +26,10 @@ _IN_THE_ALLOCATOR = re.compile(
 )
 _CALLS = 3  # innermost calls of the C stack; a signal handler stands before them
 _DEBUG_HOOKS = re.compile(r"_PyMem_Debug\w+: bad |bad (?:leading|trailing) pad byte|bad ID: ")
+
+_OLD_GLIBC = r"^(?:\*\*\* Error in `[^']*': )?"  # until 2.25
+_DAMAGED = "(?:invalid|corrupt|double free|unaligned|mismatching|memory corruption|unsorted|too many|smallbin|largebin)"
+_IN_MALLOC = _OLD_GLIBC + r"\w*(?:free|alloc|chunk|consolidate)\w*\(\): "
 
 
 class HeapCorruption(Cause):
@@ -55,6 +60,17 @@ class HeapCorruption(Cause):
 
     id = "heap-corruption"
     title = "Damaged memory in native code"
+    family = Family.NATIVE_CRASH
+    last_words = (
+        _OLD_GLIBC + r"(?:double free or corruption|corrupted size vs\. prev_size|corrupted double-linked list)\b",
+        _IN_MALLOC + _DAMAGED,
+        r"top chunk is corrupt|sysmalloc: Assertion .* failed",
+        r"ERROR: AddressSanitizer: (?:heap-|attempting double-free|attempting free)",
+        r"^mimalloc: error: .*(?:double free|corrupted|invalid pointer)",
+        r"Attempt to free invalid pointer 0x[0-9a-f]+",
+        r"malloc: \*\*\* error for object 0x[0-9a-f]+: ",
+        r"^Debug memory block at address p=0x[0-9a-f]+",
+    )
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""

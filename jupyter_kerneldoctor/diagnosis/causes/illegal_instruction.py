@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
+from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..certainty import by_words, certainty
 from ..examples import cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
@@ -50,6 +53,13 @@ class IllegalInstruction(Cause):
 
     id = "illegal-instruction"
     title = "An instruction this processor does not know"
+    family = Family.NATIVE_CRASH
+    incidents = LOST_WORKER
+    last_words = (
+        r"compiled to use \S+ instructions, but these aren't available",
+        r"verify that both the operating system and the processor support .*instructions",
+    )
+    warnings = (r"Missing required CPU features",)
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -74,6 +84,16 @@ class IllegalInstruction(Cause):
             line=death.line,
             summary="Illegal instruction" + (" (SIGILL)" if death.signal == "SIGILL" else ""),
         )
+
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
+        """Explain a worker process that was lost at an instruction the processor lacks."""
+        worker = death.lost_worker
+        if worker is None or worker.signal != "SIGILL":
+            return None
+        told = (
+            f"A worker process was lost, at an instruction the processor lacks, {death.where()}; the kernel lived on."
+        )
+        return self.finding(death, 0.9, told, worker.evidence(), title="A worker process crashed")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
-from ..analysis import child_memory
 from ..analysis.ending import FROM_OUTSIDE
+from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.memory import NEAR
-from ..analysis.memory_pressure import memory_pressure, singles_out_the_kernel
-from ..analysis.oom_log import logged_kill
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import duration, quote
@@ -21,6 +20,7 @@ from . import self_kill
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
@@ -56,6 +56,8 @@ class KilledExternally(Cause):
 
     id = "killed-externally"
     title = "Ended from outside"
+    family = Family.OUTSIDE
+    incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -85,6 +87,19 @@ class KilledExternally(Cause):
             line=death.line,
             summary=f"Ended from outside ({death.status.signal})",
         )
+
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
+        """Explain a worker process that somebody ended, and not Linux for want of memory."""
+        worker = death.lost_worker
+        if worker is not None and worker.signal == "SIGTERM":
+            confidence, title, told = 0.6, "ended", "A worker process was lost, by a request to end (SIGTERM),"
+        elif worker is not None and worker.signal == "SIGKILL" and worker.child and worker.child.oom_kills == 0:
+            confidence, title = 0.7, "killed"
+            told = "Something other than a shortage of memory killed a worker process"
+        else:
+            return None
+        told = f"{told} {death.where()}; the kernel lived on."
+        return self.finding(death, confidence, told, worker.evidence(), title=f"A worker process was {title}")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -116,9 +131,9 @@ class KilledExternally(Cause):
 
 def _confidence(death: Death) -> float:
     kills = death.memory.kills
-    if kills is not None and kills.oom_kills and not child_memory.accounts_for_kills(death):
+    if kills is not None and kills.oom_kills and not death.memory.kills_were_of_children:
         return 0.1
-    if logged_kill(death, "cgroup", "machine", "service") is not None:
+    if death.logged_kill("cgroup", "machine", "service") is not None:
         return 0.1
     if death.told_to_exit:
         return 0.2  # it was to end anyway
@@ -137,8 +152,8 @@ def _from_outside(death: Death) -> float:
         confidence = min(confidence, _IT_MAY_HAVE_BEEN_THE_CELL)
     if _near_limit(death):
         confidence -= 0.1  # a service that watches over memory sends the same signal
-    shortage = memory_pressure(death)
-    if (shortage.is_low or shortage.is_pressed) and singles_out_the_kernel(death, shortage):
+    shortage = death.memory_pressure
+    if (shortage.is_low or shortage.is_pressed) and death.would_be_ended_by_a_memory_service:
         confidence = min(confidence, 0.4)  # and here it had every reason to
     return round(confidence, 2)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
-from ..analysis.memory_pressure import memory_pressure
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
 from ..examples.stuck import frame, stuck_in
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name, duration, size
 
@@ -61,6 +61,7 @@ class MemoryStall(Cause):
 
     id = "memory-stall"
     title = "Standing still for want of memory"
+    family = Family.MEMORY
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -170,7 +171,7 @@ def _is_over(death: Death) -> bool:
 
 def _thrashing(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
     """Everything waits for memory that is moved between memory and disk."""
-    shortage, still = memory_pressure(death), death.stuck_cell
+    shortage, still = death.memory_pressure, death.stuck_cell
     faults = still.stuck.faults_per_s if still is not None else None
     thrashes = faults is not None and faults >= _THRASHING_PER_S
     pressed = shortage.pressure_full is not None and shortage.pressure_full >= _STALLED_PERCENT

@@ -9,6 +9,7 @@ from ..analysis.thread_waits import frames_of
 from ..cause import Cause
 from ..examples import GIB, Group, recording
 from ..examples.stuck import frame, stuck_in
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import cell_name, plural
@@ -52,6 +53,7 @@ class NoDeath(Cause):
 
     id = "no-death"
     title = "The kernel is running"
+    family = Family.NO_DEATH
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -99,7 +101,7 @@ def _confidence(death: Death) -> float:
     silent_s = death.recording.silent_s
     if silent_s is not None and silent_s > _SILENT_S and not death.stopped_early:
         return 0.6  # nobody has looked for a while
-    return 0.85 if death.stuck_cell is None and failed_children(death) else 0.99
+    return 0.85 if death.stuck_cell is None and failed_children(death.recording) else 0.99
 
 
 def _ended_for_memory(death: Death) -> list[Child]:

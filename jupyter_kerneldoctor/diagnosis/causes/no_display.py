@@ -11,6 +11,7 @@ from ..analysis.last_words import newest_text
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import quote
@@ -68,6 +69,14 @@ class NoDisplay(Cause):
 
     id = "no-display"
     title = "No screen to open a window on"
+    family = Family.NATIVE_CRASH
+    last_words = (
+        r"(?:Could not load|could not find) the Qt platform plugin",
+        r"(?:[Cc]ould not connect to display|cannot connect to X server|bad X server connection)",
+        r"(?:cannot open|[Cc]an't open|[Uu]nable to open|failed to open) display",
+        r"Unable to access the X Display|The DISPLAY environment variable is missing|Cannot create GLX context",
+        r"^XIO:\s+fatal IO error .* on X server",
+    )
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Child
 
-from ..analysis import child_memory
+from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.memory import NEAR
-from ..analysis.oom_log import OomKill, logged_kill
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..texts.allocation_site import array_asked_for, filled_by_others, taken_where, taking_line
@@ -19,8 +19,10 @@ from ..units import sentence, size
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
 
+    from ..analysis.oom_log import OomKill
     from ..death import Death
 
 _AT_THE_LIMIT = 0.95
@@ -54,12 +56,14 @@ class OutOfMemoryInCgroup(Cause):
 
     id = "oom-cgroup"
     title = "Out of memory: a container or session limit"
+    family = Family.MEMORY
+    incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
         if not death.is_unasked_end or death.status.exit_code is not None or death.signal not in (None, "SIGKILL"):
             return None
-        logged = logged_kill(death, "cgroup", "machine")
+        logged = death.logged_kill("cgroup", "machine")
         confidence = _confidence(death) if logged is None else 0.98 if logged.scope == "cgroup" else 0.0
         if confidence == 0:
             return None
@@ -78,7 +82,7 @@ class OutOfMemoryInCgroup(Cause):
                 *evidence.last_measurement(death),
                 *evidence.line_seen_from_outside(death),
                 *array_asked_for(death),
-                *child_memory.evidence(death),
+                *evidence.child_memory(death),
             ),
             ruled_out=exclusions.known(
                 exclusions.not_asked_for(death),
@@ -90,6 +94,21 @@ class OutOfMemoryInCgroup(Cause):
             line=taking_line(death) if held is None else None,
             summary=f"Killed by Linux at the {death.memory.limit_name}" if death.memory.pressed or logged else None,
         )
+
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
+        """Explain a worker process that Linux ended for want of memory."""
+        worker = death.lost_worker
+        if worker is None or worker.signal != "SIGKILL" or not death.memory.has_group_limit:
+            return None
+        if worker.child is not None and worker.child.oom_kills == 0:
+            return None
+        confidence, told = 0.6, "A worker process was killed, most likely as memory ran out,"
+        if worker.child is not None and worker.child.oom_kills:
+            limit = death.memory.limit_bytes
+            allowed = f" of {size(limit)}" if limit else ""
+            confidence, told = 0.95, f"Linux killed a worker process at the {death.memory.limit_name}{allowed}"
+        told = f"{told} {death.where()}; the kernel lived on."
+        return self.finding(death, confidence, told, worker.evidence(), title="A worker process was killed for memory")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -153,7 +172,7 @@ def _confidence(death: Death) -> float:
     if not memory.kills_are_own:
         return 0.75 if proven and memory.pressed else 0.5
     if memory.pressed is not None:
-        if child_memory.accounts_for_kills(death):
+        if death.memory.kills_were_of_children:
             return 0.3
         if any(group.group_kills for group in memory.groups):
             return 0.5  # the whole group went, which is another cause

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..analysis import child_memory
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..texts.allocation_site import taken_where, taking_line
@@ -53,6 +53,7 @@ class OutOfMemoryInContainer(Cause):
 
     id = "oom-container"
     title = "Out of memory: the whole container"
+    family = Family.MEMORY
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -73,7 +74,7 @@ class OutOfMemoryInContainer(Cause):
                 *_together(death, group),
                 *evidence.last_measurement(death),
                 *_climb(death),
-                *child_memory.evidence(death),
+                *evidence.child_memory(death),
                 *evidence.running_cell(death),
             ),
             ruled_out=_ruled_out(death),

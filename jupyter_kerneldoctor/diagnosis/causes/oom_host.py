@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
-from ..analysis import child_memory
-from ..analysis.memory_pressure import memory_pressure
-from ..analysis.oom_log import OomKill, logged_kill
+from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..texts.allocation_site import array_asked_for, taken_where, taking_line
@@ -19,8 +18,10 @@ from ..units import size
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
+    from ..analysis.oom_log import OomKill
     from ..death import Death
 
 
@@ -50,10 +51,12 @@ class OutOfMemoryOnHost(Cause):
 
     id = "oom-host"
     title = "Out of memory: the machine"
+    family = Family.MEMORY
+    incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
-        logged = logged_kill(death, "machine") if death.signal in (None, "SIGKILL") else None
+        logged = death.logged_kill("machine") if death.signal in (None, "SIGKILL") else None
         confidence = 0.0 if not death.is_unasked_end else 0.97 if logged is not None else _likelihood(death)
         if confidence == 0:
             return None
@@ -69,11 +72,11 @@ class OutOfMemoryOnHost(Cause):
                 *_log(logged),
                 *evidence.counts_of_kills(death),
                 *_available(death),
-                *(piece for piece in memory_pressure(death).evidence() if piece.source != "/proc/meminfo MemAvailable"),
+                *(piece for piece in death.memory_pressure.evidence() if piece.source != "/proc/meminfo MemAvailable"),
                 *evidence.last_measurement(death),
                 *evidence.line_seen_from_outside(death),
                 *array_asked_for(death),
-                *child_memory.evidence(death),
+                *evidence.child_memory(death),
             ),
             ruled_out=exclusions.known(
                 exclusions.not_asked_for(death),
@@ -85,6 +88,19 @@ class OutOfMemoryOnHost(Cause):
             line=taking_line(death),
             summary="Killed by Linux: the machine's memory was full",
         )
+
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
+        """Explain a worker process that Linux ended for want of memory."""
+        worker = death.lost_worker
+        if worker is None or worker.signal != "SIGKILL" or death.memory.has_group_limit:
+            return None
+        if worker.child is not None and worker.child.oom_kills == 0:
+            return None
+        confidence, told = 0.6, "A worker process was killed, most likely as memory ran out,"
+        if worker.child is not None and worker.child.oom_kills:
+            confidence, told = 0.95, "Linux killed a worker process at the end of the machine's memory"
+        told = f"{told} {death.where()}; the kernel lived on."
+        return self.finding(death, confidence, told, worker.evidence(), title="A worker process was killed for memory")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -132,7 +148,7 @@ def _likelihood(death: Death) -> float:
     memory = death.memory
     if death.status.signal != "SIGKILL" or not memory.machine_is_full or memory.pressed is not None:
         return 0.0
-    if memory_pressure(death).swap_is_gone is False:  # with swap left, Linux would have used it first
+    if death.memory_pressure.swap_is_gone is False:  # with swap left, Linux would have used it first
         return 0.0 if memory.kills is None or not memory.kills.oom_kills else 0.5
     if memory.kills is None:
         return 0.65

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Surroundings
 
-from ..analysis.memory_pressure import MemoryPressure, memory_pressure, singles_out_the_kernel
-from ..analysis.oom_log import OomKill, logged_kill
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..texts.allocation_site import array_asked_for, taken_where, taking_line
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
+    from ..analysis.memory_pressure import MemoryPressure
+    from ..analysis.oom_log import OomKill
     from ..death import Death
 
 _GUESS = 0.7
@@ -58,12 +59,13 @@ class OutOfMemoryInUserspace(Cause):
 
     id = "oom-userspace"
     title = "Out of memory: ended by a service that watches over memory"
+    family = Family.MEMORY
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
         if not death.is_unasked_end or death.status.signal not in ("SIGTERM", "SIGKILL"):
             return None
-        told, shortage = logged_kill(death, "service"), memory_pressure(death)
+        told, shortage = death.logged_kill("service"), death.memory_pressure
         confidence = 0.95 if told is not None else _likelihood(death, shortage)
         if confidence == 0:
             return None
@@ -141,7 +143,7 @@ def _likelihood(death: Death, shortage: MemoryPressure) -> float:
         confidence += 0.05  # else it may have been Linux itself
     if death.server_watched:
         confidence += 0.05  # else it may have been a restart
-    most = _GUESS if singles_out_the_kernel(death, shortage) else _ANYBODY
+    most = _GUESS if death.would_be_ended_by_a_memory_service else _ANYBODY
     return round(min(confidence, most), 2)
 
 

@@ -11,6 +11,7 @@ from jupyter_kerneldoctor.recording.evidence import Surroundings
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import quote
@@ -56,6 +57,8 @@ class OpenmpConflict(Cause):
 
     id = "openmp-conflict"
     title = "Two copies of the OpenMP library"
+    family = Family.NATIVE_CRASH
+    last_words = (r"OMP: Error #15: Initializing (?P<second>\S+), but found (?P<first>\S+) already initialized",)
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""

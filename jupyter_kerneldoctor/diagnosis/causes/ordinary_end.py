@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..cause import Cause
 from ..examples import GIB, Group, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 
@@ -41,6 +42,7 @@ class OrdinaryEnd(Cause):
 
     id = "ordinary-end"
     title = "Ended as asked"
+    family = Family.NO_DEATH
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analysis.stack_fault import logged_fault
+from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..examples import cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding
 from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
@@ -47,6 +49,8 @@ class Segfault(Cause):
 
     id = "segfault"
     title = "Crash in native code (segmentation fault)"
+    family = Family.NATIVE_CRASH
+    incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -77,6 +81,15 @@ class Segfault(Cause):
             summary="Crashed in native code (SIGSEGV)",
             general=True,
         )
+
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
+        """Explain a worker process that was lost by a crash in native code."""
+        worker = death.lost_worker
+        if worker is None or worker.signal != "SIGSEGV":
+            return None
+        told = f"A worker process was lost, by a crash in native code (SIGSEGV), {death.where()}"
+        title = "A worker process crashed"
+        return self.finding(death, 0.9, f"{told}; the kernel lived on.", worker.evidence(), title=title)
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -114,7 +127,7 @@ def _culprit(death: Death) -> str:
 
 
 def _not_a_recursion(death: Death) -> str | None:
-    fault = logged_fault(death)
+    fault = death.logged_fault
     if fault is not None:
         far = "Not a stack overflow: Linux logged that the memory it touched lies far from the stack."
         return None if fault.on_the_stack else far

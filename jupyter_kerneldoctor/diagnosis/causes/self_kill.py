@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Stack, ThreadStack
 
-from ..analysis.call_reached import reached
-from ..analysis.deferred import left_to_others
 from ..analysis.ending import FROM_OUTSIDE
 from ..cause import Cause
 from ..examples import MIB, Group, cell_file, crash_report, recording
 from ..examples.stuck import own_frame
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import cell_name, quote, sentence
@@ -57,6 +56,7 @@ class SelfKill(Cause):
 
     id = "self-kill"
     title = "The cell ended its own kernel with a signal"
+    family = Family.OWN_END
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -95,7 +95,7 @@ class SelfKill(Cause):
 
     def _by_others(self, death: Death) -> CauseFinding | None:
         """A timer, a thread or a handler that a cell had given the call to."""
-        left = left_to_others(death)
+        left = death.deferred_calls
         if not left:
             return self._by_a_call_that_does_not_show_whom(death)
         cell, call = left[-1]
@@ -211,7 +211,7 @@ class SelfKill(Cause):
 
 def confidence_of_others(death: Death) -> float:
     """How likely it is that a call which a cell gave to a timer, a thread or a handler ended the kernel."""
-    if not any(call.kind == "signal" for _, call in left_to_others(death)):
+    if not any(call.kind == "signal" for _, call in death.deferred_calls):
         return 0.0
     killed = death.memory.kills is not None and death.memory.kills.oom_kills
     return 0.3 if killed else 0.6
@@ -224,7 +224,7 @@ def confidence_of_sendings(death: Death) -> float:
         return 0.0
     killed = death.memory.kills is not None and death.memory.kills.oom_kills
     at_once = 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
-    return 0.6 if at_once and not killed and not left_to_others(death) else 0.0
+    return 0.6 if at_once and not killed and not death.deferred_calls else 0.0
 
 
 def confidence(call: EndingCall, death: Death) -> float:
@@ -233,7 +233,7 @@ def confidence(call: EndingCall, death: Death) -> float:
         return 0.4  # Linux killed for memory in the same moment
     if not death.status.known or call.signal is None:
         return 0.6
-    seen = reached(call, death)
+    seen = death.reached(call)
     if seen in ("shown", "elsewhere"):
         return 0.97 if seen == "shown" else 0.2
     end, cell = death.recording.end, death.cell

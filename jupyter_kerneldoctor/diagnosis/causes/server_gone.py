@@ -10,6 +10,7 @@ from jupyter_kerneldoctor.recording.model import ServerView
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import CELL_S, STARTED_WALL_S, Group, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence, iso
 from ..texts import evidence, exclusions
 from ..units import duration
@@ -64,6 +65,8 @@ class ServerGone(Cause):
 
     id = "server-gone"
     title = "The Jupyter server ended"
+    family = Family.OUTSIDE
+    last_words = (r"Parent appears to have exited, shutting down",)
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""

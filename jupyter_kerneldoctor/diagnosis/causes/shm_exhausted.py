@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surroundings
 
-from ..analysis.environment import NEARLY_FULL, Environment, at_incident, is_full
-from ..analysis.incident_site import is_about_shm, line_of_incident, that_it_was_raised, where_raised
+from ..analysis.environment import NEARLY_FULL, Environment, is_full
+from ..analysis.incident_site import is_about_shm, that_it_was_raised
 from ..analysis.last_words import newest_text
+from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import quote, size
@@ -60,6 +62,8 @@ class ShmExhausted(Cause):
 
     id = "shm-exhausted"
     title = "Shared memory (/dev/shm) is full"
+    family = Family.LIMIT
+    incidents = LOST_WORKER | {"no-space"}
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -88,20 +92,19 @@ class ShmExhausted(Cause):
             summary="Crashed: shared memory is full (SIGBUS)",
         )
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Tell an error about space in /dev/shm from one about a disk, and a worker's bus error."""
-        shm = _shm(at_incident(death.recording, incident))
+        shm, said = _shm(death.environment), _SAID_SO.search(newest_text(death.recording))
         if incident.kind == "no-space":
             if not is_about_shm(incident) and (shm is None or not is_full(shm, NEARLY_FULL)):
                 return None
-        elif incident.kind != "worker-killed" or not _SAID_SO.search(newest_text(death.recording)):
-            return None
-        said = _SAID_SO.search(newest_text(death.recording))
+        elif incident.kind != "worker-killed" or said is None:
+            return self._of_a_worker(death)
         return CauseFinding(
             self.id,
             self.title,
             0.95 if said or is_about_shm(incident) or (shm is not None and is_full(shm, NEARLY_FULL)) else 0.8,
-            f"Shared memory ({_called(shm)}) had no room for what was to be put there {where_raised(death, incident)}.",
+            f"Shared memory ({_called(shm)}) had no room for what was to be put there {death.where()}.",
             evidence=(
                 that_it_was_raised(incident),
                 *(
@@ -111,9 +114,18 @@ class ShmExhausted(Cause):
                 ),
                 *_fill(shm),
             ),
-            line=line_of_incident(death, incident),
+            line=death.line,
             summary="Shared memory is full",
         )
+
+    def _of_a_worker(self, death: Death) -> CauseFinding | None:
+        worker = death.lost_worker
+        if worker is None or worker.signal != "SIGBUS":
+            return None
+        told = (
+            f"A worker process was lost, for want of shared memory, most likely, {death.where()}; the kernel lived on."
+        )
+        return self.finding(death, 0.7, told, worker.evidence(), title="A worker found no room in shared memory")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..analysis.stack_fault import logged_fault
 from ..analysis.traceback import GAVE_UP_ON_STACK, fatal_message
 from ..cause import Cause
 from ..examples import PID, cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import cell_name, quote, sentence
@@ -63,6 +63,7 @@ class StackOverflow(Cause):
 
     id = "stack-overflow"
     title = "Stack overflow: a recursion too deep"
+    family = Family.NATIVE_CRASH
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -70,7 +71,7 @@ class StackOverflow(Cause):
             return None
         recursion = death.traceback.recursion if death.traceback is not None else None
         gave_up = death.signal == "SIGABRT" and GAVE_UP_ON_STACK in (fatal_message(death.recording.crash_text) or "")
-        fault = logged_fault(death)
+        fault = death.logged_fault
         logged = fault is not None and fault.on_the_stack
         unseen = not gave_up and recursion is None and (logged or (fault is None and _may_recurse_in_c(death)))
         if not gave_up and not unseen and (recursion is None or death.signal == "SIGABRT"):
@@ -154,7 +155,9 @@ def _may_recurse_in_c(death: Death) -> bool:
         return False
     if frame.short_file.startswith(_WALKERS):
         return True
-    lines = death.cell.source.split("\n") if death.cell is not None and death.cell_of(frame) is death.cell else ()
+    lines = (
+        death.cell.source.split("\n") if death.cell is not None and death.frames.cell_of(frame) is death.cell else ()
+    )
     return death.crash_line is not None and any(_WALKS_IN_C.search(line) for line in lines[death.crash_line - 1 :][:1])
 
 
@@ -166,7 +169,7 @@ def _unseen(death: Death, *, logged: bool) -> float:
     called = [] if death.cell is None or line is None else _CALLED.findall(death.cell.source.split("\n")[line - 1])
     defined = "\n".join(cell.source for cell in death.recording.cells)
     others = [name for name in called if not (_WALKS_IN_C.search(f"{name}(") or _is_python(name, defined))]
-    return _ONE_OF_SEVERAL if others and death.innermost is not None and death.cell_of(death.innermost) else 0.65
+    return _ONE_OF_SEVERAL if others and death.innermost is not None and death.frames.cell_of(death.innermost) else 0.65
 
 
 def _is_python(name: str, defined: str) -> bool:
@@ -185,11 +188,11 @@ def _what(death: Death, recursion: Recursion | None, *, unseen: bool, logged: bo
     if unseen and death.traceback is None:
         return _A_RECURSION
     if unseen:
-        by = "" if death.innermost is None else f" called in {death.name(death.innermost)}"
+        by = "" if death.innermost is None else f" called in {death.frames.name(death.innermost)}"
         return f"native code{by} {'called' if logged else 'probably called'} itself"
     if recursion is None:
         return _A_RECURSION
-    return f"{death.name(recursion.frame)} called itself, more than {recursion.shown} calls deep,"
+    return f"{death.frames.name(recursion.frame)} called itself, more than {recursion.shown} calls deep,"
 
 
 def _repetition(death: Death, recursion: Recursion | None) -> Iterator[Evidence]:
@@ -197,7 +200,7 @@ def _repetition(death: Death, recursion: Recursion | None) -> Iterator[Evidence]
         return
     yield Evidence(
         f"{recursion.times} of the {recursion.shown} calls that the crash report shows are {recursion.function} "
-        f"({death.place(recursion.frame)}), and there were more below.",
+        f"({death.frames.place(recursion.frame)}), and there were more below.",
         recursion.times,
         "calls",
         "crash report of Python's faulthandler",

@@ -10,6 +10,7 @@ from jupyter_kerneldoctor.recording.model import ServerView
 from ..analysis.start_failure import said_before_it_left, start_failure
 from ..cause import Cause
 from ..examples import recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import quote
@@ -52,6 +53,7 @@ class StartupFailure(Cause):
 
     id = "startup-failure"
     title = "The kernel could not start"
+    family = Family.START
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""

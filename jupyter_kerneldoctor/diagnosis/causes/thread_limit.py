@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
-from ..analysis.environment import Environment, at_incident
-from ..analysis.incident_site import line_of_incident, where_raised
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import size
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
+    from ..analysis.environment import Environment
     from ..death import Death
 
 _NEAR = 0.9
@@ -27,7 +27,8 @@ _LARGE_STACK_BYTES = 1 << 30
 _CRASHED_LATER = 0.6
 """Libraries that give up abort or leave; after OpenBLAS's words a program goes on, and may crash of something else."""
 _LIKELY = 0.75
-_NO_THREADS = ("no-threads", "interrupted-by-openblas")
+
+_THROWN = "terminate called after throwing an instance of "
 
 
 class ThreadLimit(Cause):
@@ -60,6 +61,17 @@ class ThreadLimit(Cause):
 
     id = "thread-limit"
     title = "No more threads could be started"
+    family = Family.LIMIT
+    incidents = frozenset({"no-threads", "interrupted-by-openblas", "no-memory-for-process"})
+    last_words = (
+        r"libgomp: Thread creation failed",
+        r"OMP: (?:Error #34: System unable to allocate|System error #11)",
+        r"Check failed: re[ts] == 0 \(11 vs\. 0\).*pthread_create",
+        _THROWN + r"'std::system_error'\s+what\(\):.*Resource temporarily unavailable",
+        r"(?:failed to spawn thread|ThreadPoolBuildError).*(?:code: 11|WouldBlock)",
+        r"(?<!blas_thread_init: )pthread_create(?:\(\))? failed.*(?:Resource temporarily unavailable|EAGAIN|error 11)",
+    )
+    warnings = (r"OpenBLAS blas_thread_init: pthread_create failed",)
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -85,10 +97,10 @@ class ThreadLimit(Cause):
             summary="Ended: no more threads",
         )
 
-    def explains(self, death: Death, incident: Incident) -> CauseFinding | None:
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the limit behind a thread that could not be started."""
-        state = at_incident(death.recording, incident)
-        if incident.kind not in _NO_THREADS and not (incident.kind == "no-memory-for-process" and _reached(state)):
+        state = death.environment
+        if incident.kind == "no-memory-for-process" and not _reached(state):
             return None
         pressed = (
             " The interrupt was the numerical library OpenBLAS's own: nobody pressed a key."
@@ -99,7 +111,7 @@ class ThreadLimit(Cause):
             self.id,
             self.title,
             0.96 if _reached(state) else 0.92,
-            f"No further thread or process could be started {where_raised(death, incident)}{_limit(state)}.",
+            f"No further thread or process could be started {death.where()}{_limit(state)}.",
             evidence=(
                 Evidence(
                     f"{incident.error} was raised, and the kernel lived on.{pressed}",
@@ -109,7 +121,7 @@ class ThreadLimit(Cause):
                 ),
                 *_counts(state),
             ),
-            line=line_of_incident(death, incident),
+            line=death.line,
             summary="No more threads could be started",
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 
@@ -61,6 +62,12 @@ class ThreadUnsafe(Cause):
 
     id = "thread-unsafe"
     title = "Two threads in a library for one"
+    family = Family.NATIVE_CRASH
+    last_words = (
+        r"Concurrent access has been detected",
+        r"Tcl_AsyncDelete: async handler deleted by the wrong thread",
+        r"xcb_xlib_threads_sequence_lost|XInitThreads has not been called",
+    )
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -145,7 +152,7 @@ def _called_from_a_cell(death: Death) -> str | None:
     frame = death.background
     if frame is None or frame is not death.innermost or death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS"):
         return None
-    owner, imported = death.cell_of(frame), _imported(death)
+    owner, imported = death.frames.cell_of(frame), _imported(death)
     if owner is None or not imported:
         return None
     return death.find(lambda code: _used(code, owner, frame.function, imported))
@@ -167,8 +174,9 @@ def _imported(death: Death) -> set[str]:
 def _in_the_background(death: Death, module: str | None) -> Iterator[Evidence]:
     if module is not None and death.background is not None:
         yield Evidence(
-            f"It crashed in a thread that runs no cells, in {death.name(death.background)}, which uses {module}; its "
-            "documentation allows one thread at a time.",
+            "It crashed in a thread that runs no cells, "
+            f"in {death.frames.name(death.background)}, which uses {module}; "
+            "its documentation allows one thread at a time.",
             source="crash report of Python's faulthandler",
         )
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Rlimit, Surroundings
 
-from ..analysis.last_words import said_last
 from ..cause import Cause
 from ..certainty import certainty
 from ..code.timers import Timer, timers
 from ..examples import recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import cell_name, quote
@@ -83,6 +83,7 @@ class UnhandledSignal(Cause):
 
     id = "unhandled-signal"
     title = "A signal that nobody handled"
+    family = Family.OUTSIDE
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -177,4 +178,4 @@ def _who_started(started: tuple[Timer, ...]) -> Iterator[Evidence]:
 
 def _said(death: Death) -> Iterator[Evidence]:
     if death.signal in ("SIGTRAP", "SIGSYS"):
-        yield from said_last(death.farewell)
+        yield from evidence.said_last(death.farewell)

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..analysis.ending import unseen
-from ..analysis.last_words import said_at_the_end, said_last
 from ..analysis.memory import NEAR
 from ..cause import Cause
 from ..examples import MIB, Group, recording
+from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import cell_name, plural, quote, size
@@ -47,6 +47,7 @@ class Unknown(Cause):
 
     id = "unknown"
     title = "Not known"
+    family = Family.UNKNOWN
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""
@@ -196,6 +197,6 @@ def _evidence(death: Death) -> Iterator[Evidence]:
             "or a network file system fails, or when memory itself is faulty.",
             source="mmap(2)",
         )
-    yield from said_at_the_end(death) if death.status.exit_code else said_last(death.farewell)
+    yield from evidence.said_at_the_end(death) if death.status.exit_code else evidence.said_last(death.farewell)
     yield from evidence.crash_report(death)
     yield from evidence.running_cell(death)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Cell
 
-    from ..analysis.traceback import Frame
+    from .frames import Frame
 
 _KERNEL_FILE = re.compile(r"ipykernel_\d+[/\\](\d+)\.py$")
 _TERMINAL_FILE = re.compile(r"<ipython-input-(\d+)-\w+>")

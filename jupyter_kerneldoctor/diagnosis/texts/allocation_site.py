@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analysis import child_memory
 from ..analysis.memory import NEAR
 from ..code.arraysize import array_made
 from ..code.cellfiles import user_line
@@ -44,7 +43,7 @@ def array_asked_for(death: Death) -> Iterator[Evidence]:
     line, called = taking_line(death), death.last_stack.called if death.last_stack is not None else None
     if death.cell is None or line is None:
         return
-    inner = death.cell_of(called) if called is not None else None
+    inner = death.frames.cell_of(called) if called is not None else None
     cell = death.cell if inner is None else inner
     line = line if called is None or inner is None else user_line(inner, called)
     if line is None:
@@ -69,7 +68,7 @@ def filled_by_others(death: Death) -> int | None:
     limit = None if group is None else group.limit_bytes
     if not limit or last is None or last.rss_bytes is None or end is None:
         return None
-    below = child_memory.children(death)
+    below = death.memory.children
     held = max(death.memory.held_bytes or 0, last.rss_bytes + (0 if below is None else below.bytes))
     if held >= _SMALL * limit:
         return None

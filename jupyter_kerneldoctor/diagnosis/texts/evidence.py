@@ -7,16 +7,17 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ..analysis.ending import signal_name
+from ..analysis.last_words import quoted
 from ..analysis.memory import WHY_ABOVE_LIMIT
 from ..code.cellfiles import is_cell_file
 from ..postmortem import Evidence, iso
-from ..units import cell_name, duration, quote, sentence, size
+from ..units import cell_name, duration, plural, quote, sentence, size
 from .timeline import ran_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..analysis.traceback import Frame
+    from ..code.frames import Frame
     from ..death import Death
 
 _SIGNALS = {
@@ -43,6 +44,14 @@ _SIGNALS = {
     "SIGIO": "the signal that input is waiting",
     "SIGPWR": "the signal for a failing power supply",
 }
+
+
+def standard(death: Death) -> Iterator[Evidence]:
+    """Yield what the answer to every unasked end shows: the crash report, the exit status, the cell that ran."""
+    if death.is_unasked_end:
+        yield from crash_report(death)
+        yield from exit_status(death)
+        yield from running_cell(death)
 
 
 def exit_status(death: Death) -> Iterator[Evidence]:
@@ -151,7 +160,7 @@ def line_seen_from_outside(death: Death) -> Iterator[Evidence]:
     code = cell.source.split("\n")[last.line - 1]
     called, inside = last.called, ""
     if called is not None and is_cell_file(called.file):
-        inside = f", inside {death.name(called)}"
+        inside = f", inside {death.frames.name(called)}"
     elif called is not None:
         inside = f", inside {called.short_file} (function {called.function})"
     yield Evidence(
@@ -173,6 +182,33 @@ def recorder_gone(death: Death) -> Iterator[Evidence]:
         )
 
 
+def said_last(line: str | None) -> Iterator[Evidence]:
+    """Quote a last line that names no cause."""
+    if line is not None:
+        yield quoted(line, "Before it ended, the process wrote")
+
+
+def said_at_the_end(death: Death) -> Iterator[Evidence]:
+    """Quote the last line that reads like giving up, and the very last one: it may be the reason, or not."""
+    yield from said_last(death.farewell)
+    if death.last_line is not None and death.last_line != death.farewell:
+        yield quoted(death.last_line, "The last line it wrote")
+
+
+def child_memory(death: Death) -> Iterator[Evidence]:
+    """Say what the processes below the kernel held."""
+    found = death.memory.children
+    if found is None:
+        return
+    who = plural(found.count, "process") if found.count else "processes"
+    yield Evidence(
+        f"The kernel's child processes ({who}) held {size(found.bytes)} together; that counts towards the same limit.",
+        found.bytes,
+        "bytes",
+        "samples",
+    )
+
+
 def crash_report(death: Death) -> Iterator[Evidence]:
     """What Python wrote while it died: the function nearest to the crash, and the cell's line that led there."""
     innermost, report = death.innermost, death.traceback
@@ -180,7 +216,7 @@ def crash_report(death: Death) -> Iterator[Evidence]:
         return
     if innermost is not None:
         yield Evidence(
-            f"The last Python function before the crash was {innermost.function} in {death.place(innermost)}.",
+            f"The last Python function before the crash was {innermost.function} in {death.frames.place(innermost)}.",
             innermost.function,
             None,
             "crash report of Python's faulthandler",
@@ -195,7 +231,7 @@ def crash_report(death: Death) -> Iterator[Evidence]:
             "crash report of Python's faulthandler",
         )
     if death.background is not None:
-        within = "" if death.background is innermost else f", within {death.name(death.background)}"
+        within = "" if death.background is innermost else f", within {death.frames.name(death.background)}"
         yield Evidence(
             f"That was in a background thread{within}, not in the thread that runs the cells.",
             source="crash report of Python's faulthandler",

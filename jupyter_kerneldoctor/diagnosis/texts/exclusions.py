@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..family import Family
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..death import Death
+
+
+def standard(death: Death, family: Family) -> Iterator[str | None]:
+    """Yield what an unasked end of this family was not; None for what is not known for sure."""
+    if not death.is_unasked_end or family in (Family.STUCK, Family.START, Family.NO_DEATH, Family.UNKNOWN):
+        return
+    if family != Family.MEMORY:
+        yield not_memory(death)
+    yield not_asked_for(death)
+    if family in (Family.MEMORY, Family.OUTSIDE):
+        yield not_a_crash(death)
+    yield not_by_itself(death)
 
 
 def not_asked_for(death: Death) -> str | None:

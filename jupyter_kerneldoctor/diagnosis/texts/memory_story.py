@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.memory import WHY_ABOVE_LIMIT
+from ..analysis.memory_shape import FULL_HOUSE, WORTH_TELLING_BYTES
 from ..units import cell_name, duration, enumeration, plural, quote, sentence, size
 from .allocation_site import filled_by_others
-from .memory_shape import FULL_HOUSE, WORTH_TELLING_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jupyter_kerneldoctor.recording.evidence import NamedObject
 
+    from ..analysis.memory_shape import Left, Shape
     from ..death import Death
-    from .memory_shape import Left, Shape
 
 _STALE_S = 1.0
 _NAMED = 3  # cells and objects: more than three nobody keeps

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
-from jupyter_kerneldoctor.diagnosis.cause import HEADINGS, all_causes
-from jupyter_kerneldoctor.diagnosis.death import Death
+from jupyter_kerneldoctor.diagnosis.cause import HEADINGS, all_causes, examine
 
 FIXED_IDS = {
     "oom-cgroup",
@@ -129,7 +128,7 @@ def test_evidence_is_made_of_sentences_and_the_answer_is_json(name, number):
 
 def test_every_cause_can_be_asked_about_every_example():
     for name, number in POSITIVE:
-        death = Death(list(CAUSES[name].fires_on())[number])
+        death = examine(list(CAUSES[name].fires_on())[number])
         for cause in CAUSES.values():
             cause.judge(death)
 

@@ -7,6 +7,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.analysis.last_words import farewell, naming_a_cause
+from jupyter_kerneldoctor.diagnosis.cause import last_words_patterns
 from jupyter_kerneldoctor.diagnosis.examples import cell_file, crash_report, recording
 from jupyter_kerneldoctor.recording.evidence import Output, Rlimit, Surroundings
 
@@ -14,7 +15,7 @@ BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'\n  
 
 
 def causes(text):
-    return [words.cause for words in naming_a_cause(text)]
+    return [words.cause for words in naming_a_cause(text, last_words_patterns())]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_words_that_name_no_cause_are_quoted():
 
 def test_much_text_is_read_fast():
     started = time.process_time()
-    naming_a_cause("a line of a log, with words (and numbers) 0x7f in it\n" * 300)
+    naming_a_cause("a line of a log, with words (and numbers) 0x7f in it\n" * 300, last_words_patterns())
     assert time.process_time() - started < 0.5  # seconds; some 0.01 on a machine that is idle
 
 

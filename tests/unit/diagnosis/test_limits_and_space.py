@@ -4,12 +4,12 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.analysis.environment import at_the_end
+from jupyter_kerneldoctor.diagnosis.cause import examine
 from jupyter_kerneldoctor.diagnosis.causes.allocation_refused import AllocationRefused
 from jupyter_kerneldoctor.diagnosis.causes.disk_full import DiskFull
 from jupyter_kerneldoctor.diagnosis.causes.fd_limit import FdLimit
 from jupyter_kerneldoctor.diagnosis.causes.shm_exhausted import ShmExhausted
 from jupyter_kerneldoctor.diagnosis.causes.thread_limit import ThreadLimit
-from jupyter_kerneldoctor.diagnosis.death import Death
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, recording
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Rlimit, Surroundings
 
@@ -22,7 +22,7 @@ def incident(kind, surroundings=None, **more):
 
 def explained(cause, what, **death):
     recorded = recording("f()", alive=True, incidents=[what], **death)
-    return cause().explains(Death(recorded), recorded.incidents[0])
+    return cause().explain(examine(recorded).at(recorded.incidents[0]), recorded.incidents[0])
 
 
 def bus_error(*filesystems):

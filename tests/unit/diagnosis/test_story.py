@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.analysis.memory_shape import left_behind
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
-from jupyter_kerneldoctor.diagnosis.texts.memory_shape import left_behind
 from jupyter_kerneldoctor.recording.evidence import FileSystem, NamedObject, Namespace, Surroundings
 from jupyter_kerneldoctor.recording.model import Cell
 from jupyter_kerneldoctor.recording.samples import Sample

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jupyter_kerneldoctor.diagnosis.death import Death
+from jupyter_kerneldoctor.diagnosis.cause import examine
 from jupyter_kerneldoctor.diagnosis.examples import MIB, recording
 from jupyter_kerneldoctor.diagnosis.texts.timeline import timeline
 from jupyter_kerneldoctor.recording.samples import Sample
@@ -12,7 +12,7 @@ def drawn(peak_bytes, *samples):
     """What is drawn of a cell that ran from 10 s to 19 s, with 100 MiB before and after."""
     made = recording("f()", idle=True, signal="SIGKILL")
     cell = replace(made.cells[0], peak_bytes=peak_bytes)
-    shown = timeline(Death(replace(made, cells=(cell,), samples=samples))).samples
+    shown = timeline(examine(replace(made, cells=(cell,), samples=samples))).samples
     return [(time, size // MIB) for time, size in zip(shown["t_s"], shown["memory_bytes"], strict=True)]
 
 

@@ -9,16 +9,15 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..analysis import child_memory
-from ..code.zeroed import Zeroed, reserved_before
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from jupyter_kerneldoctor.recording.evidence import NamedObject, Namespace
     from jupyter_kerneldoctor.recording.model import Cell
 
-    from ..death import Death
+    from ..code.zeroed import Zeroed
+    from .child_memory import Children
+    from .memory import Memory
 
 Name = Literal["jump", "ramp", "staircase", "full-house", "touched-later", "children"]
 """One jump; a ramp inside the cell; steps that earlier cells left; full before the cell began; memory that was reserved
@@ -69,7 +68,7 @@ class Shape:
     """The biggest things that the variables held when the cell began, biggest first."""
     touched: tuple[Zeroed, ...] = ()
     """Arrays that earlier cells had reserved, and that were not in memory yet."""
-    children: child_memory.Children | None = None
+    children: Children | None = None
     limit_bytes: int | None = None
 
     @property
@@ -92,18 +91,21 @@ class Shape:
         return max(0, self.peak_bytes - self.before_bytes)
 
 
-def shape(death: Death) -> Shape | None:
-    """Return the shape; None when too little was measured."""
-    cell, memory = death.cell, death.memory
+def shape(memory: Memory, reserved: Iterable[Zeroed] = ()) -> Shape | None:
+    """Return the shape the memory had while its cell ran; None when too little was measured.
+
+    `reserved` are the arrays of earlier cells whose memory had not been used yet.
+    """
+    cell, recording = memory.cell, memory.recording
     before, peak = memory.before_bytes, memory.peak_bytes
     if cell is None or before is None or peak is None:
         return None
-    earlier = [one for one in death.recording.cells if one.started_mono_s < cell.started_mono_s]
-    left, look = left_behind(earlier, before), _look_before(death.recording.namespaces, cell)
+    earlier = [one for one in recording.cells if one.started_mono_s < cell.started_mono_s]
+    left, look = left_behind(earlier, before), _look_before(recording.namespaces, cell)
     held = _biggest(look.objects if look is not None else (), before)
-    touched = _touched(death, peak - before)
-    below = child_memory.children(death)
-    rise = _rise(death, cell, before, peak) if peak - before >= WORTH_TELLING_BYTES else _Rise()
+    touched = _touched(reserved, peak - before)
+    below = memory.children
+    rise = _rise(memory, cell, before, peak) if peak - before >= WORTH_TELLING_BYTES else _Rise()
     return Shape(
         before, peak, rise.took_s, rise.steady_bytes_per_s, rise.jump_s, left, held, touched, below, memory.limit_bytes
     )
@@ -162,11 +164,11 @@ def _in_memory(one: NamedObject) -> bool:
     return one.device in (None, "cpu") and "memmap" not in one.type
 
 
-def _touched(death: Death, growth_bytes: int) -> tuple[Zeroed, ...]:
+def _touched(reserved: Iterable[Zeroed], growth_bytes: int) -> tuple[Zeroed, ...]:
     """Arrays that this cell was the first to fill, if that can be where it grew."""
     if growth_bytes < WORTH_TELLING_BYTES:
         return ()
-    return tuple(one for one in death.find(reserved_before) or () if one.bytes >= _LARGE_PART * growth_bytes)
+    return tuple(one for one in reserved if one.bytes >= _LARGE_PART * growth_bytes)
 
 
 @dataclass(frozen=True)
@@ -178,13 +180,13 @@ class _Rise:
     steady_bytes_per_s: float | None = None
 
 
-def _rise(death: Death, cell: Cell, before_bytes: int, peak_bytes: int) -> _Rise:
+def _rise(memory: Memory, cell: Cell, before_bytes: int, peak_bytes: int) -> _Rise:
     """Look at the time between a tenth and nine tenths of the growth, and whether that is short or long for the cell.
 
     What the cell had when it began counts as a measurement, so that what came before the first sample is no mystery.
     """
     growth = peak_bytes - before_bytes
-    samples = [(sample.mono_s, sample.rss_bytes) for sample in death.memory.samples if sample.rss_bytes is not None]
+    samples = [(sample.mono_s, sample.rss_bytes) for sample in memory.samples if sample.rss_bytes is not None]
     seen = [(cell.started_mono_s, before_bytes), *samples]
     high_s, high = next((one for one in seen if one[1] >= before_bytes + growth * _NEARLY_ALL), (None, 0))
     if high_s is None:

@@ -1,0 +1,39 @@
+"""How the frames of a stack are named to the user: by the cell they belong to, or by the library's file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..code.cellfiles import CellFiles, is_cell_file, user_line
+from ..units import cell_name, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_kerneldoctor.recording.model import Cell
+
+    from ..code.frames import Frame
+
+
+class FrameNames:
+    """Names the frames of stacks that were read while these cells ran."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self._files = CellFiles(cells)
+
+    def cell_of(self, frame: Frame) -> Cell | None:
+        """Return the cell whose code a frame executes; None for a library's."""
+        return self._files.cell_of(frame)
+
+    def place(self, frame: Frame) -> str:
+        """Return "cell [1], line 4" as the user sees it, or "numpy/core.py, line 7"."""
+        owner = self.cell_of(frame)
+        line = frame.line if owner is None else user_line(owner, frame)
+        if owner is None and is_cell_file(frame.file):  # its source was not recorded, or not as a whole
+            return "a cell"
+        name = frame.short_file if owner is None else cell_name(owner.execution_count)
+        return name if line is None else f"{name}, line {line}"
+
+    def name(self, frame: Frame) -> str:
+        """Return the function and its place: "`w` (cell [1], line 4)"."""
+        return self.place(frame) if frame.function == "<module>" else f"{quote(frame.function)} ({self.place(frame)})"

@@ -1,0 +1,30 @@
+"""The families of causes: what the rest of the diagnosis asks, in place of a cause's id."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Family(StrEnum):
+    """What kind of end a cause speaks of. The values are part of the public JSON."""
+
+    MEMORY = "memory"
+    """The machine, a container or a process limit had no memory left."""
+    NATIVE_CRASH = "native-crash"
+    """Native code crashed or gave up."""
+    GPU = "gpu"
+    """A graphics card, its driver or its memory."""
+    LIMIT = "limit"
+    """Something else ran out: threads, open files, disk space, shared memory, processor time."""
+    STUCK = "stuck"
+    """The kernel lives and does nothing, and nobody is left who could wake it."""
+    OWN_END = "own-end"
+    """The code that ran ended the kernel."""
+    OUTSIDE = "outside"
+    """Another process ended the kernel; the cell may be innocent."""
+    START = "start"
+    """The kernel never started."""
+    NO_DEATH = "no-death"
+    """The kernel lives, or ended as it was asked to."""
+    UNKNOWN = "unknown"
+    """No cause fits."""
