@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import weakref
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from .kernels import Kernels
 from .server_file import ended, request, request_failed, restarted, server_ended, start_failed
+from .thread_pool import ThreadPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Coroutine
     from subprocess import Popen
 
     from jupyter_client.manager import KernelManager
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
     from .server_file import Event, ServerFile
-
-T = TypeVar("T")
 
 DEATH = "https://events.jupyter-kerneldoctor.org/death/v1"
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
@@ -57,6 +56,7 @@ class DeathMonitor:
         self._file = file
         self._explained: weakref.WeakSet[Popen[bytes]] = weakref.WeakSet()
         """Processes whose end was asked for or is told already. Each ends only once."""
+        self._threads = ThreadPool()
         self._tasks: set[asyncio.Task[None]] = set()
         self._has_failed = False
         self._watches_all = watches_all
@@ -142,18 +142,18 @@ class DeathMonitor:
         more = [restarted()] if restarts else []
         known = self.kernels.of(process)
         if known is not None and failures:
-            stderr = "" if known.stderr is None else await _in_thread(known.stderr.text)
+            stderr = "" if known.stderr is None else await self._threads.run(known.stderr.text)
             more.append(start_failed(known.command, stderr=stderr))
         recording_id = await self._note_end(kernel_id, process, *more)
         if recording_id is None:
             return  # a kernel without KernelDoctor
         if failures > _REPORTED_FAILURE:
-            await _in_thread(self._file.remove, recording_id)
+            await self._threads.run(self._file.remove, recording_id)
         elif not (restarts and 0 < failures < _REPORTED_FAILURE and process.returncode >= 0):
             await self._report_if_death(kernel_id, recording_id)
 
     async def _report_if_death(self, kernel_id: str, recording_id: str) -> None:
-        document = await _in_thread(self._post_mortems.document, recording_id)
+        document = await self._threads.run(self._post_mortems.document, recording_id)
         if document["died"]:
             facts = {name: document[name] for name in ("recording", "notebook", "headline", "cause", "confidence")}
             watched = self._watches_all or document["loaded_by"] == "startup"
@@ -173,7 +173,7 @@ class DeathMonitor:
         known = self.kernels.of(process)
         if known is not None and known.recorded is not None:
             await asyncio.wait({known.recorded})
-        return await _in_thread(self._file.append, kernel_id, process.pid, *events)
+        return await self._threads.run(self._file.append, kernel_id, process.pid, *events)
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
         async def guarded() -> None:
@@ -191,10 +191,6 @@ class DeathMonitor:
         if not self._has_failed:
             self._log.warning("KernelDoctor could not note the end of a kernel; said only once.", exc_info=error)
         self._has_failed = True
-
-
-async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
-    return await asyncio.get_running_loop().run_in_executor(None, work, *arguments)
 
 
 def _process(kernel: KernelManager) -> Popen[bytes] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,11 @@ from .settings import KernelDoctor
 from .websocket import observe_cells
 
 if TYPE_CHECKING:
+    from logging import Logger
+
     from jupyter_server.serverapp import ServerApp
+
+    from jupyter_kerneldoctor.recording.store import Store
 
 _SCHEMA = Path(__file__).parent / "death.yaml"
 
@@ -39,8 +44,16 @@ def load(serverapp: ServerApp) -> None:
         monitor = DeathMonitor(serverapp, post_mortems, file, watches_all=watches_all, stacks=settings.stacks)
         monitor.start()
         observe_end_requests(serverapp.kernel_manager, monitor)
+        # In a thread, as the disk may not answer.
+        threading.Thread(target=_log_refusal, args=(post_mortems.store, serverapp.log), daemon=True).start()
         if watches_all:
             observe_launches(serverapp.kernel_manager, monitor.kernels)
             observe_cells(serverapp.web_app.settings, monitor.kernels.requested, monitor.kernels.replied)
     except Exception:
         serverapp.log.exception("KernelDoctor cannot watch the kernels of this server; it only shows recordings.")
+
+
+def _log_refusal(store: Store, log: Logger) -> None:
+    """Say why there will be no recordings at all, where that is so."""
+    if (refusal := store.refusal) is not None:
+        log.warning("KernelDoctor does not use %s: %s.", store.directory, refusal.strerror or refusal)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 from jupyter_server.auth.decorator import authorized
@@ -21,6 +20,8 @@ from jupyter_kerneldoctor.reports.inspection import (
     inspect,
 )
 
+from .thread_pool import ThreadPool
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,6 +37,9 @@ _REFUSED: dict[type[CannotInspectError], str] = {
 }
 
 
+_threads = ThreadPool()
+
+
 class _Handler(APIHandler):
     """Reading and diagnosing happens in a thread: a recording of a whole day must not keep the server from serving."""
 
@@ -45,7 +49,7 @@ class _Handler(APIHandler):
         self.post_mortems = post_mortems
 
     async def in_thread(self, work: Callable[..., T], *args: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(None, work, *args)
+        return await _threads.run(work, *args)
 
 
 class RecordingsHandler(_Handler):
@@ -91,7 +95,7 @@ class InspectHandler(_Handler):
             raise _not_found(error) from None
         except CannotInspectError as error:
             self.set_status(409)
-            document = {"message": str(error), "help": error.help, "refused": _REFUSED[type(error)]}
+            document = {"message": str(error), "help": error.help, "refused": _REFUSED.get(type(error), "no-answer")}
         self.finish(jsontext.render(document))
 
 

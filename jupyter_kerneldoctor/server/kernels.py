@@ -14,6 +14,7 @@ from .messages import answer_in_frames
 from .server_file import start_failed
 from .sidecar_link import SidecarLink, record_without_process, resolved, start_event
 from .stderr_file import SLOWEST_START_S, StderrFile
+from .thread_pool import ThreadPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -89,6 +90,7 @@ class Kernels:
         self._present: dict[str, KernelProcess] = {}
         self._by_process: WeakKeyDictionary[Popen[bytes], KernelProcess] = WeakKeyDictionary()
         self._failures: dict[str, int] = {}
+        self._threads = ThreadPool()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def of(self, process: Popen[bytes]) -> KernelProcess | None:
@@ -183,7 +185,7 @@ class Kernels:
 
         async def guarded() -> None:
             try:
-                await asyncio.get_running_loop().run_in_executor(None, work, *arguments)
+                await self._threads.run(work, *arguments)
             except Exception as error:
                 self._failed(error)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeGuard
 
 _LARGEST_MESSAGE = 2 * 1024 * 1024
 _INT_BYTES = 4
@@ -55,9 +56,9 @@ class Inbox:
                 return
             try:
                 event = json.loads(data)
-            except ValueError:
+            except (ValueError, RecursionError):
                 event = None
-            if isinstance(event, dict) and isinstance(event.get("event"), str):
+            if _is_event(event):
                 yield Message(event, self, descriptors)
             while descriptors:
                 os.close(descriptors.pop())
@@ -72,3 +73,20 @@ class Inbox:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 descriptors += memoryview(content)[: len(content) // _INT_BYTES * _INT_BYTES].cast("i")
         return data, descriptors
+
+
+_NEEDED = {"start": ("mono_s", "wall_s")} | dict.fromkeys(
+    ("cell_start", "cell_end", "cell_withdrawn"), ("mono_s", "seq")
+)
+"""Which numbers an event cannot do without. All others can do without any."""
+
+
+def _is_event(value: object) -> TypeGuard[dict[str, Any]]:
+    """Return whether a message has what every event of its kind has: user code may have found the socket."""
+    if not isinstance(value, dict) or not isinstance(value.get("event"), str):
+        return False
+    numbers: list[Any] = [value.get(name) for name in _NEEDED.get(value["event"], ())]
+    numbers += [value[name] for name in ("mono_s", "wall_s") if name in value]
+    beside = value.get("beside", [])
+    numbers += beside if isinstance(beside, list) else [None]
+    return all(type(number) in (int, float) and abs(number) < 1 << 53 for number in numbers)

@@ -20,8 +20,8 @@ from ..recording.disk_reserve import release
 from ..recording.kernel_lock import AlreadyRecordedError, acquire
 from ..recording.layout import CRASH, JOURNAL
 from ..recording.private_files import open_file
-from ..recording.processes import ProcessIdentity, identify, is_alive
-from ..recording.retention import Policy, prune, remove
+from ..recording.processes import ProcessIdentity, identify, identity_of, is_alive
+from ..recording.retention import remove
 from . import memory_reserve
 from .exit_status import exit_status
 from .inbox import Inbox
@@ -35,6 +35,7 @@ from .observers.kernel_log import KernelLogObserver
 from .observers.memory import MemoryObserver
 from .observers.output import OutputObserver
 from .observers.parent import ParentObserver
+from .observers.retention import RetentionObserver
 from .observers.stacks import StacksObserver
 from .observers.stuck import StuckObserver
 from .observers.system_state import SystemStateObserver
@@ -60,7 +61,7 @@ def main(arguments: list[str]) -> None:
     pidfd = int(arguments[2]) if len(arguments) > 2 else None
     # The first message says whom to watch; it was in the socket before this process started.
     start = next(starter.messages(), None)
-    if start is None or start["event"] != "start":
+    if start is None or start["event"] != "start" or identity_of(start.get("process")) is None:
         return
     try:
         inbox = _lock_kernel(starter, start)
@@ -121,11 +122,11 @@ class Watcher:
             GpuObserver(self._watched),
             stacks,
             StuckObserver(self._watched, stacks),
+            RetentionObserver(self._watched),
         )
         journal.write({**start, "sidecar": identify(os.getpid()), "ram_bytes": self._memory.ram_bytes})
         for observer in self._observers:
-            observer.heard(start, time.monotonic())
-        prune(directory.parent, Policy())
+            self._call(observer, observer.heard, start, time.monotonic())
         gc.collect()
         gc.freeze()
         self._reserve = memory_reserve.touch_heap()
