@@ -61,6 +61,24 @@ def parse(source: str) -> ast.Module | None:
     return None if masked is None else masked.tree
 
 
+def is_same(one: ast.AST, other: ast.AST) -> bool:
+    """Whether two syntax trees say the same, wherever it stands."""
+    pairs: list[tuple[object, object]] = [(one, other)]
+    while pairs:
+        a, b = pairs.pop()
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, ast.AST) and isinstance(b, ast.AST):
+            pairs += [(getattr(a, name, None), getattr(b, name, None)) for name in a._fields]
+        elif isinstance(a, list) and isinstance(b, list):
+            if len(a) != len(b):
+                return False
+            pairs += zip(a, b, strict=True)
+        elif a != b:
+            return False
+    return True
+
+
 def header_magics(source: str) -> dict[int, str]:
     """Return the cell magics that the cell begins with: line number (from 1) to name, without the percent signs."""
     found: dict[int, str] = {}

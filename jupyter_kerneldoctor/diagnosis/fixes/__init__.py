@@ -6,19 +6,18 @@ not pass all checks is not offered.
 
 from __future__ import annotations
 
-import ast
 import sys
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from jupyter_kerneldoctor.diagnosis.code.cellsource import mask
+from jupyter_kerneldoctor.diagnosis.code.cellsource import is_same, mask, parsing_cost
+from jupyter_kerneldoctor.diagnosis.code.notebook import CodeTooLargeError, Notebook
 from jupyter_kerneldoctor.diagnosis.postmortem import Edit, FixProposal
 from jupyter_kerneldoctor.diagnosis.registry import rules as find_rules
 from jupyter_kerneldoctor.diagnosis.units import cell_name
 
 from ._edits import EditRefusedError, apply, touches, unified_diff
-from ._names import Executed
 from ._numbers import is_memory_death
 from ._rule import FixRule
 
@@ -44,20 +43,21 @@ def fixes() -> tuple[FixRule[Any], ...]:
 
 
 def propose(context: FixContext) -> tuple[FixProposal, ...]:
-    """The fixes for this death, the one that explains most of the missing memory first; three at most."""
+    """The fixes for this death, the one that explains most of the missing memory first; three at most.
+
+    Raises CodeTooLargeError.
+    """
     asked = [rule for rule in fixes() if context.cause_ids & set(rule.causes)]
     if not asked:
         return ()
-    try:
-        code = Executed(context)
-    except Exception:
-        return ()
+    line = context.culprit.line if context.culprit is not None else None
+    code = Notebook(context.cells, context.cell, line)
     ranked = [found for rule in asked if (found := _ask(rule, context, code)) is not None]
     ranked.sort(key=lambda one: (-round(one.share, 1), not one.proposal.edits))
     return tuple(one.proposal for one in ranked[:MOST_SHOWN])
 
 
-def _ask(rule: FixRule[Any], context: FixContext, code: Executed) -> _Ranked | None:
+def _ask(rule: FixRule[Any], context: FixContext, code: Notebook) -> _Ranked | None:
     try:
         found = rule.detect(context, code)
         if found is None:
@@ -67,7 +67,9 @@ def _ask(rule: FixRule[Any], context: FixContext, code: Executed) -> _Ranked | N
         if share < _SMALLEST_SHARE:
             return None
         draft = rule.fix(context, code, found)
-        edits = _checked(rule, found, draft.edits, context)
+        edits = _checked(rule, found, draft.edits, context, code)
+    except CodeTooLargeError:
+        raise
     except Exception:
         return None
     if not edits and not _is_advice(draft):
@@ -97,21 +99,23 @@ def _share(explained_bytes: int | None, context: FixContext) -> float:
     return min(1.0, explained_bytes / missing)
 
 
-def _checked(rule: FixRule[Any], found: Any, drafts: tuple[CellEdit, ...], context: FixContext) -> tuple[Edit, ...]:
+def _checked(
+    rule: FixRule[Any], found: Any, drafts: tuple[CellEdit, ...], context: FixContext, code: Notebook
+) -> tuple[Edit, ...]:
     """The edits made; none at all when one of them fails, as half a fix is none."""
     changed: dict[int, str] = {}
     for draft in drafts:
-        new = _changed(draft, context)
+        new = _changed(draft, code)
         if new is None:
             return ()
         changed[draft.cell] = new
-    if not changed or not _is_cured(rule, found, changed, context):
+    if not changed or not _is_cured(rule, found, changed, context, code):
         return ()
     return tuple(_edit(context, place, new) for place, new in sorted(changed.items()))
 
 
-def _changed(draft: CellEdit, context: FixContext) -> str | None:
-    cell = context.cells[draft.cell]
+def _changed(draft: CellEdit, code: Notebook) -> str | None:
+    cell = code.cells[draft.cell]
     masked = mask(cell.source)
     if cell.truncated or masked is None or touches(draft.replacements, masked.spans):
         return None
@@ -119,25 +123,22 @@ def _changed(draft: CellEdit, context: FixContext) -> str | None:
         new = apply(cell.source, draft.replacements)
     except EditRefusedError:
         return None
+    code.spend(2 * parsing_cost(new))
     parsed = mask(new)
-    if parsed is None or len(parsed.spans) != len(masked.spans) or new == cell.source:
+    if parsed is None or len(parsed.spans) != len(masked.spans):
         return None
-    return None if ast.dump(parsed.tree) == ast.dump(masked.tree) else new
+    return None if is_same(parsed.tree, masked.tree) else new
 
 
-def _is_cured(rule: FixRule[Any], found: Any, changed: dict[int, str], context: FixContext) -> bool:
+def _is_cured(rule: FixRule[Any], found: Any, changed: dict[int, str], context: FixContext, code: Notebook) -> bool:
     """Whether the rule has nothing more to say about its own output, were that what had run."""
-    cells = tuple(
-        replace(cell, source=changed[place]) if place in changed else cell for place, cell in enumerate(context.cells)
-    )
-    dying = next((new for new, old in zip(cells, context.cells, strict=True) if old is context.cell), None)
-    culprit = context.culprit
-    if culprit is not None and dying is not None and dying is not context.cell:
-        same_lines = dying.source.count("\n") == culprit.source.count("\n")
-        culprit = replace(culprit, source=dying.source, line=culprit.line if same_lines else None)
-    recording = replace(context.recording, cells=cells)
+    new = code.edited(changed)
+    dying, culprit = new.cells[new.last] if new.last >= 0 else None, context.culprit
+    if culprit is not None and dying is not None:
+        culprit = replace(culprit, source=dying.source, line=new.line)
+    recording = replace(context.recording, cells=new.cells)
     edited = replace(context, recording=recording, cell=dying, culprit=culprit)
-    return rule.is_cured(found, rule.detect(edited, Executed(edited)))
+    return rule.is_cured(found, rule.detect(edited, new))
 
 
 def _edit(context: FixContext, place: int, new: str) -> Edit:

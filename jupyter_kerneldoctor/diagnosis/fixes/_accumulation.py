@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from ._bindings import walk_scope
 from ._torch import Kind, Tensors, graph_is_off
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ._names import Executed, Scope
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook, Scope
+    from jupyter_kerneldoctor.diagnosis.code.scopes import Loop
 
-Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _KEEPERS = frozenset({"append", "appendleft", "add", "extend", "put"})
 _TENSOR_METHODS = frozenset({"item", "detach", "cpu", "numpy", "tolist", "mean", "sum", "to"})
 
@@ -45,27 +43,27 @@ class Backward:
     keeps_graph: bool
 
 
-def find_kept_losses(code: Executed) -> list[Kept]:
+def find_kept_losses(code: Notebook) -> list[Kept]:
     """The losses that the running code keeps, each with its graph."""
     tensors = Tensors(code)
     if not tensors.in_use:
         return []
     found = []
     for scope in code.running:
-        if isinstance(scope.node, ast.Module) or not graph_is_off(scope.node.decorator_list, scope, code):
+        if not graph_is_off(scope.decorators, scope, code):
             for place in _in_loops(scope, code):
                 found += [
                     kept
-                    for value, container in _kept_values(place[0])
+                    for value, container in _kept_values(place[0], scope)
                     if (kept := _judge(value, container, place, scope, tensors))
                 ]
     return [kept for kept in found if not _feeds_backward(kept.container, code)]
 
 
-def backward_calls(node: ast.AST) -> list[Backward]:
-    """`loss.backward()`, `accelerator.backward(loss)` and the like among what runs in a node."""
+def backward_calls(scope: Scope, loop: Loop | None = None) -> list[Backward]:
+    """`loss.backward()`, `accelerator.backward(loss)` and the like in a scope, or a loop of it."""
     found = []
-    for one in walk_scope(node):
+    for one in scope.calls if loop is None else scope.inside(loop):
         if not (isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "backward"):
             continue
         keeps = any(
@@ -77,32 +75,17 @@ def backward_calls(node: ast.AST) -> list[Backward]:
     return found
 
 
-def _in_loops(scope: Scope, code: Executed) -> Iterator[tuple[ast.stmt, list[Loop]]]:
-    """Each statement that runs in a loop while the graph is being recorded, with its loops, outermost first."""
-    body = scope.node.body
-    stack: list[tuple[ast.stmt, list[Loop]]] = [(one, []) for one in reversed(body)]
-    while stack:
-        statement, loops = stack.pop()
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
-        if isinstance(statement, ast.With | ast.AsyncWith) and graph_is_off(
-            [item.context_expr for item in statement.items], scope, code
-        ):
-            continue
-        if loops:
-            yield statement, loops
-        inside = [*loops, statement] if isinstance(statement, _LOOPS) else loops
-        children = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.stmt)]
-        children += [
-            inner
-            for part in ast.iter_child_nodes(statement)
-            if isinstance(part, ast.ExceptHandler | ast.match_case)
-            for inner in part.body
-        ]
-        stack += [(child, inside) for child in reversed(children)]
+def _in_loops(scope: Scope, code: Notebook) -> Iterator[tuple[ast.stmt, tuple[Loop, ...]]]:
+    """Each statement that runs in a loop while the graph is being recorded, with its loops, innermost first."""
+    for statement in scope.walk():
+        if isinstance(statement, ast.stmt) and (loops := scope.loops_around(statement)):
+            entered = [one.items for one in scope.around(statement) if isinstance(one, ast.With | ast.AsyncWith)]
+            code.spend(2)
+            if not graph_is_off([item.context_expr for items in entered for item in items], scope, code):
+                yield statement, loops
 
 
-def _kept_values(statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
+def _kept_values(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str]]:
     """What a statement adds to something, and the name of that."""
     if isinstance(statement, ast.Expr) and isinstance(call := statement.value, ast.Call):
         if isinstance(call.func, ast.Attribute) and call.func.attr in _KEEPERS and (name := _root(call.func.value)):
@@ -116,9 +99,7 @@ def _kept_values(statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
         if isinstance(target, ast.Subscript) and (name := _root(target)):
             yield from ((part, name) for part in _parts(value))
         elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and (name := _root(target)):
-            same = [
-                ast.dump(side) == ast.dump(target).replace("Store()", "Load()") for side in (value.left, value.right)
-            ]
+            same = [scope.segment(side) == scope.segment(target) for side in (value.left, value.right)]
             if same[0] != same[1]:
                 yield from ((part, name) for part in _parts(value.right if same[0] else value.left))
 
@@ -141,14 +122,15 @@ def _root(node: ast.expr) -> str | None:
 
 
 def _judge(
-    value: ast.expr, container: str, place: tuple[ast.stmt, list[Loop]], scope: Scope, tensors: Tensors
+    value: ast.expr, container: str, place: tuple[ast.stmt, tuple[Loop, ...]], scope: Scope, tensors: Tensors
 ) -> Kept | None:
     statement, loops = place
-    loop = loops[-1]
-    if _bound_anew(container, loop, statement):
+    loop = loops[0]
+    if _bound_anew(container, loop, statement, scope):
         return None
-    calls = [call for outer in loops for call in backward_calls(outer)]
-    own = [call for call in calls if ast.dump(call.target) == ast.dump(value)]
+    calls = [call for outer in loops for call in backward_calls(scope, outer)]
+    text = scope.segment(value)
+    own = [call for call in calls if scope.segment(call.target) == text]
     scalar = tensors.is_scalar(value, scope) or any(isinstance(call.target, ast.Name) for call in own)
     if not own and not (tensors.kind(value, scope) is Kind.GRAPH and scalar):
         return None
@@ -156,9 +138,9 @@ def _judge(
     return Kept(value, statement, container, loop, scope, freed, scalar, _used_as_tensor(container, tensors.code))
 
 
-def _bound_anew(name: str, loop: Loop, statement: ast.stmt) -> bool:
+def _bound_anew(name: str, loop: Loop, statement: ast.stmt, scope: Scope) -> bool:
     """Whether each round starts the container afresh."""
-    for node in walk_scope(loop):
+    for node in scope.inside(loop):
         if isinstance(node, ast.Assign) and node is not statement:
             plain = [_root(target) for target in node.targets if not isinstance(target, ast.Subscript)]
             if name in plain and not _mentions(node.value, name):
@@ -170,29 +152,27 @@ def _mentions(node: ast.AST, name: str) -> bool:
     return name in _names_in(node)
 
 
-def _feeds_backward(container: str, code: Executed) -> bool:
+def _feeds_backward(container: str, code: Notebook) -> bool:
     """Whether the backward pass starts from the container or from something made of it: then it must stay as it is."""
-    made_of_it, before = {container}, 0
-    scopes = list({id(scope): scope for scope in (*code.running, *code.mentioning("backward", "autograd"))}.values())
-    while len(made_of_it) > before:
-        before = len(made_of_it)
-        for scope in scopes:
-            for node in scope.walk():
-                if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For) and _takes_in(
-                    node, made_of_it
-                ):
-                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                    made_of_it.update(filter(None, map(_root, targets)))
-    return any(_names_in(start) & made_of_it for scope in scopes for start in _backward_starts(scope, code))
+    scopes = list(dict.fromkeys((*code.running, *code.mentioning("backward", "autograd"))))
+    made_of: dict[str, list[list[ast.expr]]] = {}
+    for scope in scopes:
+        for node in scope.walk():
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For):
+                value = node.iter if isinstance(node, ast.For) else node.value
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                for name in set() if value is None else _names_in(value):
+                    made_of.setdefault(name, []).append(targets)
+    names, waiting = {container}, [container]
+    while waiting:
+        found = {root for targets in made_of.pop(waiting.pop(), ()) for target in targets if (root := _root(target))}
+        waiting += found - names
+        names |= found
+    return any(_names_in(start) & names for scope in scopes for start in _backward_starts(scope, code))
 
 
-def _takes_in(node: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For, names: set[str]) -> bool:
-    value = node.iter if isinstance(node, ast.For) else node.value
-    return value is not None and bool(_names_in(value) & names)
-
-
-def _backward_starts(scope: Scope, code: Executed) -> Iterator[ast.expr]:
-    yield from (call.target for call in backward_calls(scope.node))
+def _backward_starts(scope: Scope, code: Notebook) -> Iterator[ast.expr]:
+    yield from (call.target for call in backward_calls(scope))
     for node in scope.walk():
         if isinstance(node, ast.Call) and node.args and code.qualified(node.func, scope) == "torch.autograd.grad":
             yield node.args[0]
@@ -204,13 +184,13 @@ def _names_in(node: ast.AST) -> set[str]:
     } - {"self"}
 
 
-def _used_as_tensor(container: str, code: Executed) -> bool:
+def _used_as_tensor(container: str, code: Notebook) -> bool:
     """Whether the kept values go on into PyTorch, or have methods of a tensor called on them."""
     scopes = (*code.running, *code.mentioning(container))
     return any(_is_use_of_tensor(node, container, scope, code) for scope in scopes for node in scope.walk())
 
 
-def _is_use_of_tensor(node: ast.AST, container: str, scope: Scope, code: Executed) -> bool:
+def _is_use_of_tensor(node: ast.AST, container: str, scope: Scope, code: Notebook) -> bool:
     if isinstance(node, ast.Attribute):
         return node.attr in _TENSOR_METHODS and _root(node.value) == container
     if isinstance(node, ast.Call):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ._batches import BatchSize, find_batch_size
-from ._names import Executed
 from ._numbers import safe_target_bytes
 from ._whole_batch import WholeBatch
 
 if TYPE_CHECKING:
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
     from jupyter_kerneldoctor.diagnosis.context import FixContext
     from jupyter_kerneldoctor.recording.model import Cell
 
@@ -34,13 +34,13 @@ class Choice:
     high_bytes: int | None = None
 
 
-def choose(context: FixContext, batch: BatchSize | WholeBatch) -> Choice | None:
+def choose(context: FixContext, code: Notebook, batch: BatchSize | WholeBatch) -> Choice | None:
     """A new batch size; None when none can help, or what there is to know speaks against it."""
     target, before, growth = safe_target_bytes(context), context.rss_before_bytes, context.missing_bytes
     if target is None or before is None or not growth or before >= target:
         return None
     if isinstance(batch, BatchSize):
-        fitted = _from_runs(context, batch.value, target)
+        fitted = _from_runs(context, code, batch.value, target)
         if fitted is not None:
             return fitted
     elif batch.rows is None:
@@ -54,10 +54,10 @@ def choose(context: FixContext, batch: BatchSize | WholeBatch) -> Choice | None:
     return Choice(value, at_most=min(at_most, rows - 1)) if 1 <= value < rows else None
 
 
-def _from_runs(context: FixContext, now: int, target: int) -> Choice | None:
+def _from_runs(context: FixContext, code: Notebook, now: int, target: int) -> Choice | None:
     """Fit memory against batch size over runs of this cell that came to their end."""
     before = context.rss_before_bytes or 0
-    runs = sorted({run for run in _runs(context) if run[0] < now})
+    runs = sorted({run for run in _runs(context, code) if run[0] < now})
     if not runs:
         return None
     if len(runs) == 1:  # one run: that size is known to fit
@@ -80,7 +80,7 @@ def _from_runs(context: FixContext, now: int, target: int) -> Choice | None:
     return Choice(value, None, (runs[-2], runs[-1]), int(expected * (1 - _MARGIN)), int(expected * (1 + _MARGIN)))
 
 
-def _runs(context: FixContext) -> list[tuple[int, int]]:
+def _runs(context: FixContext, code: Notebook) -> list[tuple[int, int]]:
     """Earlier runs of the same cell: the batch size they had, and how much they took."""
     known, tried = [], 0
     for cell in reversed(context.cells):
@@ -89,7 +89,7 @@ def _runs(context: FixContext) -> list[tuple[int, int]]:
         if cell.peak_bytes is None or cell.rss_before_bytes is None:
             continue
         tried += 1
-        batch = find_batch_size(Executed(replace(context, cell=cell, culprit=None)))
+        batch = find_batch_size(code.at(cell))
         if batch is not None:
             known.append((batch.value, cell.peak_bytes - cell.rss_before_bytes))
         if tried == _MOST_RUNS:

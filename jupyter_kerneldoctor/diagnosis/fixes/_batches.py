@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from jupyter_kerneldoctor.diagnosis.code.literals import number
+from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook, Scope
 
 from ._accumulation import backward_calls
-from ._names import Executed, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,21 +39,21 @@ class BatchSize:
     """What it is called: `BATCH_SIZE`, or the keyword."""
 
 
-def trains(code: Executed) -> bool:
+def trains(code: Notebook) -> bool:
     """Whether the running code trains a network, or runs one over data."""
-    return any(backward_calls(scope.node) for scope in code.running) or any(
+    return any(backward_calls(scope) for scope in code.running) or any(
         _is_training_call(node, scope, code) for scope in code.running for node in scope.walk()
     )
 
 
-def find_batch_size(code: Executed) -> BatchSize | None:
+def find_batch_size(code: Notebook) -> BatchSize | None:
     """The batch size of the loop that was training; of several, the largest that is not for evaluation."""
     found: dict[int, BatchSize] = {}
     for node, scope in _slice(code):
         for one in _written_at(node, scope, code):
             found.setdefault(id(one.node), one)
     if not found:
-        for scope in code.running[1:]:
+        for scope in code.running.functions:
             for one in _defaults(scope):
                 found.setdefault(id(one.node), one)
     known = list(found.values())
@@ -61,7 +61,7 @@ def find_batch_size(code: Executed) -> BatchSize | None:
     return max(training or known, key=lambda one: one.value, default=None)
 
 
-def is_dwarfed(batch: BatchSize, code: Executed) -> bool:
+def is_dwarfed(batch: BatchSize, code: Notebook) -> bool:
     """Whether the same pipeline shuffles so many samples at a time that the batch is little beside them.
 
     What a network keeps of a sample is some tens of times the sample, so a buffer of a hundred batches outweighs it.
@@ -75,13 +75,13 @@ def is_dwarfed(batch: BatchSize, code: Executed) -> bool:
     return False
 
 
-def _value(node: ast.expr, scope: Scope, code: Executed) -> int | None:
+def _value(node: ast.expr, scope: Scope, code: Notebook) -> int | None:
     if isinstance(node, ast.Name) and (binding := code.lookup(node.id, scope, node)) is not None:
         return None if binding.value is None else number(binding.value)
     return number(node)
 
 
-def _is_training_call(node: ast.AST, scope: Scope, code: Executed) -> bool:
+def _is_training_call(node: ast.AST, scope: Scope, code: Notebook) -> bool:
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
         return False
     if node.func.attr not in _TRAINERS | _PREDICTORS:
@@ -94,7 +94,7 @@ def _is_training_call(node: ast.AST, scope: Scope, code: Executed) -> bool:
     return names_batch and any(code.imports(package) for package in _FRAMEWORKS)
 
 
-def _maker(node: ast.expr, scope: Scope, code: Executed) -> str | None:
+def _maker(node: ast.expr, scope: Scope, code: Notebook) -> str | None:
     """The library call that made an object, `keras.Sequential`."""
     for _ in range(5):
         if isinstance(node, ast.Call):
@@ -105,13 +105,13 @@ def _maker(node: ast.expr, scope: Scope, code: Executed) -> str | None:
             binding = code.lookup(node.id, scope, node)
             if binding is None or binding.value is None:
                 return None
-            node, scope = binding.value, code.home(binding, scope)
+            node, scope = binding.value, binding.scope
         else:
             return None
     return None
 
 
-def _slice(code: Executed) -> Iterator[Part]:
+def _slice(code: Notebook) -> Iterator[Part]:
     """All nodes of the training loops, and of the assignments that their names come from, step by step back."""
     waiting: list[Part] = _starts(code)
     seen: set[int] = set()
@@ -120,43 +120,37 @@ def _slice(code: Executed) -> Iterator[Part]:
         if id(root) in seen:
             continue
         seen.add(id(root))
-        for node in ast.walk(root):
+        for node in scope.walk() if root is scope.node else scope.inside(root):
             yield node, scope
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 binding = code.lookup(node.id, scope, node)
                 if binding is not None and binding.value is not None:
-                    waiting.append((binding.value, code.home(binding, scope)))
+                    waiting.append((binding.value, binding.scope))
 
 
-def _starts(code: Executed) -> list[Part]:
+def _starts(code: Notebook) -> list[Part]:
     """The loops that train; without one, everything that runs."""
-    learning = {_called(scope) for scope in code.running if backward_calls(scope.node)} - {""}
+    learning = {scope.function for scope in code.running if backward_calls(scope)} - {""}
     starts: list[Part] = []
     for scope in code.running:
         for node in scope.walk():
             if isinstance(node, ast.For | ast.AsyncFor | ast.While):
-                names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-                if backward_calls(node) or names & learning:
+                names = {one.id for one in scope.inside(node) if isinstance(one, ast.Name)} if learning else set()
+                if backward_calls(scope, node) or names & learning:
                     starts.append((node, scope))
             elif _is_training_call(node, scope, code):
                 starts.append((node, scope))
-    inner = [one for one in starts if not any(_holds(one[0], other[0]) for other in starts)]
-    return inner or [(scope.node, scope) for scope in code.running]
+    outer = {
+        one for node, scope in starts for one in (scope.statement_of(node), *scope.around(node)) if one is not node
+    }
+    return [one for one in starts if one[0] not in outer] or [(scope.node, scope) for scope in code.running]
 
 
-def _called(scope: Scope) -> str:
-    return "" if isinstance(scope.node, ast.Module) else scope.node.name
-
-
-def _holds(outer: ast.AST, inner: ast.AST) -> bool:
-    return outer is not inner and any(node is inner for node in ast.walk(outer))
-
-
-def _written_at(node: ast.AST, scope: Scope, code: Executed) -> Iterator[BatchSize]:
+def _written_at(node: ast.AST, scope: Scope, code: Notebook) -> Iterator[BatchSize]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and _NAME.fullmatch(node.id):
         binding = code.lookup(node.id, scope, node)
         if binding is not None:
-            yield from _numeric(binding.value, code.home(binding, scope), node.id)
+            yield from _numeric(binding.value, binding.scope, node.id)
     elif isinstance(node, ast.Attribute) and _NAME.fullmatch(node.attr):
         yield from _in_settings(node.value, node.attr, scope, code)
     elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
@@ -166,7 +160,7 @@ def _written_at(node: ast.AST, scope: Scope, code: Executed) -> Iterator[BatchSi
         yield from _in_call(node, scope, code)
 
 
-def _in_call(node: ast.Call, scope: Scope, code: Executed) -> Iterator[BatchSize]:
+def _in_call(node: ast.Call, scope: Scope, code: Notebook) -> Iterator[BatchSize]:
     for word in node.keywords:
         if word.arg is not None and _NAME.fullmatch(word.arg):
             yield from _numeric(word.value, scope, word.arg)
@@ -175,7 +169,7 @@ def _in_call(node: ast.Call, scope: Scope, code: Executed) -> Iterator[BatchSize
         yield from _numeric(value, scope, "batch size")
 
 
-def _positional(node: ast.Call, scope: Scope, code: Executed) -> ast.expr | None:
+def _positional(node: ast.Call, scope: Scope, code: Notebook) -> ast.expr | None:
     """The batch size among a call's arguments without a keyword, where their order is known."""
     full = code.qualified(node.func, scope)
     if full is not None:
@@ -192,15 +186,14 @@ def _positional(node: ast.Call, scope: Scope, code: Executed) -> ast.expr | None
     return next((value for parameter, value in pairs if _NAME.fullmatch(parameter.arg)), None)
 
 
-def _in_settings(base: ast.expr, key: str, scope: Scope, code: Executed) -> Iterator[BatchSize]:
+def _in_settings(base: ast.expr, key: str, scope: Scope, code: Notebook) -> Iterator[BatchSize]:
     """The number under a key of a dict, or in an attribute of an object or a class, of the user's."""
     if not isinstance(base, ast.Name):
         return
     binding = code.lookup(base.id, scope, base)
     if binding is None:
         return
-    home = code.home(binding, scope)
-    value = binding.value
+    home, value = binding.scope, binding.value
     if isinstance(value, ast.Dict):
         for name, item in zip(value.keys, value.values, strict=True):
             if isinstance(name, ast.Constant) and name.value == key:
@@ -210,7 +203,7 @@ def _in_settings(base: ast.expr, key: str, scope: Scope, code: Executed) -> Iter
             if word.arg == key:
                 yield from _numeric(word.value, home, key)
         if isinstance(value.func, ast.Name) and (made := code.lookup(value.func.id, home, value)) is not None:
-            yield from _in_class(made.definition, code.home(made, home), key)
+            yield from _in_class(made.definition, made.scope, key)
     else:
         yield from _in_class(binding.definition, home, key)
 
@@ -224,9 +217,7 @@ def _in_class(definition: ast.AST | None, home: Scope, key: str) -> Iterator[Bat
 
 
 def _defaults(scope: Scope) -> Iterator[BatchSize]:
-    if isinstance(scope.node, ast.Module):
-        return
-    arguments = scope.node.args
+    arguments = scope.arguments
     named = [*arguments.posonlyargs, *arguments.args]
     pairs = [*zip(reversed(named), reversed(arguments.defaults), strict=False)]
     pairs += [(name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]

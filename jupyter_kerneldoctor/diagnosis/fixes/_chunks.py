@@ -11,7 +11,7 @@ from jupyter_kerneldoctor.diagnosis.code.cellsource import segment, span
 from ._edits import Replacement
 
 if TYPE_CHECKING:
-    from ._names import Executed, Scope
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook, Scope
 
 ROWS = 50_000  # what a row takes cannot be told from here; this is some MB of text
 _COMBINED_BY = {"sum": "sum", "min": "min", "max": "max", "count": "sum", "size": "sum"}
@@ -31,7 +31,7 @@ class WholeRead:
     """It is all that the cell does."""
 
 
-def grouped_edit(found: WholeRead, code: Executed) -> tuple[Replacement, ...] | None:
+def grouped_edit(found: WholeRead, code: Notebook) -> tuple[Replacement, ...] | None:
     """The edit of `read(…).groupby(keys)[columns].sum()`, if that is what the call stands in."""
     source = code.source(found.scope.cell)
     calls = (node for node in found.scope.walk() if isinstance(node, ast.Call))
@@ -79,7 +79,7 @@ def _levels(grouped: ast.Call) -> str | None:
     return None
 
 
-def with_argument(found: WholeRead, code: Executed, extra: str = f"chunksize={ROWS:_}") -> str:
+def with_argument(found: WholeRead, code: Notebook, extra: str = f"chunksize={ROWS:_}") -> str:
     """The user's call with more arguments."""
     source = code.source(found.scope.cell)
     text = segment(source, found.call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -53,10 +54,9 @@ def apply(source: str, replacements: Iterable[Replacement]) -> str:
 
 def touches(replacements: Iterable[Replacement], spans: Iterable[tuple[int, int]]) -> bool:
     """Whether an edit reaches into one of the parts of the cell that are IPython's, not Python's."""
-    masked = tuple(spans)
-    return any(edit.start < end and start < edit.end for edit in replacements for start, end in masked) or any(
-        start < edit.start < end for edit in replacements for start, end in masked
-    )
+    masked = sorted(spans)
+    places = ((edit, bisect_left(masked, (edit.end,))) for edit in replacements)  # how many begin before the edit ends
+    return any(place and masked[place - 1][1] > edit.start for edit, place in places)
 
 
 def unified_diff(old: str, new: str, label: str) -> str:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from jupyter_kerneldoctor.diagnosis.registry import Rule
 
 if TYPE_CHECKING:
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
     from jupyter_kerneldoctor.diagnosis.context import FixContext
     from jupyter_kerneldoctor.diagnosis.postmortem import Applicability, ExpectedPeak
 
     from ._edits import Replacement
     from ._examples import Example
-    from ._names import Executed
 
 HEADINGS = ("What it does", "When it is offered", "What it costs", "Example")
 """The headings of every fix's page in the reference."""
@@ -65,7 +65,7 @@ class FixRule(Rule, Generic[F]):
     """How far its edits go. What it proposes without an edit is always advice."""
     examples: ClassVar[tuple[Example, ...]]
 
-    def detect(self, context: FixContext, code: Executed) -> F | None:
+    def detect(self, context: FixContext, code: Notebook) -> F | None:
         """Find the pattern in the cells that ran; None where it is absent or the evidence speaks against it."""
         raise NotImplementedError
 
@@ -73,10 +73,10 @@ class FixRule(Rule, Generic[F]):
         """Whether the edited cells are well, given what was found in them before and after the edit."""
         return after is None
 
-    def size(self, context: FixContext, code: Executed, found: F) -> Size:  # noqa: ARG002 - for those that can tell
+    def size(self, context: FixContext, code: Notebook, found: F) -> Size:  # noqa: ARG002 - for those that can tell
         """Say how much of the missing memory this explains, and what the fixed cell will need."""
         return Size()
 
-    def fix(self, context: FixContext, code: Executed, found: F) -> Draft:
+    def fix(self, context: FixContext, code: Notebook, found: F) -> Draft:
         """Write the edits, or the advice."""
         raise NotImplementedError

@@ -8,8 +8,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._bindings import Binding
-    from ._names import Executed, Scope
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook, Scope
 
 _DEEPEST = 25
 
@@ -50,7 +49,7 @@ _REDUCTIONS = frozenset({"mean", "sum", "norm", "nansum", "nanmean", "max", "min
 class Tensors:
     """Answers for the code of one notebook."""
 
-    code: Executed
+    code: Notebook
     _parameters: dict[int, dict[str, Kind]] = field(default_factory=dict)
     _known: dict[int, Kind] = field(default_factory=dict)
 
@@ -63,6 +62,7 @@ class Tensors:
         """What an expression gives."""
         if node is None or depth > _DEEPEST:
             return Kind.OTHER
+        self.code.spend(4)
         if id(node) in self._known:
             return self._known[id(node)]
         if depth == 0 or not self._parameters:
@@ -95,10 +95,7 @@ class Tensors:
         binding = self.code.lookup(node.id, scope, node)
         if node.id in given and (binding is None or binding.value is None):
             return given[node.id]
-        return Kind.OTHER if binding is None else self._bound(binding, scope, depth)
-
-    def _bound(self, binding: Binding, scope: Scope, depth: int) -> Kind:
-        return self.kind(binding.value, self.code.home(binding, scope), depth)
+        return Kind.OTHER if binding is None else self.kind(binding.value, binding.scope, depth)
 
     def _joined(self, nodes: list[ast.expr], scope: Scope, depth: int) -> Kind:
         kinds = [kind for kind in (self.kind(node, scope, depth) for node in nodes) if kind is not Kind.MODULE]
@@ -149,13 +146,12 @@ class Tensors:
         binding = self.code.lookup(node.func.id, scope, node)
         if binding is None or binding.definition is None:
             return Kind.OTHER
-        home = self.code.home(binding, scope)
         if isinstance(binding.definition, ast.ClassDef):
-            bases = [self.code.qualified(base, home) for base in binding.definition.bases]
+            bases = [self.code.qualified(base, binding.scope) for base in binding.definition.bases]
             return Kind.MODULE if "torch.nn.Module" in bases or "torch.nn.Sequential" in bases else Kind.OTHER
-        if graph_is_off(binding.definition.decorator_list, home, self.code):
+        if graph_is_off(binding.definition.decorator_list, binding.scope, self.code):
             return Kind.TENSOR
-        inner = self.code.function_scope(binding.definition, home.cell)
+        inner = self.code.function_scope(binding.definition, binding.cell)
         names = [one.arg for one in (*binding.definition.args.posonlyargs, *binding.definition.args.args)]
         given = {name: self.kind(value, scope, depth) for name, value in zip(names, node.args, strict=False)}
         given |= {word.arg: self.kind(word.value, scope, depth) for word in node.keywords if word.arg}
@@ -172,12 +168,13 @@ class Tensors:
         """Whether a tensor expression surely has one element, so that `.item()` works."""
         if depth > _DEEPEST:
             return False
+        self.code.spend(4)
         if isinstance(node, ast.Name):
             binding = self.code.lookup(node.id, scope, node)
             return (
                 binding is not None
                 and binding.value is not None
-                and self.is_scalar(binding.value, self.code.home(binding, scope), depth + 1)
+                and self.is_scalar(binding.value, binding.scope, depth + 1)
             )
         if isinstance(node, ast.BinOp):
             sides = (node.left, node.right)
@@ -200,11 +197,7 @@ class Tensors:
         if isinstance(node.func, ast.Name):
             binding = self.code.lookup(node.func.id, scope, node)
             made = None if binding is None else binding.value
-            return (
-                isinstance(made, ast.Call)
-                and binding is not None
-                and self._is_criterion(made, self.code.home(binding, scope))
-            )
+            return isinstance(made, ast.Call) and binding is not None and self._is_criterion(made, binding.scope)
         return False
 
     def _is_criterion(self, made: ast.Call, scope: Scope) -> bool:
@@ -218,7 +211,7 @@ def _module_method(name: str) -> Kind:
     return Kind.MODULE if name in _MODULE_METHODS else Kind.OTHER
 
 
-def graph_is_off(expressions: list[ast.expr], scope: Scope, code: Executed) -> bool:
+def graph_is_off(expressions: list[ast.expr], scope: Scope, code: Notebook) -> bool:
     """Whether one of these (decorators, or what a `with` enters) is torch's no_grad or inference_mode."""
     calls = [one.func if isinstance(one, ast.Call) else one for one in expressions]
     names = {"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"}

@@ -11,13 +11,12 @@ from jupyter_kerneldoctor.diagnosis.code.cellsource import mask, offset, span
 from jupyter_kerneldoctor.diagnosis.code.literals import number
 
 from ._accumulation import backward_calls
-from ._bindings import bindings_of, walk_scope
 from ._edits import Replacement, replace_node
 from ._rule import CellEdit
 from ._torch import Kind, Tensors
 
 if TYPE_CHECKING:
-    from ._names import Executed, Scope
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook, Scope
 
 _FILLED = frozenset({"randn", "rand", "zeros", "ones", "empty", "randint", "full"})
 
@@ -33,25 +32,26 @@ class WholeBatch:
     rows: int | None
 
 
-def find_whole_batch(code: Executed) -> WholeBatch | None:
+def find_whole_batch(code: Notebook) -> WholeBatch | None:
     """A loop with a backward pass that gives a network the same whole tensor again and again."""
     tensors = Tensors(code)
     if not tensors.in_use:
         return None
     for scope in code.running:
         for loop in scope.walk():
-            if not (isinstance(loop, ast.For) and backward_calls(loop)) or _holds_loop(loop):
+            if not (isinstance(loop, ast.For) and backward_calls(scope, loop)) or _holds_loop(loop, scope):
                 continue
-            bound = set(bindings_of(walk_scope(loop), scope.cell))
-            data = [name for call in _calls(loop) if _is_network(call, scope, tensors) for name in _given(call, bound)]
-            data = [name for name in data if tensors.kind(_name_in(loop, name), scope) is Kind.TENSOR]
+            bound = _bound_in(loop, scope)
+            through = [call for call in _calls(loop, scope) if _is_network(call, scope, tensors)]
+            data = [name for call in through for name in _given(call, bound)]
+            data = [name for name in data if tensors.kind(_name_in(loop, name, scope), scope) is Kind.TENSOR]
             if len(set(data)) == 1:
                 others = _row_by_row(loop, data[0], bound, scope, tensors)
-                return WholeBatch(loop, scope, (data[0], *others), _rows(_name_in(loop, data[0]), scope, code))
+                return WholeBatch(loop, scope, (data[0], *others), _rows(_name_in(loop, data[0], scope), scope, code))
     return None
 
 
-def split_edits(found: WholeBatch, batch_size: int, code: Executed) -> tuple[tuple[CellEdit, ...], str]:
+def split_edits(found: WholeBatch, batch_size: int, code: Notebook) -> tuple[tuple[CellEdit, ...], str]:
     """Put a loop over pieces around what makes a step; also as text, for where that cannot be edited."""
     source = code.source(found.scope.cell)
     data = found.names[0]
@@ -119,12 +119,18 @@ def _can_be_indented(source: str, step: list[ast.stmt], loop: ast.For) -> bool:
     return not following and not long and "\\\n" not in source[start:end]
 
 
-def _holds_loop(loop: ast.For) -> bool:
-    return any(isinstance(node, ast.For | ast.While) and node is not loop for node in ast.walk(loop))
+def _holds_loop(loop: ast.For, scope: Scope) -> bool:
+    return any(isinstance(node, ast.For | ast.While) and node is not loop for node in scope.inside(loop))
 
 
-def _calls(loop: ast.For) -> list[ast.Call]:
-    return [node for node in ast.walk(loop) if isinstance(node, ast.Call)]
+def _bound_in(loop: ast.For, scope: Scope) -> set[str]:
+    names = {node.id for node in scope.inside(loop) if isinstance(node, ast.Name)}
+    lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+    return {name for name in names if any(one.position[0] in lines for one in scope.bindings.get(name, ()))}
+
+
+def _calls(loop: ast.For, scope: Scope) -> list[ast.Call]:
+    return [node for node in scope.inside(loop) if isinstance(node, ast.Call)]
 
 
 def _is_network(call: ast.Call, scope: Scope, tensors: Tensors) -> bool:
@@ -135,27 +141,27 @@ def _given(call: ast.Call, bound: set[str]) -> list[str]:
     return [one.id for one in call.args if isinstance(one, ast.Name) and one.id not in bound]
 
 
-def _name_in(loop: ast.For, name: str) -> ast.Name:
-    return next(node for node in ast.walk(loop) if isinstance(node, ast.Name) and node.id == name)
+def _name_in(loop: ast.For, name: str, scope: Scope) -> ast.Name:
+    return next(node for node in scope.inside(loop) if isinstance(node, ast.Name) and node.id == name)
 
 
 def _row_by_row(loop: ast.For, data: str, bound: set[str], scope: Scope, tensors: Tensors) -> list[str]:
     """Other whole tensors that are given to a call together with a result of the loop."""
     found: dict[str, None] = {}
-    for call in _calls(loop):
-        names = [name for name in _given(call, bound) if name != data]
-        together = len(call.args) > 1
-        found |= {name: None for name in names if together and tensors.kind(_name_in(loop, name), scope) is Kind.TENSOR}
+    for call in _calls(loop, scope):
+        names = [name for name in _given(call, bound) if name != data] if len(call.args) > 1 else []
+        nodes = ((name, _name_in(loop, name, scope)) for name in names)
+        found |= {name: None for name, node in nodes if tensors.kind(node, scope) is Kind.TENSOR}
     return list(found)
 
 
-def _rows(name: ast.Name, scope: Scope, code: Executed) -> int | None:
+def _rows(name: ast.Name, scope: Scope, code: Notebook) -> int | None:
     """How many rows a tensor has, where it is made with a number for that."""
     binding = code.lookup(name.id, scope, name)
     value = None if binding is None else binding.value
     if binding is None or not isinstance(value, ast.Call):
         return None
-    full = code.qualified(value.func, code.home(binding, scope)) or ""
+    full = code.qualified(value.func, binding.scope) or ""
     if not full.startswith("torch.") or full.rsplit(".", 1)[-1] not in _FILLED or not value.args:
         return None
     shape = next((one for one in value.args if isinstance(one, ast.Tuple | ast.List)), None)

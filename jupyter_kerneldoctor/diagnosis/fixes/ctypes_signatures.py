@@ -12,10 +12,10 @@ from jupyter_kerneldoctor.diagnosis.code.cellsource import segment
 from jupyter_kerneldoctor.diagnosis.units import cell_name, quote
 
 from ._examples import Example
-from ._names import Executed, Scope, at_line
 from ._rule import Draft, FixRule
 
 if TYPE_CHECKING:
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook, Scope
     from jupyter_kerneldoctor.diagnosis.context import FixContext
     from jupyter_kerneldoctor.diagnosis.postmortem import Applicability
 
@@ -70,7 +70,7 @@ class CtypesSignatures(FixRule[NativeCall]):
     causes = ("segfault", "heap-corruption")
     applicability: ClassVar[Applicability] = "advice"
 
-    def detect(self, context: FixContext, code: Executed) -> NativeCall | None:
+    def detect(self, context: FixContext, code: Notebook) -> NativeCall | None:
         """The last call into an undeclared function, or with a raw address, that may have been running."""
         damaged = context.cause.id == "heap-corruption"
         if damaged and "double free" in newest_text(context.recording):
@@ -81,13 +81,13 @@ class CtypesSignatures(FixRule[NativeCall]):
             for scope in code.running
             for node in scope.walk()
             if isinstance(node, ast.Call)
-            and at_line(node, scope, code)
+            and code.is_at_line(node, scope)
             and (one := _native(node, scope, code, declared))
             and _can_be_it(one, damaged=damaged)
         ]
         return found[-1] if found else None
 
-    def fix(self, context: FixContext, code: Executed, found: NativeCall) -> Draft:  # noqa: ARG002 - same for all rules
+    def fix(self, context: FixContext, code: Notebook, found: NativeCall) -> Draft:  # noqa: ARG002 - same for all rules
         """Write the declarations down."""
         text = quote(segment(code.source(found.scope.cell), found.call))
         where = f"{cell_name(code.cells[found.scope.cell].execution_count)}, line {found.call.lineno}"
@@ -171,7 +171,7 @@ class CtypesSignatures(FixRule[NativeCall]):
     )
 
 
-def _native(node: ast.Call, scope: Scope, code: Executed, declared: set[tuple[str, str]]) -> NativeCall | None:
+def _native(node: ast.Call, scope: Scope, code: Notebook, declared: set[tuple[str, str]]) -> NativeCall | None:
     full = code.qualified(node.func, scope) or ""
     source = code.source(scope.cell)
     if full.startswith("ctypes.") and full.rsplit(".", 1)[-1] in {*_RAW, "from_address"}:
@@ -181,7 +181,7 @@ def _native(node: ast.Call, scope: Scope, code: Executed, declared: set[tuple[st
         binding = code.lookup(function.id, scope, node)
         if binding is None or not isinstance(binding.value, ast.Attribute):
             return None
-        named, function, scope_of = function.id, binding.value, code.home(binding, scope)
+        named, function, scope_of = function.id, binding.value, binding.scope
     elif isinstance(function, ast.Attribute):
         named, scope_of = function.attr, scope
     else:
@@ -217,7 +217,7 @@ def _is_dropped(call: ast.Call, scope: Scope) -> bool:
     return any(isinstance(node, ast.Expr) and node.value is call for node in scope.walk())
 
 
-def _is_library(node: ast.expr, scope: Scope, code: Executed) -> bool:
+def _is_library(node: ast.expr, scope: Scope, code: Notebook) -> bool:
     for _ in range(3):
         if isinstance(node, ast.Call):
             return (code.qualified(node.func, scope) or "").startswith(_LOADERS)
@@ -226,14 +226,14 @@ def _is_library(node: ast.expr, scope: Scope, code: Executed) -> bool:
         binding = code.lookup(node.id, scope, node)
         if binding is None or binding.value is None:
             return False
-        node, scope = binding.value, code.home(binding, scope)
+        node, scope = binding.value, binding.scope
     return False
 
 
-def _declared(code: Executed) -> set[tuple[str, str]]:
+def _declared(code: Notebook) -> set[tuple[str, str]]:
     """What the cells declare, as (name of the function, argtypes or restype)."""
     found = set()
-    for scope in (*code.mentioning(*_DECLARATIONS), *code.running[1:]):
+    for scope in (*code.mentioning(*_DECLARATIONS), *code.running.functions):
         for node in scope.walk():
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in _DECLARATIONS:
                 owner = node.value

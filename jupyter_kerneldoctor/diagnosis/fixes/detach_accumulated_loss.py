@@ -15,10 +15,9 @@ from ._numbers import MEMORY, grew_here, of_words, ramp_bytes, running_s
 from ._rule import CellEdit, Draft, FixRule, Size
 
 if TYPE_CHECKING:
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
     from jupyter_kerneldoctor.diagnosis.context import FixContext
     from jupyter_kerneldoctor.diagnosis.postmortem import Applicability
-
-    from ._names import Executed
 
 _FREED_STEP_BYTES = 16_000  # what a kept loss holds after backward(): 9.4 to 13.5 kB measured for ten layers
 _FASTEST_STEP_S = 0.001  # a forward and a backward pass are not faster
@@ -53,15 +52,15 @@ class DetachAccumulatedLoss(FixRule[list[Kept]]):
     causes = MEMORY
     applicability: ClassVar[Applicability] = "suggested"
 
-    def detect(self, context: FixContext, code: Executed) -> list[Kept] | None:
+    def detect(self, context: FixContext, code: Notebook) -> list[Kept] | None:
         """Losses that the running loops keep together with their graphs."""
         return (find_kept_losses(code) or None) if grew_here(context) else None
 
-    def size(self, context: FixContext, code: Executed, found: list[Kept]) -> Size:  # noqa: ARG002 - same for all rules
+    def size(self, context: FixContext, code: Notebook, found: list[Kept]) -> Size:  # noqa: ARG002 - same for all rules
         """Count the ramp; when each graph is freed, only what the steps can have left behind."""
         return Size(explained_bytes(context, found))
 
-    def fix(self, context: FixContext, code: Executed, found: list[Kept]) -> Draft:
+    def fix(self, context: FixContext, code: Notebook, found: list[Kept]) -> Draft:
         """Append `.item()` or `.detach()` to each kept value."""
         edits = []
         for cell in sorted({kept.scope.cell for kept in found}):
@@ -223,7 +222,7 @@ def _title(found: list[Kept]) -> str | None:
     return "Collect the losses without their graphs: loss.detach()" if endings == {".detach()"} else None
 
 
-def _why(context: FixContext, code: Executed, found: list[Kept]) -> str:
+def _why(context: FixContext, code: Notebook, found: list[Kept]) -> str:
     first = found[0]
     text = segment(code.source(first.scope.cell), first.value)
     value = quote(text)

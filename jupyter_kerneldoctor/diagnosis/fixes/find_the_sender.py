@@ -9,11 +9,10 @@ from ._examples import Example
 from ._rule import Draft, FixRule
 
 if TYPE_CHECKING:
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
     from jupyter_kerneldoctor.diagnosis.context import FixContext
     from jupyter_kerneldoctor.diagnosis.postmortem import Applicability
     from jupyter_kerneldoctor.recording.model import End
-
-    from ._names import Executed
 
 _AROUND = timedelta(seconds=30)
 
@@ -43,12 +42,12 @@ class FindTheSender(FixRule["End"]):
     causes = ("killed-externally",)
     applicability: ClassVar[Applicability] = "advice"
 
-    def detect(self, context: FixContext, code: Executed) -> End | None:  # noqa: ARG002 - same for all rules
+    def detect(self, context: FixContext, code: Notebook) -> End | None:  # noqa: ARG002 - same for all rules
         """The end, when it was a signal."""
         end = context.recording.end
         return end if end is not None and end.kind == "signal" else None
 
-    def fix(self, context: FixContext, code: Executed, found: End) -> Draft:  # noqa: ARG002 - same for all rules
+    def fix(self, context: FixContext, code: Notebook, found: End) -> Draft:  # noqa: ARG002 - same for all rules
         """A command with this death's time and process id."""
         pid = context.recording.kernel.process.pid
         why = (

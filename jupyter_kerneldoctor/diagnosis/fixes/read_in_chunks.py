@@ -11,15 +11,13 @@ from jupyter_kerneldoctor.diagnosis.units import cell_name, quote
 from ._accumulation import backward_calls
 from ._chunks import ROWS, WholeRead, grouped_edit, with_argument
 from ._examples import Example, Ran
-from ._names import at_line
 from ._numbers import MEMORY, grew_here, of_words
 from ._rule import CellEdit, Draft, FixRule, Size
 
 if TYPE_CHECKING:
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook, Scope
     from jupyter_kerneldoctor.diagnosis.context import FixContext
     from jupyter_kerneldoctor.diagnosis.postmortem import Applicability
-
-    from ._names import Executed, Scope
 
 _READERS = frozenset({"pandas.read_csv", "pandas.read_table"})
 _PARTIAL = frozenset({"chunksize", "iterator", "nrows"})
@@ -58,15 +56,15 @@ class ReadInChunks(FixRule[WholeRead]):
     causes = MEMORY
     applicability: ClassVar[Applicability] = "suggested"
 
-    def detect(self, context: FixContext, code: Executed) -> WholeRead | None:
+    def detect(self, context: FixContext, code: Notebook) -> WholeRead | None:
         """A whole read in the running code, unless something shows that it is not what took the memory."""
-        if not grew_here(context) or any(backward_calls(scope.node) for scope in code.running):
+        if not grew_here(context) or any(backward_calls(scope) for scope in code.running):
             return None
         calls = [
             (node, scope)
             for scope in code.running
             for node in scope.walk()
-            if isinstance(node, ast.Call) and _reads_whole(node, scope, code) and at_line(node, scope, code)
+            if isinstance(node, ast.Call) and _reads_whole(node, scope, code) and code.is_at_line(node, scope)
         ]
         calls = [
             (node, scope) for node, scope in calls if not _was_small(segment(code.source(scope.cell), node), context)
@@ -74,14 +72,14 @@ class ReadInChunks(FixRule[WholeRead]):
         if not calls:
             return None
         node, scope = calls[0]
-        alone = len(code.running) == 1 and len(code.running[0].node.body) == 1
+        alone = len(code.running) == 1 and len(code.running.scopes[0].body) == 1
         return WholeRead(node, scope, _frame_name(node, scope), len(calls) - 1, alone)
 
-    def size(self, context: FixContext, code: Executed, found: WholeRead) -> Size:  # noqa: ARG002 - same for all rules
+    def size(self, context: FixContext, code: Notebook, found: WholeRead) -> Size:  # noqa: ARG002 - same for all rules
         """All that the cell took; what a chunk takes is not known before one was read."""
         return Size(context.missing_bytes)
 
-    def fix(self, context: FixContext, code: Executed, found: WholeRead) -> Draft:
+    def fix(self, context: FixContext, code: Notebook, found: WholeRead) -> Draft:
         """Rewrite a read that is grouped at once; else write the loop down with the user's own call."""
         edit = grouped_edit(found, code)
         return Draft(
@@ -128,7 +126,7 @@ class ReadInChunks(FixRule[WholeRead]):
     )
 
 
-def _reads_whole(node: ast.Call, scope: Scope, code: Executed) -> bool:
+def _reads_whole(node: ast.Call, scope: Scope, code: Notebook) -> bool:
     given = {word.arg for word in node.keywords}
     return bool(node.args or given) and not given & {*_PARTIAL, None} and code.qualified(node.func, scope) in _READERS
 
@@ -155,7 +153,7 @@ def _frame_name(call: ast.Call, scope: Scope) -> str | None:
     return None
 
 
-def _snippet(found: WholeRead, code: Executed) -> str:
+def _snippet(found: WholeRead, code: Notebook) -> str:
     name = found.name or "df"
     columns = _columns(found)
     chosen = ", ".join(columns) or "'the columns', 'you need'"
@@ -190,7 +188,7 @@ def _columns(found: WholeRead) -> list[str]:
     return list(names)[:_MOST_COLUMNS]
 
 
-def _why(context: FixContext, code: Executed, found: WholeRead) -> str:
+def _why(context: FixContext, code: Notebook, found: WholeRead) -> str:
     missing = context.missing_bytes or 0
     where = cell_name(code.cells[found.scope.cell].execution_count)
     call = quote(segment(code.source(found.scope.cell), found.call))

@@ -10,17 +10,15 @@ from jupyter_kerneldoctor.diagnosis.analysis.traceback import Recursion, reports
 from jupyter_kerneldoctor.diagnosis.code.literals import number
 from jupyter_kerneldoctor.diagnosis.units import cell_name, quote, sentence
 
-from ._bindings import parameters
 from ._edits import replace_node
 from ._examples import Example
 from ._numbers import MEMORY, grew_here, is_memory_death, of_words, ramp_bytes
 from ._rule import CellEdit, Draft, FixRule, Size
 
 if TYPE_CHECKING:
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook, Scope
     from jupyter_kerneldoctor.diagnosis.context import FixContext
     from jupyter_kerneldoctor.diagnosis.postmortem import Applicability
-
-    from ._names import Executed, Scope
 
 _SANE = 3000
 _HIGHEST_SANE = 10_000  # about 20,000 calls through C use up the usual 8 MB of stack
@@ -79,9 +77,9 @@ class RecursionToIteration(FixRule[Deep]):
     causes = ("stack-overflow", *MEMORY)
     applicability: ClassVar[Applicability] = "suggested"
 
-    def detect(self, context: FixContext, code: Executed) -> Deep | None:
+    def detect(self, context: FixContext, code: Notebook) -> Deep | None:
         """A raised limit, and a function that calls itself."""
-        ran = (*code.mentioning("setrecursionlimit"), *code.running[1:])
+        ran = (*code.mentioning("setrecursionlimit"), *code.running.functions)
         raised = tuple(one for scope in ran for one in _raised(scope, code))
         functions = [scope for scope in code.running if _calls_itself(scope, code)]
         if is_memory_death(context):
@@ -95,11 +93,11 @@ class RecursionToIteration(FixRule[Deep]):
         function = next(iter(named or functions), None)
         return Deep(raised, function, recursion) if raised or self._is_advice(context) else None
 
-    def size(self, context: FixContext, code: Executed, found: Deep) -> Size:  # noqa: ARG002 - same for all rules
+    def size(self, context: FixContext, code: Notebook, found: Deep) -> Size:  # noqa: ARG002 - same for all rules
         """Of a death of memory, all that grew step by step."""
         return Size(ramp_bytes(context) if is_memory_death(context) else None)
 
-    def fix(self, context: FixContext, code: Executed, found: Deep) -> Draft:
+    def fix(self, context: FixContext, code: Notebook, found: Deep) -> Draft:
         """Lower the limit where it was raised; show the loop."""
         edits: dict[int, list[Raised]] = {}
         for one in found.raised:
@@ -157,7 +155,7 @@ class RecursionToIteration(FixRule[Deep]):
     )
 
 
-def _raised(scope: Scope, code: Executed) -> list[Raised]:
+def _raised(scope: Scope, code: Notebook) -> list[Raised]:
     found = []
     for node in scope.walk():
         if not (isinstance(node, ast.Call) and len(node.args) == 1):
@@ -168,22 +166,18 @@ def _raised(scope: Scope, code: Executed) -> list[Raised]:
     return found
 
 
-def _name(scope: Scope) -> str:
-    return "" if isinstance(scope.node, ast.Module) else scope.node.name
-
-
-def _calls_itself(scope: Scope, code: Executed) -> bool:
+def _calls_itself(scope: Scope, code: Notebook) -> bool:
     """Whether a function calls itself, directly or through another; or a special method what calls that method."""
-    if isinstance(scope.node, ast.Module):
+    if scope.is_cell:
         return False
-    if scope.owner is not None and (builtin := _SPECIAL.get(scope.node.name)):
+    if scope.owner is not None and (builtin := _SPECIAL.get(scope.function)):
         return any(isinstance(node, ast.Call) and _is_name(node.func, builtin) for node in scope.walk())
     seen, waiting = set[str](), [scope]
-    scopes = {_name(other): other for other in code.running}
+    scopes = {other.function: other for other in code.running}
     while waiting:
         for node in waiting.pop().walk():
             called = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
-            if called == scope.node.name:
+            if called == scope.function:
                 return True
             if called in scopes and called not in seen:
                 seen.add(called)
@@ -195,7 +189,7 @@ def _is_name(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _why(context: FixContext, code: Executed, found: Deep) -> str:
+def _why(context: FixContext, code: Notebook, found: Deep) -> str:
     text = _what_happened(context, found)
     if found.raised:
         last = found.raised[0]
@@ -224,17 +218,17 @@ def _what_happened(context: FixContext, found: Deep) -> str:
 def _snippet(found: Deep) -> str | None:
     """The user's function with a list in place of the call stack."""
     scope = found.function
-    if scope is None or isinstance(scope.node, ast.Module):
+    if scope is None or scope.is_cell:
         return None
-    names = [name for name in parameters(scope.node) if name not in ("self", "cls")]
+    names = [name for name in scope.parameters if name not in ("self", "cls")]
     if not names:
         return None  # a special method that leads back to itself is a slip, not a walk
     item = names[0]
     return (
-        f"def {scope.node.name}({ast.unparse(scope.node.args)}):\n"
+        f"def {scope.function}({ast.unparse(scope.arguments)}):\n"
         f"    waiting = [{item}]\n"
         "    while waiting:\n"
         f"        {item} = waiting.pop()\n"
         f"        …  # the work on one {item}\n"
-        f"        waiting.extend(…)  # instead of the call of {scope.node.name} in itself"
+        f"        waiting.extend(…)  # instead of the call of {scope.function} in itself"
     )

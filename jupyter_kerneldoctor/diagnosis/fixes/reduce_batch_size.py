@@ -18,10 +18,9 @@ from ._rule import CellEdit, Draft, FixRule, Size
 from ._whole_batch import WholeBatch, find_whole_batch, split_edits
 
 if TYPE_CHECKING:
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
     from jupyter_kerneldoctor.diagnosis.context import FixContext
     from jupyter_kerneldoctor.diagnosis.postmortem import Applicability, Basis
-
-    from ._names import Executed
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class ReduceBatchSize(FixRule[Found]):
     causes = MEMORY
     applicability: ClassVar[Applicability] = "suggested"
 
-    def detect(self, context: FixContext, code: Executed) -> Found | None:
+    def detect(self, context: FixContext, code: Notebook) -> Found | None:
         """A batch size the dying loop uses, and a smaller one."""
         if not grew_here(context) or not trains(code):
             return None
@@ -74,7 +73,7 @@ class ReduceBatchSize(FixRule[Found]):
         batch = find_batch_size(code) or find_whole_batch(code)
         if isinstance(batch, BatchSize) and is_dwarfed(batch, code):
             return None
-        choice = None if batch is None else choose(context, batch)
+        choice = None if batch is None else choose(context, code, batch)
         return None if batch is None or choice is None else Found(batch, choice)
 
     def is_cured(self, before: Found, after: Found | None) -> bool:
@@ -85,7 +84,7 @@ class ReduceBatchSize(FixRule[Found]):
             and after.batch.value == before.choice.value
         )
 
-    def size(self, context: FixContext, code: Executed, found: Found) -> Size:  # noqa: ARG002 - same for all rules
+    def size(self, context: FixContext, code: Notebook, found: Found) -> Size:  # noqa: ARG002 - same for all rules
         """What the cell took goes with the batch; a peak is only promised after runs that came to their end."""
         choice = found.choice
         if choice.low_bytes is None:
@@ -93,7 +92,7 @@ class ReduceBatchSize(FixRule[Found]):
         basis: Basis = "fitted" if len(choice.fitted) > 1 else "estimated"
         return Size(context.missing_bytes, ExpectedPeak(choice.low_bytes, choice.high_bytes, basis))
 
-    def fix(self, context: FixContext, code: Executed, found: Found) -> Draft:
+    def fix(self, context: FixContext, code: Notebook, found: Found) -> Draft:
         """Write the number where it is defined, or the loop over pieces."""
         batch, choice = found.batch, found.choice
         reason = _reason(context, found)

@@ -12,10 +12,9 @@ from ._examples import Example
 from ._rule import Draft, FixRule
 
 if TYPE_CHECKING:
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
     from jupyter_kerneldoctor.diagnosis.context import FixContext
     from jupyter_kerneldoctor.diagnosis.postmortem import Applicability
-
-    from ._names import Executed
 
 _KILLS = frozenset({"os.kill", "os.killpg", "signal.raise_signal", "os.abort", "signal.pthread_kill"})
 
@@ -46,7 +45,7 @@ class RestartFromTheMenu(FixRule[str]):
     causes = ("self-kill",)
     applicability: ClassVar[Applicability] = "advice"
 
-    def detect(self, context: FixContext, code: Executed) -> str | None:  # noqa: ARG002 - same for all rules
+    def detect(self, context: FixContext, code: Notebook) -> str | None:  # noqa: ARG002 - same for all rules
         """The call that sent the signal, or "" where it cannot be told."""
         for scope in code.running:
             for node in scope.walk():
@@ -54,7 +53,7 @@ class RestartFromTheMenu(FixRule[str]):
                     return segment(code.source(scope.cell), node)
         return ""
 
-    def fix(self, context: FixContext, code: Executed, found: str) -> Draft:  # noqa: ARG002 - same for all rules
+    def fix(self, context: FixContext, code: Notebook, found: str) -> Draft:  # noqa: ARG002 - same for all rules
         """Name the menu, and the call for those who need one."""
         what = quote(found) if found else "The signal"
         return Draft(

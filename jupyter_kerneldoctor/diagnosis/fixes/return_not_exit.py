@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 from jupyter_kerneldoctor.diagnosis.code.cellsource import segment
 from jupyter_kerneldoctor.diagnosis.units import cell_name, quote
 
-from ._bindings import walk_scope
 from ._edits import Replacement, replace_node
 from ._examples import Example
-from ._names import Executed, Scope, at_line
 from ._rule import CellEdit, Draft, FixRule
 
 if TYPE_CHECKING:
+    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook, Scope
     from jupyter_kerneldoctor.diagnosis.context import FixContext
     from jupyter_kerneldoctor.diagnosis.postmortem import Applicability
 
@@ -64,14 +63,14 @@ class ReturnNotExit(FixRule[list[Exit]]):
     causes = ("exit-call",)
     applicability: ClassVar[Applicability] = "suggested"
 
-    def detect(self, context: FixContext, code: Executed) -> list[Exit] | None:
+    def detect(self, context: FixContext, code: Notebook) -> list[Exit] | None:
         """Calls that end the kernel in the code that ran; where it lives, it was a worker process that left."""
         if context.recording.alive:
             return None
         found = [one for scope in code.running if not _forks(scope, code) for one in _exits(scope, code)]
-        return found if any(at_line(one.node, one.scope, code) for one in found) else None
+        return found if any(code.is_at_line(one.node, one.scope) for one in found) else None
 
-    def fix(self, context: FixContext, code: Executed, found: list[Exit]) -> Draft:  # noqa: ARG002 - same for all rules
+    def fix(self, context: FixContext, code: Notebook, found: list[Exit]) -> Draft:  # noqa: ARG002 - same for all rules
         """Replace each call by a statement that stops the cell."""
         first = found[0]
         source = code.source(first.scope.cell)
@@ -130,13 +129,13 @@ class ReturnNotExit(FixRule[list[Exit]]):
     )
 
 
-def _exits(scope: Scope, code: Executed) -> list[Exit]:
+def _exits(scope: Scope, code: Notebook) -> list[Exit]:
     statements = {id(one.value) for one in scope.walk() if isinstance(one, ast.Expr)}
     found = []
     for node in scope.walk():
         if isinstance(node, ast.Call):
             full = code.qualified(node.func, scope)
-        elif isinstance(node, ast.Name) and id(node) in statements and isinstance(scope.node, ast.Module):
+        elif isinstance(node, ast.Name) and id(node) in statements and scope.is_cell:
             full = code.qualified(node, scope)  # IPython calls a bare `exit`
             full = full if full in _ASKS else None
         else:
@@ -147,8 +146,8 @@ def _exits(scope: Scope, code: Executed) -> list[Exit]:
     return found
 
 
-def _replacement(node: ast.expr, scope: Scope, code: Executed) -> str:
-    if not isinstance(scope.node, ast.Module) and _is_called_last(scope, code):
+def _replacement(node: ast.expr, scope: Scope, code: Notebook) -> str:
+    if not scope.is_cell and _is_called_last(scope, code):
         return "return"
     status = node.args[0] if isinstance(node, ast.Call) and len(node.args) == 1 else None
     if isinstance(status, ast.Constant) and isinstance(status.value, int | str) and status.value:
@@ -156,17 +155,16 @@ def _replacement(node: ast.expr, scope: Scope, code: Executed) -> str:
     return f"raise SystemExit({_STOPPED})"
 
 
-def _is_called_last(scope: Scope, code: Executed) -> bool:
+def _is_called_last(scope: Scope, code: Notebook) -> bool:
     """Whether the only call of a function is the last statement of the cell, so that nothing runs after it returns."""
-    assert not isinstance(scope.node, ast.Module)
-    name = scope.node.name
+    name = scope.function
     uses = [
         node
         for reached in code.running
         for node in reached.walk()
         if (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, ast.Attribute) and node.attr == name)
     ]
-    body = code.running[0].node.body
+    body = code.running.scopes[0].body
     last = body[-1] if body else None
     return (
         len(uses) == 1
@@ -176,8 +174,5 @@ def _is_called_last(scope: Scope, code: Executed) -> bool:
     )
 
 
-def _forks(scope: Scope, code: Executed) -> bool:
-    return any(
-        isinstance(node, ast.Call) and code.qualified(node.func, scope) in ("os.fork", "os.forkpty", "pty.fork")
-        for node in walk_scope(scope.node)
-    )
+def _forks(scope: Scope, code: Notebook) -> bool:
+    return any(code.calls_in([scope], "os.fork", "os.forkpty", "pty.fork"))
