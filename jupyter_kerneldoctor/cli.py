@@ -1,6 +1,6 @@
-"""`jupyter kerneldoctor`: the arguments, and what happens when something goes wrong.
+"""`jupyter kerneldoctor`: arguments and errors.
 
-Each command imports what it needs when it runs: a call is made by people who wait, and by `%postmortem`.
+Each command imports what it needs when it runs, as users and `%postmortem` wait for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEBUG_VARIABLE = "KERNELDOCTOR_DEBUG"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return the exit status."""
+    """Run one command and return the exit status."""
     output.prepare()
     parser = _parser()
     options = parser.parse_args(arguments)
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get(DEBUG_VARIABLE):
             traceback.print_exc()
         problem = f"KernelDoctor failed: {type(error).__name__}: {error}"
-        return _failed(options, problem, f"Set {DEBUG_VARIABLE}=1 to see where, and please report it.", 1)
+        return _failed(options, problem, f"Set {DEBUG_VARIABLE}=1 to see where. Please report this.", 1)
     return 0
 
 
@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="jupyter kerneldoctor",
         description="Why did the kernel die?",
-        epilog="Wherever the id of a recording is asked for, its beginning will do, if no other begins so.",
+        epilog="The id of a recording may be shortened to its first characters, if no other id starts with them.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
@@ -91,17 +91,18 @@ class _Version(argparse.Action):
 
 
 def _add_report(commands: Commands) -> None:
-    words = "show one post-mortem; without arguments that of the last death"
+    words = "show why a kernel died; without arguments, the last one that did"
     parser = commands.add_parser("report", help=words, description=_sentence(words))
-    group = parser.add_argument_group("which one")
+    group = parser.add_argument_group("which report")
     which = group.add_mutually_exclusive_group()
     which.add_argument("recording", nargs="?", help="id of a recording, from `list`")
-    which.add_argument("--last", action="store_true", help="the last death; if there was none, the newest recording")
-    which.add_argument("--kernel", metavar="KERNEL_ID", help="the same, of one kernel")
-    group.add_argument("--notebook", metavar="PATH", help="the same, of a notebook; with --kernel: if that has none")
+    which.add_argument("--last", action="store_true", help="the last death; without one, the newest recording")
+    which.add_argument("--kernel", metavar="KERNEL_ID", help="the last death of this kernel")
+    group.add_argument("--notebook", metavar="PATH", help="the last death of this notebook, if the kernel has none")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="for programs; `null` when there is nothing to report")
     form.add_argument("--format", choices=("text", "markdown", "html"), default="text", help="text by default")
+    parser.add_argument("--details", action="store_true", help="all evidence, and the causes that were ruled out")
     parser.set_defaults(run="reports:report", nothing=None)
 
 
@@ -113,14 +114,14 @@ def _add_list(commands: Commands) -> None:
 
 
 def _add_inspect(commands: Commands) -> None:
-    words = "ask a running kernel what each of its threads is doing"
+    words = "show what each thread of a running kernel is doing"
     parser = commands.add_parser("inspect", help=words, description=_sentence(words))
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "recording", nargs="?", help="id of a recording, from `list`; by default one that is stuck or busy"
+        "recording", nargs="?", help="id of a recording, from `list`; by default a kernel that is stuck or busy"
     )
-    which.add_argument("--kernel", metavar="KERNEL_ID", help="the newest of that kernel; its process id will do, too")
-    parser.add_argument("--json", action="store_true", help="for programs; `null` when the kernel cannot be asked")
+    which.add_argument("--kernel", metavar="KERNEL_ID", help="id or process id of the kernel")
+    parser.add_argument("--json", action="store_true", help="for programs; `null` when the kernel cannot be inspected")
     parser.set_defaults(run="inspect:inspect", nothing=None)
 
 
@@ -132,9 +133,9 @@ def _add_explain(commands: Commands) -> None:
 
 
 def _add_show(commands: Commands) -> None:
-    words = "show what was recorded, in order of time; without an id the newest recording"
+    words = "show what was recorded, in order of time"
     parser = commands.add_parser("show", help=words, description=_sentence(words))
-    parser.add_argument("recording", nargs="?", help="id of a recording, from `list`")
+    parser.add_argument("recording", nargs="?", help="id of a recording, from `list`; by default the newest")
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.set_defaults(run="show:show", nothing=None)
 
@@ -142,31 +143,31 @@ def _add_show(commands: Commands) -> None:
 def _add_export(commands: Commands) -> None:
     words = "pack a recording into one file for a bug report, without your code"
     parser = commands.add_parser("export", help=words, description=_sentence(words))
-    parser.add_argument("recording", nargs="?", help="id of a recording, from `list`; without it the newest")
+    parser.add_argument("recording", nargs="?", help="id of a recording, from `list`; by default the newest")
     parser.add_argument("-o", "--output", metavar="FILE", help="file or directory; ./kerneldoctor-ID.zip by default")
-    parser.add_argument("--with-code", action="store_true", help="with the cells' code and what was printed")
+    parser.add_argument("--with-code", action="store_true", help="include the cells' code and what was printed")
     parser.set_defaults(run="export:export")
 
 
 def _add_delete(commands: Commands) -> None:
-    words = "delete recordings: what was recorded of the cells, the memory and the death"
+    words = "delete recordings"
     parser = commands.add_parser("delete", help=words, description=_sentence(words))
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("recordings", nargs="*", default=[], metavar="recording", help="ids of recordings, from `list`")
-    which.add_argument("--all", action="store_true", help="all recordings but those of running kernels")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
+    which.add_argument("--all", action="store_true", help="all recordings except those of running kernels")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     parser.set_defaults(run="delete:delete")
 
 
 def _add_enable(commands: Commands) -> None:
     words = "load KernelDoctor in every new kernel of this environment"
     parser = commands.add_parser("enable", help=words, description=_sentence(words))
-    parser.add_argument("--user", action="store_true", help="in every kernel of yours instead")
+    parser.add_argument("--user", action="store_true", help="in all your kernels instead")
     parser.set_defaults(run="activation:enable")
 
 
 def _add_disable(commands: Commands) -> None:
-    words = "load KernelDoctor no longer in every new kernel"
+    words = "stop loading KernelDoctor in every new kernel"
     parser = commands.add_parser("disable", help=words, description=_sentence(words))
-    parser.add_argument("--user", action="store_true", help="take back `enable --user`")
+    parser.add_argument("--user", action="store_true", help="undo `enable --user`")
     parser.set_defaults(run="activation:disable")

@@ -1,7 +1,7 @@
 """`enable` and `disable`: whether every new kernel of this environment, or of this user, loads the extension.
 
-It is one name in a list of IPython's configuration. `extra_extensions` is that list and not `extensions`: a profile
-that sets `extensions` for itself would replace ours. Everything else in the file stays as it was.
+The extension is one name in a list of IPython's configuration: `extra_extensions`, because a profile that sets
+`extensions` would replace ours. Everything else in the file stays as it was.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ def enable(options: Namespace) -> None:
     """Load the extension in every new kernel."""
     path = config_path(user=options.user)
     config, names = _read(path)
-    whose = _whose(user=options.user)
+    kernels = _kernels(user=options.user)
     if EXTENSION in names:
-        say(f"New kernels of {whose} load KernelDoctor already ({path}).")
+        say(f"{kernels} already load KernelDoctor ({path}).")
         return
     config.setdefault(SECTION, {})[LIST] = [*names, EXTENSION]
     _write(path, config, user=options.user)
-    say(f"New kernels of {whose} will load KernelDoctor ({path}).")
-    say("Kernels that run now: restart them, or run `%load_ext kerneldoctor` in them.")
-    say(f"`jupyter kerneldoctor disable{' --user' if options.user else ''}` takes it back.")
+    say(f"{kernels} will load KernelDoctor ({path}).")
+    say("In kernels already running, run `%load_ext kerneldoctor`, or restart them.")
+    say(f"`jupyter kerneldoctor disable{' --user' if options.user else ''}` undoes this.")
 
 
 def disable(options: Namespace) -> None:
-    """Load it no longer."""
+    """Stop loading the extension in new kernels."""
     path = config_path(user=options.user)
     config, names = _read(path)
-    whose = _whose(user=options.user)
+    kernels = _kernels(user=options.user)
     if EXTENSION not in names:
-        say(f"New kernels of {whose} do not load KernelDoctor; nothing was changed ({path}).")
+        say(f"{kernels} do not load KernelDoctor; nothing was changed ({path}).")
     else:
         config[SECTION][LIST] = [name for name in names if name != EXTENSION]
         if not config[SECTION][LIST]:
@@ -53,11 +53,11 @@ def disable(options: Namespace) -> None:
         if not config[SECTION]:
             del config[SECTION]
         _write(path, config, user=options.user)
-        say(f"New kernels of {whose} will not load KernelDoctor ({path}).")
+        say(f"{kernels} will not load KernelDoctor ({path}).")
     other = config_path(user=not options.user)
     if EXTENSION in _names_or_nothing(other):
         flag = "" if options.user else " --user"
-        say(f"It is enabled in {other}, too: `jupyter kerneldoctor disable{flag}` changes that.")
+        say(f"It is still enabled in {other}: run `jupyter kerneldoctor disable{flag}` to change that.")
 
 
 def config_path(*, user: bool) -> Path:
@@ -68,8 +68,8 @@ def config_path(*, user: bool) -> Path:
     return Path(home).expanduser() / "profile_default" / FILE
 
 
-def _whose(*, user: bool) -> str:
-    return "yours" if user else f"the environment {sys.prefix}"
+def _kernels(*, user: bool) -> str:
+    return "All your new kernels" if user else f"New kernels of the environment {sys.prefix}"
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[Any]]:

@@ -1,4 +1,4 @@
-"""`delete`."""
+"""`delete`: removes recordings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def delete(options: Namespace) -> None:
-    """Remove the recordings that are named, or all of them."""
+    """Remove the named recordings, or all."""
     store = usable_store()
     if options.all:
         _delete_all(store, asks=not options.yes)
@@ -27,7 +27,7 @@ def delete(options: Namespace) -> None:
 
 
 def _delete_these(store: Store, ids: list[str]) -> None:
-    for recording_id in ids:  # one that is being written, and nothing is deleted
+    for recording_id in ids:  # if one is being written, nothing is deleted
         if _is_written(store, recording_id):
             raise BeingRecordedError(recording_id)
     failures = _remove(store, ids)
@@ -48,14 +48,14 @@ def _delete_all(store: Store, *, asks: bool) -> None:
     failures = _remove(store, others)
     say(f"Deleted {_recordings(len(others) - len(failures))}.")
     for recording_id in living:
-        say(f"Kept {recording_id}: its kernel is running and is being recorded.")
+        say(f"Kept {recording_id}: its kernel is being recorded.")
     if failures:
         raise CannotDeleteError(failures)
 
 
 def _question(store: Store, count: int, kept: int) -> str:
-    those = f" ({kept} of running kernels, still being recorded, {'is' if kept == 1 else 'are'} kept)" if kept else ""
-    return f"Delete {_recordings(count)} in {store.directory}{those}? [y/N] "
+    exception = f" ({_recordings(kept)} of running kernels will be kept)" if kept else ""
+    return f"Delete {_recordings(count)} in {store.directory}{exception}? [y/N] "
 
 
 def _recordings(count: int) -> str:
@@ -63,7 +63,7 @@ def _recordings(count: int) -> str:
 
 
 def _agrees(question: str) -> bool:
-    """Whether the user agrees. Raises NotConfirmedError where nobody sits at a terminal and no yes was piped in."""
+    """Return whether the user agrees. Raises NotConfirmedError where standard input is no terminal and holds no yes."""
     if sys.stdin is not None and sys.stdin.isatty():
         try:
             return _is_yes(input(question))
@@ -85,7 +85,7 @@ def _is_yes(answer: str) -> bool:
 
 
 def _remove(store: Store, ids: list[str]) -> dict[str, OSError]:
-    """Remove all of these that can be removed; return why the others cannot."""
+    """Remove the recordings; return why some could not be removed."""
     failures = {}
     for recording_id in ids:
         try:

@@ -1,4 +1,4 @@
-"""`explain`."""
+"""`explain`: the reference pages of causes and fixes."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def explain(options: Namespace) -> None:
 
 
 def _similar(name: str, known: list[str]) -> list[str]:
-    """The ids that have the name in them, or else those that are spelled alike."""
+    """Return the ids that contain the name, or else those spelled alike."""
     holding = [one for one in known if name and name in one]
     return holding or difflib.get_close_matches(name, known, n=2)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def export(options: Namespace) -> None:
-    """Pack a recording into one file, without the user's code unless that is asked for."""
+    """Pack a recording into one file, without the user's code unless `--with-code` is set."""
     store = usable_store()
     recording_id = find_or_newest(store, options.recording)
     target = Path(options.output or ".")
@@ -40,18 +40,18 @@ def export(options: Namespace) -> None:
         raise FileExistsAlreadyError(target) from None
     except OSError as error:
         raise CannotExportError(target, error) from None
-    output.say(f"{target} holds the recording {recording_id}. {_CONTENT[options.with_code]}")
+    output.say(f"Wrote {target} with the recording {recording_id}. {_CONTENT[options.with_code]}")
 
 
 _CONTENT = {
-    False: "Left out: your code, what the program printed, names of variables, of the notebook and of the machine. "
-    "File and function names of stacks are in it; `--with-code` packs everything.",
-    True: "It holds your code and what the program printed: look through it before you pass it on.",
+    False: "It does not contain your code, printed text, or names of variables, the notebook and the machine. "
+    "It contains the file and function names of stacks. `--with-code` packs everything.",
+    True: "It contains your code and what the program printed: read it before you share it.",
 }
 
 
 def _packed(store: Store, recording_id: str, *, with_code: bool) -> bytes:
-    """A ZIP archive; unpacked below `recordings/` it is a recording again."""
+    """Return a ZIP archive; unpacked below `recordings/` it is a recording again."""
     directory, home, buffer = store.path(recording_id), os.path.expanduser("~"), io.BytesIO()  # noqa: PTH111 - as text
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in FILES:

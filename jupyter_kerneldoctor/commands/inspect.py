@@ -1,4 +1,4 @@
-"""`inspect`: what a living kernel is doing now."""
+"""`inspect`: what a running kernel is doing now."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def inspect(options: Namespace) -> None:
-    """Ask one kernel, and print what it says."""
+    """Print what one kernel is doing."""
     store = usable_store()
     others: list[Recording] = []
     if options.recording is not None:
@@ -52,15 +52,15 @@ def inspect(options: Namespace) -> None:
 
 
 def _of_kernel(store: Store, kernel_id: str) -> Recording:
-    """The newest recording of a kernel that runs, if possible one that is still written. Raises NothingRunningError.
+    """Return the newest recording of a running kernel, if possible one still written. Raises NothingRunningError.
 
-    A kernel may be named by its process id, too: that is what is printed where it has no other.
+    A kernel may also be named by its process id, which is what is printed where it has no other id.
     """
     return min(_living(store, kernel_id), key=lambda recording: not _is_written(recording))
 
 
 def _most_urgent_first(living: list[Recording]) -> list[Recording]:
-    """Those that can be asked before others; of these the stuck ones, then those that have run a cell for longest."""
+    """Sort: recordings still written first, of these stuck kernels first, then the longest running cells."""
 
     def urgency(recording: Recording) -> tuple[bool, bool, float]:
         cell = recording.running_cell
@@ -75,9 +75,9 @@ def _is_written(recording: Recording) -> bool:
 
 
 def _living(store: Store, kernel_id: str | None = None) -> list[Recording]:
-    """The recordings of kernels that run, newest first, of all or of one. Raises NothingRunningError if there is none.
+    """Return the recordings of running kernels, or of one kernel, newest first. Raises NothingRunningError.
 
-    Only the first line is read of those whose process id nobody has any more.
+    Where no process has the recorded id any more, only the first line of the recording is read.
     """
     post_mortems, living = PostMortems(store), []
     for recording_id in post_mortems.ids():

@@ -16,7 +16,7 @@ _USUAL = 80
 
 
 def prepare() -> None:
-    """Let nothing that is printed fail for want of a character: Latin-1 and ASCII terminals get escapes."""
+    """Print characters that the terminal lacks as escapes, so that Latin-1 and ASCII terminals raise no error."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -28,7 +28,7 @@ def color_wanted() -> bool:
 
 
 def width() -> int:
-    """Columns to fill: COLUMNS or the terminal's, within what reads well; 80 in a pipe."""
+    """Return the columns to fill: COLUMNS or the terminal's, between 40 and 100; 80 in a pipe."""
     known = _is_terminal() or os.environ.get("COLUMNS", "").isdecimal()
     return min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size().columns)) if known else _USUAL
 
@@ -43,7 +43,7 @@ def draws_blocks() -> bool:
 
 
 def say(text: str) -> None:
-    """Print text that is safe to show, with one line break at its end. Raises BrokenPipeError, CannotPrintError."""
+    """Print text with one line break at its end. Raises BrokenPipeError, CannotPrintError."""
     try:
         print(text.removesuffix("\n"), flush=True)  # noqa: T201 - this is what the user asked for
     except OSError as error:
@@ -55,7 +55,7 @@ def say(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Print JSON in ASCII, which no encoding and no terminal can spoil."""
+    """Print JSON in ASCII, which every encoding and terminal can show."""
     say(jsontext.render(value))
 
 

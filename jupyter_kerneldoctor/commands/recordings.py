@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def usable_store() -> Store:
-    """The recordings. That there are none yet is no error. Raises UnusableDirectoryError."""
+    """Return the store of recordings, which may be empty. Raises UnusableDirectoryError."""
     store = Store()
     if (error := store.refusal) is not None:
         is_set = bool(os.environ.get(ROOT_VARIABLE))
@@ -31,7 +31,7 @@ def usable_store() -> Store:
 
 
 def find(store: Store, name: str) -> str:
-    """The id that was named; its beginning will do where no other begins so.
+    """Return the id that was named, in full or by a beginning that no other id has.
 
     Raises NoSuchRecordingError, SeveralRecordingsError.
     """
@@ -58,7 +58,7 @@ def find_or_newest(store: Store, name: str | None) -> str:
 
 @contextmanager
 def reading(recording_id: str) -> Iterator[None]:
-    """Say in the words of a command why a recording cannot be read. Raises NoSuchRecordingError, CannotReadError."""
+    """Turn errors of reading a recording into those of a command. Raises NoSuchRecordingError, CannotReadError."""
     try:
         yield
     except UnreadableRecordingError as error:

@@ -32,7 +32,7 @@ def list_(options: Namespace) -> None:
 
 
 class Choice(NamedTuple):
-    """A report, and the sentence on a newer recording that is worth a look, too."""
+    """A report, and a sentence on a newer recording that is worth a look."""
 
     doc: Document
     newer: str | None = None
@@ -44,14 +44,14 @@ def report(options: Namespace) -> None:
     if options.json:
         output.say_json(choice.doc)
     else:
-        output.say(_rendered(choice, options.format))
+        output.say(_rendered(choice, options.format, details=options.details))
 
 
 def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
-    """Find the report that was asked for.
+    """Return the report that the options select.
 
-    A kernel's last death comes before its notebook's, and both before a report that tells of no death: so
-    `%postmortem` can ask for "this kernel, or else this notebook".
+    A death of the kernel comes before one of the notebook, and both before a report of no death, so that `%postmortem`
+    can ask for "this kernel, or else this notebook".
     Raises NothingToReportError, NoSuchRecordingError, SeveralRecordingsError, CannotReadError.
     """
     if options.recording is not None:
@@ -60,7 +60,7 @@ def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
             return Choice(post_mortems.document(recording_id))
     from jupyter_kerneldoctor.render import wording  # noqa: PLC0415 - `list` in an empty directory needs no words
 
-    quiet: Document | None = None
+    without_death: Document | None = None
     unreadable: str | None = None
     for ids in _candidates(post_mortems, options):
         newer: str | None = None
@@ -74,10 +74,10 @@ def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
                 continue  # deleted meanwhile
             if doc["died"] or doc["incidents"]:
                 return Choice(doc, newer)
-            newer, quiet = newer or wording.newer(doc), quiet or doc
-    if quiet is not None:
-        return Choice(quiet)
-    raise _nothing(post_mortems, options) if unreadable is None else CannotReadError(unreadable)
+            newer, without_death = newer or wording.newer_recording(doc), without_death or doc
+    if without_death is not None:
+        return Choice(without_death)
+    raise _nothing_to_report(post_mortems, options) if unreadable is None else CannotReadError(unreadable)
 
 
 def _candidates(post_mortems: PostMortems, options: Namespace) -> Iterable[list[str]]:
@@ -97,7 +97,7 @@ def _candidates(post_mortems: PostMortems, options: Namespace) -> Iterable[list[
     return lists
 
 
-def _nothing(post_mortems: PostMortems, options: Namespace) -> NothingToReportError:
+def _nothing_to_report(post_mortems: PostMortems, options: Namespace) -> NothingToReportError:
     of = [] if options.kernel is None else [f"kernel {options.kernel!r}"]
     of += [] if options.notebook is None else [f"notebook {options.notebook!r}"]
     if not of:
@@ -108,7 +108,7 @@ def _nothing(post_mortems: PostMortems, options: Namespace) -> NothingToReportEr
     return kind(f"There is no recording of {' or of '.join(of)}.")
 
 
-def _rendered(choice: Choice, form: str) -> str:
+def _rendered(choice: Choice, form: str, *, details: bool) -> str:
     doc = choice.doc
     if form == "markdown":
         from jupyter_kerneldoctor.render.markdown import render as as_markdown  # noqa: PLC0415
@@ -120,5 +120,11 @@ def _rendered(choice: Choice, form: str) -> str:
         return as_html(doc)
     from jupyter_kerneldoctor.render.terminal import render as as_text  # noqa: PLC0415
 
-    columns, color = output.width(), output.color_wanted()
-    return as_text(doc, width=columns, color=color, unicode=output.draws_blocks(), note=choice.newer)
+    return as_text(
+        doc,
+        width=output.width(),
+        color=output.color_wanted(),
+        unicode=output.draws_blocks(),
+        details=details,
+        note=choice.newer,
+    )

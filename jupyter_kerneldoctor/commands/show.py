@@ -1,4 +1,4 @@
-"""`show`: a recording as it is, in order of time."""
+"""`show`: what was recorded, in order of time."""
 
 from __future__ import annotations
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 GAP = "…"
-"""Stands where lines are left out between two places of a change."""
+"""Marks lines left out between two parts of a change."""
 
 
 def lines_of(diff: str) -> list[str]:
-    """Return the lines, each with its sign before it, without the names and numbers above them.
+    """Return the lines, each after its sign, without the file names and line numbers of the diff.
 
-    What looks like a name there may be code: `-- all rows` in a query, removed, reads `--- all rows`.
+    A line that looks like a file name may be code: `-- all rows` of a query, removed, reads `--- all rows`.
     """
     hunks: list[list[str]] = []
     for line in diff.split("\n"):

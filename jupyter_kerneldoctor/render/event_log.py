@@ -1,4 +1,4 @@
-"""A recording as a readable timeline: what was recorded, in order of time, without any judgement."""
+"""A recording as a list of events in order of time, without any judgement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jupyter_kerneldoctor.diagnosis.postmortem import iso
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, quote, size
 from jupyter_kerneldoctor.recording.layout import started_wall_s
 
-from .wording import clock, one_line
+from .wording import one_line, timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ class _Entry(NamedTuple):
 
 
 def render(recording: Recording) -> str:
-    """Say what is known of the kernel, then each event with the seconds since the beginning."""
+    """Return what is known of the kernel, then each event with the seconds since the start."""
     entries = sorted(_entries(recording), key=lambda entry: entry.mono_s)
     start = recording.started_mono_s
     lines = [f"{entry.mono_s - start:10.2f} s  {one_line(entry.text)}" for entry in entries]
@@ -40,17 +40,16 @@ def render(recording: Recording) -> str:
 def _facts(recording: Recording) -> Iterator[str]:
     kernel, knows_its_start = recording.kernel, bool(recording.started_wall_s)
     yield f"Recording {recording.id}"
-    name = kernel.kernel_id or ("of IPython in a terminal" if knows_its_start else "not known")
+    name = kernel.kernel_id or ("of IPython in a terminal" if knows_its_start else "unknown")
     yield f"Kernel {name}, process {kernel.process.pid or 'none'}"
     if kernel.notebook:
         yield f"Notebook {kernel.notebook}"
     versions = [f"Python {kernel.python}" if kernel.python else "", *(f"{k} {v}" for k, v in kernel.versions.items())]
     if known := [*filter(None, versions), *([f"on {kernel.hostname}"] if kernel.hostname else [])]:
         yield ", ".join(known)
-    began = clock(iso(recording.started_wall_s or started_wall_s(recording.id)), date=True)
-    yield f"Began {began or 'at a time that is not known'}" + (
-        f", {_BEGUN_BY[kernel.loaded_by]}" if knows_its_start else ""
-    )
+    started = timestamp(iso(recording.started_wall_s or started_wall_s(recording.id)))
+    starter = f", {_STARTERS[kernel.loaded_by]}" if knows_its_start else ""
+    yield f"Started {started or 'at an unknown time'}{starter}"
     for limit in recording.limits:
         yield f"Limit: {limit.name}, {size(limit.bytes)} ({limit.source})"
     driver = recording.gpu_driver
@@ -61,7 +60,7 @@ def _facts(recording: Recording) -> Iterator[str]:
         yield f"GPU {card.index}: {card.name or 'unnamed'}{f', {size(card.total_bytes)}' if card.total_bytes else ''}"
 
 
-_BEGUN_BY = {
+_STARTERS = {
     "startup": "loaded when the kernel started",
     "magic": "loaded by `%load_ext kerneldoctor`",
     "server": "by the Jupyter server",
@@ -109,14 +108,14 @@ def _from_memory(recording: Recording) -> Iterator[_Entry]:
 
 
 _STREAMS = {1: "standard output", 2: "standard error"}
-_ASKED_BY = {"message": "a message", "cell": "the cell", "terminal": "its user, who left"}
+_ASKED_BY = {"message": "a message", "cell": "the cell", "terminal": "the user, who closed the terminal"}
 
 
 def _cells(recording: Recording) -> Iterator[_Entry]:
     for cell in recording.cells:
         name, first = cell_name(cell.execution_count), cell.source.strip().partition("\n")[0]
         held = "" if cell.rss_before_bytes is None else f", {size(cell.rss_before_bytes)} in use"
-        yield _Entry(cell.started_mono_s, f"{name} began{held}: {quote(first, _LONGEST_TEXT)}")
+        yield _Entry(cell.started_mono_s, f"{name} started{held}: {quote(first, _LONGEST_TEXT)}")
         if cell.ended_mono_s is not None:
             yield _Entry(cell.ended_mono_s, f"{name} ended{_outcome(cell)}")
 
@@ -139,7 +138,7 @@ def _frames(files: CellFiles, frames: tuple[Frame, ...]) -> str:
 
 
 def _place(files: CellFiles, frame: ReadFrame) -> str:
-    """Where a frame stands as a user names it: "cell [2], line 3", or the end of the file's path."""
+    """Return where a frame is: "cell [2], line 3", or the end of the file's path with the line."""
     cell = files.cell_of(frame)
     if cell is None:
         return f"{'/'.join(frame.file.split('/')[-2:])}:{frame.line or '?'}"
@@ -147,21 +146,21 @@ def _place(files: CellFiles, frame: ReadFrame) -> str:
 
 
 def _child(child: Child) -> str:
-    how = {"signal": f"was ended by {child.signal}", "exit": f"left with exit code {child.exit_code}"}
-    peak = "" if child.peak_bytes is None else f", seen with {size(child.peak_bytes)} at most"
+    how = {"signal": f"was ended by {child.signal}", "exit": f"ended with exit code {child.exit_code}"}
+    peak = "" if child.peak_bytes is None else f", at most {size(child.peak_bytes)}"
     kills = f"; memory kills counted meanwhile: {child.oom_kills}" if child.oom_kills else ""
-    return f"child {child.pid} ({child.name or '?'}) {how.get(child.kind, 'ended, nobody knows how')}{peak}{kills}"
+    return f"child {child.pid} ({child.name or '?'}) {how.get(child.kind, 'ended in an unknown way')}{peak}{kills}"
 
 
 def _stuck(files: CellFiles, stuck: Stuck) -> str:
     if stuck.over:
-        return "the cell went on"
+        return "the cell continued"
     where = f": {_frames(files, stuck.threads[0].frames)}" if stuck.threads else ""
-    return f"the cell has done nothing for {duration(stuck.mono_s - stuck.since_mono_s)}{where}"
+    return f"the cell had done nothing for {duration(stuck.mono_s - stuck.since_mono_s)}{where}"
 
 
 def _incident(incident: Incident) -> str:
-    asked = "" if incident.asked_bytes is None else f", {size(incident.asked_bytes)} asked for"
+    asked = "" if incident.asked_bytes is None else f", {size(incident.asked_bytes)} requested"
     return f"survived: {incident.error}{asked}{f': {incident.signature}' if incident.signature else ''}"
 
 
@@ -171,7 +170,7 @@ def _object(found: NamedObject) -> str:
 
 
 def _rlimit(name: str, soft: int) -> str:
-    """The number with its unit (getrlimit(2))."""
+    """Return a limit with its unit (getrlimit(2))."""
     if name in ("AS", "DATA", "STACK"):
         return size(soft)
     return duration(soft) if name == "CPU" else str(soft)
@@ -188,14 +187,14 @@ def _surroundings(recording: Recording) -> Iterator[_Entry]:
             for system in seen.filesystems
             if system.free_bytes is not None and system.total_bytes is not None
         ]
-        parts += ["memory limit reached and nobody killed"] if seen.under_oom else []
+        parts += ["memory limit reached, no process killed"] if seen.under_oom else []
         if parts:
             yield _Entry(seen.mono_s, f"surroundings ({seen.when}): {', '.join(parts)}")
 
 
 def _end(recording: Recording, end: End) -> str:
-    how = {"signal": f"ended by {end.signal}", "exit": f"left with exit code {end.exit_code}"}
-    parts = [how.get(end.kind, "ended, exit status not known")]
+    how = {"signal": f"ended by {end.signal}", "exit": f"ended with exit code {end.exit_code}"}
+    parts = [how.get(end.kind, "ended, exit status unknown")]
     peak = max((sample.rss_bytes or 0 for sample in recording.samples), default=0)
     parts += [f"highest sample {size(peak)}"] if peak else []
     parts += [
@@ -208,7 +207,7 @@ def _end(recording: Recording, end: End) -> str:
 
 
 def _last(recording: Recording) -> Iterator[str]:
-    """What has no place in time, or no monotonic one."""
+    """Yield what has no monotonic time."""
     server = recording.server
     if server.requested is not None:
         by = f" by {server.requested_by}" if server.requested_by else ""
@@ -220,8 +219,13 @@ def _last(recording: Recording) -> Iterator[str]:
     if recording.switched_off:
         yield "The recording was switched off."
     elif recording.lost_wall_s is not None:
-        yield f"The kernel found its recorder gone at {clock(iso(recording.lost_wall_s))}."
+        yield f"The kernel found its recorder gone at {timestamp(iso(recording.lost_wall_s))}."
     elif recording.end is None:
-        yield {True: "The kernel is running.", False: "The end was not recorded.", None: "Nobody knows of the end."}[
-            recording.alive
-        ]
+        yield _WITHOUT_END[recording.alive]
+
+
+_WITHOUT_END = {
+    True: "The kernel is running.",
+    False: "The end was not recorded.",
+    None: "Whether the kernel still runs is unknown.",
+}

@@ -1,4 +1,4 @@
-"""The part of a cell that is shown: all of a short one, the surroundings of the line of a long one."""
+"""The part of a cell to show: all of a short one, of a long one the lines around the culprit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Line(NamedTuple):
 
 
 class Excerpt(NamedTuple):
-    """Lines in a row, and how many were left out on either side."""
+    """Consecutive lines, and how many were left out on either side."""
 
     lines: list[Line]
     left_out_above: int
@@ -30,7 +30,7 @@ class Excerpt(NamedTuple):
 
 
 def excerpt(cell: dict[str, Any]) -> Excerpt:
-    """Choose the lines to show of `cell` (an object of the document)."""
+    """Return the lines of `cell` (an object of the document) to show."""
     lines = cell["source"].split("\n")
     culprit = cell.get("line")
     first, last = 0, len(lines)

@@ -26,6 +26,7 @@ font-family:var(--jp-ui-font-family,system-ui,sans-serif);font-size:var(--jp-ui-
 .kd-report h3{margin:0 0 .3em;font-size:1.3em;line-height:1.3}
 .kd-report h4{margin:1.2em 0 .4em;font-size:.85em;letter-spacing:.06em;text-transform:uppercase;color:var(--kd-quiet)}
 .kd-report p{margin:.3em 0}.kd-report ul{margin:.3em 0;padding-left:1.3em}.kd-report li{margin:.25em 0}
+.kd-report details{margin:.3em 0}.kd-report summary{cursor:pointer;color:var(--kd-quiet)}
 .kd-report .kd-quiet{color:var(--kd-quiet);font-size:.9em}
 .kd-report .kd-chip{display:inline-block;padding:0 .6em;margin-right:.4em;border:1px solid var(--kd-edge);
 border-radius:1em}
@@ -48,20 +49,20 @@ background:rgba(211,47,47,.14)}
 
 
 def render(doc: Document) -> str:
-    """The whole post-mortem."""
+    """Return the whole post-mortem."""
     return f'<style>{_STYLE}</style><div class="kd-report">{"".join(_blocks(doc))}</div>'
 
 
 def escaped(text: Any) -> str:
-    """Text of one line, with code in backticks set as code."""
+    """Return text on one line, with what stands in backticks set as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(wording.one_line(text)))
 
 
 def _blocks(doc: Document) -> Iterator[str]:
     yield f"<h3>{escaped(doc['headline'])}</h3>"
-    yield f'<p><span class="kd-chip">{wording.sureness(doc["confidence"])}</span>'
-    yield f'<span class="kd-chip">{escaped(wording.how_it_ended(doc))}</span>'
-    yield f'<span class="kd-quiet">{escaped(wording.when(doc) or "")}</span></p>'
+    yield f'<p><span class="kd-chip">{wording.confidence(doc["confidence"])}</span>'
+    yield f'<span class="kd-chip">{escaped(wording.end_summary(doc))}</span>'
+    yield f'<span class="kd-quiet">{escaped(wording.time_of_end(doc) or "")}</span></p>'
     yield svgchart.chart(doc)
     if doc.get("story"):
         yield f"<p>{escaped(doc['story'])}</p>"
@@ -74,22 +75,26 @@ def _blocks(doc: Document) -> Iterator[str]:
     if survived := wording.survived(doc):
         yield _titled_list("Survived before", [escaped(sentence) for sentence in survived])
     if steps := wording.next_steps(doc):
-        yield _titled_list("How to go on", [escaped(step) for step in steps])
-    yield f'<p class="kd-quiet">{escaped(wording.whose(doc))}</p>'
+        yield _titled_list("What to do now", [escaped(step) for step in steps])
+    yield f'<p class="kd-quiet">{escaped(wording.identification(doc))}</p>'
 
 
 def _titled_list(title: str, items: list[str]) -> str:
-    return f"<h4>{title}</h4><ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+    return f"<h4>{title}</h4>{_list(items)}"
+
+
+def _list(items: list[str]) -> str:
+    return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
 
 
 def _code(lines: list[tuple[str, str]]) -> str:
-    """A block of code from lines (safe HTML) and the class each gets."""
+    """Return a block of code from lines of safe HTML, each with its class."""
     spans = "".join(f'<span class="{kind}">{line}</span>' if kind else f"<span>{line}</span>" for line, kind in lines)
     return f'<pre class="kd-code">{spans}</pre>'
 
 
 def _cell(doc: Document, cell: Document) -> Iterator[str]:
-    yield f"<h4>Where: {escaped(wording.where(cell))}</h4>"
+    yield f"<h4>Where: {escaped(wording.place(cell))}</h4>"
     shown = excerpt(cell)
     digits = len(str(shown.lines[-1].number)) if shown.lines else 1
     lines = [
@@ -100,28 +105,32 @@ def _cell(doc: Document, cell: Document) -> Iterator[str]:
     below = [(f"<i>… {shown.left_out_below} lines below</i>", "")] if shown.left_out_below else []
     yield _code([*above, *lines, *below])
     if cell.get("truncated"):
-        yield '<p class="kd-quiet">The cell is very long: its middle was not recorded.</p>'
-    if why := wording.line_unknown(doc):
-        yield f'<p class="kd-quiet">{why}</p>'
+        yield '<p class="kd-quiet">The cell is very long: only its start and end were recorded.</p>'
+    if why := wording.why_no_line(doc):
+        yield f'<p class="kd-quiet">{escaped(why)}</p>'
 
 
 def _evidence(doc: Document) -> Iterator[str]:
-    found = doc["causes"][0]["evidence"] if doc["causes"] else []
-    items = []
-    for evidence in found:
-        note = wording.source_note(evidence)
-        items.append(escaped(evidence["text"]) + (f'<br><span class="kd-quiet">{escaped(note)}</span>' if note else ""))
-    if items:
-        yield _titled_list("Why we think so", items)
-    if others := wording.alternatives(doc):
-        yield _titled_list("Also considered", [escaped(sentence) for sentence in others])
+    items = [_evidence_item(fact) for fact in wording.evidence(doc)]
+    shown, folded = items[: wording.SHOWN_EVIDENCE], items[wording.SHOWN_EVIDENCE :]
+    shown += [escaped(sentence) for sentence in wording.less_likely(doc)]
+    folded += [escaped(sentence) for sentence in doc.get("ruled_out") or []]
+    if shown:
+        yield f"<h4>Why we think so</h4>{_list(shown)}"
+    if count := wording.folded_count(doc):
+        yield f"<details><summary>{count}</summary>{_list(folded)}</details>"
+
+
+def _evidence_item(fact: Document) -> str:
+    note = wording.source_note(fact)
+    return escaped(fact["text"]) + (f'<br><span class="kd-quiet">{escaped(note)}</span>' if note else "")
 
 
 def _fixes(doc: Document) -> Iterator[str]:
     if doc["fixes"]:
         yield "<h4>What to change</h4>"
     for fix in doc["fixes"]:
-        said = " ".join(escaped(text) for text in (fix["why"], wording.sizing(fix)) if text)
+        said = " ".join(escaped(text) for text in (fix["why"], wording.expected_peak(fix)) if text)
         yield f"<p><b>{escaped(fix['title'])}</b></p><p>{said} "
         yield f'<span class="kd-quiet">({wording.APPLICABILITY[fix["applicability"]]})</span></p>'
         for edit in fix["edits"]:

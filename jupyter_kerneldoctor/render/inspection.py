@@ -1,4 +1,4 @@
-"""What a kernel is doing (`inspection.inspect`), as text for a terminal."""
+"""What a kernel is doing (the document of `reports.inspection`), as text for a terminal."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
 _SHOWN = 12
-"""Frames of a thread; the cells' own are shown in any case."""
-
+"""Frames of a thread; those in cells are shown in any case."""
 
 _OTHERS = 5
-"""Kernels that are named besides the one that is asked."""
+"""Running kernels to name besides the one that was inspected."""
 
 
 def render(document: dict[str, Any]) -> str:
-    """The cell, then the threads with the main one first, then the child processes."""
-    own = [thread for thread in document["threads"] if not thread["serves_the_kernel"] and thread["frames"]]
+    """Return the cell, the threads with the main one first, and the child processes."""
+    user_threads = [thread for thread in document["threads"] if not thread["serves_the_kernel"] and thread["frames"]]
     lines = [*_head(document), ""]
-    for thread in own or document["threads"][:1]:
+    for thread in user_threads or document["threads"][:1]:
         lines += [_title(thread), *_frames(thread["frames"]), ""]
-    lines += _rest(document["threads"], own)
+    lines += _rest(document["threads"], user_threads)
     for child in document["children"]:
         lines += [_child_title(child), *_frames(child["frames"]), ""]
     if document["no_stacks"]:
@@ -35,7 +34,7 @@ def render(document: dict[str, Any]) -> str:
 
 
 def others(recordings: list[Recording], now_mono_s: float) -> str:
-    """The kernels that run besides the one that was asked, in one line."""
+    """Return the kernels that run besides the one that was inspected, on one line."""
     shown = [f"{recording.id} ({_state(recording, now_mono_s)})" for recording in recordings[:_OTHERS]]
     more = len(recordings) - _OTHERS
     return f"Other running kernels: {', '.join(shown)}{f' and {more} more' if more > 0 else ''}."
@@ -51,11 +50,11 @@ def _state(recording: Recording, now_mono_s: float) -> str:
 
 
 def _head(document: dict[str, Any]) -> list[str]:
-    who = f"Kernel {document['pid']}" + (f" ({document['notebook']})" if document["notebook"] else "")
+    kernel = f"Kernel {document['pid']}" + (f" ({document['notebook']})" if document["notebook"] else "")
     cell = document["cell"]
     if cell is None:
-        return [f"{who} is running no cell."]
-    since = f"{who} has been running {cell_name(cell['execution_count'])} for {duration(cell['running_s'])}"
+        return [f"{kernel} is not running a cell."]
+    since = f"{kernel} has been running {cell_name(cell['execution_count'])} for {duration(cell['running_s'])}"
     if cell["line"] is None:
         return [f"{since}."]
     return [f"{since}. It is in line {cell['line']}:", f"    {cell['line_source'].strip()}"]
@@ -90,9 +89,9 @@ def _frames(frames: list[dict[str, Any]]) -> Iterable[str]:
 
 
 def _rest(threads: list[dict[str, Any]], shown: list[dict[str, Any]]) -> list[str]:
-    """The threads nobody asks about, in one sentence."""
+    """Return one sentence on the threads of the kernel and of libraries."""
     kernel = sum(thread["serves_the_kernel"] for thread in threads)
     native = sum(not thread["frames"] and thread not in shown[:1] for thread in threads)
-    parts = [f"{plural(kernel, 'thread')} of the kernel's own"] if kernel else []
+    parts = [f"{plural(kernel, 'thread')} of the kernel itself"] if kernel else []
     parts += [f"{plural(native, 'thread')} without Python code"] if native and shown else []
-    return [f"Besides: {' and '.join(parts)}.", ""] if parts else []
+    return [f"Not shown: {' and '.join(parts)}.", ""] if parts else []

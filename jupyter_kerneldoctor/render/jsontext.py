@@ -1,4 +1,4 @@
-"""Documents as JSON that every reader accepts."""
+"""Documents as JSON that every parser accepts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def render(value: Any) -> str:
-    """Write valid JSON in ASCII: lone surrogates as escapes, numbers that JSON does not have as null."""
+    """Return valid JSON in ASCII: lone surrogates as escapes, numbers that JSON lacks as null."""
     return json.dumps(_finite(value), ensure_ascii=True, allow_nan=False)
 
 

@@ -19,12 +19,12 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$@])")  # `@` would call a person, `#1` 
 
 
 def render(doc: Document) -> str:
-    """The whole post-mortem."""
+    """Return the whole post-mortem."""
     return "\n".join(_blocks(doc)).rstrip() + "\n"
 
 
 def escaped(text: Any) -> str:
-    """Text that Markdown shows as it is; code in backticks stays code."""
+    """Return text that Markdown shows as it is; what stands in backticks stays code."""
     parts = wording.one_line(text).split("`")
     if len(parts) % 2 == 0:  # an odd backtick is no code
         return _SPECIAL.sub(r"\\\1", "`".join(parts))
@@ -32,7 +32,7 @@ def escaped(text: Any) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A code block whose fence is longer than any run of backticks inside."""
+    """Return a code block whose fence is longer than any run of backticks inside."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{wording.visible(text)}\n{fence}\n"
@@ -40,11 +40,11 @@ def fenced(text: str, language: str = "") -> str:
 
 def _blocks(doc: Document) -> Iterator[str]:
     yield f"### {escaped(doc['headline'])}\n"
-    facts = (wording.sureness(doc["confidence"]), wording.how_it_ended(doc), wording.when(doc))
-    yield " · ".join(escaped(fact) for fact in facts if fact) + "  "
+    parts = (wording.confidence(doc["confidence"]), wording.end_summary(doc), wording.time_of_end(doc))
+    yield " · ".join(escaped(part) for part in parts if part) + "  "
     subject = wording.subject(doc)
-    whose = f"{escaped(subject)} · " if subject else ""
-    yield f"Cause: `{doc['cause']}` · {whose}recording `{doc['recording']}`\n"
+    name = f"{escaped(subject)} · " if subject else ""
+    yield f"Cause: `{doc['cause']}` · {name}recording `{doc['recording']}`\n"
     if doc.get("cell"):
         yield from _cell(doc, doc["cell"])
     if lines := textchart.chart(doc, 78):
@@ -61,37 +61,41 @@ def _blocks(doc: Document) -> Iterator[str]:
         yield from (f"* {escaped(sentence)}" for sentence in survived)
         yield ""
     if steps := wording.next_steps(doc):
-        yield "#### How to go on\n"
+        yield "#### What to do now\n"
         yield from (f"* {escaped(step)}" for step in steps)
 
 
 def _cell(doc: Document, cell: Document) -> Iterator[str]:
-    yield f"#### Where: {escaped(wording.where(cell))}\n"
+    yield f"#### Where: {escaped(wording.place(cell))}\n"
     shown = excerpt(cell)
     above = [f"# … {shown.left_out_above} lines above"] if shown.left_out_above else []
     below = [f"# … {shown.left_out_below} lines below"] if shown.left_out_below else []
     lines = [f"{line.text}  # <-- here" if line.culprit else line.text for line in shown.lines]
     yield fenced("\n".join([*above, *lines, *below]), "python")
     if cell.get("truncated"):
-        yield "The cell is very long: its middle was not recorded.\n"
-    if why := wording.line_unknown(doc):
-        yield f"{why}\n"
+        yield "The cell is very long: only its start and end were recorded.\n"
+    if why := wording.why_no_line(doc):
+        yield f"{escaped(why)}\n"
 
 
 def _evidence(doc: Document) -> Iterator[str]:
-    found = doc["causes"][0]["evidence"] if doc["causes"] else []
-    lines = []
-    for evidence in found:
-        note = wording.source_note(evidence)
-        lines.append(f"* {escaped(evidence['text'])}" + (f" ({escaped(note)})" if note else ""))
-    if lines:
+    items = [_evidence_item(fact) for fact in wording.evidence(doc)]
+    shown, folded = items[: wording.SHOWN_EVIDENCE], items[wording.SHOWN_EVIDENCE :]
+    shown += [escaped(sentence) for sentence in wording.less_likely(doc)]
+    folded += [escaped(sentence) for sentence in doc.get("ruled_out") or []]
+    if shown:
         yield "#### Why we think so\n"
-        yield from lines
+        yield from (f"* {item}" for item in shown)
         yield ""
-    if others := wording.alternatives(doc):
-        yield "#### Also considered\n"
-        yield from (f"* {escaped(sentence)}" for sentence in others)
-        yield ""
+    if count := wording.folded_count(doc):
+        yield f"<details><summary>{count}</summary>\n"
+        yield from (f"* {item}" for item in folded)
+        yield "\n</details>\n"
+
+
+def _evidence_item(fact: Document) -> str:
+    note = wording.source_note(fact)
+    return escaped(fact["text"]) + (f" ({escaped(note)})" if note else "")
 
 
 def _fixes(doc: Document) -> Iterator[str]:
@@ -99,7 +103,7 @@ def _fixes(doc: Document) -> Iterator[str]:
         yield "#### What to change\n"
     for fix in doc["fixes"]:
         yield f"**{escaped(fix['title'])}** ({wording.APPLICABILITY[fix['applicability']]})\n"
-        yield " ".join(escaped(text) for text in (fix["why"], wording.sizing(fix)) if text) + "\n"
+        yield " ".join(escaped(text) for text in (fix["why"], wording.expected_peak(fix)) if text) + "\n"
         for edit in fix["edits"]:
             yield f"In {escaped(cell_name(edit.get('execution_count')))}:\n"
             yield fenced(edit["diff"].rstrip("\n"), "diff")

@@ -5,18 +5,18 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from jupyter_kerneldoctor.diagnosis.units import size
+from jupyter_kerneldoctor.diagnosis.units import duration, size
 
-from .wording import clock, one_line
+from .wording import one_line
 
 WIDTH, HEIGHT = 640, 190
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 12, 18, 34
-_FAR = 4  # a limit more than so many times the peak would press the curve flat: it is written, not drawn
+_FAR = 4  # a limit above so many times the peak would flatten the curve: it is written, not drawn
 _NARROWEST = 22.0  # a band narrower than this has no room for its number
 
 
 def chart(doc: dict[str, Any]) -> str:
-    """Draw the timeline of a document; empty when there is too little to draw."""
+    """Return the timeline of a document as SVG; empty when there is too little to draw."""
     timeline = doc.get("timeline") or {}
     samples = timeline.get("samples") or {"t_s": [], "memory_bytes": []}
     points = [(t, m) for t, m in zip(samples["t_s"], samples["memory_bytes"], strict=False) if None not in (t, m)]
@@ -35,7 +35,7 @@ def chart(doc: dict[str, Any]) -> str:
         parts.append(plot.limit(limit, drawn=drawn))
     if timeline.get("death_s") is not None:
         parts.append(plot.death(timeline["death_s"], points[-1][1]))
-    parts.append(plot.times(clock(doc.get("started")), clock(doc.get("ended"))))
+    parts.append(plot.times())
     name = f"Memory of the kernel over time, at most {size(peak)}"
     return (
         f'<svg class="kd-chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(name)}">'
@@ -44,7 +44,7 @@ def chart(doc: dict[str, Any]) -> str:
 
 
 class _Plot:
-    """The scales, and what is drawn with them."""
+    """The scales, and the parts drawn with them."""
 
     def __init__(self, end_s: float, top: float) -> None:
         self._end_s, self._top = end_s, top
@@ -94,8 +94,8 @@ class _Plot:
         line = f'<line class="kd-death" x1="{x}" x2="{x}" y1="{_TOP}" y2="{HEIGHT - _BOTTOM}"/>'
         return f'{line}<circle class="kd-death-dot" cx="{x}" cy="{self.y(memory)}" r="3.5"/>'
 
-    def times(self, began: str | None, ended: str | None) -> str:
-        return _text(_LEFT, HEIGHT - 4, began or "") + _text(WIDTH - _RIGHT, HEIGHT - 4, ended or "", "end")
+    def times(self) -> str:
+        return _text(_LEFT, HEIGHT - 4, "0 s") + _text(WIDTH - _RIGHT, HEIGHT - 4, duration(self._end_s), "end")
 
 
 def _text(x: float, y: float, words: str, anchor: str = "start", kind: str = "kd-label") -> str:

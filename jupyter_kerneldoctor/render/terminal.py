@@ -31,7 +31,7 @@ _WORDS = re.compile(r"(?:`[^`]+`|\S)+")
 
 
 class _Paragraph(NamedTuple):
-    """Words to wrap. What stands in backticks is not broken: people copy commands from here."""
+    """Text to wrap. What stands in backticks is not broken: people copy commands from here."""
 
     text: str
     indent: int = 0
@@ -51,16 +51,23 @@ class _Paragraph(NamedTuple):
 
 
 def render(
-    doc: Document, *, width: int = 80, color: bool = False, unicode: bool = True, note: str | None = None
+    doc: Document,
+    *,
+    width: int = 80,
+    color: bool = False,
+    unicode: bool = True,
+    details: bool = False,
+    note: str | None = None,
 ) -> str:
-    """The whole post-mortem, below a note where there is one.
+    """Return the post-mortem, below a note where there is one.
 
-    Without `color` no escape sequence is in it, without `unicode` no block character.
+    With `details` it has all evidence and what was ruled out. Without `color` it has no escape sequences, without
+    `unicode` no block characters.
     """
     console = _console(width, color)
     glyphs = textchart.BLOCKS if unicode else textchart.ASCII
     above = [_Paragraph(note), Text("")] if note else []
-    for part in (*above, *_parts(doc, width, glyphs)):
+    for part in (*above, *_parts(doc, width, glyphs, details=details)):
         for line in part.lines(width) if isinstance(part, _Paragraph) else [part]:
             console.print(line, soft_wrap=True)  # whole: the terminal wraps what is wider, and can be copied from
     text = _text_of(console)
@@ -68,19 +75,19 @@ def render(
 
 
 def render_list(rows: list[Document], *, width: int = 80, color: bool = False) -> str:
-    """A table of recordings: the id to ask for, what happened, and below it to whom and when."""
+    """Return a table of recordings: the id, what happened, and below it to which kernel and when."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold" if color else "", leading=1)
     table.add_column("Recording", no_wrap=True)
     table.add_column("What happened", ratio=1, overflow="fold")
     console = _console(width, color)
     for row in rows:
         recording_id = Text(wording.one_line(row["recording"]))
-        headline = Text(wording.what_happened(row), style="bold" if row.get("died") else "")
-        whose = Text(wording.whose_row(row), style=_QUIET)
+        headline = Text(wording.row_headline(row), style="bold" if row["state"] == "died" else "")
+        kernel = Text(wording.row_identification(row), style=_QUIET)
         if width < _NARROW:
-            console.print(recording_id, headline, whose, "", sep="\n")
+            console.print(recording_id, headline, kernel, "", sep="\n")
         else:
-            table.add_row(recording_id, Text("\n").join([headline, whose]))
+            table.add_row(recording_id, Text("\n").join([headline, kernel]))
     if width >= _NARROW:
         console.print(table)
     return _text_of(console).rstrip("\n")
@@ -106,12 +113,12 @@ def _text_of(console: Console) -> str:
     return "\n".join(line.rstrip() for line in console.file.getvalue().split("\n"))
 
 
-def _parts(doc: Document, width: int, glyphs: textchart.Glyphs) -> Iterator[_Paragraph | Text]:
-    """Paragraphs, and lines to print as they are."""
+def _parts(doc: Document, width: int, glyphs: textchart.Glyphs, *, details: bool) -> Iterator[_Paragraph | Text]:
+    """Yield paragraphs, and lines to print as they are."""
     yield _Paragraph(doc["headline"], style="bold")
-    sure = wording.sureness(doc["confidence"])
-    yield _Paragraph(" · ".join(filter(None, (sure, wording.how_it_ended(doc), wording.when(doc)))))
-    yield _Paragraph(wording.whose(doc), style=_QUIET)
+    sure = wording.confidence(doc["confidence"])
+    yield _Paragraph(" · ".join(filter(None, (sure, wording.end_summary(doc), wording.time_of_end(doc)))))
+    yield _Paragraph(wording.identification(doc), style=_QUIET)
     if doc.get("cell"):
         yield from _cell(doc, doc["cell"])
     if lines := textchart.chart(doc, min(width, 100) - 2, glyphs):
@@ -123,10 +130,10 @@ def _parts(doc: Document, width: int, glyphs: textchart.Glyphs) -> Iterator[_Par
     if again := wording.recurrence(doc):
         yield Text("")
         yield _Paragraph(again, 2)
-    yield from _evidence(doc)
+    yield from _evidence(doc, details=details)
     yield from _fixes(doc)
     yield from _titled_list("Survived before", wording.survived(doc))
-    yield from _titled_list("How to go on", wording.next_steps(doc))
+    yield from _titled_list("What to do now", wording.next_steps(doc))
 
 
 def _title(words: str) -> Iterator[Text]:
@@ -142,7 +149,7 @@ def _titled_list(title: str, sentences: list[str]) -> Iterator[_Paragraph | Text
 
 def _cell(doc: Document, cell: Document) -> Iterator[_Paragraph | Text]:
     yield from _title("Where")
-    yield _Paragraph(wording.where(cell), 2)
+    yield _Paragraph(wording.place(cell), 2)
     shown = excerpt(cell)
     digits = len(str(shown.lines[-1].number)) if shown.lines else 1
     if shown.left_out_above:
@@ -153,20 +160,25 @@ def _cell(doc: Document, cell: Document) -> Iterator[_Paragraph | Text]:
     if shown.left_out_below:
         yield Text(f"    … {shown.left_out_below} lines below", style=_QUIET)
     if cell.get("truncated"):
-        yield _Paragraph("The cell is very long: its middle was not recorded.", 2, style=_QUIET)
-    if why := wording.line_unknown(doc):
+        yield _Paragraph("The cell is very long: only its start and end were recorded.", 2, style=_QUIET)
+    if why := wording.why_no_line(doc):
         yield _Paragraph(why, 2, style=_QUIET)
 
 
-def _evidence(doc: Document) -> Iterator[_Paragraph | Text]:
-    found = doc["causes"][0]["evidence"] if doc["causes"] else []
-    if found:
+def _evidence(doc: Document, *, details: bool) -> Iterator[_Paragraph | Text]:
+    facts, others = wording.evidence(doc), wording.less_likely(doc)
+    if facts or others:
         yield from _title("Why we think so")
-    for evidence in found:
-        yield _Paragraph(evidence["text"], 4, "•")
-        if note := wording.source_note(evidence):
+    for fact in facts if details else facts[: wording.SHOWN_EVIDENCE]:
+        yield _Paragraph(fact["text"], 4, "•")
+        if note := wording.source_note(fact):
             yield _Paragraph(note, 4, style=_QUIET)
-    yield from _titled_list("Also considered", wording.alternatives(doc))
+    yield from (_Paragraph(sentence, 4, "•") for sentence in others)
+    if details:
+        yield from _titled_list("Ruled out", doc.get("ruled_out") or [])
+    elif count := wording.folded_count(doc):
+        command = f"`jupyter kerneldoctor report {wording.one_line(doc['recording'])} --details`"
+        yield _Paragraph(f"… {count}: {command}", 4, style=_QUIET)
 
 
 def _fixes(doc: Document) -> Iterator[_Paragraph | Text]:
@@ -176,7 +188,7 @@ def _fixes(doc: Document) -> Iterator[_Paragraph | Text]:
         if number > 1:
             yield Text("")
         yield _Paragraph(fix["title"], 5, f"{number}.", style="bold")
-        details = (fix["why"], wording.sizing(fix), f"({wording.APPLICABILITY[fix['applicability']]})")
+        details = (fix["why"], wording.expected_peak(fix), f"({wording.APPLICABILITY[fix['applicability']]})")
         yield _Paragraph(" ".join(detail for detail in details if detail), 5)
         for edit in fix["edits"]:
             yield _Paragraph(f"In {cell_name(edit.get('execution_count'))}:", 5, style=_QUIET)

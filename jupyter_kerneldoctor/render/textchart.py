@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jupyter_kerneldoctor.diagnosis.units import size
+from jupyter_kerneldoctor.diagnosis.units import duration, size
 
-from .wording import clock, one_line
+from .wording import one_line
 
 ROWS = 6
 _LABEL = 9  # characters left of the chart: "  4.0 GiB"
-_FAR = 4  # a limit more than so many times the peak would press the curve flat: it is not drawn
+_FAR = 4  # a limit above so many times the peak would flatten the curve: it is not drawn
 
 
 class Glyphs(NamedTuple):
-    """The characters of the chart, from an eighth to the whole of a cell."""
+    """The characters of the chart; the bars from empty to full."""
 
     bars: str
     limit: str
@@ -28,7 +28,7 @@ ASCII = Glyphs("    .:::#", "-", "_", "|", "X")
 
 
 def chart(doc: dict[str, Any], width: int, glyphs: Glyphs = BLOCKS) -> list[str]:
-    """Draw the timeline of a document; no lines when there is too little to draw."""
+    """Return the timeline of a document as lines of text; none when there is too little to draw."""
     timeline = doc.get("timeline") or {}
     points = (
         [
@@ -54,11 +54,11 @@ def chart(doc: dict[str, Any], width: int, glyphs: Glyphs = BLOCKS) -> list[str]
         rows[row] = "".join(glyphs.limit if char == " " else char for char in rows[row])
         labels[row] = size(drawn_limit)
     lines = [f"{labels.get(row, ''):>{_LABEL}} {text}".rstrip() for row, text in enumerate(rows)]
-    return [*lines, *_axis(doc, timeline, columns, end_s, glyphs), *_caption(timeline, peak, drawn_limit)]
+    return [*lines, *_axis(timeline, columns, end_s, glyphs), *_caption(timeline, peak, drawn_limit)]
 
 
 def _columns(points: list[tuple[float, int]], columns: int, end_s: float) -> list[int | None]:
-    """The highest value in each column; an empty column holds what the one before it ended with."""
+    """Return the highest value in each column; an empty column repeats the last value before it."""
     highest: list[int | None] = [None] * columns
     last: list[int | None] = [None] * columns
     for t, m in points:
@@ -80,7 +80,7 @@ def _bars(values: list[int | None], top: int, glyphs: Glyphs) -> list[str]:
     ]
 
 
-def _axis(doc: dict[str, Any], timeline: dict[str, Any], columns: int, end_s: float, glyphs: Glyphs) -> list[str]:
+def _axis(timeline: dict[str, Any], columns: int, end_s: float, glyphs: Glyphs) -> list[str]:
     axis, names = [glyphs.axis] * columns, [" "] * columns
     free = 0
     for cell in timeline.get("cells") or []:
@@ -93,8 +93,7 @@ def _axis(doc: dict[str, Any], timeline: dict[str, Any], columns: int, end_s: fl
     died = timeline.get("death_s") is not None
     if died:
         axis[-1] = glyphs.death
-    began, ended = clock(doc.get("started")) or "", clock(doc.get("ended")) or ""
-    times = began + ended.rjust(columns - len(began))
+    times = "0 s" + duration(end_s).rjust(columns - 3)
     margin = " " * (_LABEL + 1)
     return [f"{margin}{''.join(line)}".rstrip() for line in (axis, names, times) if "".join(line).strip()]
 

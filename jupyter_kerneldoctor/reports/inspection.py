@@ -1,4 +1,4 @@
-"""What a living kernel is doing now, thread by thread: asks its sidecar, and says it as a JSON document."""
+"""Asks the sidecar of a running kernel what each thread is doing, and describes it as a JSON document."""
 
 from __future__ import annotations
 
@@ -30,49 +30,49 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 
-PATIENCE_S = 2.0
-_LOOK_S = 0.01
+TIMEOUT_S = 2.0
+_POLL_S = 0.01
 _OURS = str(Path(__file__).parent.parent / "kernel") + os.sep
 
 
 class CannotInspectError(Exception):
-    """The kernel could not be asked. `str()` says why, `help` what to do."""
+    """The kernel could not be inspected. `str()` says why, `help` what to do."""
 
     help = ""
 
 
 class KernelGoneError(CannotInspectError):
-    """There is nothing to ask any more."""
+    """The kernel is not running any more."""
 
     help = "`jupyter kerneldoctor report` says how it ended."
 
 
 class NotRecordedError(CannotInspectError):
-    """The kernel lives, but nobody watches it."""
+    """The kernel is running, but it is not being recorded."""
 
-    help = "`%kerneldoctor on` in the kernel starts a recorder; a busy kernel has to be interrupted for that."
+    help = "Run `%kerneldoctor on` in the kernel. Interrupt it first if it is busy."
 
 
 class NoAnswerError(CannotInspectError):
-    """The recorder lives and did not answer in time."""
+    """The recorder is running and did not answer in time."""
 
-    help = "The machine may be out of memory, or very busy. Try again in a moment."
+    help = "The machine may be out of memory or very busy. Try again in a moment."
 
 
 class NothingKeptError(CannotInspectError):
-    """The recorder lives, and cannot write its answer."""
+    """The recorder is running and cannot write its answer."""
 
-    help = "Make room, or `%kerneldoctor off` and `%kerneldoctor on` in the kernel for a new recording."
+    help = "Free some disk space, or start a new recording: `%kerneldoctor off`, then `%kerneldoctor on` in the kernel."
 
 
 class NotPermittedError(CannotInspectError):
-    """The kernel is another user's."""
+    """The kernel belongs to another user."""
 
-    help = "Ask as the user who runs the kernel."
+    help = "Run this as the user who started the kernel."
 
 
-def inspect(store: Store, recording_id: str, patience_s: float = PATIENCE_S) -> Document:
-    """Ask what the kernel of a recording is doing. Raises CannotInspectError, UnknownRecordingError."""
+def inspect(store: Store, recording_id: str, timeout_s: float = TIMEOUT_S) -> Document:
+    """Return what the kernel of a recording is doing. Raises CannotInspectError, UnknownRecordingError."""
     recording = store.open(recording_id, patience_s=0)
     if recording.alive is None:
         raise KernelGoneError(f"The kernel of {recording_id} runs on another machine, {recording.kernel.hostname}.")
@@ -82,33 +82,33 @@ def inspect(store: Store, recording_id: str, patience_s: float = PATIENCE_S) -> 
     sidecar = None if recording.stopped_early else recording.sidecar
     if sidecar is None or not is_alive(sidecar) or not _records_into(sidecar.pid, directory):
         raise NotRecordedError(f"The kernel of {recording_id} is running, but it is not being recorded.")
-    stack = _ask(sidecar, directory / JOURNAL, patience_s)
+    stack = _request_stack(sidecar, directory / JOURNAL, timeout_s)
     if stack is None:
         if why := storage_problem(directory):
             raise NothingKeptError(f"The recorder of {recording_id} cannot write its answer: {why}.")
-        raise NoAnswerError(f"The recorder of {recording_id} did not answer within {patience_s:g} s.")
+        raise NoAnswerError(f"The recorder of {recording_id} did not answer within {timeout_s:g} s.")
     return describe(store.open(recording_id, patience_s=0), stack)
 
 
-def _ask(sidecar: ProcessIdentity, journal: Path, patience_s: float) -> Stack | None:
-    """Send SIGUSR1 and wait for what the sidecar writes; None when it does not."""
-    asked_mono_s = time.monotonic()
+def _request_stack(sidecar: ProcessIdentity, journal: Path, timeout_s: float) -> Stack | None:
+    """Send SIGUSR1 and return the stack that the sidecar writes; None when it writes none in time."""
+    start_mono_s = time.monotonic()
     offset = journal.stat().st_size
-    asked = False
-    while time.monotonic() < asked_mono_s + patience_s:
-        asked = asked or _signal(sidecar, journal.parent)
+    is_sent = False
+    while time.monotonic() < start_mono_s + timeout_s:
+        is_sent = is_sent or _signal(sidecar, journal.parent)
         events, offset = read_events_from(journal, offset)
         for event in events:
             if event["event"] == "stack" and event.get("reason") == "asked":
                 return build(Stack, event)
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
     return None
 
 
 def _signal(sidecar: ProcessIdentity, directory: Path) -> bool:
-    """Signal that very process; False while it does not listen yet, as the signal would end it then.
+    """Signal the sidecar; return False while it has no handler yet, as the signal would end it.
 
-    The process id is the recording's word, so a signal is only sent to what is the sidecar of this directory.
+    The process id comes from the recording, so only a process that is the sidecar of this directory is signalled.
     """
     try:
         descriptor = os.pidfd_open(sidecar.pid)
@@ -146,7 +146,7 @@ def _listens(pid: int) -> bool:
 
 
 def describe(recording: Recording, stack: Stack) -> Document:
-    """Say what a stack means: the cell and its line, and for each thread and child what it does or waits for."""
+    """Return the cell and its line, and for each thread and child process what it does or waits for."""
     cell = recording.running_cell
     files = CellFiles(recording.cells)
     return {
@@ -168,7 +168,7 @@ def _why_no_stacks(recording: Recording, stack: Stack) -> str | None:
         return recording.no_stacks
     if recording.kernel.loaded_by == "server" and recording.kernel.language not in (None, "python"):
         return "the kernel is not Python"
-    return "the recorder is still learning how to read them, or that is switched off; ask again in a moment"
+    return "reading them is switched off or not ready yet; try again in a moment"
 
 
 def _cell(cell: Cell, stack: Stack) -> Document:
@@ -200,7 +200,7 @@ def _thread(files: CellFiles, thread: ThreadStack, *, idle: bool) -> Document:
 
 
 def _is_ours(frames: tuple[Frame, ...]) -> bool:
-    """Whether it is a thread of KernelDoctor's, wherever that is installed."""
+    """Whether it is one of KernelDoctor's own threads."""
     return any(frame.file.startswith(_OURS) for frame in frames)
 
 
@@ -211,7 +211,7 @@ def _child(files: CellFiles, child: ChildState) -> Document:
         "name": child.name,
         "state": child.state,
         "waits_in": child.waits_in,
-        "doing": "has ended, which its parent has not noticed yet" if child.state == "Z" else waiting.doing,
+        "doing": "has ended; its parent has not read the exit status yet" if child.state == "Z" else waiting.doing,
         "rss_bytes": child.rss_bytes,
         "cpu_s": child.cpu_s,
         "forked": child.forked,
@@ -226,7 +226,7 @@ def _waiting(files: CellFiles, recorded: Iterable[RecordedFrame], state: str | N
 
 
 def _places(files: CellFiles, frames: tuple[Frame, ...]) -> list[Document]:
-    """The frames as a user names them: those of cells by the cell's number and the line in it."""
+    """Return the frames; those of cells have the cell's number and the line in it."""
     found = []
     for frame in frames:
         cell = files.cell_of(frame)

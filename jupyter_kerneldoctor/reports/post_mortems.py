@@ -1,4 +1,4 @@
-"""The post-mortems of this user's recordings, as JSON documents: what the command line and the server both serve."""
+"""The post-mortems of this user's recordings, as JSON documents."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Document = dict[str, Any]
 Row = dict[str, Any]
 Fingerprint = tuple[tuple[str, int, int], ...]
 
-_LONGEST_HEAD = 1 << 20
+_MAX_HEADER_BYTES = 1 << 20
 
-_MOST_EARLIER = 10
-"""How many earlier deaths of the same cell are looked for."""
+_MAX_EARLIER = 10
+"""Earlier deaths of the same cell to look for."""
 
 
 class Header(NamedTuple):
-    """The first line of a recording: enough to know whose it is, read without the rest."""
+    """The first line of a recording: which kernel it is about, read without the rest."""
 
     pid: int | None
     kernel_id: str | None
@@ -40,11 +40,10 @@ class Header(NamedTuple):
 
 
 class PostMortems:
-    """Diagnoses recordings when asked.
+    """Diagnoses recordings on request.
 
-    Finished rows of the list are kept for as long as the recording's files stay as they are, so that a server does
-    not diagnose 200 recordings at each look. May be used from several threads: the worst that happens is that two of
-    them do the same work.
+    Rows of ended kernels are cached until the recording's files change, so that a server does not diagnose 200
+    recordings for each list. Safe to use from several threads: at worst two of them do the same work.
     """
 
     def __init__(self, store: Store | None = None) -> None:
@@ -52,9 +51,9 @@ class PostMortems:
         self._rows: dict[str, tuple[Fingerprint, Row]] = {}
 
     def header(self, recording_id: str) -> Header:
-        """Whose recording this is. A first line that is not there yet is waited for. Raises UnknownRecordingError."""
+        """Return which kernel a recording is about; wait for a missing first line. Raises UnknownRecordingError."""
         try:
-            begin = read_part(self.store.path(recording_id) / JOURNAL, 0, _LONGEST_HEAD)
+            begin = read_part(self.store.path(recording_id) / JOURNAL, 0, _MAX_HEADER_BYTES)
             start = json.loads(begin.partition(b"\n")[0])
             pid, started_wall_s = int(start["process"][0]), float(start["wall_s"])
             return Header(pid, _text(start.get("kernel_id")), _text(start.get("notebook")), started_wall_s)
@@ -64,7 +63,7 @@ class PostMortems:
             return Header(kernel.process.pid or None, kernel.kernel_id, kernel.notebook, recording.started_wall_s)
 
     def ids(self) -> list[str]:
-        """The ids of all recordings, newest first. An id tells the second; within one the first line tells more."""
+        """Return the ids of all recordings, newest first. Ids have seconds; within one the first line decides."""
         ids = self.store.ids()
         count = Counter(map(_second, ids))
         return sorted(
@@ -72,24 +71,24 @@ class PostMortems:
         )
 
     def document(self, recording_id: str) -> Document:
-        """Diagnose a recording. Raises UnknownRecordingError, UnreadableRecordingError."""
+        """Return the post-mortem of a recording. Raises UnknownRecordingError, UnreadableRecordingError."""
         from ..diagnosis import diagnose  # noqa: PLC0415 - `list` in an empty directory needs no rules
 
         recording = self.store.open(recording_id)
         post_mortem = diagnose(recording)
         if post_mortem.died and post_mortem.cell is not None:
             post_mortem = self._with_recurrence(post_mortem, post_mortem.cell.source)
-        return {**post_mortem.to_json(), **_beginning(recording)}
+        return {**post_mortem.to_json(), **_start(recording)}
 
     def _with_recurrence(self, post_mortem: PostMortem, source: str) -> PostMortem:
-        """Add what the same cell did before. Only recordings that end with that cell are read as a whole."""
+        """Add the earlier deaths of the same cell. Only recordings that end with that cell are read in full."""
         from ..diagnosis import diagnose  # noqa: PLC0415 - see above
         from ..diagnosis.recurrence import fingerprint, recurrence  # noqa: PLC0415 - see above
 
         own = fingerprint(source)
         earlier: list[PostMortem] = []
         for recording_id in self.store.ids():
-            if len(earlier) == _MOST_EARLIER:
+            if len(earlier) == _MAX_EARLIER:
                 break
             if recording_id >= post_mortem.recording:
                 continue
@@ -100,7 +99,7 @@ class PostMortems:
         return replace(post_mortem, recurrence=recurrence(post_mortem, earlier))
 
     def rows(self) -> list[Row]:
-        """The list of all recordings, newest first."""
+        """Return a row for each recording, newest first."""
         ids = self.ids()
         for gone in set(self._rows) - set(ids):
             self._rows.pop(gone, None)
@@ -109,11 +108,11 @@ class PostMortems:
             try:
                 rows.append(self._row(recording_id))
             except UnreadableRecordingError as error:
-                rows.append(_unread(recording_id, str(error)))
+                rows.append(_unreadable_row(recording_id, str(error)))
             except (UnknownRecordingError, FileNotFoundError):
                 continue  # deleted meanwhile
-            except Exception:  # damaged in a way that no rule foresaw: one recording must not take the list with it
-                rows.append(self._damaged(recording_id))
+            except Exception:  # one damaged recording must not take the list with it
+                rows.append(self._damaged_row(recording_id))
         return rows
 
     def _started_s(self, recording_id: str) -> float:
@@ -131,19 +130,19 @@ class PostMortems:
 
         recording = self.store.open(recording_id)
         post_mortem = diagnose(recording)
-        row = {**post_mortem.to_row(), **_beginning(recording)}
-        if post_mortem.end.kind != "running":  # a death leaves no trace in the files when the sidecar dies as well
+        row = {**post_mortem.to_row(), **_start(recording)}
+        if post_mortem.end.kind != "running":  # if the sidecar dies too, a death changes no file
             self._rows[recording_id] = fingerprint, row
         return row
 
-    def _damaged(self, recording_id: str) -> Row:
+    def _damaged_row(self, recording_id: str) -> Row:
         header = self.header(recording_id)
-        row = _unread(recording_id, "This recording is damaged and cannot be read.")
+        row = _unreadable_row(recording_id, "This recording is damaged and cannot be read.")
         return {**row, "kernel_id": header.kernel_id, "notebook": header.notebook}
 
 
-def _beginning(recording: Recording) -> Document:
-    """When the recording began and who began it. Where it does not say so, its id tells the second, and nobody who."""
+def _start(recording: Recording) -> Document:
+    """Return when the recording started and what started it; from its id where its first line is missing."""
     from ..diagnosis.postmortem import iso  # noqa: PLC0415 - see above
 
     if recording.started_wall_s:
@@ -151,14 +150,15 @@ def _beginning(recording: Recording) -> Document:
     return {"started": iso(started_wall_s(recording.id)), "loaded_by": None}
 
 
-def _unread(recording_id: str, headline: str) -> Row:
-    """The row of a recording of which nothing but the id can be told."""
+def _unreadable_row(recording_id: str, headline: str) -> Row:
+    """Return the row of a recording of which only the id is known."""
     from ..diagnosis.postmortem import iso  # noqa: PLC0415 - see above
 
     pid = int(recording_id.split("-")[1]) or None
-    whose = {"pid": pid, "kernel_id": None, "notebook": None, "loaded_by": None}
+    kernel = {"pid": pid, "kernel_id": None, "notebook": None, "loaded_by": None}
     times = {"started": iso(started_wall_s(recording_id)), "ended": None}
-    return {"recording": recording_id, **whose, **times, "cause": "unknown", "died": False, "headline": headline}
+    verdict = {"cause": "unknown", "headline": headline, "state": "unknown", "died": False}
+    return {"recording": recording_id, **kernel, **times, **verdict}
 
 
 def _text(value: object) -> str | None:

@@ -143,7 +143,7 @@ def test_inspect_says_why_it_cannot(start_kernel: Callable[..., LiveKernel], cap
     asked_until(kernel, lambda _: True)
     os.kill(sidecar, signal.SIGSTOP)
     with pytest.raises(NoAnswerError, match="did not answer"):
-        inspect(store, recording_id, patience_s=0.2)
+        inspect(store, recording_id, timeout_s=0.2)
     os.kill(sidecar, signal.SIGKILL)
     kernel.wait_sidecar_gone()
     with pytest.raises(NotRecordedError, match="not being recorded"):
@@ -173,7 +173,7 @@ def asked_until(kernel: LiveKernel, true: Callable[[dict[str, Any]], object]) ->
     deadline = time.monotonic() + 20
     while True:
         (recording_id, *_) = store.ids()
-        document = inspect(store, recording_id, patience_s=10)
+        document = inspect(store, recording_id, timeout_s=10)
         if true(document):
             return document
         assert time.monotonic() < deadline, document

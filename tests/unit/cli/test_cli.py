@@ -27,7 +27,7 @@ def test_without_arguments_it_says_what_there_is(capsys):
 
     said = capsys.readouterr()
     assert said.out.startswith("usage: jupyter kerneldoctor")
-    assert "show one post-mortem" in said.out
+    assert "show why a kernel died" in said.out
     assert said.err == ""
 
 

@@ -119,7 +119,7 @@ def test_it_asks_for_what_it_will_delete_and_says_what_it_keeps(record, record_l
     main(["delete", "--all"])
 
     assert asked[0].startswith("Delete 2 recordings in ")
-    assert "(1 of running kernels, still being recorded, is kept)? [y/N]" in asked[0]
+    assert "(1 recording of running kernels will be kept)? [y/N]" in asked[0]
 
 
 def test_where_nothing_can_be_deleted_nothing_is_asked(record_living, monkeypatch, capsys):

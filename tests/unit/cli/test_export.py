@@ -38,7 +38,7 @@ def test_show_is_a_timeline(private, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"Recording {private}"
     events = [line.split(" s  ")[1] for line in lines if " s  " in line]
-    assert events[0].startswith("cell [1] began")
+    assert events[0].startswith("cell [1] started")
     assert "biggest objects: s3cret (numpy.ndarray 5x1048576, 5.0 MiB)" in events
     assert "child 77 (python3) was ended by SIGKILL" in events
     assert events[-1] == "ended by SIGSEGV"
@@ -95,7 +95,7 @@ def test_an_export_holds_nothing_of_the_users(private, tmp_path, monkeypatch, ca
     assert recording.end.signal == "SIGSEGV"
     assert recording.cells[0].source.count("\n") == 1, "line numbers still mean something"
     assert recording.namespaces[0].objects[0].bytes == 5 << 20
-    assert "Left out: your code" in capsys.readouterr().out
+    assert "It does not contain your code" in capsys.readouterr().out
 
 
 def test_an_export_with_code_is_the_whole_recording(private, data_root, tmp_path):

@@ -8,6 +8,8 @@ import sys
 import pytest
 
 from jupyter_kerneldoctor.cli import main
+from jupyter_kerneldoctor.recording import layout
+from jupyter_kerneldoctor.recording.journal import JsonLines
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 EVIL = "print('\x1b]0;owned\x07')  # \ud800 \x00 <b>"
@@ -262,9 +264,7 @@ def test_a_newer_kernel_that_is_stuck_is_named_above_an_older_death(record, reco
     main(["report"])
 
     text = " ".join(capsys.readouterr().out.split())
-    assert text.startswith(
-        f"A newer recording: {stuck}, its kernel is stuck (`jupyter kerneldoctor inspect {stuck}`). Native code crashed"
-    )
+    assert text.startswith(f"A newer kernel is stuck: `jupyter kerneldoctor inspect {stuck}`. Native code crashed")
     assert f"recording {death}" in text
     assert report(capsys)[1]["recording"] == death
 
@@ -274,7 +274,7 @@ def test_a_newer_recording_that_was_switched_off_is_named_and_one_in_good_order_
     switched_off = record(2, signal=None)
     record(3, signal=None)
     main(["report"])
-    assert "A newer recording" not in capsys.readouterr().out
+    assert "newer kernel" not in capsys.readouterr().out
 
     journal = data_root / "recordings" / switched_off / "journal.jsonl"
     lines = [line for line in journal.read_text().splitlines() if '"end"' not in line and "exit_request" not in line]
@@ -282,4 +282,20 @@ def test_a_newer_recording_that_was_switched_off_is_named_and_one_in_good_order_
 
     main(["report"])
     text = " ".join(capsys.readouterr().out.split())
-    assert f"A newer recording: {switched_off}, it is not known how its kernel ended" in text
+    assert f"How a newer kernel ended is not known: `jupyter kerneldoctor report {switched_off}`." in text
+
+
+def test_a_shutdown_after_its_recorder_was_killed_is_an_end_in_good_order(record, data_root, capsys):
+    recording_id = record(1, signal=None)
+    directory = data_root / "recordings" / recording_id
+    journal = directory / layout.JOURNAL
+    lines = [line for line in journal.read_text().splitlines() if '"end"' not in line and "exit_request" not in line]
+    journal.write_text("\n".join(lines) + "\n")
+    JsonLines(directory / layout.KERNEL).write({"event": "lost", "mono_s": 103.0, "wall_s": 1795231264.0})
+    request = {"event": "request", "action": "shutdown", "by": "user", "mono_s": 140.0, "wall_s": 1795231300.0}
+    JsonLines(directory / layout.SERVER).write(request, {**request, "event": "exit", "returncode": 0})
+
+    main(["list", "--json"])
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["state"], row["died"], row["cause"]) == ("ended", False, "ordinary-end")
+    assert row["ended"] is None, "nobody recorded when"

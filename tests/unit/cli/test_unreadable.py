@@ -58,7 +58,7 @@ def test_of_a_recording_without_a_beginning_only_its_id_speaks(data_root, capsys
 
     text = capsys.readouterr().out
     assert "process 11 · started 2026-11-21" in text
-    assert "Began 2026-11-21" in text
+    assert "Started 2026-11-21" in text
     assert [words for words in ("IPython in a terminal", "load_ext", "not known when") if words in text] == []
     main(["report", "--json", recording_id])
     document = json.loads(capsys.readouterr().out)

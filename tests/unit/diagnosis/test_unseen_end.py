@@ -32,8 +32,8 @@ def test_the_newest_sample_is_the_last_that_is_known_of_a_kernel():
     without, with_samples = (replace(assemble("r", events, samples=s), alive=False) for s in ((), samples))
 
     assert (without.last_wall_s, with_samples.last_wall_s) == (1002.0, 1003.25)
-    assert "in the cell" not in wording.when(diagnose(without).to_json())
-    assert wording.when(diagnose(with_samples).to_json()).endswith("after at least 1.2 s in the cell")
+    assert "in the cell" not in wording.time_of_end(diagnose(without).to_json())
+    assert wording.time_of_end(diagnose(with_samples).to_json()).endswith("after at least 1.2 s in the cell")
 
 
 def test_who_cannot_know_what_ran_last_does_not_say_that_nothing_ran():
@@ -76,7 +76,7 @@ def test_one_report_gives_one_figure_for_how_long_the_cell_ran():
     answer = diagnose(assemble("r", events))
 
     assert "had been running for 10 ms" in texts(answer)
-    assert wording.when(answer.to_json()).endswith("after 10 ms in the cell")
+    assert wording.time_of_end(answer.to_json()).endswith("after 10 ms in the cell")
 
 
 def test_a_recording_that_breaks_off_may_have_met_a_full_disk():

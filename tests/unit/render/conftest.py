@@ -17,6 +17,7 @@ DOCUMENT = {
     "notebook": "/home/ada/train_cnn.ipynb",
     "started": "2026-11-21T14:02:11.000+00:00",
     "ended": "2026-11-21T14:03:08.200+00:00",
+    "state": "died",
     "died": True,
     "loaded_by": "magic",
     "end": {

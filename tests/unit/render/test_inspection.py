@@ -14,13 +14,13 @@ INSIDE = (Frame(cell_file(SOURCE), 2, "wait"), Frame(cell_file(SOURCE), 4, "<mod
 MAIN = ThreadStack(INSIDE, main=True, state="S", waits_in="futex_do_wait")
 
 
-def told(*children, main=MAIN, idle=False):
+def render_stack(*children, main=MAIN, idle=False):
     made = recording(SOURCE, alive=True, idle=idle)
     return render(describe(made, Stack(30.0, "asked", (main,), children)))
 
 
 def test_the_cell_its_line_and_what_its_thread_waits_for():
-    assert told().splitlines() == [
+    assert render_stack().splitlines() == [
         "Kernel 4242 has been running cell [1] for 20 s. It is in line 2:",
         "    with lock:",
         "",
@@ -31,16 +31,18 @@ def test_the_cell_its_line_and_what_its_thread_waits_for():
 
 
 def test_an_idle_kernel_waits_for_the_next_cell():
-    shown = told(main=replace(MAIN, frames=(), waits_in="do_epoll_wait"), idle=True)
+    shown = render_stack(main=replace(MAIN, frames=(), waits_in="do_epoll_wait"), idle=True)
 
-    assert "Kernel 4242 is running no cell." in shown
+    assert "Kernel 4242 is not running a cell." in shown
     assert "The thread that runs the cells waits for the next cell (do_epoll_wait in Linux)." in shown
 
 
 def test_of_a_child_no_more_is_said_than_is_known():
-    assert told(ChildState(9)).endswith("\nChild process 9 waits.")
+    assert render_stack(ChildState(9)).endswith("\nChild process 9 waits.")
     known = ChildState(9, "python", "S", rss_bytes=40 * MIB, cpu_s=0.5, forked=True)
-    assert told(known).endswith(
+    assert render_stack(known).endswith(
         "\nChild process 9 (python), a fork of the kernel, waits. So far: 40 MiB, 0.5 s of CPU time."
     )
-    assert "Child process 9 has ended, which its parent has not noticed yet." in told(ChildState(9, state="Z"))
+    assert "Child process 9 has ended; its parent has not read the exit status yet." in render_stack(
+        ChildState(9, state="Z")
+    )

@@ -11,7 +11,10 @@ def test_says_what_where_why_and_what_to_change(doc):
     assert "after 29 s in the cell" in " ".join(text.split())
     assert "▶ 3      losses.append(loss)" in text
     assert "/sys/fs/cgroup/memory.max" in text
-    assert "Not a crash in native code" in text
+    assert "Not a crash in native code" not in text
+    assert "… 1 cause ruled out:" in text
+    assert "`jupyter kerneldoctor report 20261121T140211Z-4711-ab12cd --details`" in text
+    assert "Not a crash in native code" in terminal.render(doc, details=True)
     assert "+    losses.append(loss.item())" in text
     assert "Expected peak: at most 3.0 GiB" in text
     assert "jupyter kerneldoctor enable" in text
@@ -64,7 +67,7 @@ def test_a_long_cell_is_shown_around_its_line(doc):
 
 
 def test_a_living_kernel_and_an_ordinary_end_need_no_cell_no_fix_no_timeline(doc):
-    doc.update(cell=None, fixes=[], story=None, died=False, ended=None, ruled_out=[])
+    doc.update(cell=None, fixes=[], story=None, state="running", died=False, ended=None, ruled_out=[])
     doc["timeline"].update(samples={"t_s": [], "memory_bytes": []}, cells=[], death_s=None, limit=None)
     doc["end"] = {"kind": "running", "signal": None, "exit_code": None, "summary": ""}
 
@@ -72,15 +75,15 @@ def test_a_living_kernel_and_an_ordinary_end_need_no_cell_no_fix_no_timeline(doc
 
     assert "MEMORY" not in text
     assert "WHERE" not in text
-    assert "The kernel is running" in text
+    assert "The kernel is still running" in text
 
 
 def test_the_list_says_what_was_survived(doc):
     row = {key: doc[key] for key in ("recording", "kernel_id", "pid", "notebook", "started")}
     full = "The disk was full in cell [2]."
-    alive = {**row, "died": False, "headline": full, "survived": full}
-    ended = {**row, "died": False, "headline": "The kernel was shut down.", "survived": full}
-    died = {**row, "died": True, "headline": "The kernel crashed.", "survived": full}
+    alive = {**row, "state": "survived", "headline": full, "survived": full}
+    ended = {**row, "state": "ended", "headline": "The kernel was shut down.", "survived": full}
+    died = {**row, "state": "died", "headline": "The kernel crashed.", "survived": full}
 
     text = " ".join(terminal.render_list([alive, ended, died], width=100).split())
 
@@ -90,8 +93,8 @@ def test_the_list_says_what_was_survived(doc):
 
 
 def test_the_list_has_a_line_for_each_recording(doc):
-    row = {key: doc[key] for key in ("recording", "kernel_id", "pid", "notebook", "started", "headline", "died")}
-    unknown = {**row, "notebook": None, "kernel_id": None, "started": None, "died": False}
+    row = {key: doc[key] for key in ("recording", "kernel_id", "pid", "notebook", "started", "headline", "state")}
+    unknown = {**row, "notebook": None, "kernel_id": None, "started": None, "state": "unknown"}
 
     text = terminal.render_list([row, unknown])
 
