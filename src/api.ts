@@ -2,7 +2,11 @@ import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import { IInspection, IRefusal } from './inspection';
 
-/** One line of `GET kerneldoctor/recordings`. */
+/** What became of a kernel; `survived`: it is running, and its latest incident is what the report is about. */
+export type State =
+  'died' | 'stuck' | 'survived' | 'running' | 'ended' | 'unknown';
+
+/** One row of `GET kerneldoctor/recordings`. */
 export interface IRecordingRow {
   recording: string;
   kernel_id: string | null;
@@ -12,8 +16,8 @@ export interface IRecordingRow {
   ended: string | null;
   cause: string;
   headline: string;
-  died: boolean;
-  /** The latest thing that went wrong and that the kernel survived. */
+  state: State;
+  /** The headline of the latest incident. */
   survived?: string | null;
 }
 
@@ -41,7 +45,7 @@ export interface ICulprit {
   line_source: string | null;
 }
 
-/** Something that went wrong and that the kernel survived: a cause, with the place and the time. */
+/** Something that went wrong and that the kernel survived: a cause with its cell and time. */
 export interface IIncident extends ICause {
   headline: string;
   error: string;
@@ -94,21 +98,21 @@ export interface IReport {
   notebook: string | null;
   started: string;
   ended: string | null;
-  died: boolean;
+  state: State;
   loaded_by?: 'startup' | 'magic' | 'server' | null;
   end: {
     kind: string;
     signal: string | null;
     exit_code: number | null;
     summary?: string | null;
-    /** False: nobody recorded the end, so what ran last is not known. */
+    /** False: the end was not recorded, so what ran last is not known. */
     seen?: boolean;
   };
   cause: string;
   confidence: number | null;
   headline: string;
   story?: string | null;
-  /** That the same cell ended kernels before, with dates and figures. */
+  /** The sentence that the same cell ended kernels before. */
   recurrence?: { text: string } | null;
   causes: ICause[];
   ruled_out?: string[];
@@ -119,7 +123,7 @@ export interface IReport {
   timeline?: ITimeline | null;
 }
 
-/** What went wrong, in the terms in which the panel explains it. */
+/** Why a request failed, as far as the panel explains it. */
 export type Failure =
   'unreachable' | 'signed-out' | 'not-installed' | 'deleted' | 'failed';
 
@@ -132,13 +136,18 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether the kernel of a recording is running, as far as is known. */
+export function isRunning({ state }: { state: State }): boolean {
+  return state === 'running' || state === 'survived' || state === 'stuck';
+}
+
 export function asApiError(error: unknown): ApiError {
   return error instanceof ApiError
     ? error
     : new ApiError('failed', String(error));
 }
 
-/** The panel's view of the server: two reads, one question, and the address of the reference pages. */
+/** Reads recordings and reference pages from the server, and asks it to inspect kernels. */
 export class DoctorClient {
   constructor(private readonly _settings = ServerConnection.makeSettings()) {}
 
@@ -151,14 +160,14 @@ export class DoctorClient {
     return (await this._json(path, 'deleted')) as IReport;
   }
 
-  /** Ask what the kernel of a recording is doing. It may take two seconds. */
+  /** Return what the kernel of a recording is doing, or why it cannot be asked. It may take two seconds. */
   async inspect(recording: string): Promise<IInspection | IRefusal> {
     const path = `${encodeURIComponent(recording)}/inspect`;
     return (await this._json(path, 'deleted', 'POST')) as
       IInspection | IRefusal;
   }
 
-  /** Always below the server's own address, whatever the recording says. */
+  /** Return an address below the server's own, whatever the recording says. */
   docsUrl(path: string): string {
     return URLExt.join(this._settings.baseUrl, ...path.split('/'));
   }
@@ -184,7 +193,7 @@ export class DoctorClient {
     } catch (error) {
       throw new ApiError('unreachable', String(error));
     }
-    // A conflict is an answer, too: the kernel cannot be asked.
+    // A conflict is an answer: the kernel cannot be inspected.
     if (response.ok || response.status === 409) {
       return response.json().catch(error => {
         throw new ApiError('failed', String(error));
@@ -192,7 +201,7 @@ export class DoctorClient {
     }
     throw new ApiError(
       failureOf(response.status, notFound),
-      await reason(response)
+      await messageOf(response)
     );
   }
 }
@@ -204,9 +213,9 @@ function failureOf(status: number, notFound: Failure): Failure {
   return status === 401 || status === 403 ? 'signed-out' : 'failed';
 }
 
-async function reason(response: Response): Promise<string> {
-  const said = await response.json().catch(() => null);
-  return typeof said?.message === 'string'
-    ? said.message
+async function messageOf(response: Response): Promise<string> {
+  const body = await response.json().catch(() => null);
+  return typeof body?.message === 'string'
+    ? body.message
     : `${response.status} ${response.statusText}`;
 }

@@ -1,15 +1,15 @@
 import { ITimeline } from './api';
 
-/** A timeline made ready to be drawn: one unit, the visible stretch, the height of the axis. */
+/** A timeline ready to draw: one unit, the visible range, the height of the axis. */
 export interface IChartData {
   unit: 'GiB' | 'MiB';
   /** Seconds since the kernel's start, and memory in `unit`. */
   data: [number[], (number | null)[]];
-  /** The visible stretch, in seconds since the kernel's start. */
+  /** The visible range, in seconds since the kernel's start. */
   from: number;
   to: number;
   top: number;
-  /** In `unit`; null when there is none, or when it is so far above that it would flatten the memory. */
+  /** In `unit`; null when there is none, or when drawing it would flatten the curve. */
   limit: number | null;
   death: { at: number; memory: number | null } | null;
   bands: { label: string; from: number; to: number; fatal: boolean }[];
@@ -18,7 +18,7 @@ export interface IChartData {
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
-/** Above this multiple of the highest sample, the limit is told in words. */
+/** Above this multiple of the highest sample, the limit is written and not drawn. */
 const LIMIT_IN_VIEW = 4;
 
 export function chartData(timeline: ITimeline, whole: boolean): IChartData {
@@ -59,7 +59,7 @@ export function chartData(timeline: ITimeline, whole: boolean): IChartData {
   };
 }
 
-/** A kernel that idled for hours and died in seconds: the last cell deserves the room. */
+/** Return where the visible range starts: near the last cell, where that was a small part of the time. */
 export function startOfInterest(timeline: ITimeline): number {
   const to = lastMoment(timeline);
   const last = timeline.cells[timeline.cells.length - 1];
@@ -75,7 +75,7 @@ export function lastMoment(timeline: ITimeline): number {
     timeline.death_s ?? 0,
     t_s[t_s.length - 1] ?? 0,
     last?.end_s ?? last?.start_s ?? 0,
-    // A chart needs a width, also for a kernel that died at once.
+    // A chart needs a width, even if the kernel died at once.
     0.1
   );
 }

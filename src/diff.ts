@@ -3,7 +3,7 @@ export interface IDiffLine {
   text: string;
 }
 
-/** The lines of a unified diff; the names above the first hunk are left out. */
+/** Return the lines of a unified diff, without the file names above the first hunk. */
 export function parseDiff(diff: string): IDiffLine[] {
   const lines: IDiffLine[] = [];
   let inHunk = false;

@@ -3,7 +3,7 @@ import { IEvidence, IExpectedPeak } from './api';
 
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
-/** Two or three figures, rounded as in the sentences that the server writes. */
+/** Return "500 MiB", "2.4 GiB", rounded as in the server's sentences. */
 export function bytes(value: number): string {
   if (Math.abs(value) < 1024) {
     return `${value} bytes`;
@@ -19,7 +19,7 @@ export function bytes(value: number): string {
   return `${size.toFixed(whole ? 0 : 1)} ${UNITS[unit]}`;
 }
 
-/** A confidence of 0.996 is not certainty, so it is not shown as 100. */
+/** Return a share in percent; only 1 itself is 100. */
 export function percent(share: number): number {
   return share >= 1 ? 100 : Math.min(99, Math.round(share * 100));
 }
@@ -42,38 +42,13 @@ export function duration(trans: TranslationBundle, seconds: number): string {
   return trans.__('%1 h %2 min', Math.floor(minutes / 60), minutes % 60);
 }
 
-/** The time of day, with seconds. */
-export function clock(when: Date): string {
-  return when.toLocaleTimeString(undefined, {
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit'
-  });
+/** Return "2026-11-22 06:20 UTC", the same format as in the server's sentences. */
+export function timestamp(when: Date | string): string {
+  const iso = new Date(when).toISOString();
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }
 
-/** The moment as one says it today: "today 13:40", "yesterday 09:02", "21 Nov 2026 18:30". */
-export function moment(
-  trans: TranslationBundle,
-  when: Date,
-  now: Date = new Date()
-): string {
-  const time = when.toLocaleTimeString(undefined, {
-    hour: '2-digit',
-    minute: '2-digit'
-  });
-  const yesterday = new Date(now);
-  yesterday.setDate(now.getDate() - 1);
-  if (when.toDateString() === now.toDateString()) {
-    return trans.__('today %1', time);
-  }
-  if (when.toDateString() === yesterday.toDateString()) {
-    return trans.__('yesterday %1', time);
-  }
-  const day = when.toLocaleDateString(undefined, { dateStyle: 'medium' });
-  return `${day} ${time}`;
-}
-
-/** "cell [8]"; a cell without a number is "the cell". */
+/** Return "cell [8]", or "the cell" for one without a number. */
 export function cellName(
   trans: TranslationBundle,
   count: number | null
@@ -85,20 +60,22 @@ export function fileName(path: string): string {
   return path.split('/').pop() || path;
 }
 
-/** The small print under an evidence line: where it was read, and the number if the line does not say it. */
+/** Return the source of a piece of evidence, and its number where the text does not have it. */
 export function sourceNote(
   trans: TranslationBundle,
   { text, value, unit, source }: IEvidence
 ): string {
   const number = amount(value, unit);
-  const said =
+  const isRepeated =
     text.toLowerCase().includes(number.toLowerCase()) ||
     text.includes(String(value));
-  return [origin(trans, source), said ? '' : number].filter(Boolean).join(': ');
+  return [sourceName(trans, source), isRepeated ? '' : number]
+    .filter(Boolean)
+    .join(': ');
 }
 
-/** What has a name only among our own files is called by what it is. */
-function origin(
+/** Return the name of a source; those named after our own files get a plain one. */
+function sourceName(
   trans: TranslationBundle,
   source: string | null
 ): string | null {
@@ -116,7 +93,7 @@ function origin(
   }
 }
 
-/** "1.5 GiB", "2 processes", "line 2". */
+/** Return "1.5 GiB", "2 processes", "line 2". */
 function amount(value: IEvidence['value'], unit: string | null): string {
   if (unit === 'line') {
     return `${unit} ${value}`;
@@ -126,10 +103,10 @@ function amount(value: IEvidence['value'], unit: string | null): string {
   }
   return unit === 'bytes'
     ? bytes(value)
-    : [value.toLocaleString(), named(unit, value)].filter(Boolean).join(' ');
+    : [value.toLocaleString(), unitFor(unit, value)].filter(Boolean).join(' ');
 }
 
-/** The memory that the fixed cell will need; null when that is not known. */
+/** Return the memory that the fixed cell will need; null when it is not known. */
 export function expectedPeak(
   trans: TranslationBundle,
   peak: IExpectedPeak | null
@@ -153,8 +130,8 @@ export function expectedPeak(
   }
 }
 
-/** "1 process", "2 processes". */
-function named(unit: string | null, value: number): string | null {
+/** Return the unit as it goes with the number: "1 process", "2 processes". */
+function unitFor(unit: string | null, value: number): string | null {
   return value === 1 && unit
     ? unit.replace(/(?<=process)es$|(?<!s)s$/, '')
     : unit;

@@ -1,6 +1,6 @@
 import { LabIcon } from '@jupyterlab/ui-components';
 
-/** A heart with its beat in it. */
+/** A heart with a heartbeat line. */
 export const doctorIcon = new LabIcon({
   name: 'kerneldoctor:heartbeat',
   svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">

@@ -1,16 +1,13 @@
 import { IIncident, IReport } from './api';
 
-/** The incident that the report is about, as its kernel lives; null for all other reports. */
+/** Return the incident that the report is about; null where the kernel did not survive one. */
 export function shownIncident(report: IReport): IIncident | null {
-  const latest = report.incidents?.[report.incidents.length - 1];
-  return latest &&
-    report.end.kind === 'running' &&
-    latest.headline === report.headline
-    ? latest
+  return report.state === 'survived'
+    ? (report.incidents?.[report.incidents.length - 1] ?? null)
     : null;
 }
 
-/** What the kernel survived before what the report is about, newest first. */
+/** Return what the kernel survived before what the report is about, newest first. */
 export function survivedBefore(report: IReport): IIncident[] {
   const shown = shownIncident(report);
   return (report.incidents ?? [])

@@ -72,7 +72,7 @@ function activate(
 
   app.commands.addCommand(OPEN, {
     label: trans.__('Show Why a Kernel Died'),
-    caption: trans.__('Open the post-mortem of the kernel that died last'),
+    caption: trans.__('Show the post-mortem of the last kernel that died'),
     icon: doctorIcon,
     describedBy: {
       args: {
@@ -81,7 +81,7 @@ function activate(
           recording: {
             type: 'string',
             description: trans.__(
-              'The recording to show; the newest death when left out'
+              'The recording to show; by default the newest death'
             )
           }
         }
@@ -95,7 +95,9 @@ function activate(
   });
   app.commands.addCommand(INSPECT, {
     label: trans.__('What Is the Kernel Doing?'),
-    caption: trans.__('Ask the kernel of this notebook what each thread does'),
+    caption: trans.__(
+      'Show what each thread of this notebook’s kernel is doing'
+    ),
     icon: doctorIcon,
     describedBy: { args: { type: 'object', properties: {} } },
     isEnabled: () => notebooks.currentKernel !== null,
@@ -122,7 +124,9 @@ function activate(
       read();
       settings.changed.connect(read);
     })
-    .catch(error => console.warn('KernelDoctor runs without settings.', error));
+    .catch(error =>
+      console.warn('KernelDoctor could not read its settings.', error)
+    );
 
   app.serviceManager.events.stream.connect((_, event) => {
     const death = asDeath(event);
@@ -135,7 +139,7 @@ function activate(
       }
     }
   });
-  // The event stream has no replay: what happened before this page was opened is read once.
+  // The event stream has no replay: read once what happened before this page was opened.
   void app.restored.then(() => model.refresh());
 }
 

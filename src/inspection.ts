@@ -1,6 +1,6 @@
 /* What `POST kerneldoctor/recordings/{id}/inspect` answers. */
 
-/** One function of a stack, the innermost first. */
+/** One function of a stack. */
 export interface IFrame {
   short_file: string;
   /** In a cell: 1-based in its source. */
@@ -8,7 +8,7 @@ export interface IFrame {
   function: string;
   in_cell: boolean;
   execution_count: number | null;
-  /** The line itself, of a cell only. */
+  /** The text of the line, in cells only. */
   code: string | null;
 }
 
@@ -16,16 +16,16 @@ interface IThreadState {
   name: string | null;
   /** As the rest of "It ...": "waits for a lock on a file". */
   doing: string;
-  /** The function of Linux that it sleeps in. */
+  /** The Linux kernel function in which it sleeps. */
   waits_in: string | null;
   frames: IFrame[];
 }
 
 export interface IThread extends IThreadState {
   thread_id: number;
-  /** It runs the cells. */
+  /** Whether it runs the cells. */
   main: boolean;
-  /** The user did not start it. */
+  /** Whether it belongs to the kernel itself or to KernelDoctor. */
   serves_the_kernel: boolean;
 }
 
@@ -50,14 +50,14 @@ export interface IInspection {
   kernel_id: string | null;
   notebook: string | null;
   cell: IRunningCell | null;
-  /** The one that runs the cells comes first. */
+  /** The main thread comes first. */
   threads: IThread[];
   children: IChild[];
-  /** Why no Python functions can be shown. */
+  /** Why no Python functions can be shown, else null. */
   no_stacks: string | null;
 }
 
-/** Why a kernel could not be asked. */
+/** Why a kernel could not be inspected. */
 export type Refusal = 'gone' | 'not-recorded' | 'no-answer' | 'not-permitted';
 
 export interface IRefusal {
@@ -65,9 +65,9 @@ export interface IRefusal {
 }
 
 /**
- * Whether a thread is the user's to know of: it runs code of the user's, or of a library that the user called.
+ * Whether a thread runs code of the user, or of a library that the user called.
  *
- * The one that runs the cells always does while there is a cell, and else in a callback.
+ * The main thread does while a cell runs, and otherwise only in a callback.
  */
 export function isUserThread(thread: IThread, inCell: boolean): boolean {
   if (thread.main) {
@@ -76,7 +76,7 @@ export function isUserThread(thread: IThread, inCell: boolean): boolean {
   return !thread.serves_the_kernel && thread.frames.length > 0;
 }
 
-/** The functions to show at first: the innermost, and all that stand in cells. */
+/** Return the functions to show first: the innermost, and all in cells. */
 export function shortStack(frames: IFrame[], few: number): IFrame[] {
   return frames.filter((frame, i) => i < few || frame.in_cell);
 }

@@ -1,5 +1,5 @@
 import { ISignal, Signal } from '@lumino/signaling';
-import { ApiError, asApiError, DoctorClient } from './api';
+import { ApiError, asApiError, DoctorClient, isRunning } from './api';
 import { IInspection, Refusal } from './inspection';
 
 /** The kernel to inspect: the one of a certain recording, or the newest with this id. */
@@ -74,9 +74,7 @@ export class Inspector {
   }: IInspectionTarget): Promise<string | null> {
     const rows = await this._client.list();
     const newest = rows.find(row => row.kernel_id === kernel_id);
-    return newest && newest.ended === null && !newest.died
-      ? newest.recording
-      : null;
+    return newest && isRunning(newest) ? newest.recording : null;
   }
 
   private _set(key: string, state: IInspectionState): void {

@@ -4,7 +4,8 @@ import {
   asApiError,
   DoctorClient,
   IRecordingRow,
-  IReport
+  IReport,
+  isRunning
 } from './api';
 
 export type View =
@@ -14,9 +15,9 @@ export type View =
   | { kind: 'report'; report: IReport };
 
 /**
- * What the panel shows: one post-mortem, and the list of deaths and of what was survived.
+ * What the panel shows: one post-mortem, and the list of cases.
  *
- * It follows the newest of these until someone picks another one.
+ * It shows the newest case until the user picks another one.
  */
 export class PostMortems {
   constructor(
@@ -31,24 +32,26 @@ export class PostMortems {
     return this._view;
   }
 
-  /** Newest first: deaths, and kernels that survived something or are stuck. Those that are well are not among them. */
+  /** Deaths, stuck kernels, and kernels that survived something; newest first. */
   get cases(): readonly IRecordingRow[] {
-    return this._rows.filter(row => row.died || !!row.survived || isStuck(row));
+    return this._rows.filter(
+      row => row.state === 'died' || row.state === 'stuck' || !!row.survived
+    );
   }
 
   /** Whether this kernel is being recorded, as far as is known. */
   isRecorded(kernel_id: string): boolean {
     const newest = this._rows.find(row => row.kernel_id === kernel_id);
-    return newest !== undefined && newest.ended === null && !newest.died;
+    return newest !== undefined && isRunning(newest);
   }
 
-  /** The recording of a kernel that is stuck, as far as is known. */
+  /** Return the recording of a kernel that is stuck; null where it is not, as far as is known. */
   stuckCase(kernel_id: string | null): IRecordingRow | null {
     const newest = this._rows.find(row => row.kernel_id === kernel_id);
-    return newest && isStuck(newest) ? newest : null;
+    return newest?.state === 'stuck' ? newest : null;
   }
 
-  /** Whether the same kernel, restarted, was watched again later. */
+  /** Whether the same kernel was recorded again after its restart. */
   isRecordedAgain({ kernel_id, started }: IReport): boolean {
     return this._rows.some(
       row => row.kernel_id === kernel_id && row.started > started
@@ -63,7 +66,7 @@ export class PostMortems {
     await this.refresh();
   }
 
-  /** Read the list again, and the report when another one is to be shown. */
+  /** Read the list again, and the report when it may have changed. */
   async refresh(): Promise<void> {
     const request = ++this._request;
     try {
@@ -74,13 +77,13 @@ export class PostMortems {
       this._rows = rows;
       this._changed.emit();
       const wanted = this._chosen ?? this.cases[0]?.recording ?? null;
-      const state = this._stateOf(wanted);
+      const version = this._versionOf(wanted);
       if (wanted === null) {
         this._show({ kind: 'empty' });
-      } else if (state !== this._shown) {
+      } else if (version !== this._shown) {
         const report = await this._client.report(wanted);
         if (request === this._request) {
-          this._shown = state;
+          this._shown = version;
           this._show({ kind: 'report', report });
         }
       }
@@ -92,10 +95,10 @@ export class PostMortems {
     }
   }
 
-  /** What changes when there is more to tell of a recording: a kernel that survived something may die later. */
-  private _stateOf(recording: string | null): string {
+  /** Return a key that changes when a report may have changed: a running kernel may die later. */
+  private _versionOf(recording: string | null): string {
     const row = this._rows.find(row => row.recording === recording);
-    return JSON.stringify([recording, row?.ended, row?.headline]);
+    return JSON.stringify([recording, row?.state, row?.ended, row?.headline]);
   }
 
   private _show(view: View): void {
@@ -107,18 +110,7 @@ export class PostMortems {
   private _rows: IRecordingRow[] = [];
   private _chosen: string | null = null;
   private _shown: string | null = null;
-  /** The latest request: an answer to an older one comes too late to be shown. */
+  /** The number of the latest request; answers to older ones are ignored. */
   private _request = 0;
   private readonly _changed = new Signal<this, void>(this);
-}
-
-/** Whether its kernel lives and does not get on. */
-export function isStuck(row: IRecordingRow): boolean {
-  return (
-    !row.died &&
-    row.ended === null &&
-    row.cause !== 'no-death' &&
-    row.cause !== 'unknown' && // nobody recorded its end
-    row.headline !== row.survived
-  );
 }

@@ -12,13 +12,13 @@ export interface ICellRef {
   source: string;
 }
 
-/** Why a cell can or cannot be reached. */
+/** Whether a cell can be shown. */
 export type CellState = 'ready' | 'closed' | 'missing';
 
-/** Why an edit can or cannot be applied. */
+/** Whether an edit can be applied. */
 export type EditState = CellState | 'changed' | 'locked' | 'applied';
 
-/** The notebook in front, with a kernel that runs. */
+/** The running kernel of the notebook in front. */
 export interface ICurrentKernel {
   kernel_id: string;
   path: string;
@@ -32,7 +32,7 @@ export interface INotebooks {
   cellState(place: Place, ref: ICellRef): CellState;
   goTo(place: Place, ref: ICellRef, line: number | null): Promise<void>;
   editState(place: Place, edits: IEdit[]): EditState;
-  /** Applies all edits, or none; answers what `editState` says afterwards. */
+  /** Apply all edits or none; return the new `editState`. */
   apply(place: Place, edits: IEdit[]): EditState;
 }
 
@@ -98,7 +98,7 @@ export class Notebooks implements INotebooks {
     const obstacle = states.find(
       state => state !== 'ready' && state !== 'applied'
     );
-    // A fix that is half there is applied again: its finished part stays as it is.
+    // A fix that is half applied is applied again: its finished part stays as it is.
     return obstacle ?? (states.includes('ready') ? 'ready' : 'applied');
   }
 
@@ -116,7 +116,7 @@ export class Notebooks implements INotebooks {
     return this.editState(place, edits);
   }
 
-  /** The kernel keeps its id over a restart; the path is there for a kernel that is gone. */
+  /** Find open notebooks by kernel id, which survives a restart, then by path. */
   private _find(place: Place): NotebookPanel[] {
     const byKernel: NotebookPanel[] = [];
     const byPath: NotebookPanel[] = [];
@@ -135,18 +135,18 @@ export class Notebooks implements INotebooks {
   }
 
   private _watch(panel: NotebookPanel): void {
-    const tell = () => this._changed.emit();
-    panel.context.model.contentChanged.connect(tell);
-    panel.sessionContext.kernelChanged.connect(tell);
-    panel.sessionContext.statusChanged.connect(tell);
-    panel.disposed.connect(tell);
-    void panel.context.ready.then(tell);
+    const emit = () => this._changed.emit();
+    panel.context.model.contentChanged.connect(emit);
+    panel.sessionContext.kernelChanged.connect(emit);
+    panel.sessionContext.statusChanged.connect(emit);
+    panel.disposed.connect(emit);
+    void panel.context.ready.then(emit);
   }
 
   private readonly _changed = new Signal<this, void>(this);
 }
 
-/** The recorded path starts at the root of the disk, the open one at the server's folder, if that is known. */
+/** Compare a recorded path, from the root of the disk, with an open one, from the server's folder. */
 function samePath(recorded: string, open: string, root: string): boolean {
   const path = `${root.replace(/\/+$/, '')}/${open}`;
   if (root.startsWith('/')) {

@@ -13,7 +13,7 @@ export interface IDeath {
   watched_after_restart: boolean;
 }
 
-/** The death that an event tells of, or null when it is another event. */
+/** Return the death that an event reports; null for other events. */
 export function asDeath(event: Event.Emission): IDeath | null {
   if (
     event.schema_id !== DEATH_SCHEMA ||
@@ -42,10 +42,10 @@ export function deathMessage(trans: TranslationBundle, death: IDeath): string {
       );
 }
 
-/** What to do so that the restarted kernel is watched too. Fits the 140 characters of a toast. */
-export function unwatchedMessage(trans: TranslationBundle): string {
+/** Return how to record the restarted kernel, within the 140 characters of a toast. */
+export function unrecordedMessage(trans: TranslationBundle): string {
   return trans.__(
-    'The restarted kernel is not watched. Run %load_ext kerneldoctor in the notebook, or jupyter kerneldoctor enable once in a terminal.'
+    'The restarted kernel is not recorded. Run %load_ext kerneldoctor in it, or jupyter kerneldoctor enable once in a terminal.'
   );
 }
 
@@ -56,7 +56,7 @@ export function notifyOfDeath(
 ): void {
   // A toast is cut at 140 characters, so the advice has one of its own. The newest is on top.
   if (!death.watched_after_restart) {
-    Notification.warning(unwatchedMessage(trans), { autoClose: false });
+    Notification.warning(unrecordedMessage(trans), { autoClose: false });
   }
   Notification.error(deathMessage(trans, death), {
     autoClose: false,

@@ -4,7 +4,7 @@ import { Body } from './components/Body';
 import { DoctorContext, IDoctor } from './context';
 import { doctorIcon } from './icons';
 
-/** The side panel: a frame around whatever the model says is to be shown. */
+/** The side panel. */
 export class KernelDoctorPanel extends ReactWidget {
   constructor(private readonly _doctor: IDoctor) {
     super();
@@ -17,7 +17,7 @@ export class KernelDoctorPanel extends ReactWidget {
     this.node.setAttribute('aria-label', trans.__('Kernel Doctor'));
   }
 
-  /** A kernel that is stuck is not told of: one looks. */
+  /** Read the list: no event reports that a kernel is stuck. */
   protected onAfterShow(): void {
     void this._doctor.model.refresh();
   }

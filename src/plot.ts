@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 import { IChartData } from './chart';
 
-/** Colours of the theme, as the canvas needs them. */
+/** The theme's colours, for the canvas. */
 interface IColors {
   memory: string;
   danger: string;
@@ -15,7 +15,7 @@ const BELOW = 18;
 
 export function draw(
   host: HTMLElement,
-  picture: IChartData,
+  data: IChartData,
   limitName: string
 ): uPlot {
   const colors = themeColors(host);
@@ -26,8 +26,8 @@ export function draw(
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      x: { time: false, range: [picture.from, picture.to] },
-      y: { range: [0, picture.top] }
+      x: { time: false, range: [data.from, data.to] },
+      y: { range: [0, data.top] }
     },
     axes: [
       { show: false },
@@ -52,22 +52,22 @@ export function draw(
       }
     ],
     hooks: {
-      drawClear: [chart => drawBands(chart, picture, colors)],
+      drawClear: [chart => drawBands(chart, data, colors)],
       draw: [
         chart => {
-          drawLabels(chart, picture, colors);
-          drawLimit(chart, picture, limitName, colors);
-          drawDeath(chart, picture, colors);
+          drawLabels(chart, data, colors);
+          drawLimit(chart, data, limitName, colors);
+          drawDeath(chart, data, colors);
         }
       ]
     }
   };
-  return new uPlot(options, picture.data, host);
+  return new uPlot(options, data.data, host);
 }
 
-function drawBands(chart: uPlot, picture: IChartData, colors: IColors): void {
+function drawBands(chart: uPlot, data: IChartData, colors: IColors): void {
   const { ctx, bbox } = chart;
-  picture.bands.forEach((band, i) => {
+  data.bands.forEach((band, i) => {
     const [left, right] = edges(chart, band);
     if (right > left) {
       ctx.fillStyle = band.fatal
@@ -78,8 +78,8 @@ function drawBands(chart: uPlot, picture: IChartData, colors: IColors): void {
   });
 }
 
-/** `[8]` below its band, where there is room for it. */
-function drawLabels(chart: uPlot, picture: IChartData, colors: IColors): void {
+/** Draw `[8]` below its band, where it fits. */
+function drawLabels(chart: uPlot, data: IChartData, colors: IColors): void {
   const { ctx, bbox } = chart;
   const scale = uPlot.pxRatio;
   ctx.save();
@@ -88,7 +88,7 @@ function drawLabels(chart: uPlot, picture: IChartData, colors: IColors): void {
   ctx.textAlign = 'left';
   ctx.textBaseline = 'top';
   let free = -Infinity;
-  for (const band of picture.bands) {
+  for (const band of data.bands) {
     const [left, right] = edges(chart, band);
     const width = ctx.measureText(band.label).width;
     // The cell in which the kernel died keeps its label, however short it was.
@@ -107,16 +107,16 @@ function drawLabels(chart: uPlot, picture: IChartData, colors: IColors): void {
 
 function drawLimit(
   chart: uPlot,
-  picture: IChartData,
+  data: IChartData,
   name: string,
   colors: IColors
 ): void {
-  if (picture.limit === null) {
+  if (data.limit === null) {
     return;
   }
   const { ctx, bbox } = chart;
   const scale = uPlot.pxRatio;
-  const y = chart.valToPos(picture.limit, 'y', true);
+  const y = chart.valToPos(data.limit, 'y', true);
   ctx.save();
   ctx.strokeStyle = colors.danger;
   ctx.lineWidth = scale;
@@ -130,23 +130,23 @@ function drawLimit(
   ctx.restore();
 }
 
-function drawDeath(chart: uPlot, picture: IChartData, colors: IColors): void {
-  if (picture.death === null) {
+function drawDeath(chart: uPlot, data: IChartData, colors: IColors): void {
+  if (data.death === null) {
     return;
   }
   const { ctx, bbox } = chart;
   const scale = uPlot.pxRatio;
-  const x = chart.valToPos(picture.death.at, 'x', true);
+  const x = chart.valToPos(data.death.at, 'x', true);
   ctx.save();
   ctx.strokeStyle = colors.danger;
   ctx.lineWidth = 1.4 * scale;
   line(ctx, x, bbox.top, x, bbox.top + bbox.height);
-  if (picture.death.memory !== null) {
+  if (data.death.memory !== null) {
     ctx.fillStyle = colors.danger;
     ctx.beginPath();
     ctx.arc(
       x,
-      chart.valToPos(picture.death.memory, 'y', true),
+      chart.valToPos(data.death.memory, 'y', true),
       3.4 * scale,
       0,
       2 * Math.PI

@@ -1,5 +1,5 @@
-/* What a recording holds was written by anyone's program. React escapes the HTML; here go the
- * characters that a screen would obey or hide: terminal codes, controls, bidirectional overrides. */
+/* A recording holds text of any program. React escapes HTML; this module handles characters that
+ * a screen would obey or hide: terminal codes, controls, bidirectional overrides. */
 
 /* eslint-disable no-control-regex */
 const ANSI =
@@ -11,7 +11,7 @@ const UNSEEN =
 const LONE_SURROGATE =
   /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-/** Code as it is, with every character that is not seen made visible. */
+/** Return code with every invisible character made visible. */
 export function visible(text: string): string {
   return text
     .replace(CONTROL, char =>
@@ -23,7 +23,7 @@ export function visible(text: string): string {
     .replace(LONE_SURROGATE, escaped);
 }
 
-/** A sentence: colours and cursor moves of a terminal are left out, the rest is as in `visible`. */
+/** Return a sentence without terminal codes, otherwise as `visible`. */
 export function plain(text: string): string {
   return visible(text.replace(/\r\n/g, '\n').replace(ANSI, ''));
 }

@@ -42,7 +42,7 @@ export function report(change: Partial<IReport> = {}): IReport {
     notebook: '/srv/notebooks/work/train.ipynb',
     started: '2026-11-21T14:02:11Z',
     ended: '2026-11-21T14:03:08Z',
-    died: true,
+    state: 'died',
     loaded_by: 'startup',
     end: {
       kind: 'signal',
@@ -103,7 +103,7 @@ export function incident(change: Partial<IIncident> = {}): IIncident {
 export function survivor(incidents: IIncident[]): Partial<IReport> {
   const latest = incidents[incidents.length - 1];
   return {
-    died: false,
+    state: 'survived',
     ended: null,
     end: {
       kind: 'running',
@@ -132,7 +132,7 @@ export function row(change: Partial<IRecordingRow> = {}): IRecordingRow {
     ended: '2026-11-21T14:03:08Z',
     cause: 'oom-cgroup',
     headline: 'The kernel ran out of memory in cell [8].',
-    died: true,
+    state: 'died',
     ...change
   };
 }

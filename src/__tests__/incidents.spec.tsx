@@ -8,7 +8,9 @@ afterEach(dispose);
 it('shows what a living kernel survived like a death', async () => {
   const first = incident({ headline: 'The disk was full in cell [2].' });
   await show({
-    rows: [row({ died: false, ended: null, survived: incident().headline })],
+    rows: [
+      row({ state: 'survived', ended: null, survived: incident().headline })
+    ],
     report: report(survivor([first, incident()]))
   });
   expect(all('h2')[0].textContent).toBe(incident().headline);
@@ -34,11 +36,13 @@ it('tells with a death what the kernel had survived', async () => {
   expect(text()).toContain('Incident 0.');
 });
 
-it('lists a kernel that is stuck, but none whose end nobody recorded', async () => {
-  const living = { died: false, ended: null, survived: null };
-  const stuck = row({ ...living, recording: 'r0', cause: 'hang' });
-  const gone = row({ ...living, recording: 'r1', cause: 'unknown' });
-  await show({ rows: [row(), stuck, gone] });
+it('lists a kernel that is stuck, but none that was shut down or whose end is unknown', async () => {
+  const alive = { ended: null, survived: 'The disk was full.' };
+  const stuck = row({ ...alive, recording: 'r0', state: 'stuck' });
+  const gone = row({ recording: 'r1', ended: null, state: 'unknown' });
+  // Its sidecar was killed before: when it was shut down is not known.
+  const shutDown = row({ recording: 'r2', ended: null, state: 'ended' });
+  await show({ rows: [row(), stuck, gone, shutDown] });
   const earlier = all('.jp-KernelDoctor-cases button');
   expect(earlier).toHaveLength(1);
   expect(earlier[0].textContent).not.toContain('Survived');
@@ -47,7 +51,7 @@ it('lists a kernel that is stuck, but none whose end nobody recorded', async () 
 it('lists what other kernels survived', async () => {
   const other = row({
     recording: 'r0',
-    died: false,
+    state: 'ended',
     headline: 'The kernel was shut down, as it was asked to be.',
     survived: 'The disk was full in cell [2].'
   });

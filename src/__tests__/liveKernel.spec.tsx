@@ -13,18 +13,17 @@ const living = row({
   recording: 'r2',
   started: '2026-11-21T14:05:00Z',
   ended: null,
-  cause: 'no-death',
   headline: 'The kernel is running.',
-  died: false
+  state: 'running'
 });
-const stuckRow = { ...living, cause: 'hang', headline: 'The kernel is stuck.' };
+const stuckRow = row({ ...living, state: 'stuck' });
 const running = { kind: 'running', signal: null, exit_code: null };
 
 it('offers to ask the kernel of the notebook in front, also when nothing ever died', async () => {
   const { inspected } = await show({ rows: [living] });
   expect(text()).toContain('No kernel has died');
   expect(text()).toContain('The kernel of train.ipynb is busy.');
-  expect(text()).toContain('train.ipynb is being watched.');
+  expect(text()).toContain('The kernel of train.ipynb is being recorded.');
   await click(ASK);
   expect(inspected).toEqual(['r2']);
 });
@@ -82,7 +81,7 @@ it('says of an idle kernel that it waits for the next cell', async () => {
     inspection: inspection({ cell: null, threads, children: [] })
   });
   await click(ASK);
-  expect(text()).toContain('It runs no cell');
+  expect(text()).toContain('No cell is running.');
   expect(all('.jp-KernelDoctor-threads h4')).toEqual([]);
 });
 
@@ -119,7 +118,7 @@ it('shows code and names as text, never as markup', async () => {
 });
 
 it.each([
-  ['gone', 'is not running any more'],
+  ['gone', 'is no longer running'],
   ['not-recorded', '%load_ext kerneldoctor'],
   ['no-answer', 'Ask again in a moment'],
   ['not-permitted', 'belongs to another user']
@@ -129,10 +128,10 @@ it.each([
   expect(all('[role=alert]')[0].textContent).toContain(explanation);
 });
 
-it('a kernel without a living recording is not watched', async () => {
+it('a kernel without a living recording is not recorded', async () => {
   const { inspected } = await show({ rows: [row()] });
   await click(ASK);
-  expect(all('[role=alert]')[0].textContent).toContain('is not watched');
+  expect(all('[role=alert]')[0].textContent).toContain('is not recorded');
   expect(inspected).toEqual([]);
 });
 
@@ -141,7 +140,7 @@ it('shows the report of a kernel that is stuck, with the button in it', async ()
   const state = { rows: [living] };
   const { model } = await show({
     ...state,
-    report: report({ died: false, ended: null, end: running, cell })
+    report: report({ state: 'stuck', ended: null, end: running, cell })
   });
   await click(ASK);
   expect(text()).toContain('No kernel has died');

@@ -37,7 +37,7 @@ const shown = (model: PostMortems) =>
 
 it('is empty when kernels live or ended in the ordinary way', async () => {
   const model = new PostMortems(
-    new Server([row({ died: false, cause: 'no-death', ended: null })])
+    new Server([row({ state: 'running', ended: null })])
   );
   expect(shown(model)).toBe('loading');
   await model.refresh();
@@ -57,7 +57,7 @@ it('shows the newest death, and follows when there is a newer one', async () => 
 });
 
 it('shows what a kernel survived, and again when it survived more', async () => {
-  const survivor = { died: false, ended: null };
+  const survivor = { state: 'survived', ended: null } as const;
   const fake = new Server([
     row({ ...survivor, survived: 'Once.', headline: 'Once.' })
   ]);

@@ -1,5 +1,5 @@
 import { Notification } from '@jupyterlab/apputils';
-import { asDeath, notifyOfDeath, unwatchedMessage } from '../notifications';
+import { asDeath, notifyOfDeath, unrecordedMessage } from '../notifications';
 import { trans } from './fixtures';
 
 const event = {
@@ -59,7 +59,7 @@ it('says how to have the restarted kernel watched when it is not', () => {
 });
 
 it('gives advice that JupyterLab does not cut off', () => {
-  expect(unwatchedMessage(trans).length).toBeLessThanOrEqual(140);
+  expect(unrecordedMessage(trans).length).toBeLessThanOrEqual(140);
 });
 
 it('shows a kernel without a notebook, and no terminal codes', () => {

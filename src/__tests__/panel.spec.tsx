@@ -11,7 +11,7 @@ import {
   text
 } from './harness';
 
-// jsdom has no canvas; what is drawn is tested in timeline.spec and in a real browser.
+// jsdom has no canvas; what is drawn is tested in chart.spec and in a real browser.
 jest.mock('../plot', () => ({
   HEIGHT: 150,
   draw: () => ({ destroy: jest.fn(), setSize: jest.fn() })
@@ -32,7 +32,9 @@ it('tells the whole story in order', async () => {
   expect(text()).toContain('97 % sure');
   expect(text()).toContain('Linux counted one out-of-memory kill.');
   expect(text()).toContain('memory.events: 4.0 GiB');
-  expect(text()).toContain('Ruled out:Nobody stopped it by hand.');
+  expect(all('details')[0].textContent).toBe(
+    '1 cause ruled outNobody stopped it by hand.'
+  );
   expect(all('.jp-mod-culprit').map(node => node.textContent)).toEqual([
     '    losses.append(loss)'
   ]);
@@ -153,20 +155,22 @@ it('knows an end that nobody saw only as not earlier than it was last seen', asy
     samples: { t_s: [0, 57], memory_bytes: [1e8, 2e8] }
   };
   await show({ report: report({ end, timeline }) });
-  expect(all('time')[0].textContent).toMatch(
-    /^last seen .+, after at least 37 s in the cell$/
+  expect(all('time')[0].textContent).toBe(
+    'last seen 2026-11-21 14:03 UTC, after at least 37 s in the cell'
   );
 });
 
 it('does not say what ran when nobody recorded the end', async () => {
   const end = { ...report().end, seen: false };
   await show({ report: report({ cause: 'unknown', cell: null, end }) });
-  expect(text()).toContain('is not known');
+  expect(text()).toContain('It is not known which cell');
   expect(text()).not.toContain('No cell was running');
 });
 
 it('shows no death for a kernel that lives', async () => {
-  const { model } = await show({ report: report({ died: false }) });
+  const { model } = await show({
+    report: report({ state: 'running', cell: null })
+  });
   await model.open('r1');
   await settled();
   expect(text()).not.toContain('% sure');
@@ -176,23 +180,23 @@ it('shows no death for a kernel that lives', async () => {
 it('says how to watch the restarted kernel, until that was done', async () => {
   const magic = report({ loaded_by: 'magic' });
   await show({ report: magic });
-  expect(text()).toContain('The restarted kernel is not watched');
+  expect(text()).toContain('The restarted kernel is not recorded');
   dispose();
   const alive = row({
     recording: 'r2',
     started: '2026-11-21T14:05:00Z',
     ended: null,
-    died: false
+    state: 'running'
   });
   await show({ report: magic, rows: [alive, row()] });
-  expect(text()).not.toContain('The restarted kernel is not watched');
+  expect(text()).not.toContain('The restarted kernel is not recorded');
 });
 
 it('says of a kernel that loaded nothing how more can be known', async () => {
   const cell = { ...report().cell!, line: null };
   await show({ report: report({ loaded_by: 'server', cell }) });
-  expect(text()).toContain('%load_ext kerneldoctor, more is known');
-  expect(text()).not.toContain('The restarted kernel is not watched');
+  expect(text()).toContain('%load_ext kerneldoctor in a Python kernel');
+  expect(text()).not.toContain('The restarted kernel is not recorded');
 });
 
 it('lists earlier deaths and shows one on a click', async () => {

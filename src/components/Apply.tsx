@@ -10,7 +10,7 @@ interface IProps {
   edits: IEdit[];
 }
 
-/** Applies a fix; or says why it cannot be applied to the notebook as it is now. */
+/** Applies a fix, or says why it cannot. */
 export function Apply({ report, edits }: IProps): JSX.Element {
   const { trans, notebooks } = useDoctor();
   useNotebooks();
@@ -20,7 +20,7 @@ export function Apply({ report, edits }: IProps): JSX.Element {
 
   const apply = () => {
     if (notebooks.apply(report, edits) === 'applied') {
-      // The change is seen, and the undo key reaches the cell.
+      // Show the change, and give the cell the focus so that the undo key reaches it.
       const [edit] = edits;
       void notebooks.goTo(
         report,
@@ -54,7 +54,7 @@ export function Apply({ report, edits }: IProps): JSX.Element {
       return (
         <span role="status">
           {trans.__(
-            'The code of %1 is no longer the code that ran, so the change is not made for you. You can copy it.',
+            'The code of %1 is no longer the code that ran. You can copy the change.',
             cells
           )}
         </span>

@@ -6,7 +6,7 @@ import { PostMortem } from './PostMortem';
 import { CurrentKernel } from './CurrentKernel';
 import { Empty, Failed, Loading } from './Placeholders';
 
-/** The panel below its frame: a post-mortem, or why there is none to see. */
+/** Shows a post-mortem, or why there is none. */
 export function Body(): JSX.Element {
   const { view } = useDoctor().model;
   const report = view.kind === 'report' ? view.report : null;

@@ -1,13 +1,13 @@
 import React, { useState } from 'react';
 import { useDoctor } from '../context';
-import { fileName, moment } from '../format';
+import { fileName, timestamp } from '../format';
 import { plain } from '../text';
 import { Prose } from './Prose';
 import { Section } from './Section';
 
 const FEW = 8;
 
-/** The other deaths, and what was survived; a click shows one. */
+/** Lists the other cases; a click shows one. */
 export function CaseList(props: { shown: string | null }): JSX.Element | null {
   const { trans, model } = useDoctor();
   const [all, setAll] = useState(false);
@@ -17,7 +17,7 @@ export function CaseList(props: { shown: string | null }): JSX.Element | null {
   }
   const newestShown = model.cases[0].recording === props.shown;
   const rows = all ? others : others.slice(0, FEW);
-  const title = others.every(row => row.died)
+  const title = others.every(row => row.state === 'died')
     ? trans.__('Other deaths')
     : trans.__('Other events');
   return (
@@ -32,14 +32,14 @@ export function CaseList(props: { shown: string | null }): JSX.Element | null {
               <span>
                 <Prose
                   text={
-                    row.died || !row.survived
+                    row.state === 'died' || row.state === 'stuck'
                       ? row.headline
-                      : trans.__('Survived: %1', row.survived)
+                      : trans.__('Survived: %1', row.survived ?? '')
                   }
                 />
                 {row.notebook !== null && ` (${plain(fileName(row.notebook))})`}
               </span>
-              <small>{moment(trans, new Date(row.ended ?? row.started))}</small>
+              <small>{timestamp(row.ended ?? row.started)}</small>
             </button>
           </li>
         ))}

@@ -10,7 +10,7 @@ interface IProps {
   cell: Pick<ICulprit, 'execution_count' | 'cell_id' | 'source' | 'line'>;
 }
 
-/** The way to a cell; or why there is none. */
+/** Links to a cell, or says why it cannot. */
 export function CellLink({ place, cell }: IProps): JSX.Element {
   const { trans, notebooks } = useDoctor();
   useNotebooks();
@@ -20,7 +20,7 @@ export function CellLink({ place, cell }: IProps): JSX.Element {
     return (
       <small>
         {state === 'closed'
-          ? trans.__('Its notebook is not open here')
+          ? trans.__('Its notebook is not open')
           : trans.__('The cell is no longer in the notebook')}
       </small>
     );

@@ -2,9 +2,9 @@ import React, { useState } from 'react';
 import { useDoctor } from '../context';
 import { visible } from '../text';
 
-/** More lines than this are folded around the culprit. */
+/** Longer cells are folded around the culprit. */
 const LINES = 16;
-/** Longer lines are data, not something to read. */
+/** Longer lines are cut: they are data, nothing to read. */
 const COLUMNS = 400;
 
 interface IProps {
@@ -14,7 +14,7 @@ interface IProps {
   label: string;
 }
 
-/** A cell's source, with one line marked. */
+/** Shows a cell's source, with one line marked. */
 export function Code({ source, line, label }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const [unfolded, setUnfolded] = useState(false);

@@ -11,7 +11,7 @@ interface IProps {
   report: IReport;
 }
 
-/** Where it happened: the cell, its line, and the way there. */
+/** Shows the cell that was running, its line, and a link to it. */
 export function Culprit({ report }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const { cell } = report;
@@ -20,7 +20,7 @@ export function Culprit({ report }: IProps): JSX.Element {
       <Section title={trans.__('Where')}>
         <p className="jp-KernelDoctor-quiet">
           {report.end.seen === false
-            ? trans.__('What was running when the kernel ended is not known.')
+            ? trans.__('It is not known which cell was running.')
             : trans.__('No cell was running when the kernel ended.')}
         </p>
       </Section>
@@ -38,16 +38,18 @@ export function Culprit({ report }: IProps): JSX.Element {
       />
       {cell.truncated && (
         <p className="jp-KernelDoctor-quiet">
-          {trans.__('The cell is long: only its beginning and end were kept.')}
+          {trans.__(
+            'The cell is very long: only its start and end were recorded.'
+          )}
         </p>
       )}
       {cell.line === null && (
         <p className="jp-KernelDoctor-quiet">
-          {trans.__('Which line of the cell it was is not known.')}{' '}
+          {trans.__('The line is not known.')}{' '}
           {report.loaded_by === 'server' && (
             <Prose
               text={trans.__(
-                'Of a Python kernel that runs `%load_ext kerneldoctor`, more is known.'
+                'Run `%load_ext kerneldoctor` in a Python kernel to see the line next time.'
               )}
             />
           )}

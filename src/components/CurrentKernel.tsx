@@ -1,5 +1,5 @@
 import React from 'react';
-import { IReport } from '../api';
+import { IReport, isRunning } from '../api';
 import { useDoctor } from '../context';
 import { fileName } from '../format';
 import { ICurrentKernel } from '../notebooks';
@@ -7,7 +7,7 @@ import { plain } from '../text';
 import { LiveKernel } from './LiveKernel';
 import { useNotebooks } from './useNotebooks';
 
-/** The kernel of the notebook in front; nothing where the report below is about it as it is now. */
+/** Shows the kernel of the notebook in front, unless the report below is about this running kernel. */
 export function CurrentKernel(props: {
   report: IReport | null;
 }): JSX.Element | null {
@@ -17,7 +17,7 @@ export function CurrentKernel(props: {
   const { report } = props;
   if (
     !kernel ||
-    (report?.end.kind === 'running' && report.kernel_id === kernel.kernel_id)
+    (report && isRunning(report) && report.kernel_id === kernel.kernel_id)
   ) {
     return null;
   }

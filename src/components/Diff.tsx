@@ -10,11 +10,11 @@ interface IProps {
   label: string;
 }
 
-/** A unified diff, line by line; the sign is text too, so that colour is not needed to read it. */
+/** Shows a unified diff line by line. The signs are text, so that it can be read without colours. */
 export function Diff({ diff, label }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const lines = useMemo(() => parseDiff(diff), [diff]);
-  const spoken = {
+  const labels = {
     same: undefined,
     add: trans.__('added'),
     remove: trans.__('removed'),
@@ -29,7 +29,7 @@ export function Diff({ diff, label }: IProps): JSX.Element {
     >
       {lines.map(({ kind, text }, i) => (
         <code key={i} className={`jp-mod-${kind}`}>
-          <span role={spoken[kind] && 'img'} aria-label={spoken[kind]}>
+          <span role={labels[kind] && 'img'} aria-label={labels[kind]}>
             {SIGNS[kind]}
           </span>
           {visible(text)}

@@ -1,7 +1,7 @@
 import React from 'react';
 import { useDoctor } from '../context';
 
-/** A link to the reference page of a cause or fix. */
+/** Links to the reference page of a cause or fix. */
 export function DocsLink(props: {
   path: string | null | undefined;
 }): JSX.Element | null {

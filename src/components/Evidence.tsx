@@ -1,5 +1,5 @@
 import React from 'react';
-import { IReport } from '../api';
+import { IEvidence, IReport } from '../api';
 import { useDoctor } from '../context';
 import { sourceNote } from '../format';
 import { plain } from '../text';
@@ -7,43 +7,62 @@ import { DocsLink } from './DocsLink';
 import { Prose } from './Prose';
 import { Section } from './Section';
 
+/** The evidence comes strongest first; the rest is folded. */
+const SHOWN = 3;
+
 interface IProps {
   report: IReport;
 }
 
-/** Each line of evidence with its number and where that was read; then what it was not. */
+/** Shows the strongest evidence; the rest, and what was ruled out, is folded. */
 export function Evidence({ report }: IProps): JSX.Element | null {
   const { trans } = useDoctor();
   const cause =
     report.causes.find(({ id }) => id === report.cause) ?? report.causes[0];
   const evidence = cause?.evidence ?? [];
+  const more = evidence.slice(SHOWN);
   const ruledOut = report.ruled_out ?? [];
   if (evidence.length + ruledOut.length === 0) {
     return null;
   }
+  const counts = [
+    more.length > 0 && trans._n('1 more fact', '%1 more facts', more.length),
+    ruledOut.length > 0 &&
+      trans._n('1 cause ruled out', '%1 causes ruled out', ruledOut.length)
+  ];
   return (
     <Section
       title={trans.__('Why we think so')}
       aside={<DocsLink path={cause?.docs} />}
     >
-      <ul className="jp-KernelDoctor-evidence">
-        {evidence.map((line, i) => (
-          <li key={i}>
-            <Prose text={line.text} />
-            <small>{plain(sourceNote(trans, line))}</small>
-          </li>
-        ))}
-        {ruledOut.length > 0 && (
-          <li>
-            <small>{trans.__('Ruled out:')}</small>
+      <Facts evidence={evidence.slice(0, SHOWN)} />
+      {counts.some(Boolean) && (
+        <details className="jp-KernelDoctor-details">
+          <summary>{counts.filter(Boolean).join(', ')}</summary>
+          <Facts evidence={more} />
+          <ul className="jp-KernelDoctor-evidence">
             {ruledOut.map((sentence, i) => (
-              <div key={i}>
+              <li key={i}>
                 <Prose text={sentence} />
-              </div>
+              </li>
             ))}
-          </li>
-        )}
-      </ul>
+          </ul>
+        </details>
+      )}
     </Section>
+  );
+}
+
+function Facts({ evidence }: { evidence: IEvidence[] }): JSX.Element {
+  const { trans } = useDoctor();
+  return (
+    <ul className="jp-KernelDoctor-evidence">
+      {evidence.map((fact, i) => (
+        <li key={i}>
+          <Prose text={fact.text} />
+          <small>{plain(sourceNote(trans, fact))}</small>
+        </li>
+      ))}
+    </ul>
   );
 }

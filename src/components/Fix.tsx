@@ -14,7 +14,7 @@ interface IProps {
   report: IReport;
 }
 
-/** One thing to change: why, the change itself, and a button for it. */
+/** Shows one fix: why, the change, and a button to apply it. */
 export function Fix({ fix, report }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const expected = expectedPeak(trans, fix.expected_peak_bytes);

@@ -1,7 +1,7 @@
 import React from 'react';
 import { IReport } from '../api';
 import { useDoctor } from '../context';
-import { clock, duration, moment, percent } from '../format';
+import { duration, percent, timestamp } from '../format';
 import { shownIncident } from '../incidents';
 import { plain } from '../text';
 import { Prose } from './Prose';
@@ -13,9 +13,8 @@ interface IProps {
 export function Headline({ report }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const { confidence, end } = report;
-  const survivedOrStuck = end.kind === 'running' && report.cause !== 'no-death';
-  const wrong = report.died || survivedOrStuck;
-  const sure = wrong && report.cause !== 'unknown' && confidence;
+  const isCase = ['died', 'stuck', 'survived'].includes(report.state);
+  const sure = isCase && report.cause !== 'unknown' && confidence;
   return (
     <header>
       <h2 className="jp-KernelDoctor-headline">
@@ -30,54 +29,49 @@ export function Headline({ report }: IProps): JSX.Element {
         {end.summary && (
           <span className="jp-KernelDoctor-chip">{plain(end.summary)}</span>
         )}
-        <When report={report} />
+        <Time report={report} />
       </p>
     </header>
   );
 }
 
-function When({ report }: IProps): JSX.Element | null {
+function Time({ report }: IProps): JSX.Element | null {
   const { trans } = useDoctor();
   const at = shownIncident(report)?.time ?? report.ended;
   if (at === null) {
     return null;
   }
-  const ended = new Date(at);
   return (
-    <time dateTime={at} title={moment(trans, ended)}>
+    <time dateTime={at}>
       {report.end.seen === false
-        ? whenLastSeen(trans, report, ended)
-        : whenSeen(trans, report, ended)}
+        ? timeLastSeen(trans, report, timestamp(at))
+        : timeOfEnd(trans, report, timestamp(at))}
     </time>
   );
 }
 
 type Trans = ReturnType<typeof useDoctor>['trans'];
 
-function whenSeen(trans: Trans, report: IReport, ended: Date): string {
+function timeOfEnd(trans: Trans, report: IReport, ended: string): string {
   const inCell = secondsInCell(report);
   return inCell === null
-    ? clock(ended)
-    : trans.__(
-        '%1, after %2 in the cell',
-        clock(ended),
-        duration(trans, inCell)
-      );
+    ? ended
+    : trans.__('%1, after %2 in the cell', ended, duration(trans, inCell));
 }
 
-/** Nobody saw the end: it came at this time or later. */
-function whenLastSeen(trans: Trans, report: IReport, seen: Date): string {
+/** The end was not recorded: it came at this time or later. */
+function timeLastSeen(trans: Trans, report: IReport, seen: string): string {
   const inCell = secondsInCell(report);
   return inCell
     ? trans.__(
         'last seen %1, after at least %2 in the cell',
-        clock(seen),
+        seen,
         duration(trans, inCell)
       )
-    : trans.__('last seen %1', clock(seen));
+    : trans.__('last seen %1', seen);
 }
 
-/** How long the cell had run in which the kernel died. */
+/** Return how long the cell had been running when the kernel died; null between cells. */
 function secondsInCell(report: IReport): number | null {
   const { timeline } = report;
   const last = timeline?.cells[timeline.cells.length - 1];

@@ -1,7 +1,7 @@
 import React, { useState } from 'react';
 import { IReport } from '../api';
 import { useDoctor } from '../context';
-import { clock } from '../format';
+import { timestamp } from '../format';
 import { survivedBefore } from '../incidents';
 import { plain } from '../text';
 import { Prose } from './Prose';
@@ -9,7 +9,7 @@ import { Section } from './Section';
 
 const FEW = 5;
 
-/** What went wrong in this kernel before and was survived. */
+/** Lists what the kernel survived before. */
 export function Incidents(props: { report: IReport }): JSX.Element | null {
   const { trans } = useDoctor();
   const [all, setAll] = useState(false);
@@ -26,7 +26,7 @@ export function Incidents(props: { report: IReport }): JSX.Element | null {
             <Prose text={incident.headline} />
             <small>
               {plain(incident.error)}
-              {incident.time !== null && `, ${clock(new Date(incident.time))}`}
+              {incident.time !== null && `, ${timestamp(incident.time)}`}
             </small>
           </li>
         ))}

@@ -11,32 +11,32 @@ import { Stack } from './Stack';
 
 interface IProps {
   inspection: IInspection;
-  /** The cell that is shown above already. */
+  /** The cell already shown above. */
   above?: ICulprit | null;
 }
 
-/** The cell with its line; then the threads and child processes, each with what it does and where it is. */
+/** Shows the running cell, then what each thread and child process does and where it is. */
 export function Inspection({ inspection, above }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const { cell, threads, children, no_stacks } = inspection;
   const own = threads.filter(thread => isUserThread(thread, cell !== null));
   return (
     <>
-      <Running inspection={inspection} above={above} />
+      <RunningCell inspection={inspection} above={above} />
       <ul className="jp-KernelDoctor-threads">
         {own.map(thread => (
           <li key={thread.thread_id}>
             <h4>
               <Prose text={title(trans, thread)} />
             </h4>
-            <Doing who={thread} />
+            <Activity of={thread} />
             <Stack frames={thread.frames} />
           </li>
         ))}
         {children.map(child => (
           <li key={child.pid}>
             <h4>{childTitle(trans, child)}</h4>
-            <Doing who={child} />
+            <Activity of={child} />
             <Stack frames={child.frames} />
           </li>
         ))}
@@ -48,16 +48,16 @@ export function Inspection({ inspection, above }: IProps): JSX.Element {
           />
         </p>
       )}
-      <Rest threads={threads.filter(thread => !own.includes(thread))} />
+      <OtherThreads threads={threads.filter(thread => !own.includes(thread))} />
     </>
   );
 }
 
-function Running({ inspection, above }: IProps): JSX.Element {
+function RunningCell({ inspection, above }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const { cell } = inspection;
   if (!cell) {
-    return <p>{trans.__('It runs no cell, and waits for the next one.')}</p>;
+    return <p>{trans.__('No cell is running.')}</p>;
   }
   const name = cellName(trans, cell.execution_count);
   const since = duration(trans, cell.running_s);
@@ -69,7 +69,7 @@ function Running({ inspection, above }: IProps): JSX.Element {
           {cell.line === null
             ? trans.__('It has been in %1 for %2.', name, since)
             : trans.__(
-                'It has been in %1 for %2, and is in line %3.',
+                'It has been in %1 for %2, now in line %3.',
                 name,
                 since,
                 cell.line
@@ -115,25 +115,25 @@ function childTitle(
   return child.forked ? trans.__('%1, a copy of the kernel', title) : title;
 }
 
-function Doing({ who }: { who: IThread | IChild }): JSX.Element {
+function Activity({ of }: { of: IThread | IChild }): JSX.Element {
   const { trans } = useDoctor();
   const figures = [
-    who.waits_in !== null && trans.__('%1 in Linux', plain(who.waits_in)),
-    'rss_bytes' in who && who.rss_bytes !== null && bytes(who.rss_bytes),
-    'cpu_s' in who &&
-      who.cpu_s !== null &&
-      trans.__('%1 of CPU time', duration(trans, who.cpu_s))
+    of.waits_in !== null && trans.__('%1 in Linux', plain(of.waits_in)),
+    'rss_bytes' in of && of.rss_bytes !== null && bytes(of.rss_bytes),
+    'cpu_s' in of &&
+      of.cpu_s !== null &&
+      trans.__('%1 of CPU time', duration(trans, of.cpu_s))
   ];
   return (
     <p>
-      {trans.__('It %1.', plain(who.doing))}{' '}
+      {trans.__('It %1.', plain(of.doing))}{' '}
       <small>{figures.filter(Boolean).join(', ')}</small>
     </p>
   );
 }
 
-/** The threads that nobody asks about, in one sentence. */
-function Rest({ threads }: { threads: IThread[] }): JSX.Element | null {
+/** Counts the threads of the kernel itself and of libraries. */
+function OtherThreads({ threads }: { threads: IThread[] }): JSX.Element | null {
   const { trans } = useDoctor();
   return threads.length === 0 ? null : (
     <p className="jp-KernelDoctor-quiet">

@@ -4,7 +4,7 @@ import { Refusal } from '../inspection';
 import { InspectionResult } from '../inspector';
 import { plain } from '../text';
 
-/** Why a kernel could not be asked, and what to do. */
+/** Says why a kernel could not be inspected, and what to do. */
 export function InspectionError(props: {
   result: Exclude<InspectionResult, { kind: 'inspected' }>;
 }): JSX.Element {
@@ -13,7 +13,7 @@ export function InspectionError(props: {
   if (result.kind === 'error') {
     return (
       <p role="alert">
-        {trans.__('The server could not ask the kernel.')}{' '}
+        {trans.__('The kernel could not be asked.')}{' '}
         <small>{plain(result.error.message)}</small>
       </p>
     );
@@ -23,7 +23,7 @@ export function InspectionError(props: {
       <div role="alert">
         <p>
           {trans.__(
-            'This kernel is not watched, so it cannot be asked. Interrupt it if it is busy, then run this in its notebook:'
+            'This kernel is not recorded, so it cannot be asked. Interrupt it if it is busy, then run this in its notebook:'
           )}
         </p>
         <pre>%load_ext kerneldoctor</pre>
@@ -31,13 +31,11 @@ export function InspectionError(props: {
     );
   }
   const texts: Record<Exclude<Refusal, 'not-recorded'>, string> = {
-    gone: trans.__('This kernel is not running any more.'),
+    gone: trans.__('This kernel is no longer running.'),
     'no-answer': trans.__(
-      'No answer came within two seconds. The machine may be out of memory, or very busy. Ask again in a moment.'
+      'No answer within two seconds. The machine may be out of memory or very busy. Ask again in a moment.'
     ),
-    'not-permitted': trans.__(
-      'This kernel belongs to another user, who would have to ask.'
-    )
+    'not-permitted': trans.__('This kernel belongs to another user.')
   };
   return <p role="alert">{texts[result.why]}</p>;
 }

@@ -2,16 +2,16 @@ import React from 'react';
 import { UseSignal } from '@jupyterlab/ui-components';
 import { ICulprit } from '../api';
 import { useDoctor } from '../context';
-import { clock } from '../format';
+import { timestamp } from '../format';
 import { IInspectionTarget } from '../inspector';
 import { Inspection } from './Inspection';
 import { InspectionError } from './InspectionError';
 
 interface IProps {
   target: IInspectionTarget;
-  /** One sentence on the kernel, beside the button. */
+  /** A sentence on the kernel, beside the button. */
   about: string;
-  /** The cell that is shown above already. */
+  /** The cell already shown above. */
   above?: ICulprit | null;
 }
 
@@ -60,7 +60,7 @@ function InspectedKernel({ target, about, above }: IProps): JSX.Element {
           {isPending
             ? trans.__('Asking the kernel…')
             : result?.kind === 'inspected'
-              ? trans.__('What it was doing at %1', clock(result.at))
+              ? trans.__('What it was doing at %1', timestamp(result.at))
               : about}
         </span>
         <span className="jp-KernelDoctor-liveActions">

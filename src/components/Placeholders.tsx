@@ -24,35 +24,33 @@ export function Empty(): JSX.Element {
       <h2>{trans.__('No kernel has died')}</h2>
       <p>
         {trans.__(
-          'When a kernel dies, this panel says why, which line did it, and what to change.'
+          'When a kernel dies, this panel shows why, which line did it, and what to change.'
         )}
       </p>
       {currentKernel && model.isRecorded(currentKernel.kernel_id) ? (
         <p>
           {trans.__(
-            '%1 is being watched.',
+            'The kernel of %1 is being recorded.',
             plain(fileName(currentKernel.path))
           )}
         </p>
       ) : (
         <WatchInstructions
-          intro={trans.__(
-            'To have a kernel watched, run this in its notebook:'
-          )}
+          intro={trans.__('To record a kernel, run this in its notebook:')}
         />
       )}
     </div>
   );
 }
 
-/** What happened, and what to do about it. */
+/** Says what failed, and what to do about it. */
 export function Failed({ error }: { error: ApiError }): JSX.Element {
   const { trans, model } = useDoctor();
   const texts: Record<Failure, [string, string]> = {
     unreachable: [
       trans.__('The server does not answer'),
       trans.__(
-        'Jupyter may have been stopped, or the connection is gone. Check that it still runs, then try again.'
+        'Jupyter may have been stopped, or the connection is lost. Check that Jupyter is running, then try again.'
       )
     ],
     'signed-out': [
@@ -62,17 +60,17 @@ export function Failed({ error }: { error: ApiError }): JSX.Element {
     'not-installed': [
       trans.__('Kernel Doctor is missing on the server'),
       trans.__(
-        'This panel is installed, but its server part is not running. Install jupyter-kerneldoctor in the environment that starts Jupyter, then restart Jupyter. The command jupyter server extension list shows whether it is enabled.'
+        'The panel is installed, but its server extension is not running. Install jupyter-kerneldoctor in the environment that starts Jupyter, then restart Jupyter. Check with jupyter server extension list.'
       )
     ],
     deleted: [
       trans.__('This post-mortem is gone'),
-      trans.__('Its recording was deleted, by hand or because it was old.')
+      trans.__('Its recording was deleted, by you or because it was old.')
     ],
     failed: [
       trans.__('The post-mortem could not be read'),
       trans.__(
-        'The server answered with an error. Its log, in the terminal that runs Jupyter, says more.'
+        'The server answered with an error. See its log in the terminal that runs Jupyter.'
       )
     ]
   };

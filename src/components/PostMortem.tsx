@@ -1,5 +1,5 @@
 import React from 'react';
-import { IReport } from '../api';
+import { IReport, isRunning } from '../api';
 import { useDoctor } from '../context';
 import { Culprit } from './Culprit';
 import { Evidence } from './Evidence';
@@ -16,15 +16,15 @@ interface IProps {
   report: IReport;
 }
 
-/** One report, in the order in which one asks: what, when, where, what now, how do you know. */
+/** Shows one report: what happened, when, where, what to change, and the evidence. */
 export function PostMortem({ report }: IProps): JSX.Element {
   const { trans, model } = useDoctor();
-  const watchAgain =
-    report.died &&
+  const isUnrecorded =
+    report.state === 'died' &&
     report.loaded_by === 'magic' &&
     !model.isRecordedAgain(report);
-  const runs = report.end.kind === 'running';
-  const somewhere = report.died || (runs && report.cell !== null);
+  const hasPlace =
+    report.state === 'died' || (isRunning(report) && report.cell !== null);
   return (
     <article>
       <Headline report={report} />
@@ -39,8 +39,8 @@ export function PostMortem({ report }: IProps): JSX.Element {
           <Prose text={report.recurrence.text} />
         </p>
       )}
-      {somewhere && <Culprit report={report} />}
-      {runs && (
+      {hasPlace && <Culprit report={report} />}
+      {isRunning(report) && (
         <LiveKernel
           target={report}
           about={trans.__('The kernel is running.')}
@@ -56,12 +56,12 @@ export function PostMortem({ report }: IProps): JSX.Element {
       )}
       <Evidence report={report} />
       <Incidents report={report} />
-      {watchAgain && (
+      {isUnrecorded && (
         <Section title={trans.__('After the restart')}>
           <div className="jp-KernelDoctor-quiet">
             <WatchInstructions
               intro={trans.__(
-                'The restarted kernel is not watched until its notebook runs this again:'
+                'The restarted kernel is not recorded until you run this again:'
               )}
             />
           </div>

@@ -1,7 +1,7 @@
 import React from 'react';
 import { plain } from '../text';
 
-/** A sentence; what stands between backticks in it is set as code. It is text all the same. */
+/** Shows a sentence as text; what stands in backticks is set as code. */
 export function Prose({ text }: { text: string }): JSX.Element {
   const parts = plain(text).split(/`([^`\n]+)`/);
   return (

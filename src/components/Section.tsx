@@ -2,7 +2,7 @@ import React, { useId } from 'react';
 
 interface IProps {
   title: string;
-  /** Stands at the right of the title. */
+  /** Shown at the right of the title. */
   aside?: React.ReactNode;
   children: React.ReactNode;
 }

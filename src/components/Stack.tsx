@@ -6,7 +6,7 @@ import { plain, visible } from '../text';
 
 const FEW = 3;
 
-/** Where a thread is, and from where that was called. */
+/** Shows the functions of a stack, innermost first. */
 export function Stack({ frames }: { frames: IFrame[] }): JSX.Element | null {
   const { trans } = useDoctor();
   const [all, setAll] = useState(false);

@@ -1,7 +1,7 @@
 import React, { useEffect, useMemo, useRef, useState } from 'react';
 import { ITimeline } from '../api';
 import { useDoctor } from '../context';
-import { bytes, clock } from '../format';
+import { bytes, duration } from '../format';
 import { draw, HEIGHT } from '../plot';
 import { plain } from '../text';
 import { chartData, startOfInterest } from '../chart';
@@ -10,7 +10,7 @@ interface IProps {
   timeline: ITimeline;
 }
 
-/** The memory of the kernel until its end, with the times below it and the limit in words. */
+/** Shows the memory of the kernel over the seconds since its start, and its limit. */
 export function Timeline({ timeline }: IProps): JSX.Element | null {
   const { trans, themeChanged } = useDoctor();
   const [whole, setWhole] = useState(false);
@@ -47,12 +47,10 @@ export function Timeline({ timeline }: IProps): JSX.Element | null {
   if (measured.length === 0) {
     return (
       <p className="jp-KernelDoctor-quiet">
-        {trans.__('The kernel ended before its memory was measured.')}
+        {trans.__('The memory was not measured before the kernel ended.')}
       </p>
     );
   }
-  const started = new Date(timeline.started).getTime();
-  const at = (seconds: number) => clock(new Date(started + seconds * 1000));
   const peak = measured.reduce((a, b) => Math.max(a, b));
   return (
     <figure className="jp-KernelDoctor-timeline">
@@ -60,21 +58,28 @@ export function Timeline({ timeline }: IProps): JSX.Element | null {
         ref={host}
         role="img"
         aria-label={trans.__(
-          'Memory of the kernel from %1 to %2, at most %3',
-          at(shown.from),
-          at(shown.to),
+          'Memory of the kernel over %1, at most %2',
+          duration(trans, shown.to - shown.from),
           bytes(peak)
         )}
         style={{ height: HEIGHT }}
       />
       <figcaption>
         <div className="jp-KernelDoctor-times">
-          <span>{at(shown.from)}</span>
-          <span>{trans.__('%1 · memory in %2', at(shown.to), shown.unit)}</span>
+          <span>
+            {shown.from > 0 ? duration(trans, shown.from) : trans.__('0 s')}
+          </span>
+          <span>
+            {trans.__(
+              '%1 · memory in %2',
+              duration(trans, shown.to),
+              shown.unit
+            )}
+          </span>
         </div>
         {limit && shown.limit === null && (
           <div>
-            {trans.__('The limit (%1) is far above this picture.', limitName)}
+            {trans.__('The limit (%1) is far above this chart.', limitName)}
           </div>
         )}
         {startOfInterest(timeline) > 0 && (
@@ -84,8 +89,8 @@ export function Timeline({ timeline }: IProps): JSX.Element | null {
             onClick={() => setWhole(!whole)}
           >
             {whole
-              ? trans.__('Show the last part only')
-              : trans.__("Show the kernel's whole life")}
+              ? trans.__('Show only the end')
+              : trans.__('Show the whole time')}
           </button>
         )}
       </figcaption>

@@ -3,7 +3,7 @@ import { useDoctor } from '../context';
 import { fileName } from '../format';
 import { plain } from '../text';
 
-/** The panel's name, and the notebook that it speaks of. */
+/** Shows the panel's name, and the notebook that the report is about. */
 export function TitleBar(props: { notebook: string | null }): JSX.Element {
   const { trans } = useDoctor();
   return (

@@ -1,7 +1,7 @@
 import React from 'react';
 import { useDoctor } from '../context';
 
-/** The two commands that make a kernel watched. */
+/** Shows the two commands that start recording. */
 export function WatchInstructions({ intro }: { intro: string }): JSX.Element {
   const { trans } = useDoctor();
   return (
@@ -9,9 +9,7 @@ export function WatchInstructions({ intro }: { intro: string }): JSX.Element {
       <p>{intro}</p>
       <pre>%load_ext kerneldoctor</pre>
       <p>
-        {trans.__(
-          'To have every new kernel watched, run this once in a terminal:'
-        )}
+        {trans.__('To record every new kernel, run this once in a terminal:')}
       </p>
       <pre>jupyter kerneldoctor enable</pre>
     </>

@@ -29,7 +29,7 @@ test('the first crash of a notebook that loads nothing is explained', async ({
   await expect(report).toContainText('SIGSEGV');
 
   // The next kernel is watched, too: nobody has to do anything for that.
-  await expect(toast(page, 'is not watched')).toHaveCount(0);
+  await expect(toast(page, 'is not recorded')).toHaveCount(0);
   await expect(
     report.getByRole('region', { name: 'After the restart' })
   ).toHaveCount(0);

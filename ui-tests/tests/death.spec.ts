@@ -23,7 +23,7 @@ test('a kernel crashes, and the panel says why and where', async ({
   await die(page, 2);
 
   await expect(
-    toast(page, 'The restarted kernel is not watched')
+    toast(page, 'The restarted kernel is not recorded')
   ).toContainText('%load_ext kerneldoctor');
   const report = await showWhy(page, 'crash.ipynb');
   await expect(report.getByRole('heading', { level: 2 })).toContainText(
@@ -69,7 +69,7 @@ test('a second death is shown, and the first one is still listed', async ({
   await expect(
     report.getByRole('region', { name: 'After the restart' })
   ).toContainText('jupyter kerneldoctor enable');
-  await toast(page, 'The restarted kernel is not watched')
+  await toast(page, 'The restarted kernel is not recorded')
     .getByRole('button')
     .click();
 

@@ -56,7 +56,7 @@ test('a kernel that waits for a lock says which line does', async ({
     });
   });
   await expect(now).toContainText('It has been in cell [2]');
-  await expect(now.locator('.jp-mod-now')).toHaveText('with lock:');
+  await expect(now.locator('.jp-mod-innermost')).toHaveText('with lock:');
   await expect(now).toContainText('total in cell [2], line 6');
 
   await page.notebook.selectCells(0);
@@ -69,7 +69,7 @@ test('a kernel that waits for a lock says which line does', async ({
   await interrupt(page);
   await prompt(page, 1, '[2]:');
   await now.getByRole('button', { name: 'Ask again' }).click();
-  await expect(now).toContainText('It runs no cell');
+  await expect(now).toContainText('No cell is running.');
 });
 
 test('a kernel that is stuck is reported on, with the child it waits for', async ({
@@ -104,14 +104,14 @@ test('a kernel that is stuck is reported on, with the child it waits for', async
   await prompt(page, 1, '[2]:');
 });
 
-test('a kernel that is not watched cannot be asked, and the panel says what to do', async ({
+test('a kernel that is not recorded cannot be asked, and the panel says what to do', async ({
   page,
   tmpPath
 }) => {
   await openNotebook(page, tmpPath, 'plain.ipynb', ['1 + 1']);
   const panel = await openPanel(page);
   await panel.getByRole('button', { name: 'What is it doing?' }).click();
-  await expect(panel.getByRole('alert')).toContainText('is not watched');
+  await expect(panel.getByRole('alert')).toContainText('is not recorded');
   await expect(panel.getByRole('alert')).toContainText(
     '%load_ext kerneldoctor'
   );
