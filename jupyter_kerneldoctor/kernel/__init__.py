@@ -1,6 +1,6 @@
 """What runs inside the user's kernel: hooks on cells, the link to the sidecar, the magics.
 
-Rule one of the house: nothing here may raise into, slow down or block the user's kernel.
+The first rule: nothing here may raise into, slow down or block the user's kernel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the bytes of an array are."""
+"""Finds the memory behind an array."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Part = tuple[int, int]
-"""An identity, by which what is shared is counted once, and a number of bytes."""
+"""An identity, so that shared memory is counted once, and a number of bytes."""
 
 Objects = tuple[int, "Callable[[int], Any]"]
-"""A number of Python objects in an array, and how to get one of them."""
+"""The number of Python objects in an array, and a function that returns one of them."""
 
 
 class Buffer(NamedTuple):
-    """Memory of a library's object."""
+    """The memory of a library's object."""
 
     parts: tuple[Part, ...]
     shape: tuple[int, ...] = ()
     dtype: Any = None
-    """What `str` makes a name of."""
+    """Anything that `str` turns into a name."""
     device: str | None = None
     objects: tuple[Objects, ...] = ()
     scale: float = 1.0
-    """What all of it holds, by what of it was looked at."""
+    """All of the object by the part that was examined."""
 
 
 def of_array(value: Any) -> Buffer:
-    """An array of NumPy's."""
+    """Describe a NumPy array."""
     ndarray = sys.modules["numpy"].ndarray
     shape, dtype = ndarray.shape.__get__(value), ndarray.dtype.__get__(value)
     return Buffer((owner(value),), shape, dtype, objects=_objects(value, dtype))
 
 
 def owner(array: Any) -> Part:
-    """The array that has the memory. A file that is mapped holds none."""
+    """Return the memory of the array that owns it, which a view shares. A mapped file counts nothing."""
     ndarray = sys.modules["numpy"].ndarray
     base = array
     while (next_base := ndarray.base.__get__(base)) is not None and ndarray in mro(type(next_base)):

@@ -1,11 +1,11 @@
-"""faulthandler's traceback of a fatal signal, written into the recording.
+"""Has faulthandler write the traceback of a fatal signal into the recording.
 
-`faulthandler.enable()` as such is little use in a kernel: ipykernel captures the descriptor it writes to, and the text
-dies with the process. A file of our own keeps it. A user's own `faulthandler.enable()` wins, before ours and after;
-its text is then found among the last words (see `output`).
+`faulthandler.enable()` alone is of little use in a kernel: ipykernel captures the descriptor it writes to, and the text
+is lost with the process. A file of our own keeps it. The user's own `faulthandler.enable()` wins, before ours and
+after; its text is then among the captured output (`output_capture`).
 
-faulthandler cannot be asked whether it still writes to us. So it is never switched off again: its descriptor stays
-open and is aimed elsewhere, at nothing after `%unload_ext` and in forked children.
+faulthandler does not tell whether it still writes to us. So it is never switched off again: its descriptor stays open
+and leads elsewhere, to /dev/null after `%unload_ext` and in forked children.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _RESERVED_BYTES = 16 * 1024
-"""For a traceback when the disk is full: at most 100 frames are written (faulthandler of Python)."""
+"""For a traceback when the disk is full: faulthandler writes at most 100 frames."""
 
 _descriptor: int | None = None
 _inode: Inode | None = None
 
 
 def write_to(directory: Path) -> None:
-    """Let faulthandler write into the recording in `directory`. Raises OSError."""
+    """Have faulthandler write into the recording in `directory`. Raises OSError."""
     global _descriptor  # noqa: PLW0603 - the process has one faulthandler
     if _descriptor is None:
         if faulthandler.is_enabled():
             return
         _descriptor = _open(directory)
         _remember()
-        # Walking the frames of threads that run on crashes itself now and then: an abort would end as a segfault.
+        # Walking the frames of running threads sometimes crashes itself: an abort would end as a segfault.
         faulthandler.enable(file=_descriptor, all_threads=False)
         # A worker's crash must not be taken for the kernel's.
         os.register_at_fork(after_in_child=discard_output)
@@ -46,7 +46,7 @@ def write_to(directory: Path) -> None:
 
 
 def discard_output() -> None:
-    """Let what faulthandler writes disappear."""
+    """Discard what faulthandler writes from now on."""
     if _is_ours():
         _replace(os.open(os.devnull, os.O_WRONLY | O_CLOEXEC))
 
@@ -71,5 +71,5 @@ def _remember() -> None:
 
 
 def _is_ours() -> bool:
-    """Whether the number still names our file."""
+    """Return whether the descriptor is still that of our file."""
     return _descriptor is not None and inode(_descriptor) == _inode

@@ -1,6 +1,6 @@
-"""Frames of pandas, Arrow and Polars: in which arrays their columns are kept.
+"""Finds the memory of the data frames of pandas, Arrow and Polars, in the arrays that hold their columns.
 
-One that was put together of thousands of pieces is told by some of them: asking all would take too long.
+The size of one that consists of thousands of pieces is estimated from some: asking all would take too long.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MOST_BLOCKS = 100
-"""Of a frame. It has more if its columns were added one after the other; the others then count like these."""
+"""Of a frame. One whose columns were added one by one has more; the others count like these."""
 
 
 def of_pandas(value: Any) -> Buffer:
-    """A frame, series or index, from the arrays its columns are kept in."""
+    """Describe a frame, series or index by the arrays that hold its columns."""
     manager = instance_dict(value).get("_mgr")
     if manager is None:
         return _joined([*_pandas_index(value)], (), {value.dtype}, 1.0)
@@ -56,7 +56,7 @@ def _pandas_array(array: Any) -> Iterator[Buffer]:
         yield of_array(array)
         return
     if not class_name(type(array)).startswith("pandas."):
-        return  # another library's column: what it computes when it is asked is not known
+        return  # another library's column, whose attributes may compute anything
     ndarray = sys.modules["numpy"].ndarray
     inner = [getattr(array, name, None) for name in ("_ndarray", "_data", "_mask")]
     inner = [one for one in inner if ndarray in mro(type(one))]
@@ -66,23 +66,23 @@ def _pandas_array(array: Any) -> Iterator[Buffer]:
 
 
 def _pandas_bytes(array: Any) -> int:
-    """The size of an array that is not NumPy's, such as one of Arrow's strings."""
+    """Return the size of an array that is not NumPy's, such as one of Arrow's strings."""
     inner = instance_dict(array).get("_pa_array")
     return int(array.nbytes) if inner is None else _arrow_bytes(inner)
 
 
 _MOST_CHUNKS = 20
-"""Of an Arrow column, and columns of a table of many chunks."""
+"""The most chunks of an Arrow column, and columns of a table, that are examined."""
 
 
 def of_arrow(value: Any) -> Buffer:
-    """A table, a batch of its rows, or an array."""
+    """Describe a table, a batch of rows, or an array."""
     shape = (value.num_rows, value.num_columns) if hasattr(value, "num_rows") else (len(value),)
     return Buffer(((id(value), _arrow_bytes(value)),), shape)
 
 
 def _arrow_bytes(value: Any) -> int:
-    """The bytes of an array or table; of one of very many chunks, by a sample of its columns and of their chunks."""
+    """Return the bytes of an array or table, estimated from a sample of its columns and chunks if it has very many."""
     if hasattr(value, "num_chunks"):
         count, chunks, piece = value.num_chunks, value.num_chunks, value.chunk
     elif hasattr(value, "itercolumns") and value.num_columns:
@@ -97,7 +97,7 @@ def _arrow_bytes(value: Any) -> int:
 
 
 def of_polars(value: Any) -> Buffer:
-    """A frame or series."""
+    """Describe a frame or series."""
     inner = getattr(value, "_df", None)
     if inner is not None:
         return Buffer(((id(inner), int(inner.estimated_size())),), tuple(inner.shape()))

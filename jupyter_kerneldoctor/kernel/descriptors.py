@@ -1,7 +1,7 @@
-"""File descriptors that stay open for the life of the kernel, in a process whose user may close any number.
+"""Keeps file descriptors open for the life of the kernel, although user code may close any of them.
 
-After an `os.closerange()` our number may belong to a file of the user's. So a descriptor is remembered with the inode
-it was opened on, and looked at again before each use (`fstat`, below a microsecond).
+After an `os.closerange()` our number may belong to a file of the user's. So the inode behind a descriptor is remembered
+and compared before each use (`fstat`, below a microsecond).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from ..recording.layout import O_CLOEXEC
 Inode = tuple[int, int]
 
 _READ_BYTES = (1 << 12, 1 << 16, 1 << 20)
-"""The first is enough almost anywhere, and quick. /proc/self/status names all groups of a user: 65,536 are allowed."""
+"""The first is quick and nearly always enough. /proc/self/status lists all groups of a user, up to 65,536."""
 
 
 def inode(descriptor: int) -> Inode | None:
-    """Device and inode behind a descriptor; None when it is closed."""
+    """Return device and inode behind a descriptor; None when it is closed."""
     try:
         status = os.fstat(descriptor)
     except OSError:
@@ -26,7 +26,7 @@ def inode(descriptor: int) -> Inode | None:
 
 
 class KeptFile:
-    """A file of /proc/self, kept open because opening it costs several times what reading it does."""
+    """A file of /proc/self that stays open, because opening it costs several times what reading does."""
 
     def __init__(self, path: str, flags: int = os.O_RDONLY) -> None:
         self._path = path
@@ -34,10 +34,10 @@ class KeptFile:
         self._fd = -1
         self._inode: Inode | None = None
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)  # /proc/self is another process's there
+            os.register_at_fork(after_in_child=self._forget)  # there /proc/self is another process
 
     def read(self) -> bytes | None:
-        """The content; None when it cannot be read, or is longer than anything in /proc/self is."""
+        """Return the content; None when it cannot be read, or is longer than any file in /proc/self."""
         try:
             for most in _READ_BYTES if self._is_ours() else ():
                 data = os.pread(self._fd, most, 0)
@@ -48,14 +48,14 @@ class KeptFile:
         return None
 
     def write(self, data: bytes) -> bool:
-        """Write; return whether that was possible."""
+        """Write, and return whether that was possible."""
         try:
             return self._is_ours() and os.write(self._fd, data) == len(data)
         except OSError:
             return False
 
     def _is_ours(self) -> bool:
-        """Whether our file is behind the descriptor, if need be opened once more."""
+        """Return whether the descriptor is that of our file; open the file again if it is not."""
         return (self._inode is not None and inode(self._fd) == self._inode) or self._open()
 
     def _open(self) -> bool:

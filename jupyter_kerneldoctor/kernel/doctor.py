@@ -1,4 +1,4 @@
-"""The recorder inside one kernel: starts and stops together what records, and says what state it is in."""
+"""Starts and stops all that records inside a kernel, and reports whether it does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..recording.journal import JsonLines
 from . import crash_file, stack_access
 from .cells import CellHooks, execute_request
 from .joining import join
-from .kernel_info import start_facts
+from .kernel_info import start_fields
 from .link import Link
 from .messages import message
 from .output_capture import OutputCapture
@@ -34,30 +34,30 @@ class KernelDoctor(Configurable):
     exact_peak = Bool(
         default_value=True,
         help="""Reset the process's VmHWM at the start of each cell, for the exact peak of every cell. Then
-        `resource.getrusage().ru_maxrss` in your own code speaks of the present cell only.""",
+        `resource.getrusage().ru_maxrss` in your own code covers the present cell only.""",
     ).tag(config=True)
 
     stacks = Bool(
         default_value=True,
-        help="""Let the recorder read this process's Python stacks from outside, without stopping it, while memory nears
-        a limit, while a cell does nothing, and when you ask by `jupyter kerneldoctor inspect`.""",
+        help="""Let the recorder read this process's Python stacks from outside, without stopping it: while memory nears
+        a limit, while a cell does nothing, and when you run `jupyter kerneldoctor inspect`.""",
     ).tag(config=True)
 
     namespace = Bool(
         default_value=True,
-        help="""Note at the end of a cell after which memory has changed which variables are the biggest: names, types,
-        shapes and sizes, never values. It takes 3 ms at most.""",
+        help="""Record the biggest variables at the end of a cell that changed the memory: names, types, shapes and
+        sizes, never values. It takes 3 ms at most.""",
     ).tag(config=True)
 
     last_words = Bool(
         default_value=True,
-        help="""Keep the newest of what is written to the file descriptors 1 and 2, by native code for example: the
-        message of a library that calls abort(). Not what Python prints.""",
+        help="""Record the newest text written to the file descriptors 1 and 2, such as the message of a native library
+        that calls abort(). What Python prints is not recorded.""",
     ).tag(config=True)
 
 
 class Doctor:
-    """One recording of this kernel, or none."""
+    """The recording of this kernel, if there is one."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
@@ -67,15 +67,15 @@ class Doctor:
         self._output_capture: OutputCapture | None = None
         self.directory: Path | None = None
         self.problem: str | None = None
-        """Why nothing is recorded, in a sentence; None while all is well."""
+        """Why nothing is recorded, in a sentence; None without a problem."""
 
     @property
     def is_recording(self) -> bool:
-        """Whether the sidecar was there when it was last spoken to."""
+        """Whether the sidecar was there at the last message."""
         return self._link is not None and self._link.is_open
 
     def start(self) -> None:
-        """Begin a recording. What goes wrong is said once, in one line, and the kernel runs on without."""
+        """Begin a recording. If that fails, say so once, in one line, and leave the kernel as it is."""
         if self.is_recording:
             return
         self.problem = None
@@ -87,14 +87,14 @@ class Doctor:
             self.directory = joined.directory if joined else layout.create(layout.new_id(os.getpid()))
             crash_file.write_to(self.directory)
             settings = KernelDoctor(parent=self._shell)
-            facts = start_facts(self._loaded_by)
+            fields = start_fields(self._loaded_by)
             if settings.stacks:
-                facts["runtime"] = stack_access.runtime()
-            greeting = message("start", time.monotonic(), wall_s=time.time(), **facts)
+                fields["runtime"] = stack_access.runtime()
+            greeting = message("start", time.monotonic(), wall_s=time.time(), **fields)
             self._link = Link(self.directory, greeting, self._lost, joined.link if joined else None)
             if not self._link.is_open:
                 self._link = None
-                return  # it was said just now
+                return  # the user has been told
             if settings.stacks:
                 stack_access.permit(self._link.sidecar_pid)
             self.hooks = CellHooks(
@@ -112,18 +112,18 @@ class Doctor:
             )
 
     def stop(self) -> None:
-        """End the recording, and with it the sidecar; the kernel is as it was before."""
+        """End the recording and the sidecar, and leave the kernel as it was before."""
         if self._link is not None:
             self._link.send(message("off", time.monotonic()))
         self._stop_quietly()
 
     def status(self) -> str:
-        """What a user wants to know, in a line or two."""
+        """Return whether and where this kernel is recorded, in a line or two."""
         if self.is_recording:
             why_not = storage_problem(self.directory) if self.directory is not None else None
-            but = f", but {why_not}: little of what happens now is kept" if why_not else ""
+            but = f", but {why_not}: most of what happens now is lost" if why_not else ""
             return f"KernelDoctor is recording this kernel{but}.\nRecording: {self.directory}"
-        reason = self.problem or "The recording was switched off. To switch it on: %kerneldoctor on"
+        reason = self.problem or "The recording is switched off. To switch it on: %kerneldoctor on"
         return f"KernelDoctor is not recording this kernel. {reason}"
 
     def _stop_quietly(self) -> None:
@@ -140,7 +140,7 @@ class Doctor:
 
     def _lost(self) -> None:
         self._stop_quietly()
-        if self.directory is not None:  # else the recording would look as if the kernel had died just now
+        if self.directory is not None:  # without this event it would seem that the kernel died just now
             with suppress(OSError):
                 file = JsonLines(self.directory / layout.KERNEL)
                 file.write({"event": "lost", "mono_s": time.monotonic(), "wall_s": time.time()})
@@ -151,7 +151,7 @@ class Doctor:
         )
 
     def _give_up(self, problem: str) -> None:
-        """Say it in the cell that runs; at a kernel's start nobody would see it, so then in the first cell."""
+        """Print the problem in the cell that runs, or in the first cell: at a kernel's start nobody would see it."""
         self.problem = problem
         if self._user_sees_output():
             print(problem, file=sys.stderr)  # noqa: T201 - the one line that the user gets
@@ -164,5 +164,5 @@ class Doctor:
         self._shell.events.register("pre_run_cell", say_once)
 
     def _user_sees_output(self) -> bool:
-        """Whether a cell runs, or this is a terminal: at a kernel's start what is printed reaches nobody."""
+        """Return whether a cell runs, or this is a terminal: at a kernel's start nobody sees what is printed."""
         return execute_request(self._shell) is not None or not hasattr(self._shell, "kernel")

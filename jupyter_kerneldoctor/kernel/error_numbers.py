@@ -1,4 +1,4 @@
-"""The figures in what libraries say when memory runs out: "Tried to allocate 2.00 GiB"."""
+"""Reads the numbers in libraries' messages about memory: "Tried to allocate 2.00 GiB"."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 
 _SIZE = r"(?<![\d.,])([\d.,]{0,24}\d) ?(bytes|[KMGT]?i?B)\b"
-"""Of bounded length: a cell waits for this, and an exception's text may be nothing but digits."""
+"""Bounded in length: a cell waits for this, and an exception's text may consist of digits only."""
 
 _FACTORS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 """PyTorch, NumPy and XLA count in powers of 1024, whether they write GB or GiB."""
@@ -47,7 +47,7 @@ _TF_BYTES = {"half": 2, "bfloat16": 2, "float": 4, "int32": 4, "double": 8, "int
 
 
 def parse(text: str) -> dict[str, int]:
-    """The figures that the text names, by what they mean."""
+    """Return the numbers in a text by what they mean, as in `recording.evidence.Incident.numbers`."""
     found = {name: size for name, patterns in _SIZES.items() if (size := _first(patterns, text)) is not None}
     for name in ("asked_bytes", "gpu"):
         value = integer(name, text)
@@ -65,7 +65,7 @@ def parse(text: str) -> dict[str, int]:
 
 
 def integer(name: str, text: str) -> int | None:
-    """A integer number that is no size: `gpu`, `pid`, `exit_code`."""
+    """Return a number that is no size, `gpu`, `pid` or `exit_code`; None where the text has none."""
     found = re.search(_INTEGERS[name], text)
     return int(found[1]) if found is not None else None
 

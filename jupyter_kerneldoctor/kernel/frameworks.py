@@ -1,7 +1,7 @@
-"""Versions and allocators of the deep-learning libraries that the user has imported, told at the ends of cells.
+"""Records the versions and allocators of the deep-learning libraries that the user imported, at the end of a cell.
 
-Nothing here imports a library, initialises a device, or resets a figure that the user's code may read: what is not
-there yet is looked for again after the next cell. What a library answers in trouble never reaches the user.
+Nothing here imports a library, initialises a device, or resets a figure that the user's code may read: what is missing
+is looked for again after the next cell. An error of a library never reaches the user.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .link import Link
 
 State = dict[str, Any]
-"""Fields of `recording.evidence.Framework`, but for the time."""
+"""Fields of `recording.evidence.Framework` without the time."""
 
 _FIGURES = ("allocated_bytes", "reserved_bytes", "peak_bytes")
 _BUDGET_S = 0.001
@@ -31,7 +31,7 @@ _OUT_OF_MEMORY_REFILL_S = 30.0
 
 
 def allocators() -> list[State]:
-    """What the allocators hold now, one entry for each device in use; empty when there is none. Never raises."""
+    """Return what the allocators hold now, one entry for each device in use. Never raises."""
     found: list[State] = []
     for name, framework in _FRAMEWORKS.items():
         module = _imported(name)
@@ -39,38 +39,38 @@ def allocators() -> list[State]:
             continue
         try:
             states = framework.allocators(module)
-        except Exception:  # noqa: S112 - a library in trouble; what the others say is still wanted
+        except Exception:  # noqa: S112 - the library fails; the others may still answer
             continue
         found += [{"name": name, **state} for state in states if any(state.get(figure) for figure in _FIGURES)]
     return found
 
 
 class FrameworkWatch:
-    """Tells at a cell's end what has changed."""
+    """Sends at a cell's end what has changed."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
         self._known: set[str] = set()
-        self._told: dict[tuple[str, str], State] = {}
-        self._not_before = 0.0
-        self._out_of_memory_told = 0.0
+        self._sent: dict[tuple[str, str], State] = {}
+        self._next_mono_s = 0.0
+        self._out_of_memory_sent_mono_s = 0.0
         self._out_of_memory_bucket = TokenBucket(_OUT_OF_MEMORY_BURST, _OUT_OF_MEMORY_REFILL_S)
         self._observes = False
 
     def cell_ended(self, seq: int) -> None:
-        """Look, if there is anything to look at; three look-ups in a dict where there is not. Never raises."""
+        """Send what has changed. Costs three look-ups in a dict where no library is imported. Never raises."""
         modules = sys.modules
         if "torch" in modules or "tensorflow" in modules or "jax" in modules:
             started = time.monotonic()
-            if started < self._not_before:
+            if started < self._next_mono_s:
                 return
             try:
                 self._look(seq, started)
-            except Exception:  # noqa: S110 - another library of that name, say
+            except Exception:  # noqa: S110 - perhaps another library of that name
                 pass
             took = time.monotonic() - started
-            if took > _BUDGET_S:  # many devices, or a lock: then no more than a hundredth of the time
-                self._not_before = started + 100 * took
+            if took > _BUDGET_S:  # many devices, or a lock: then use a hundredth of the time at most
+                self._next_mono_s = started + 100 * took
 
     def _look(self, seq: int, now_mono_s: float) -> None:
         for name, framework in _FRAMEWORKS.items():
@@ -83,17 +83,17 @@ class FrameworkWatch:
             self._observes = _observe_torch(self._out_of_memory)
         for state in allocators():
             key = state["name"], state["device"]
-            if key not in self._told or _has_moved(self._told[key], state):
-                self._told[key] = state
+            if key not in self._sent or _has_moved(self._sent[key], state):
+                self._sent[key] = state
                 self._send(now_mono_s, cell_seq=seq, **state)
 
     def _out_of_memory(self, device: int, asked: int, total: int, free: int) -> None:
-        """Called by torch before it raises, on the thread that asked. An error of ours would hide its own."""
+        """Send an event; torch calls this before it raises, in the same thread. An error here would hide its own."""
         try:
             now = time.monotonic()
-            if now - self._out_of_memory_told < _OUT_OF_MEMORY_EVERY_S:  # code that tries smaller and smaller sizes
-                return
-            self._out_of_memory_told = now
+            if now - self._out_of_memory_sent_mono_s < _OUT_OF_MEMORY_EVERY_S:
+                return  # the code tries smaller and smaller sizes
+            self._out_of_memory_sent_mono_s = now
             if not self._out_of_memory_bucket.take(now):
                 return
             state = _torch_device(sys.modules["torch"], device)
@@ -112,7 +112,7 @@ class _Framework(NamedTuple):
 
 
 def _imported(name: str) -> Any:
-    """The module, if it has been imported to its end: a half-imported one must not be touched."""
+    """Return the module; None unless its import is complete, as a half-imported one must not be touched."""
     module = sys.modules.get(name)
     spec = getattr(module, "__spec__", None)
     return None if spec is None or getattr(spec, "_initializing", False) else module
@@ -158,7 +158,7 @@ def _torch_allocators(torch: Any) -> list[State]:
 
 
 def _torch_device(torch: Any, index: int) -> State:
-    """One call for all figures; `memory_allocated()` and its sisters flatten the same table anew each time."""
+    """Read all figures with one call: `memory_allocated()` and the like flatten the same table each time."""
     stats = torch.cuda.memory_stats_as_nested_dict(index)
     allocated, reserved = stats["allocated_bytes"]["all"], stats["reserved_bytes"]["all"]
     return {
@@ -171,10 +171,10 @@ def _torch_device(torch: Any, index: int) -> State:
 
 
 def _observe_torch(observer: Callable[[int, int, int, int], None]) -> bool:
-    """Have torch call `observer` when a card has no room; return whether that needs no second try.
+    """Have torch call `observer` when a card's memory is full; return False if it has to be tried again.
 
     Attaching would initialise CUDA, so torch is asked to do it when it initialises CUDA itself. An observer cannot be
-    taken away again.
+    removed again.
     """
     torch = _imported("torch")
     if torch is None:
@@ -187,11 +187,11 @@ def _observe_torch(observer: Callable[[int, int, int, int], None]) -> bool:
             pass
 
     try:
-        if torch.cuda._initialization_lock.locked():  # noqa: SLF001 - another thread is at it, and we never wait
+        if torch.cuda._initialization_lock.locked():  # noqa: SLF001 - another thread initialises CUDA: do not wait
             return False
         if hasattr(torch._C, "_cuda_attach_out_of_memory_observer"):  # noqa: SLF001
-            torch.cuda._lazy_call(attach)  # noqa: SLF001 - what torch's own random seeds are set with
-    except Exception:  # noqa: S110 - another torch than those that are known
+            torch.cuda._lazy_call(attach)  # noqa: SLF001 - torch sets its random seeds in this way
+    except Exception:  # noqa: S110 - an unknown version of torch
         pass
     return True
 

@@ -1,7 +1,7 @@
-"""Exceptions that tell of a near-death: which they are, and what is recorded of them.
+"""Recognises exceptions that show a near-death, and describes them for the recording.
 
-Nothing of the user's leaves the process: of an exception's text only the library's own words are kept, as they stand in
-the table of `signatures`, and the figures in it. None of the exception's own code runs (`__str__`, properties).
+Nothing of the user's is recorded: of an exception's text only the library's own words, as in the table of `signatures`,
+and numbers. None of the exception's own code runs (`__str__`, properties).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _LONGEST_CHAIN = 16
 _LONGEST_TEXT = 20_000
 _INNER_FRAMES, _OUTER_FRAMES = 45, 5
-"""Of a deep stack the innermost frames are kept, and the outermost: there stands the cell's own line."""
+"""Of a deep stack the innermost frames are kept, and the outermost, which hold the cell's own line."""
 
-_OWN_FRAMES = ("IPython/core/interactiveshell.py", "IPython/core/async_helpers.py")
+_IPYTHON_FILES = ("IPython/core/interactiveshell.py", "IPython/core/async_helpers.py")
 
 _ERRNO_KINDS = {
     errno.ENOSPC: "no-space",
@@ -35,7 +35,7 @@ _ERRNO_KINDS = {
     errno.ENFILE: "too-many-files",
 }
 _STARTS_PROCESS = {"_execute_child", "_launch", "fork", "forkpty", "spawnv_passfds", "fork_exec"}
-"""Functions of the standard library in which EAGAIN and ENOMEM mean that no process could be started (fork(2))."""
+"""Functions of the standard library where EAGAIN and ENOMEM mean that no process could be started (fork(2))."""
 
 _CARD_KINDS = {
     "torch-out-of-memory",
@@ -46,8 +46,8 @@ _CARD_KINDS = {
 }
 
 
-_REPEATED = 3
-"""So often the same line of a recursion is kept."""
+_SAME_FRAMES = 3
+"""How many successive frames of a recursion are kept."""
 
 _Step = tuple[str, int | None, str]
 
@@ -59,14 +59,14 @@ class _Found(NamedTuple):
 
 
 def describe(error: BaseException) -> dict[str, Any] | None:
-    """The fields of an `incident` event for what a cell raised; None for an error like any other."""
+    """Return the fields of an `incident` event for what a cell raised; None for any other error."""
     matches = [found for one in _chain(error) if (found := _classify(one)) is not None]
     if not matches:
         return None
-    found = matches[-1]  # the innermost is what the others came from
+    found = matches[-1]  # the innermost caused the others
     text = _text(found.error)
     numbers = error_numbers.parse(text)
-    numbers.update(_worker(text) if found.kind in ("worker-killed", "broken-pool") else {})
+    numbers.update(_lost_process(text) if found.kind in ("worker-killed", "broken-pool") else {})
     code = _errno(found.error)
     if code is not None:
         numbers["errno"] = code
@@ -87,7 +87,7 @@ def describe(error: BaseException) -> dict[str, Any] | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The exception, what it was raised from, and the members of groups; all through C attributes."""
+    """Yield the exception, what it was raised from, and the members of groups, read through C attributes only."""
     waiting, seen = [error], set[int]()
     while waiting and len(seen) < _LONGEST_CHAIN:
         one = waiting.pop()
@@ -95,13 +95,13 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             continue
         seen.add(id(one))
         yield one
-        context = None if _get(one, "__suppress_context__") else _get(one, "__context__")
-        waiting += [found for found in (context, _get(one, "__cause__")) if isinstance(found, BaseException)]
+        context = None if _attribute(one, "__suppress_context__") else _attribute(one, "__context__")
+        waiting += [found for found in (context, _attribute(one, "__cause__")) if isinstance(found, BaseException)]
         if BaseExceptionGroup in mro(type(one)):
             waiting += BaseExceptionGroup.__dict__["exceptions"].__get__(one)
 
 
-def _get(error: BaseException, name: str) -> Any:
+def _attribute(error: BaseException, name: str) -> Any:
     return BaseException.__dict__[name].__get__(error)
 
 
@@ -112,7 +112,7 @@ def _classify(error: BaseException) -> _Found | None:
         return by_code
     text = _text(error)
     if class_name(type(error)).startswith("__main__."):
-        text = ""  # the words of the user's own exceptions are the user's
+        text = ""  # the text of an exception that the notebook defines is the user's
     matches = (signature for signature in SIGNATURES if _fits(signature, names, text))
     signature = next(matches, None)
     if signature is None:
@@ -137,16 +137,16 @@ def _by_errno(error: BaseException, code: int) -> _Found | None:
         return _Found(error, kind, "Too many open files")
     if code not in (errno.EAGAIN, errno.ENOMEM):
         return None
-    starts = any(frame["function"] in _STARTS_PROCESS for frame in islice(_frames(error, error), 2))
-    if code == errno.EAGAIN:  # of a socket that does not block it says only: nothing there yet
-        return _Found(error, "no-threads", "Resource temporarily unavailable") if starts else None
-    return _Found(error, "no-memory-for-process" if starts else "memory-error", "Cannot allocate memory")
+    starts_process = any(frame["function"] in _STARTS_PROCESS for frame in islice(_frames(error, error), 2))
+    if code == errno.EAGAIN:  # for a non-blocking socket it only means that there is nothing yet
+        return _Found(error, "no-threads", "Resource temporarily unavailable") if starts_process else None
+    return _Found(error, "no-memory-for-process" if starts_process else "memory-error", "Cannot allocate memory")
 
 
 def _is_shm(error: BaseException) -> bool:
-    """Whether it is /dev/shm that is full: the file is there, or what semaphores and shared memory are made of."""
+    """Return whether /dev/shm is full: the file is there, or the error came from semaphores or shared memory."""
     name = OSError.__dict__["filename"].__get__(error) if OSError in mro(type(error)) else None
-    if type(name) is str and name.startswith("/dev/shm/"):  # noqa: S108 - the place itself is what is meant
+    if type(name) is str and name.startswith("/dev/shm/"):  # noqa: S108 - this very directory is meant
         return True
     inner = next(_frames(error, error), None)
     places = ("multiprocessing/synchronize.py", "multiprocessing/shared_memory.py", "loky/backend/synchronize.py")
@@ -165,15 +165,15 @@ def _errno(error: BaseException) -> int | None:
 
 
 def _text(error: BaseException) -> str:
-    """The words an exception was made with; TensorFlow keeps them apart."""
-    arguments = [*islice(_get(error, "args"), 8)]
+    """Return the text an exception was created with, which TensorFlow keeps in an attribute."""
+    arguments = [*islice(_attribute(error, "args"), 8)]
     if any(class_name(base) == "tensorflow.python.framework.errors_impl.OpError" for base in mro(type(error))):
         arguments.append(instance_dict(error).get("_message"))
     return "\n".join(argument[:_LONGEST_TEXT] for argument in arguments if type(argument) is str)[:_LONGEST_TEXT]
 
 
 def _type_name(error: BaseException) -> str:
-    """The name as Python shows it; a type that calls itself like its base, as NumPy's, is shown as the base."""
+    """Return the name as Python shows it; that of the base for a type with the base's name, as NumPy's."""
     cls = type(error)
     name = class_name(cls)
     bases = (class_name(base) for base in mro(cls)[1:])
@@ -182,27 +182,27 @@ def _type_name(error: BaseException) -> str:
 
 
 def _array_bytes(error: BaseException) -> int | None:
-    """What NumPy could not allocate: its exception holds shape and dtype."""
+    """Return what NumPy could not allocate, from shape and dtype in its exception; None for any other."""
     if class_name(type(error)) not in NUMPY_MEMORY_ERRORS:
         return None
-    match _get(error, "args"):
+    match _attribute(error, "args"):
         case (tuple() as shape, dtype):
             return int(math.prod(shape)) * int(dtype.itemsize)
-    return None  # it came from another process, as words
+    return None  # it came as text from another process
 
 
-def _worker(text: str) -> dict[str, int]:
-    """The process that was lost, as the library names it."""
+def _lost_process(text: str) -> dict[str, int]:
+    """Return pid and exit code of the process that was lost, where the text has them."""
     return {name: value for name in ("pid", "exit_code") if (value := error_numbers.integer(name, text)) is not None}
 
 
 def _frames(error: BaseException, outer: BaseException) -> Iterator[dict[str, Any]]:
-    """Where it was raised, innermost first."""
+    """Yield the frames from where it was raised outwards."""
     steps = _path(error, outer)
     steps = [
         step
         for number, step in enumerate(steps)
-        if number < _REPEATED or {*steps[number - _REPEATED : number]} != {step}
+        if number < _SAME_FRAMES or {*steps[number - _SAME_FRAMES : number]} != {step}
     ]
     if len(steps) > _INNER_FRAMES + _OUTER_FRAMES:
         steps = steps[:_OUTER_FRAMES] + steps[-_INNER_FRAMES:]
@@ -211,15 +211,15 @@ def _frames(error: BaseException, outer: BaseException) -> Iterator[dict[str, An
 
 
 def _path(error: BaseException, outer: BaseException) -> list[_Step]:
-    """The calls from the cell to where it was raised.
+    """Return the calls from the cell to where it was raised.
 
-    The traceback of an exception begins where it was caught. So for one that another was raised from, the beginning is
-    the other's; one that came from a worker has none at all.
+    The traceback of an exception begins where it was caught. So the outer calls come from the exception that was raised
+    from it; an exception from a worker process has no traceback at all.
     """
-    inner, whole = [*_steps(_get(error, "__traceback__"))], [*_steps(_get(outer, "__traceback__"))]
+    inner, whole = [*_steps(_attribute(error, "__traceback__"))], [*_steps(_attribute(outer, "__traceback__"))]
     caught = [number for number, step in enumerate(whole) if inner and (step[0], step[2]) == (inner[0][0], inner[0][2])]
     path = inner if error is outer else whole[: caught[0] if caught else None] + inner
-    first = next((number for number, step in enumerate(path) if not step[0].endswith(_OWN_FRAMES)), 0)
+    first = next((number for number, step in enumerate(path) if not step[0].endswith(_IPYTHON_FILES)), 0)
     return path[first:]
 
 
@@ -231,7 +231,7 @@ def _steps(traceback: TracebackType | None) -> Iterator[_Step]:
 
 
 def _allocator(states: list[dict[str, Any]], gpu: int | None) -> dict[str, int]:
-    """What the allocator of a deep-learning library holds on that card; of the fullest where none is named."""
+    """Return what a library's allocator holds on a card; on the fullest where `gpu` is None."""
     states = [one for one in states if gpu is None or str(one.get("device", "")).endswith(f":{gpu}")]
     if not states:
         return {}

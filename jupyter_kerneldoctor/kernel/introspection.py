@@ -1,6 +1,6 @@
-"""Looks at the user's objects without running any of their code: no `__class__`, `__getattr__`, `__len__`, properties.
+"""Examines the user's objects without running any of their code: no `__class__`, `__getattr__`, `__len__`, properties.
 
-A lazy proxy that is asked for its class computes; `type(x)` and the slots of `type` itself do not ask it.
+`isinstance` and `__class__` may make a lazy proxy compute; `type(x)` and the slots of `type` itself do not.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a `class` statement, or by a
 
 
 def mro(cls: type) -> tuple[type, ...]:
-    """The class and its bases, in the order they are searched."""
+    """Return the class and its bases, in the order they are searched."""
     return _mro(cls) or (cls,)
 
 
 def class_name(cls: type) -> str:
-    """Module and name: "builtins.list", "pandas.core.frame.DataFrame"."""
+    """Return module and name: "builtins.list", "pandas.core.frame.DataFrame"."""
     module = _module(cls)
     return f"{module if type(module) is str else '?'}.{_name(cls)}"
 
 
 def instance_dict(value: Any) -> dict[str, Any]:
-    """The attributes set on an object itself; empty where there are none, or the class computes them."""
+    """Return the attributes set on an object itself; none where the class computes its `__dict__`."""
     for cls in mro(type(value)):
         found = _namespace(cls).get("__dict__")
         if found is not None:

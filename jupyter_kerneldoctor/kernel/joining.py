@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _asked = False
-"""Only a process's first recording may have been begun by the server; later ones begin after ours was switched off."""
+"""The server may have begun only the first recording of a process; later ones begin after ours was switched off."""
 
 
 class Joined(NamedTuple):
-    """A sidecar that watches this kernel already."""
+    """The connection to a sidecar that watches this kernel already."""
 
     link: socket.socket
     directory: Path

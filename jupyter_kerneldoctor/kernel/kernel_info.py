@@ -1,4 +1,4 @@
-"""What is known about a kernel at its start."""
+"""Collects what is known about a kernel at its start."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..recording.layout import FORMAT
 from ..recording.processes import identify
 
 
-def start_facts(loaded_by: str) -> dict[str, Any]:
-    """The fields of the first event of a recording, but for what the sidecar adds."""
+def start_fields(loaded_by: str) -> dict[str, Any]:
+    """Return the fields of a recording's first event, except those that the sidecar adds."""
     return {
         "format": FORMAT,
         "process": identify(os.getpid()),
@@ -27,7 +27,7 @@ def start_facts(loaded_by: str) -> dict[str, Any]:
 
 
 def kernel_id() -> str | None:
-    """The id that Jupyter gave this kernel: its connection file is called `kernel-<id>.json`."""
+    """Return the id in the name of the connection file, `kernel-<id>.json`; None outside Jupyter."""
     application = getattr(sys.modules.get("ipykernel.kernelapp"), "IPKernelApp", None)
     if application is None or not application.initialized():
         return None
@@ -36,16 +36,17 @@ def kernel_id() -> str | None:
 
 
 def notebook() -> str | None:
-    """The notebook's path as Jupyter Server puts it into the environment of the kernels it starts.
+    """Return the notebook's path, which Jupyter Server puts into a kernel's environment; None where unknown.
 
-    A kernel that a notebook's cell starts, by papermill or nbclient for example, only inherits that of its starter.
+    A kernel started by a notebook's cell, through papermill for example, inherits the path of that notebook; it does
+    not count.
     """
     name = os.environ.get("JPY_SESSION_NAME")
-    return name if name and os.fsencode(f"JPY_SESSION_NAME={name}") not in _environment_of_starter() else None
+    return name if name and os.fsencode(f"JPY_SESSION_NAME={name}") not in _parent_environment() else None
 
 
-def _environment_of_starter() -> list[bytes]:
-    """What the process got at its start that started this kernel: jupyter_client leaves its id (`launch_kernel`)."""
+def _parent_environment() -> list[bytes]:
+    """Return the environment of the process that started this kernel, whose id jupyter_client passes on."""
     try:
         return Path(f"/proc/{int(os.environ['JPY_PARENT_PID'])}/environ").read_bytes().split(b"\0")
     except (KeyError, ValueError, OSError):

@@ -1,7 +1,7 @@
-"""What held the memory: at the end of a cell, the biggest things that the user's variables hold. Never a value.
+"""Lists the biggest objects that the user's variables hold. Never a value.
 
-Besides variables, memory hides in what IPython and libraries keep: the results of cells (`Out`, `_`), figures that
-were not closed, and the last traceback, which keeps the local variables of all its functions.
+Besides variables, IPython and libraries keep memory out of sight: the results of cells (`Out`, `_`), figures that were
+not closed, and the last traceback, which keeps the local variables of all its functions.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 BUDGET_S = 0.003
 MOST_LISTED = 12
 LEAST_BYTES = 1 << 20
-"""What is smaller explains nothing."""
+"""Smaller objects explain nothing."""
 
 _LAST_RESULTS = ("_", "__", "___")
 _SKIPPED_NAMES = {"In", "Out", "_ih", "_oh", "_dh", "_sh", "exit", "quit", "get_ipython", *_LAST_RESULTS}
-"""IPython's own; `Out` and the last results are looked at by themselves, and `_3` is `Out[3]`."""
+"""IPython's own. `Out` and the last results are examined separately; `_3` is `Out[3]`."""
 
 _MOST_FUNCTIONS = 100
-"""Of a traceback."""
+"""The most functions of a traceback."""
 
 _CONTAINERS = {list, tuple, dict, set, frozenset}
 
 Found = dict[str, Any]
 Named = tuple[str, Any]
 Kind = tuple[int, Any]
-"""How costly objects of a class are to measure, and which container they are, if any."""
+"""How costly an object of a class is to measure, and which container it is, if any."""
 
 
 def biggest(
     variables: dict[str, Any], hidden: dict[str, Any], *, budget_s: float = BUDGET_S
 ) -> tuple[list[Found], bool]:
-    """Return the biggest of them, biggest first, as `recording.evidence.NamedObject`, and whether all was looked at."""
+    """Return the biggest as `recording.evidence.NamedObject`, biggest first, and whether all were examined."""
     found: list[Found] = []
     begin_s = time.perf_counter()
     estimator = SizeEstimator(begin_s + budget_s)
@@ -61,9 +61,9 @@ def biggest(
 
 
 def _named(variables: dict[str, Any], hidden: dict[str, Any], until_s: float) -> tuple[list[Named], bool]:
-    """The user's variables, what is quick to measure before what has to be searched, and whether these are all.
+    """Return the user's variables, quick ones before those that have to be searched, and whether these are all.
 
-    The newest are looked at first, as there may be more names than there is time for.
+    The newest are examined first, as there may be more names than there is time for.
     """
     named: list[tuple[tuple[int, int], Named]] = []
     kinds: dict[type, Kind] = {}
@@ -83,7 +83,7 @@ def _named(variables: dict[str, Any], hidden: dict[str, Any], until_s: float) ->
 
 
 def _candidates(named: list[Named], variables: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
-    """Variables first; then what hides. A thing is measured once, under the first name it is met by."""
+    """Yield name, value, and whether it is hidden; variables first, as an object counts under its first name."""
     for name, value in named:
         yield name, value, False
     results = variables.get("_oh")
@@ -103,7 +103,7 @@ def _is_users(name: str, value: Any, hidden: dict[str, Any]) -> bool:
 
 
 def _effort(value: Any, kinds: dict[type, Kind]) -> tuple[int, int]:
-    """Put first what knows its own size, then containers, the longest first, then other objects."""
+    """Return a sort key: objects that know their size, then containers, the longest first, then others."""
     cls = type(value)
     if cls not in kinds:
         kinds[cls] = _kind(cls)
@@ -120,7 +120,7 @@ def _kind(cls: type) -> Kind:
 
 def _measure(found: list[Found], estimator: SizeEstimator, name: str, value: Any, *, is_hidden: bool) -> None:
     measured = None
-    with suppress(Exception):  # changed meanwhile by another thread, or not as its library makes it
+    with suppress(Exception):  # another thread has changed it, or it is not as its library makes it
         measured = estimator.measure(value)
     if measured is not None and measured.bytes >= LEAST_BYTES:
         found.append(_fields(name, measured, is_hidden=is_hidden))
@@ -129,12 +129,12 @@ def _measure(found: list[Found], estimator: SizeEstimator, name: str, value: Any
 
 
 def _fields(name: str, measured: Measured, *, is_hidden: bool) -> Found:
-    told = {"name": name, **measured._asdict(), "hidden": is_hidden}
-    return {key: value for key, value in told.items() if value not in (None, (), False)}
+    fields = {"name": name, **measured._asdict(), "hidden": is_hidden}
+    return {key: value for key, value in fields.items() if value not in (None, (), False)}
 
 
 def _figures(found: list[Found], estimator: SizeEstimator) -> None:
-    """Figures that pyplot keeps until they are closed."""
+    """Add the figures that pyplot keeps until they are closed."""
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     gcf = getattr(helpers, "Gcf", None)
     managers = list(gcf.figs.values()) if gcf is not None else []
@@ -146,9 +146,9 @@ def _figures(found: list[Found], estimator: SizeEstimator) -> None:
 
 
 def _traceback(found: list[Found], estimator: SizeEstimator, variables: dict[str, Any]) -> None:
-    """The local variables that the last error keeps alive.
+    """Add the local variables that the last error keeps alive.
 
-    Not through `f_locals`: up to Python 3.12 that makes a copy which outlives a `traceback.clear_frames`.
+    Without `f_locals`, which up to Python 3.12 makes a copy that outlives a `traceback.clear_frames`.
     """
     traceback = getattr(sys, "last_traceback", None)
     total, functions = 0, 0

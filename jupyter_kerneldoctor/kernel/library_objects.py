@@ -1,7 +1,7 @@
-"""The arrays, frames and tensors of the libraries that hold most memory in notebooks: where their bytes are.
+"""Finds the memory of the arrays, data frames and tensors of libraries.
 
-Libraries are recognised by the names of their types, and only those that the kernel has imported are asked, through
-attributes that compute nothing and copy nothing.
+Objects are recognised by the names of their types, and examined through attributes that compute and copy nothing. No
+library is imported.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def describe(value: Any, bases: tuple[type, ...], until_s: float) -> Buffer | None:
-    """Return what is behind an object of a library's; None for any other object, and where it cannot be told.
+    """Return the memory of a library's object; None for any other object, and where it is unknown.
 
-    What a model holds is added up until a moment (time.perf_counter).
+    The tensors of a model are added up until `until_s` (time.perf_counter).
     """
     for base in bases:
         handler = _handler(base)
@@ -37,7 +37,7 @@ def describe(value: Any, bases: tuple[type, ...], until_s: float) -> Buffer | No
 
 
 def knows(cls: type) -> bool:
-    """Whether objects of this class are measured without a search."""
+    """Return whether objects of this class are measured without a search."""
     return any(_handler(base) is not None for base in mro(cls))
 
 
@@ -45,7 +45,7 @@ _handlers: dict[type, Callable[..., Buffer | None]] = {}
 
 
 def _handler(base: type) -> Callable[..., Buffer | None] | None:
-    """Who knows this class; looked up by its name once. Classes of the user's that pass by are not kept alive."""
+    """Return the handler of a class, looked up by name once. The user's own classes are not kept alive."""
     if base in _handlers:
         return _handlers[base]
     handler = _HANDLERS.get(class_name(base))
@@ -55,7 +55,7 @@ def _handler(base: type) -> Callable[..., Buffer | None] | None:
 
 
 def _nbytes(value: Any) -> Buffer:
-    """What says by itself how many bytes it has, and computes nothing for that (JAX, CuPy)."""
+    """Describe an array whose `nbytes` computes nothing (JAX, CuPy)."""
     device = value.device
     kind = "cuda" if class_name(type(value)).startswith("cupy.") else getattr(device, "platform", "cpu")
     name = None if kind == "cpu" else f"{kind}:{device.id}"
@@ -63,7 +63,7 @@ def _nbytes(value: Any) -> Buffer:
 
 
 def _torch(value: Any) -> Buffer | None:
-    with _torch_alone():
+    with _without_subclass_code():
         if value.is_meta:
             return None
         dtype = str(value.dtype).removeprefix("torch.")
@@ -71,10 +71,10 @@ def _torch(value: Any) -> Buffer | None:
 
 
 def _torch_module(value: Any, until_s: float) -> Buffer:
-    """A model: its parameters, their gradients and its buffers."""
+    """Describe a model: its parameters, their gradients and its buffers."""
     parts: list[Part] = []
     devices: set[Any] = set()
-    with _torch_alone():
+    with _without_subclass_code():
         for tensor in _torch_tensors(value):
             if time.perf_counter() > until_s:
                 break
@@ -84,13 +84,13 @@ def _torch_module(value: Any, until_s: float) -> Buffer:
     return Buffer(tuple(parts), device=_torch_device(devices.pop()) if len(devices) == 1 else None)
 
 
-def _torch_alone() -> Any:
-    """While this holds, no code of a tensor's subclass runs."""
+def _without_subclass_code() -> Any:
+    """Return a context in which no code of a tensor's subclass runs."""
     return sys.modules["torch"]._C.DisableTorchFunctionSubclass()  # noqa: SLF001 - there is no public name
 
 
 def _torch_parts(tensor: Any) -> list[Part]:
-    """The memory of a tensor, and of its gradient."""
+    """Return the memory of a tensor and of its gradient."""
     gradient = tensor.grad if tensor.is_leaf and tensor.requires_grad else None
     storages = [one.untyped_storage() for one in (tensor, gradient) if one is not None]
     return [(storage.data_ptr(), storage.nbytes()) for storage in storages]
@@ -101,7 +101,7 @@ def _torch_device(device: Any) -> str | None:
 
 
 def _torch_tensors(model: Any) -> Iterator[Any]:
-    """The tensors of a model and of the models within it. For those that have none, there comes a None in between."""
+    """Yield the tensors of a model and of the models within it, and None after each model, so that time is checked."""
     waiting, seen = [model], set[int]()
     while waiting:
         module = instance_dict(waiting.pop())
@@ -178,18 +178,18 @@ _HANDLERS: dict[str, Callable[..., Buffer | None]] = {
     "scipy.sparse._matrix.spmatrix": _scipy_sparse,
     "array.array": _array,
 }
-"""By module and name of a class; classes derived from it are treated alike."""
+"""By module and name of a class; subclasses are treated alike."""
 
 
 def axes_of(figure: dict[str, Any]) -> list[Any]:
-    """The axes of a matplotlib figure, from its attributes."""
+    """Return the axes of a matplotlib figure, given its attributes."""
     stack = instance_dict(figure.get("_axstack"))
     axes = stack.get("_axes")
     return list(axes) if type(axes) is dict else []
 
 
 def canvas_bytes(figure: dict[str, Any]) -> int:
-    """The picture that a figure was last drawn into."""
+    """Return the size of the image that a matplotlib figure was last drawn into, given its attributes."""
     renderer = instance_dict(instance_dict(figure.get("canvas")).get("renderer"))
     width, height = renderer.get("width"), renderer.get("height")
     return 4 * int(width) * int(height) if width and height else 0

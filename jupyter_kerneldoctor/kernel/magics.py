@@ -1,4 +1,4 @@
-"""The magics: `%%memwatch` and `%memwatch`, `%postmortem`, `%kerneldoctor`."""
+"""Defines the magics `%%memwatch` and `%memwatch`, `%postmortem`, `%kerneldoctor`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAMES = {"cell": ("memwatch",), "line": ("memwatch", "postmortem", "kerneldocto
 
 @magics_class
 class KernelDoctorMagics(Magics):
-    """What the user types."""
+    """The magics of this extension."""
 
     def __init__(self, shell: InteractiveShell, doctor: Doctor) -> None:
         super().__init__(shell)
@@ -37,7 +37,7 @@ class KernelDoctorMagics(Magics):
 
     @staticmethod
     def unregister(shell: InteractiveShell) -> None:
-        """Take the magics away again."""
+        """Remove the magics."""
         with suppress(ValueError):  # user code may have cleared it
             shell.input_transformers_cleanup.remove(_watch_whole_cell)
         for kind, names in _NAMES.items():
@@ -45,13 +45,13 @@ class KernelDoctorMagics(Magics):
                 shell.magics_manager.magics[kind].pop(name, None)
 
     @magic_arguments()
-    @argument("-n", "--no-timeline", action="store_true", help="Only the line with the figures, no timeline.")
+    @argument("-n", "--no-timeline", action="store_true", help="Print only the line with the figures, no timeline.")
     @argument("code", nargs="*", help="%%memwatch only: the line of code to run.")
     @line_cell_magic
     def memwatch(self, line: str, cell: str | None = None) -> None:
         """Measure the memory of a cell (`%%memwatch` as its first line) or of one line of code (`%memwatch x = f()`).
 
-        Prints the peak, the net change, the time taken, and the room left to the limit that comes first.
+        Prints the peak, the net change, the time taken, and how much memory was left below the nearest limit.
         """
         if cell is None:
             options, code = self._options_and_code(line)
@@ -70,7 +70,7 @@ class KernelDoctorMagics(Magics):
     @argument("recording", nargs="?", help="A recording's id, as `jupyter kerneldoctor list` shows it.")
     @line_magic
     def postmortem(self, line: str) -> None:
-        """Show why this notebook's kernel died the last time."""
+        """Show why this notebook's kernel died last."""
         postmortem.show(self.shell, parse_argstring(self.postmortem, line).recording)
 
     @magic_arguments()
@@ -82,7 +82,7 @@ class KernelDoctorMagics(Magics):
         if action == "on":
             self._doctor.start()
             if self._doctor.problem:
-                return  # it was said just now
+                return  # the user has been told
         elif action == "off":
             self._doctor.stop()
         print(self._doctor.status())  # noqa: T201 - this is what the user asked for
@@ -95,7 +95,7 @@ class KernelDoctorMagics(Magics):
         return options
 
     def _options_and_code(self, line: str) -> tuple[Namespace, str]:
-        """Options come first; the code begins at the first word that is none and is taken as it is written."""
+        """Split a line: options come first; the code begins at the first other word and stays as it is written."""
         words, code = [], line.lstrip()
         while code.startswith("-"):
             word, _, code = code.partition(" ")
@@ -107,7 +107,7 @@ class KernelDoctorMagics(Magics):
         return options, code
 
     def _run(self, cell: str) -> None:
-        """Run a body that reached the magic itself, because another cell magic stands below or above."""
+        """Run the rest of a cell in which another cell magic comes before or after this one."""
         first, _, body = cell.partition("\n")
         if first.startswith("%%"):
             name, _, line = first[2:].partition(" ")
@@ -119,8 +119,8 @@ class KernelDoctorMagics(Magics):
 def _watch_whole_cell(lines: list[str]) -> list[str]:
     """Turn a first line `%%memwatch ...` into a call, and leave the rest of the cell to IPython as it is.
 
-    So `await`, the display of the last expression, line numbers in tracebacks and errors are those of any other cell.
-    A cell magic on the next line needs its own first line: then `%%memwatch` runs as a cell magic like any other.
+    So `await`, the display of the last expression, line numbers in tracebacks and errors work as in any other cell.
+    A cell magic on the next line has to be the first line: then `%%memwatch` runs as a cell magic.
     """
     words = lines[0].split(None, 1) if lines else []
     if not words or words[0] != "%%memwatch" or any(line.startswith("%%") for line in lines[1:2]):

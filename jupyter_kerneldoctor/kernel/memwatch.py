@@ -1,4 +1,4 @@
-"""`%%memwatch` and `%memwatch`: measure a cell or a line, and print what it took."""
+"""Measures a cell or a line for `%%memwatch` and `%memwatch`, and prints the result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class MemWatch:
-    """Measures a cell or a line, and prints what it took."""
+    """Measures a cell or a line, and prints the result."""
 
     def __init__(self, shell: InteractiveShell, doctor: Doctor) -> None:
         self._shell = shell
@@ -24,7 +24,7 @@ class MemWatch:
 
     @contextmanager
     def watch(self, *, timeline: bool) -> Iterator[None]:
-        """Measure the block, and print whatever happens in it."""
+        """Measure the block, and print the result even if it raises."""
         stretch = Stretch()
         try:
             yield
@@ -32,9 +32,9 @@ class MemWatch:
             self._print(stretch.end(), timeline)
 
     def watch_cell(self, *, timeline: bool) -> None:
-        """Measure from now to the end of the cell that is running."""
+        """Measure from now to the end of the running cell, and print the result then."""
         stretch = Stretch()
-        within = 0  # cells that run inside this one, as `%%capture` does it
+        within = 0  # cells that run inside this one, as with `%%capture`
 
         def begun(_: Any) -> None:
             nonlocal within
@@ -53,7 +53,7 @@ class MemWatch:
         self._shell.events.register("post_run_cell", ended)
 
     def _print(self, stretch: Stretch, timeline: bool) -> None:
-        from .memwatch_report import report  # noqa: PLC0415 - what it stands on is not needed to load the extension
+        from .memwatch_report import report  # noqa: PLC0415 - loading the extension does not need it
 
         directory = self._doctor.directory if self._doctor.is_recording else None
         print(report(stretch, directory, timeline=timeline))  # noqa: T201 - this is what the user asked for

@@ -1,4 +1,4 @@
-"""What `%%memwatch` prints: one line of figures, and a small timeline."""
+"""Formats what `%%memwatch` prints: one line of figures, and a small timeline."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _WIDTH = 72
 _FLAT = 0.01
 _LIMITS_PATIENCE_S = 0.5
-"""How long to wait for a sidecar that has only just started to write down the limits."""
+"""How long to wait for a sidecar that has just started to record the limits."""
 
 
 def report(stretch: Stretch, directory: Path | None, *, timeline: bool) -> str:
-    """The text for a stretch that has ended; samples and limits come from the recording, where there is one."""
+    """Return the text for a stretch that has ended; samples and limits come from the recording, if there is one."""
     samples = read_samples(directory) if directory is not None else ()
     limits = _limits(directory) if directory is not None else []
     within = [sample for sample in samples if _is_within(sample, stretch)]
@@ -35,7 +35,7 @@ def report(stretch: Stretch, directory: Path | None, *, timeline: bool) -> str:
 
 
 def _has_moved(stretch: Stretch) -> bool:
-    """Whether there is something to see: a flat line tells no more than the figures."""
+    """Return whether memory changed: a flat timeline shows no more than the figures."""
     known = [value for value in (stretch.before_bytes, stretch.peak_bytes, stretch.after_bytes) if value is not None]
     return bool(known) and max(known) - min(known) > _FLAT * max(known)
 
@@ -58,7 +58,7 @@ def _took(stretch: Stretch) -> str:
 
 
 def _headroom(stretch: Stretch, limits: list[dict[str, Any]], samples: tuple[Sample, ...]) -> str:
-    """How much more could have been allocated at the peak, before which limit."""
+    """Return how much more could have been allocated at the peak, below which limit; empty where unknown."""
     if not samples or stretch.peak_bytes is None or stretch.after_bytes is None:
         return ""
     above_now = stretch.peak_bytes - stretch.after_bytes
@@ -78,7 +78,7 @@ def _headroom(stretch: Stretch, limits: list[dict[str, Any]], samples: tuple[Sam
 
 
 def _timeline(stretch: Stretch, samples: list[Sample]) -> dict[str, Any]:
-    """Samples of the stretch, with what was measured exactly at its ends, and the peak where the samples missed it."""
+    """Return the samples, with the exact sizes at both ends, and the peak where the samples missed it."""
     begin, end = stretch.started_mono_s, stretch.ended_mono_s or stretch.started_mono_s
     points = [(sample.mono_s, sample.rss_bytes) for sample in samples if sample.rss_bytes is not None]
     if stretch.peak_bytes and stretch.peak_bytes > max((memory for _, memory in points), default=0):

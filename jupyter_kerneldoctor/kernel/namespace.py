@@ -1,4 +1,4 @@
-"""Notes the biggest variables at the end of a cell, if memory has changed since they were last noted."""
+"""Sends the biggest variables at the end of a cell, if memory has changed since the last time."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from .memory import Stretch
 
 _STEP_BYTES = 5 << 20
-"""Less of a change since the last look is not worth another."""
+"""The change of memory that is worth examining the variables again."""
 
 
 class NamespaceWatch:
-    """Looks at the variables when the memory has changed since the last look."""
+    """Examines the variables when the memory has changed since the last time."""
 
     def __init__(self) -> None:
         self._rss_bytes: int | None = None
-        self._told: list[tuple[Any, ...]] = []
+        self._sent: list[tuple[Any, ...]] = []
 
     def look(self, shell: InteractiveShell, link: Link, seq: int, stretch: Stretch) -> None:
-        """Send what holds most, if that is not what was sent before."""
+        """Send the biggest variables, unless the same were sent before."""
         now_bytes = stretch.after_bytes
         if now_bytes is None:
             return
@@ -38,6 +38,6 @@ class NamespaceWatch:
 
         objects, complete = biggest(shell.user_ns, shell.user_ns_hidden)
         brief = [(found["name"], found["bytes"] // _STEP_BYTES) for found in objects]
-        if brief != self._told:
-            self._told = brief
+        if brief != self._sent:
+            self._sent = brief
             link.send(messages.message("namespace", time.monotonic(), cell_seq=seq, objects=objects, complete=complete))

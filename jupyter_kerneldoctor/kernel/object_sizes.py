@@ -1,4 +1,4 @@
-"""How much memory an object holds, estimated in microseconds and without running any of its code."""
+"""Estimates how much memory an object holds, in microseconds and without running any of its code."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from .buffers import Buffer, Objects
 
 SAMPLES = (200, 12, 6, 4)
-"""How many items of a container are looked at, by depth; deeper is not searched."""
+"""How many items of a container are examined, by depth; deeper ones are not."""
 
 VARIABLE_S = 0.0006
-"""For one variable, so that a deep one leaves time for the others."""
+"""The time for one variable, so that a deep one leaves time for the others."""
 
 _FEWEST = 8
-"""So many items of a container are looked at in any case."""
+"""How many items of a container are examined in any case."""
 
 _GOLDEN = 0.6180339887  # spreads the sample over a list at any length of the sample
-_ITEM_BYTES = 64  # what an item of an unknown type counts
+_ITEM_BYTES = 64  # the size of an item of unknown type
 
 _UNINTERESTING = (ModuleType, FunctionType, BuiltinFunctionType, MethodType, type)
 
@@ -38,15 +38,15 @@ PLAIN: dict[type, Callable[[Any], int]] = {
     float: float.__sizeof__,
     complex: complex.__sizeof__,
 }
-"""What holds nothing but itself."""
+"""The size of an object that refers to no other."""
 
 
 class TimeUpError(Exception):
-    """The time for looking ran out."""
+    """There is no time left to examine more."""
 
 
 class Measured(NamedTuple):
-    """What is told of an object (`recording.evidence.NamedObject`)."""
+    """What is recorded of an object (`recording.evidence.NamedObject`)."""
 
     bytes: int
     type: str
@@ -58,10 +58,10 @@ class Measured(NamedTuple):
 
 
 class SizeEstimator:
-    """Measures objects until a moment (time.perf_counter); what two of them share counts for the first."""
+    """Measures objects until a time (time.perf_counter); what two of them share counts for the first."""
 
     def __init__(self, until_s: float, variable_s: float = VARIABLE_S) -> None:
-        """Look until then, and no longer than `variable_s` at one variable."""
+        """Measure until `until_s`, and one variable for at most `variable_s`."""
         self._until_s = until_s
         self._variable_s = variable_s
         self._variable_until_s = until_s
@@ -73,7 +73,7 @@ class SizeEstimator:
         return time.perf_counter() > self._until_s
 
     def measure(self, value: Any) -> Measured | None:
-        """Describe one object; None for what holds nothing of its own, or was met before."""
+        """Describe one object; None for one that was measured before, or is a module, function, class or None."""
         cls = type(value)
         bases = mro(cls)
         if value is None or not self._is_new(id(value)) or any(base in bases for base in _UNINTERESTING):
@@ -94,7 +94,7 @@ class SizeEstimator:
         return now > self._until_s or (now > self._variable_until_s and measured >= _FEWEST)
 
     def figures(self, figures: Sequence[Any]) -> int:
-        """The memory of matplotlib figures: what they were drawn into, and the data of what is drawn."""
+        """Return the memory of matplotlib figures: their images, and the data that they show."""
         total = measured = 0
         for figure in figures[: SAMPLES[1]]:
             total += self._figure(figure)
@@ -127,7 +127,7 @@ class SizeEstimator:
         return True
 
     def _buffer(self, buffer: Buffer) -> int:
-        """The memory behind an array or frame, which views of it share, and the objects in it."""
+        """Return the memory of an array or frame that has not been counted yet, and of the objects in it."""
         total = 0
         for key, size in buffer.parts:
             if key not in self._counted:
@@ -150,7 +150,7 @@ class SizeEstimator:
         return self._estimate([item(place) for place in _places(count, SAMPLES[1] * 2)], count, len(SAMPLES) - 1)
 
     def _item(self, value: Any, depth: int) -> int:
-        """The memory of an item of a container; 0 for what was met before."""
+        """Return the memory of an item of a container; 0 for one that was measured before."""
         if value is None or value is True or value is False or not self._is_new(id(value)):
             return 0
         plain = PLAIN.get(type(value))
@@ -169,7 +169,7 @@ class SizeEstimator:
         return self._attributes(value, depth) if depth < len(SAMPLES) else _ITEM_BYTES
 
     def _container(self, value: Any, bases: tuple[type, ...], depth: int) -> tuple[int, int, str | None] | None:
-        """Size, number of items and the type of most of them; None for what is no container."""
+        """Return size, number of items and the type of most items; None for what is no container."""
         most = SAMPLES[depth]
         if list in bases:
             count, own = list.__len__(value), list.__sizeof__(value)
@@ -191,9 +191,9 @@ class SizeEstimator:
         return own + self._estimate(some, count, depth + 1), count, item_type
 
     def _estimate(self, some: list[Any], count: int, depth: int) -> int:
-        """The memory of `count` items of which these are some.
+        """Estimate the memory of `count` items from some of them.
 
-        When most of the sample are the same few objects, or views of the same few arrays, so is the rest.
+        If most of the sample are the same few objects, or views of the same few arrays, the rest counts nothing.
         """
         if not some:
             return 0
@@ -210,7 +210,7 @@ class SizeEstimator:
         return total if shared else total * count // measured
 
     def _attributes(self, value: Any, depth: int) -> int:
-        """What an object keeps in its attributes."""
+        """Return the memory of an object's attributes."""
         attributes = instance_dict(value)
         total = _ITEM_BYTES
         for number, item in enumerate([*islice(attributes.values(), SAMPLES[0])]):
@@ -221,7 +221,7 @@ class SizeEstimator:
 
 
 def _plain_bytes(value: Any, bases: tuple[type, ...]) -> int | None:
-    """The size of a string, a number or the like, subclasses included."""
+    """Return the size of a string, a number or the like, subclasses included; None for anything else."""
     for base in bases:
         if base in PLAIN:
             return PLAIN[base](value)
@@ -229,14 +229,14 @@ def _plain_bytes(value: Any, bases: tuple[type, ...]) -> int | None:
 
 
 def short_name(cls: type) -> str:
-    """The type's name as people write it: "list", "pandas.DataFrame", "Net" for a class of the notebook's."""
+    """Return the type's name as people write it: "list", "pandas.DataFrame", "Net" for the notebook's own class."""
     name = class_name(cls)
     package, last = name.partition(".")[0], name.rpartition(".")[2]
     return last if package in ("builtins", "__main__") else f"{package}.{last}"
 
 
 def _places(count: int, most: int) -> list[int]:
-    """Positions to look at: all of a few, else spread over the whole."""
+    """Return the positions to examine: all of a few, or some spread over all."""
     if count <= most:
         return list(range(count))
     return [int((number * _GOLDEN % 1.0) * count) for number in range(most)]

@@ -1,12 +1,13 @@
-"""Last words: what native code writes to file descriptors 1 and 2 is kept, even if `abort()` follows at once.
+"""Captures what native code writes to file descriptors 1 and 2, even if `abort()` follows at once.
 
 ipykernel puts a pipe behind each of the two, and a thread (`OutStream._watch_pipe_fd`) that shows in the notebook what
-comes out of it. Text that this thread has taken, but not shown yet, dies with the process. So a thread of ours takes
-its place and does the same, except that it reads into memory that the sidecar shares. The bytes are thus always in
-the pipe or in that memory, and the sidecar holds both. Descriptors 1 and 2 themselves stay as they are: children,
-redirections and `exec` meet what they would meet without us, and the text comes in the same order at the same moment.
+comes out of it. Text that this thread has read, but not shown yet, is lost with the process. So a thread of ours
+replaces it and does the same, except that it reads into memory shared with the sidecar. The bytes are thus always in
+the pipe or in that memory, and the sidecar has both open. Descriptors 1 and 2 stay as they are, so children,
+redirections and `exec` work as without us, and the text appears in the same order at the same time.
 
-A thread that waits in `read` must be woken to make room, so a zero byte is sent through the pipe and taken out again.
+A thread that waits in `read` has to be woken before it can be replaced: a zero byte is written to the pipe, and removed
+from what is read.
 """
 
 from __future__ import annotations
@@ -32,52 +33,52 @@ _WAKE = b"\0"
 _PATIENCE_S = 0.1
 
 _rings: dict[int, list[tuple[RingWriter, Inode | None]]] = {1: [], 2: []}
-"""Never freed: `mmap` would close its descriptor, whose number may belong to a file of the user's by then."""
+"""Never freed: `mmap` would close its descriptor, whose number may be that of a file of the user's by then."""
 
 
 class OutputCapture:
-    """Both streams, as far as they are ipykernel's: a terminal, or a kernel that captures nothing, is left alone."""
+    """The capture of both streams. A terminal, or a kernel that captures nothing, is left alone."""
 
     def __init__(self, link: Link) -> None:
-        """Take the place of ipykernel's threads, and tell the sidecar. Where that is not possible, nothing changes."""
+        """Replace ipykernel's threads, and share the output with the sidecar. If that is impossible, change nothing."""
         self._pid = os.getpid()
-        self._watches: dict[int, StreamReader] = {}
+        self._readers: dict[int, StreamReader] = {}
         for number, stream in ((1, sys.stdout), (2, sys.stderr)):
-            with suppress(Exception):  # not ipykernel's, or an ipykernel that works in another way
-                self._watches[number] = StreamReader(stream, _ring(number))
-        for watch in self._watches.values():
-            watch.taken_over.wait(_PATIENCE_S)
-        if self._watches:
-            begins = [watch.begin for watch in self._watches.values()]
-            told = message("last_words", time.monotonic(), fds=list(self._watches), begins=begins)
-            link.send(told, [fd for watch in self._watches.values() for fd in (watch.ring.fd, watch.pipe_fd)])
+            with suppress(Exception):  # not ipykernel's stream, or another version of ipykernel
+                self._readers[number] = StreamReader(stream, _ring(number))
+        for reader in self._readers.values():
+            reader.taken_over.wait(_PATIENCE_S)
+        if self._readers:
+            begins = [reader.begin for reader in self._readers.values()]
+            shared = message("last_words", time.monotonic(), fds=list(self._readers), begins=begins)
+            link.send(shared, [fd for reader in self._readers.values() for fd in (reader.ring.fd, reader.pipe_fd)])
 
     def restore(self) -> None:
-        """Let ipykernel read again. Nothing to do in a forked child: it has no such threads."""
+        """Let ipykernel read again; do nothing in a forked child, which has no such threads."""
         if os.getpid() == self._pid:
-            for watch in self._watches.values():
-                watch.restore()
+            for reader in self._readers.values():
+                reader.restore()
 
 
 def _ring(number: int) -> RingWriter:
-    """A ring for a descriptor; not the last recording's, as its sidecar may not have read that to the end yet.
+    """Return a ring buffer for a descriptor, not the one of the last recording, which its sidecar may still read.
 
     Raises OSError when there is no memory for a new one.
     """
     rings = _rings[number]
     if len(rings) > 1 and inode(rings[0][0].fd) == rings[0][1]:
         rings.append(rings.pop(0))
-    else:  # the first two recordings, or the ring was closed behind our back
+    else:  # the first two recordings, or user code has closed the ring
         ring = RingWriter()
         rings.append((ring, inode(ring.fd)))
     return rings[-1][0]
 
 
 class StreamReader(threading.Thread):
-    """A thread that reads the pipe of an `OutStream`, from ipykernel's own thread to ipykernel's own code again."""
+    """A thread that reads the pipe of an `OutStream` in place of ipykernel's own."""
 
     def __init__(self, stream: Any, ring: RingWriter) -> None:
-        """Start. Raises AttributeError or ValueError when this is no stream that can be taken over."""
+        """Start. Raises AttributeError or ValueError when this stream cannot be taken over."""
         super().__init__(name="KernelDoctor-output", daemon=True)
         self.taken_over = threading.Event()
         self.ring = ring
@@ -87,20 +88,20 @@ class StreamReader(threading.Thread):
         self.pipe_fd: int = stream._fid  # noqa: SLF001 - there is no other way to it
         self._log_fd: int = stream._original_stdstream_copy  # noqa: SLF001
         if not (stream._should_watch and self._before.is_alive()):  # noqa: SLF001
-            raise ValueError("nobody watches this stream")
+            raise ValueError("no thread reads this stream")
         if isinstance(self._before, StreamReader) and not self._before.taken_over.is_set():
-            raise ValueError("it is just being taken over")
+            raise ValueError("another thread is taking it over")
         self._lock = threading.Lock()
-        self._wakes = 0  # how many of our zero bytes are still to come out of the pipe
+        self._wakes = 0  # how many of our zero bytes are still in the pipe
         self._leaving = False
         self.start()
 
     def run(self) -> None:
-        """Run outside any context and past any patched `Thread.run`, so that no cell counts as the text's origin."""
-        Context().run(self._watch)
+        """Run in an empty context, so that no cell counts as the origin of the text."""
+        Context().run(self._read)
 
     def restore(self) -> None:
-        """Let this very thread go on with ipykernel's code. If the pipe is full, it stays with ours."""
+        """Let this same thread continue with ipykernel's code, or with ours if the pipe is full."""
         if not (self.is_alive() and self._stream.watch_fd_thread is self):
             return
         self._expect(1)
@@ -111,18 +112,18 @@ class StreamReader(threading.Thread):
             self._leaving = False
             self._expect(-1)
 
-    def _watch(self) -> None:
+    def _read(self) -> None:
         stream = self._stream
         try:
             if self._take_over() and self._forward():
                 stream._watch_pipe_fd()  # noqa: SLF001
         except Exception:
-            stream._exc = sys.exc_info()  # noqa: SLF001 - as ipykernel does it, which shows it when the stream is closed
+            stream._exc = sys.exc_info()  # noqa: SLF001 - ipykernel shows it when the stream is closed
 
     def _take_over(self) -> bool:
-        """Make the thread before us end. What it has read by then is not lost: it tries to show it, and we catch it.
+        """End the thread before us. It tries to show what it has read by then, which we catch and show instead.
 
-        Return False if it ended for a reason of its own; then nothing is left to be taken over.
+        Return False if it ended for a reason of its own, so that there is nothing to take over.
         """
         stream, before = self._stream, self._before
         with _Replaced(stream, "write", lambda write: _handing_over(before, write)):
@@ -141,7 +142,7 @@ class StreamReader(threading.Thread):
         return True
 
     def _forward(self) -> bool:
-        """Show what comes; return whether ipykernel is to go on. The same steps as in `OutStream._watch_pipe_fd`."""
+        """Show what is read, as `OutStream._watch_pipe_fd` does; return whether ipykernel is to continue."""
         while not (self._leaving and not self._wakes):
             data = self.ring.read_from(self.pipe_fd)
             if not data or not self._stream._should_watch:  # noqa: SLF001
@@ -155,7 +156,7 @@ class StreamReader(threading.Thread):
             os.write(self._log_fd, data)
 
     def _wake(self, flags: int = 0) -> None:
-        """Write to the pipe itself: descriptor 1 or 2 may be redirected by the user just now. Raises OSError."""
+        """Write a zero byte to the pipe itself: user code may have redirected descriptor 1 or 2. Raises OSError."""
         fd = os.open(f"/proc/self/fd/{self.pipe_fd}", os.O_WRONLY | os.O_CLOEXEC | flags)
         try:
             os.write(fd, _WAKE)
@@ -175,14 +176,14 @@ class StreamReader(threading.Thread):
         return data
 
 
-class _HandedOver(Exception):  # noqa: N818 - no error: it ends a loop and carries what the loop had in its hand
+class _HandedOver(Exception):  # noqa: N818 - no error: it ends a loop and carries the text that was just read
     def __init__(self, text: str) -> None:
         super().__init__()
         self.text = text
 
 
 def _handing_over(thread: threading.Thread, write: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Like `write`, except for this thread."""
+    """Return a `write` that raises _HandedOver in this thread, and works as before in all others."""
 
     def replacement(text: str) -> Any:
         if threading.current_thread() is thread:
@@ -193,7 +194,7 @@ def _handing_over(thread: threading.Thread, write: Callable[[str], Any]) -> Call
 
 
 class _Replaced:
-    """An attribute of an object, replaced for a while; afterwards it is what it was, the class's or the object's."""
+    """Replaces an attribute of an object, and restores it afterwards, also where it was the class's."""
 
     def __init__(self, target: Any, name: str, replacement: Callable[[Any], Any]) -> None:
         self._target, self._name = target, name

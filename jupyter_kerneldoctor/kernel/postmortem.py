@@ -1,6 +1,6 @@
-"""`%postmortem`: what `jupyter kerneldoctor report --json` says, shown in the notebook.
+"""Shows the output of `jupyter kerneldoctor report --json` in the notebook, for `%postmortem`.
 
-The diagnosis runs in a process of its own: what it imports and allocates is not the kernel's.
+The diagnosis runs in a process of its own, so that it imports and allocates nothing in the kernel.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 _TIMEOUT_S = 30.0
-_NO_DEATH = "No death of this notebook's kernel is recorded. `jupyter kerneldoctor list` shows what is, in a terminal."
+_NO_DEATH = "No death of this notebook's kernel is recorded. `jupyter kerneldoctor list` in a terminal shows what is."
 
 
 def show(shell: InteractiveShell, recording: str | None) -> None:
-    """Show a recording's post-mortem; without an id that of this kernel's last death, or else of this notebook's."""
+    """Show the post-mortem of a recording; without an id, of this kernel's last death, or else this notebook's."""
     document = _report(recording)
     if recording is None and not document["died"] and not document["incidents"]:
         print(_NO_DEATH)  # noqa: T201 - this is what the user asked for
         return
-    from ..render.html import render as as_html  # noqa: PLC0415 - rich and its like only when they are used
+    from ..render.html import render as as_html  # noqa: PLC0415 - rich only when it is used
     from ..render.terminal import render as as_text  # noqa: PLC0415
 
     text = as_text(document)

@@ -1,6 +1,6 @@
-"""The words by which libraries say that something ran out or broke. Only these words are recorded.
+"""Lists the words of libraries' errors when something ran out or broke. Only these words are recorded.
 
-They are taken from the libraries' own sources: CPython, NumPy, PyTorch (c10/cuda, torch/utils/data), TensorFlow (BFC
+They come from the libraries' own sources: CPython, NumPy, PyTorch (c10/cuda, torch/utils/data), TensorFlow (BFC
 allocator), XLA, CuPy, CUDA's list of errors, glibc's dynamic linker, concurrent.futures, joblib/loky, dask.
 """
 
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 
 class Signature(NamedTuple):
-    """One way an incident is worded."""
+    """One way in which a library words an incident."""
 
     kind: str
     words: str
     needles: tuple[str, ...] = ()
-    """All of these stand in the text."""
+    """All of these are in the text."""
     types: tuple[str, ...] = ()
-    """The exception is one of these, or derived from one; empty: any."""
+    """The exception is one of these types or a subclass; empty: of any type."""
 
 
 def _worded(kind: str, *words: str, types: tuple[str, ...] = ()) -> tuple[Signature, ...]:
@@ -32,7 +32,7 @@ NUMPY_MEMORY_ERRORS = (
     "numpy._core._exceptions._ArrayMemoryError",
     "numpy.core._exceptions._ArrayMemoryError",
 )
-"""The first two as NumPy renames them, so that they are shown as their base."""
+"""The first two as NumPy renames them, so that tracebacks show the name of their base."""
 
 WORKER_SIGNALS = (
     "Killed",
@@ -53,7 +53,7 @@ WORKER_SIGNALS = (
 """Signals as strsignal(3) and loky name them."""
 
 SIGNATURES: tuple[Signature, ...] = (
-    # A worker process that was lost, before all else: its words may quote another error.
+    # A worker process that was lost comes first: its text may quote another error.
     Signature("worker-killed", "DataLoader worker is killed by signal", ("DataLoader worker (pid", "killed by signal")),
     Signature(
         "worker-killed", "DataLoader worker exited unexpectedly", ("DataLoader worker (pid", "exited unexpectedly")
@@ -92,7 +92,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "cudaErrorMemoryAllocation",
         "CUBLAS_STATUS_ALLOC_FAILED",
         "CUDNN_STATUS_ALLOC_FAILED",
-        # A kernel of the card's that went astray: the context is unusable from then on.
+        # A GPU kernel that failed: the CUDA context is unusable from then on.
         "device-side assert triggered",
         "an illegal memory access was encountered",
         "misaligned address",
@@ -101,7 +101,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "CUDA_ERROR_ILLEGAL_ADDRESS",
         "CUDA_ERROR_LAUNCH_FAILED",
         "CUDA_ERROR_ASSERT",
-        # Driver, toolkit and libraries that do not fit together.
+        # Driver, toolkit and libraries that do not match.
         "CUDA driver version is insufficient for CUDA runtime version",
         "The NVIDIA driver on your system is too old",
         "Found no NVIDIA driver on your system",
@@ -132,7 +132,7 @@ SIGNATURES: tuple[Signature, ...] = (
         "CUDA error",
         "cuDNN error",
     ),
-    # Space, in the order in which one text may hold the words of another.
+    # Space: a text that may contain the words of another comes first.
     Signature(
         "no-space",
         "unable to allocate shared memory(shm): No space left on device",
@@ -162,7 +162,7 @@ SIGNATURES: tuple[Signature, ...] = (
     Signature("memory-error", "Insufficient memory", ("Insufficient memory",), ("cv2.error",)),
     Signature("memory-error", "bad allocation", ("bad allocation",), ("_duckdb.OutOfMemoryException",)),
     Signature("memory-error", "MemoryError", types=("builtins.MemoryError",)),
-    # Builds that do not fit together.
+    # Builds that do not match.
     *_worded(
         "binary-mismatch",
         "size changed, may indicate binary incompatibility",
@@ -196,4 +196,4 @@ SIGNATURES: tuple[Signature, ...] = (
     ),
     Signature("recursion", "maximum recursion depth exceeded", types=("builtins.RecursionError",)),
 )
-"""In the order of precedence: the first that fits counts."""
+"""In order of precedence: the first that matches counts."""

@@ -1,4 +1,4 @@
-"""What the sidecar needs to read this process's Python stacks from outside: addresses and, under Yama, a permission."""
+"""Gives the sidecar what it needs to read this process's Python stacks: addresses and, under Yama, permission."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _PR_SET_PTRACER = 0x59616D61  # prctl(2)
 
 
 def runtime() -> list[int] | None:
-    """Where the interpreter and the types of what a stack is made of lie; None where stacks are not read anyway.
+    """Return the addresses of the interpreter and of the types in a stack, in the order of `layout.Runtime`.
 
-    The order is that of `sidecar.stacks.layout.Runtime`.
+    None where stacks cannot be read: on other systems than Linux, and in other interpreters than CPython.
     """
     if sys.platform != "linux" or sys.implementation.name != "cpython":
         return None
-    # An object of our own: the result type of `ctypes.pythonapi` is everybody's.
+    # A library object of our own: all code shares the result types of `ctypes.pythonapi`.
     function = ctypes.PyDLL(None).PyInterpreterState_Get
     function.restype = ctypes.c_void_p
     return [function(), id(types.CodeType), id(str), id(bytes), id(None)]
 
 
 def permit(sidecar_pid: int | None) -> None:
-    """Let the sidecar read this process's memory where Yama lets only ancestors do so (ptrace_scope 1 in ptrace(2)).
+    """Let the sidecar read this process's memory where Yama allows only ancestors (ptrace_scope 1 in ptrace(2)).
 
-    The sidecar is no ancestor. Nothing else is permitted to it, and nothing to other processes.
+    The sidecar is no ancestor. Other processes get no permission.
     """
     try:
         scope = _YAMA.read_text().strip()
