@@ -1,4 +1,4 @@
-"""A cell's source, as it travels to the sidecar: whole up to a size, above it head and tail."""
+"""Prepares a cell's source for the journal: whole up to a size, above it the head and the tail."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Any
 
 WHOLE_CHARACTERS = 128 * 1024
 SHORT_CHARACTERS = 16 * 1024
-"""For a source that is too long in JSON, where a character may take twelve bytes."""
+"""For a source that is too long as JSON, where a character may take twelve bytes."""
 
 SOURCE_FIELDS = ("source", "truncated", "source_length", "source_sha256")
-"""The fields of a cell-start event that tell the source."""
+"""The fields of a `cell_start` event that hold the source."""
 
 
 def shortened(source: str, longest: int) -> dict[str, Any]:
-    """The fields of a cell-start event for a source that is too long.
+    """Return the fields of a `cell_start` event for a source that is too long.
 
-    It keeps its first and last characters with a line in between that says how much is left out, and is told apart by
-    its length and SHA-256.
+    Kept are its first and last characters, with a line in between that says how much is left out, and its length and
+    SHA-256, which tell it from others.
     """
-    import hashlib  # noqa: PLC0415 - it takes memory, which the sidecar saves, and this is rare
+    import hashlib  # noqa: PLC0415 - it takes memory, and long sources are rare
 
     head, tail = source[: longest * 3 // 4], source[-longest // 4 :]
     left_out = len(source) - len(head) - len(tail)

@@ -1,4 +1,4 @@
-"""Room on disk: to hold some for the last lines of a recording, and to tell the user when there is none."""
+"""Reserves disk space for the last lines of a recording, and finds out whether there is any."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ENOUGH_BYTES = 64 * 1024
-"""With less free a file system is full for us: it takes space in blocks, and several files are written."""
+"""With less than that free a disk counts as full: space is given in blocks, and a recording has several files."""
 
 
 def storage_problem(directory: Path) -> str | None:
-    """Why little or nothing of what happens now is kept, as half a sentence; None when nothing speaks against it."""
+    """Return why most of what happens now is not recorded, as a clause; None without a known reason."""
     try:
         found = os.statvfs(directory)
     except FileNotFoundError:
         return "the directory of the recording is gone"
     except OSError:
         return None
-    # Some network file systems have no sizes to tell: statvfs(3) leaves such fields zero.
+    # Some network file systems do not know their size: then statvfs(3) sets these fields to zero.
     if found.f_blocks and found.f_bavail * found.f_frsize < _ENOUGH_BYTES:
         return "the disk is full"
     return None
 
 
 def reserve(descriptor: int, length: int) -> bool | None:
-    """Take room behind the end of a file, which nobody else can then fill up; whether that is done.
+    """Reserve space behind the end of a file, so that nothing else can fill it; return whether that was possible.
 
-    None where the file system (or the operating system) has no such thing: NFS, some FUSE, macOS. What was taken stays
-    until `release`, also when this process dies.
+    None where the file system or the operating system has no such function: NFS, some FUSE, macOS. The space stays
+    reserved until `release`, also after this process has ended.
     """
     if sys.platform != "linux":
         return None
@@ -47,7 +47,7 @@ def reserve(descriptor: int, length: int) -> bool | None:
 
 
 def release(descriptor: int) -> None:
-    """Let the room go that was held behind the end of a file and not needed; not being able to is no error here."""
+    """Release what is reserved behind the end of a file and not used. Never raises."""
     try:
         os.ftruncate(descriptor, os.fstat(descriptor).st_size)
     except OSError:

@@ -1,4 +1,4 @@
-"""What a recording holds beside cells, samples and the end: each class is one kind of event, or a part of one.
+"""Defines what a recording holds beside cells, samples and the end: a class for each kind of event, or part of one.
 
 As in `model`: bytes are `int` and named `*_bytes`, `*_s` are seconds, None means "not known", never zero.
 """
@@ -16,12 +16,12 @@ class Output:
     mono_s: float
     fd: Literal[1, 2]
     text: str
-    """Not what Python code prints: in a kernel that goes to the notebook without a file descriptor."""
+    """What Python code prints is not in it: in a kernel that reaches the notebook without a file descriptor."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One Python function of a stack."""
+    """One Python function call of a stack."""
 
     file: str
     line: int | None
@@ -34,14 +34,14 @@ class ThreadStack:
 
     frames: tuple[Frame, ...]
     thread_id: int | None = None
-    """As `threading.get_native_id()` tells it."""
+    """As `threading.get_native_id()` returns it."""
     main: bool = False
-    """The thread that runs the cells."""
+    """Whether this is the thread that runs the cells."""
     name: str | None = None
     state: str | None = None
     """`R` running, `S` waiting, `D` waiting for a disk (proc_pid_stat(5))."""
     waits_in: str | None = None
-    """The kernel function it waits in (/proc/PID/task/TID/wchan), such as `futex_wait_queue`."""
+    """The function of Linux it waits in (/proc/PID/task/TID/wchan), such as `futex_wait_queue`."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Stack:
     threads: tuple[ThreadStack, ...] = ()
     """The thread that runs the cells first; only that one unless the kernel is stuck or somebody asked."""
     children: tuple[ChildState, ...] = ()
-    """The processes below the kernel; only when somebody asked."""
+    """The processes below the kernel; only if somebody asked."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ class FileSystem:
     free_bytes: int | None = None
     """Available to this user."""
     roles: tuple[str, ...] = ()
-    """Why it is listed: `shm` (/dev/shm), `tmp`, `cwd`, `mapped` (a file on it is mapped), `open` (one is open)."""
+    """Why it is listed: `shm` (/dev/shm), `tmp`, `cwd`, `mapped` (a file on it is mapped), `open` (a file is open)."""
     shrunk_files: tuple[str, ...] = ()
-    """Mapped files on it that are shorter than their mapping: touching the rest is a bus error."""
+    """Mapped files on it that are shorter than their mapping: touching the rest raises a bus error."""
     mapped_bytes: int | None = None
-    """Up to where its files are mapped, all of them together. More than its size can never be written."""
+    """The size up to which its files are mapped, added up. More than the file system's size can never be written."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,12 @@ class Surroundings:
     """Percent of the last 10 s in which some or all processes waited for memory (PSI: /proc/pressure/memory)."""
     pids_current: int | None = None
     pids_limit: int | None = None
-    """Of the nearest control group with a limit of processes."""
+    """The limit of processes of the nearest control group that has one."""
     under_oom: bool | None = None
-    """The memory limit is reached and nobody is killed (memory.oom_control of version 1, killer disabled)."""
+    """Whether the memory limit is reached and nobody is killed (memory.oom_control of version 1, killer disabled)."""
     oom_killer_disabled: bool | None = None
     display: str | None = None
-    """DISPLAY or WAYLAND_DISPLAY of the process; empty when neither is set."""
+    """DISPLAY or WAYLAND_DISPLAY of the process; empty if neither is set."""
     filesystems: tuple[FileSystem, ...] = ()
     libraries: tuple[str, ...] = ()
     """Native libraries of interest that are mapped: OpenMP runtimes, BLAS, CUDA, GUI toolkits."""
@@ -130,21 +130,21 @@ class Child:
     pid: int
     mono_s: float
     name: str | None = None
-    """What it was running, in a word: the process's name, no arguments."""
+    """The process's name, without arguments."""
     parent_pid: int | None = None
     started_mono_s: float | None = None
     kind: Literal["signal", "exit", "unknown"] = "unknown"
     signal: str | None = None
     exit_code: int | None = None
     peak_bytes: int | None = None
-    """Highest resident memory that was seen of it."""
+    """The highest resident memory seen."""
     oom_kills: int | None = None
-    """How much the control group's count of memory kills rose about then."""
+    """How much the control group's count of memory kills rose around its end."""
 
 
 @dataclass(frozen=True)
 class ChildState:
-    """A process below the kernel that lives, in a `stuck` event."""
+    """A living process below the kernel, in a `stuck` or `stack` event."""
 
     pid: int
     name: str | None = None
@@ -153,9 +153,9 @@ class ChildState:
     rss_bytes: int | None = None
     cpu_s: float | None = None
     forked: bool | None = None
-    """It runs the kernel's own program and never called exec: a fork of the kernel."""
+    """Whether it is a fork of the kernel that has not called exec."""
     stack: tuple[Frame, ...] = ()
-    """Of its main thread, innermost first, where it could be read."""
+    """The frames of its main thread, innermost first, where they could be read."""
 
 
 @dataclass(frozen=True)
@@ -168,14 +168,14 @@ class Stuck:
     threads: tuple[ThreadStack, ...] = ()
     """All threads of the kernel, the one that runs the cells first."""
     over: bool = False
-    """It went on afterwards."""
+    """Whether it went on afterwards; such an event has no stacks."""
     faults_per_s: float | None = None
-    """Major page faults, which swap thrash shows by."""
+    """Major page faults a second; thrashing on swap causes many."""
 
 
 @dataclass(frozen=True)
 class Incident:
-    """An exception that tells of a near-death, which the kernel survived (event `incident`)."""
+    """An exception that shows a near-death of the kernel (event `incident`)."""
 
     kind: str
     """`memory-error`, `torch-out-of-memory`, `tf-resource-exhausted`, `jax-out-of-memory`, `cupy-out-of-memory`,
@@ -183,25 +183,25 @@ class Incident:
     `interrupted-by-openblas`, `binary-mismatch`, `broken-pool`."""
     mono_s: float
     error: str
-    """Name of the exception's type, with its module."""
+    """The name of the exception's type, with its module."""
     cell_seq: int | None = None
     frames: tuple[Frame, ...] = ()
     """Where it was raised, innermost first."""
     asked_bytes: int | None = None
-    """How much was asked for, where the exception tells."""
+    """How much was asked for, where the exception says so."""
     numbers: dict[str, int] = field(default_factory=dict)
-    """Further figures out of its text: `total_bytes`, `free_bytes`, `allocated_bytes`, `reserved_bytes`,
+    """Further numbers from its text: `total_bytes`, `free_bytes`, `allocated_bytes`, `reserved_bytes`,
     `unallocated_bytes` (reserved, and not allocated), `process_bytes` (all of this process on the card),
     `others_bytes` (of other processes on it), `allowed_bytes`, `gpu` (its index), `pid`, `exit_code`, `errno`."""
     signature: str | None = None
-    """The library's own words, with every value of the user's left out: "CUDA error: device-side assert triggered"."""
+    """The library's own words without any value of the user's: "CUDA error: device-side assert triggered"."""
     rss_bytes: int | None = None
     surroundings: Surroundings | None = None
 
 
 @dataclass(frozen=True)
 class NamedObject:
-    """One of the biggest things the user's variables hold. Never a value."""
+    """One of the biggest objects that the user's variables hold, without its value."""
 
     name: str
     """`df`, `losses`, `Out[3]`, `_`, `open figures`, `the last traceback`."""
@@ -210,12 +210,12 @@ class NamedObject:
     shape: tuple[int, ...] = ()
     dtype: str | None = None
     items: int | None = None
-    """Of a list or dict: how many."""
+    """How many items a list, dict or the like has."""
     item_type: str | None = None
     hidden: bool = False
-    """No variable of the user's, but what IPython or a library keeps: the Out cache, open figures, a traceback."""
+    """Whether IPython or a library keeps it, not a variable of the user's: the Out cache, open figures, a traceback."""
     device: str | None = None
-    """`cuda:0` for what lies on a card."""
+    """`cuda:0` for an object on a card."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ class Namespace:
     cell_seq: int | None = None
     objects: tuple[NamedObject, ...] = ()
     complete: bool = True
-    """False when the time for looking ran out."""
+    """False if there was no time to examine all."""
 
 
 @dataclass(frozen=True)
@@ -246,9 +246,9 @@ class Framework:
     peak_bytes: int | None = None
     total_bytes: int | None = None
     asked_bytes: int | None = None
-    """How much was asked for when the card had no room; only of an event that tells of such a moment."""
+    """How much was asked for when the card's memory was full; only in an event about such a moment."""
     free_bytes: int | None = None
-    """How much of the card nobody held at that moment."""
+    """How much of the card's memory was free at that moment."""
 
 
 @dataclass(frozen=True)
@@ -263,18 +263,18 @@ class Gpu:
 
 @dataclass(frozen=True)
 class GpuDriver:
-    """The driver, or why it cannot be asked (event `gpus`)."""
+    """The driver, or why it cannot be used (event `gpus`)."""
 
     version: str | None = None
     cuda: str | None = None
-    """The newest CUDA version the driver can run, as "12.4"."""
+    """The newest CUDA version the driver supports, as "12.4"."""
     error: str | None = None
-    """What NVML answered instead: "Driver/library version mismatch"."""
+    """NVML's error: "Driver/library version mismatch"."""
 
 
 @dataclass(frozen=True)
 class GpuProcess:
-    """Another process on a card, or the kernel's own."""
+    """Another process that uses a card."""
 
     pid: int
     bytes: int | None = None
@@ -289,13 +289,13 @@ class GpuSample:
     index: int
     used_bytes: int | None = None
     own_bytes: int | None = None
-    """Of the kernel and its children."""
+    """The memory of the kernel and its children."""
     utilisation: int | None = None
     """Percent."""
     temperature_c: int | None = None
     power_w: float | None = None
     throttle: tuple[str, ...] = ()
-    """Why the clocks are held down: `thermal`, `power-brake`, `hw-slowdown`, `power-cap`."""
+    """Why the clocks are slowed down: `thermal`, `power-brake`, `hw-slowdown`, `power-cap`."""
     ecc_uncorrected: int | None = None
     others: tuple[GpuProcess, ...] = ()
 

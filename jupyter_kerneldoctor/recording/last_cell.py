@@ -1,4 +1,4 @@
-"""The last cell of a recording, read from the end of its journal: so that many can be looked through in little time."""
+"""Reads the last cell of a recording from the end of its journal, so that many recordings take little time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def last_cell_source(directory: Path) -> str | None:
 
 
 def _source(directory: Path, seq: Any) -> Any:
-    """Of an execution that may be long past."""
+    """Return the source of an earlier execution of the cell."""
     try:
         lines = read_file(directory / JOURNAL, MOST_BYTES).split(b"\n")
     except OSError:

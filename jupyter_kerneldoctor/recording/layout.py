@@ -1,4 +1,4 @@
-"""Where recordings lie and what the files inside are called.
+"""Names the directories and files of recordings.
 
 One directory per kernel process, `<root>/recordings/<UTC start>-<pid>-<6 hex>/`, mode 0700, files 0600. Each file has
 one writer: the journal and the samples belong to the sidecar, the crash file to the kernel's faulthandler, the kernel
@@ -23,19 +23,19 @@ SAMPLES = "samples.jsonl"
 """Samples older than about a minute, thinned; see `samples`."""
 
 RECENT = ("recent-0.jsonl", "recent-1.jsonl")
-"""Samples at full rate, in two files that take turns, so that the last minute outlives the sidecar."""
+"""Samples at full rate, in two files that alternate, so that the last minute outlives the sidecar."""
 
 OUTPUT = ("output-0.jsonl", "output-1.jsonl")
-"""The last of what the process wrote to its file descriptors 1 and 2, in two files that take turns."""
+"""The newest text the process wrote to its file descriptors 1 and 2, in two files that alternate."""
 
 GPU = ("gpu-0.jsonl", "gpu-1.jsonl")
-"""Samples of the graphics cards, in two files that take turns."""
+"""Samples of the graphics cards, in two files that alternate."""
 
 CRASH = "crash.txt"
 """What faulthandler writes when the kernel gets a fatal signal."""
 
 KERNEL = "kernel.jsonl"
-"""What only the kernel can say: that it found its sidecar gone."""
+"""What only the kernel knows: that its sidecar is gone."""
 
 SERVER = "server.jsonl"
 """What the Jupyter server saw: requests to restart or shut down, exit codes."""
@@ -50,7 +50,7 @@ _ID = re.compile(r"\d{8}T\d{6}Z-\d{1,10}-[0-9a-f]{6}", re.ASCII)
 
 
 def data_root() -> Path:
-    """The directory that holds `recordings/`: $KERNELDOCTOR_DATA_DIR, or `kerneldoctor` in Jupyter's data directory."""
+    """Return the parent of `recordings/`: $KERNELDOCTOR_DATA_DIR, or `kerneldoctor` in Jupyter's data directory."""
     if root := os.environ.get(ROOT_VARIABLE):
         return Path(root).expanduser().absolute()  # the sidecar works in another directory
     from jupyter_core.paths import jupyter_data_dir  # noqa: PLC0415 - not needed by the sidecar, which is given a path
@@ -59,22 +59,22 @@ def data_root() -> Path:
 
 
 def recordings_dir(root: Path | None = None) -> Path:
-    """The directory that holds one directory per recording; it need not exist yet."""
+    """Return the directory that holds the directories of the recordings; it need not exist yet."""
     return (root or data_root()) / "recordings"
 
 
 def new_id(pid: int) -> str:
-    """An id that no other recording has: start time in UTC, process id, six random hex digits."""
+    """Return an id for a new recording: start time in UTC, process id, six random hex digits."""
     return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{pid}-{os.urandom(3).hex()}"
 
 
 def is_id(text: str) -> bool:
-    """Whether `text` has the form of a recording's id. Nothing that fails this is ever joined to a path."""
+    """Return whether `text` has the form of a recording's id. No other text is ever joined to a path."""
     return _ID.fullmatch(text) is not None
 
 
 def started_wall_s(recording_id: str) -> float | None:
-    """The start as an id tells it, to the second; None for a date that there is not."""
+    """Return the start, to the second, from an id; None for a date that does not exist."""
     from calendar import timegm  # noqa: PLC0415 - not needed by the sidecar
 
     try:

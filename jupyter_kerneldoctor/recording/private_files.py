@@ -1,8 +1,8 @@
-"""Opens what lies in a recording so that nobody else decides which file that is, and no file blocks or fills us.
+"""Opens the directories and files of recordings safely in a directory that other users share.
 
-A data directory may be shared with other users, and a recording may hold anything by now. So a directory is opened
-without following a link and belongs to this user; a file is looked up in the open directory, is a regular file of this
-user's, is opened without waiting, and is read up to a bound.
+A link, a file of another user or a named pipe may be in the place of any file. So a directory is opened without
+following a link and has to belong to this user. A file is looked up in the open directory, has to be a regular file of
+this user's, is opened without waiting, and read up to a bound.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def make_recording(path: Path) -> None:
 
 
 def open_file(path: Path, flags: int) -> int:
-    """Open a file of a recording, with mode 0600 if it is made. Raises OSError when it is no regular one of ours."""
+    """Open a file of a recording, created with mode 0600. Raises OSError if it is no regular file of this user's."""
     path = os.fspath(path)
     if not HAS_DIRECTORIES:
         return os.open(path, flags | _FILE, 0o600)
@@ -98,12 +98,12 @@ def open_file_in(directory: int, name: str, flags: int) -> int:
 
 
 def open_private(path: Path, flags: int = 0) -> int:
-    """Open a file of a recording for writing, made if it is not there. Raises OSError."""
+    """Open a file of a recording for writing; create it if need be. Raises OSError."""
     return open_file(path, flags | os.O_WRONLY | os.O_CREAT)
 
 
 def read_file(path: Path, most_bytes: int) -> bytes:
-    """Return the content; of a longer file the first and the last half of what is allowed. Raises OSError."""
+    """Return the content; of a file above `most_bytes` the beginning and the end. Raises OSError."""
     descriptor = open_file(path, os.O_RDONLY)
     try:
         size = os.fstat(descriptor).st_size
@@ -116,7 +116,7 @@ def read_file(path: Path, most_bytes: int) -> bytes:
 
 
 def read_part(path: Path, offset: int, most_bytes: int) -> bytes:
-    """Return what stands behind an offset, one below zero being from the end. Raises OSError."""
+    """Return up to `most_bytes` from an offset on; a negative one counts from the end. Raises OSError."""
     descriptor = open_file(path, os.O_RDONLY)
     try:
         begin = offset if offset >= 0 else max(0, os.fstat(descriptor).st_size + offset)
@@ -131,7 +131,7 @@ def is_own(status: os.stat_result) -> bool:
 
 
 def is_own_directory(path: Path) -> bool:
-    """Return whether this is a directory of this user's, and no link to one. Raises OSError."""
+    """Return whether this is a directory of this user's, not a link to one. Raises OSError."""
     status = os.lstat(path)
     return stat.S_ISDIR(status.st_mode) and is_own(status)
 

@@ -1,7 +1,7 @@
-"""Whether the process a recording speaks of still lives.
+"""Identifies processes, and finds out whether the process of a recording still lives.
 
-A process id alone is never enough: ids are used again, and a recording may outlive a reboot. A process is the same one
-only if its id, its start time and the boot of the machine agree.
+A process id alone is not enough: ids are used again, and a recording may outlive a reboot. Two processes are the same
+only if id, start time and the boot of the machine agree.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _STAT_BYTES = 4096
 
 
 class ProcessIdentity(NamedTuple):
-    """A process, told apart from all others that had or will have its id."""
+    """A process, as distinct from all others that had or will have its id."""
 
     pid: int
     start: float
@@ -29,7 +29,7 @@ class ProcessIdentity(NamedTuple):
 
 @functools.cache
 def boot_id() -> str | None:
-    """What tells this boot of the machine from others; None where there is no such thing."""
+    """Return the id of this boot of the machine; None where there is none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -37,7 +37,7 @@ def boot_id() -> str | None:
 
 
 def stat_fields(pid: int) -> list[str] | None:
-    """The fields of /proc/PID/stat from the third (state) on; None when there is no such process.
+    """Return the fields of /proc/PID/stat from the third (state) on; None when there is no such process.
 
     The second field is the name in parentheses and may hold anything, so the split starts after the last one.
     """
@@ -55,7 +55,7 @@ def stat_fields(pid: int) -> list[str] | None:
 
 
 def identify(pid: int) -> ProcessIdentity | None:
-    """The identity of a process that exists now (also as a zombie); None when there is none."""
+    """Return the identity of a process that exists now, zombies included; None when there is none."""
     if sys.platform == "linux":
         fields = stat_fields(pid)
         return None if fields is None else ProcessIdentity(pid, int(fields[19]), boot_id())
@@ -80,7 +80,7 @@ def identity_of(value: object) -> ProcessIdentity | None:
 
 
 def is_alive(process: ProcessIdentity) -> bool:
-    """Whether this very process runs. A zombie has ended: it only waits to be read."""
+    """Return whether this very process runs. A zombie has ended: only its exit status is still there."""
     if sys.platform != "linux":
         return identify(process.pid) == process
     fields = stat_fields(process.pid)

@@ -1,4 +1,4 @@
-"""Reads a recording from disk. Whatever is damaged or missing is left out; reading never fails on content."""
+"""Reads a recording from disk. Whatever is damaged or missing is left out; no content makes reading fail."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ CRASH_TEXT_BYTES = 256 * 1024
 """How much of the crash file is read: faulthandler writes at most 100 frames for each thread."""
 
 _NAMESPACES = 200
-"""How many of the newest looks at the user's variables are read: what was held long ago helps nobody."""
+"""How many of the newest lists of the user's variables are read: old ones help nobody."""
 
 LAST_WORDS_S = 5.0
-"""How long before the end a crash may have been reported: it is dated when the sidecar looks, every 2 s at work."""
+"""How long before the end a crash may have been reported: output is dated when the sidecar reads it, every 2 s."""
 
 
 def read(directory: Path) -> Recording:
-    """Read the recording in `directory`; an empty or foreign directory gives a recording that knows nothing."""
+    """Read the recording in `directory`; an empty or foreign directory gives a recording without content."""
     return assemble(
         directory.name,
         [*read_events(directory / JOURNAL), *read_events(directory / KERNEL)],
@@ -61,7 +61,7 @@ def read(directory: Path) -> Recording:
 
 
 def observe(recording: Recording) -> Recording:
-    """Add what is not on disk: whether kernel and sidecar live, and whether the machine was started anew since."""
+    """Add what is not on disk: whether kernel and sidecar live, and whether the machine was rebooted since."""
     process = recording.kernel.process
     if process.pid <= 0 or recording.kernel.hostname not in (None, platform.node()):
         return replace(recording, alive=None)
@@ -83,7 +83,7 @@ def assemble(
     output: Iterable[Any] = (),
     gpu_samples: Iterable[Any] = (),
 ) -> Recording:
-    """Build a recording from the events of its journal, and what the kernel itself and the server noted."""
+    """Build a recording from the events of the journal, the kernel and the server, and the other files' lines."""
     by_kind: dict[str, list[Event]] = {}
     for event in events:
         by_kind.setdefault(event["event"], []).append(event)
@@ -133,9 +133,9 @@ def assemble(
 
 
 def _start(events: list[Event]) -> Event:
-    """What is known of the start. A kernel may join a recording that the server began: what it says is added.
+    """Merge the start events: a kernel may join a recording that the server began, and adds what it knows.
 
-    The recording began with the first event. Who loaded it last is told: "server" stands for kernels that did not.
+    The first event dates the recording. Of `loaded_by` the last counts: "server" stands for a kernel that never joined.
     """
     loaded_by = [event["loaded_by"] for event in events if event.get("loaded_by") is not None]
     merged: Event = {"loaded_by": loaded_by[-1]} if loaded_by else {}
@@ -145,7 +145,7 @@ def _start(events: list[Event]) -> Event:
 
 
 def _sampled_wall_s(start: Event, samples: tuple[Sample, ...]) -> Iterator[float]:
-    """When the newest sample was taken: it may be younger than the newest event by as long as a cell ran."""
+    """Yield when the newest sample was taken: while a cell runs, it may be much newer than any event."""
     mono_s, wall_s = number(start.get("mono_s")), number(start.get("wall_s"))
     if samples and mono_s is not None and wall_s is not None:
         yield wall_s + max(sample.mono_s for sample in samples) - mono_s
@@ -153,14 +153,14 @@ def _sampled_wall_s(start: Event, samples: tuple[Sample, ...]) -> Iterator[float
 
 def _kernel(recording_id: str, start: Event) -> Kernel:
     identity = identity_of(start.get("process"))
-    if identity is None:  # the first line is lost: the id still tells the pid, and nothing can be proved alive
+    if identity is None:  # the first line is lost: the id still has the pid, and nothing shows that it lives
         pid = recording_id.split("-")[1] if recording_id.count("-") == 2 else ""
         identity = ProcessIdentity(int(pid) if pid.isascii() and pid.isdigit() and len(pid) <= 10 else 0, -1, None)
     return build(Kernel, {**start, "process": identity}) or Kernel(identity)
 
 
 def _cells(events: list[Event]) -> tuple[Cell, ...]:
-    """Pair starts and ends. An execution has a sequence number, as a cell may run many times and ends may be lost."""
+    """Pair starts and ends by sequence number, as a cell may run many times and ends may be lost."""
     cells: dict[Any, Cell] = {}
     sources: dict[Any, Event] = {}
     for event in events:
@@ -171,7 +171,7 @@ def _cells(events: list[Event]) -> tuple[Cell, ...]:
             if cell is not None:
                 cells[seq] = cell
         elif event["event"] == "cell_withdrawn":
-            cells.pop(seq, None)  # it waited for its turn and never ran
+            cells.pop(seq, None)  # it was queued and never ran
         elif seq in cells and event["event"] == "cell_end":
             names = ("rss_after_bytes", "peak_bytes", "peak_basis", "error", "asked_exit")
             known = {name: value for name, value in fitting(Cell, event).items() if name in names}
@@ -182,7 +182,7 @@ def _cells(events: list[Event]) -> tuple[Cell, ...]:
 
 
 def _source(start: Event, sources: dict[Any, Event]) -> Event:
-    """What is told of a cell's source, or was for an earlier execution of it."""
+    """Return the fields of a cell's source, from its own start event or from that of an earlier execution."""
     if "source_of" in start:
         return sources.get(number(start["source_of"]), {"source": ""})
     own = {name: start[name] for name in SOURCE_FIELDS if name in start}
@@ -191,13 +191,13 @@ def _source(start: Event, sources: dict[Any, Event]) -> Event:
 
 
 def _end(end: Event, log: Event) -> Event | None:
-    """The end, with what the operating system logged a moment after it."""
+    """Return the end, with what the operating system logged a moment after it."""
     late = {"kernel_log": log["lines"]} if "lines" in log and "kernel_log" not in end else {}
     return {**end, **late} if end else None
 
 
 def _crash_text(words: tuple[Output, ...], end: End | None) -> str:
-    """What faulthandler wrote when it was the user who enabled it: in a kernel that goes to file descriptor 2."""
+    """Return what faulthandler wrote if the user enabled it: in a kernel that goes to file descriptor 2."""
     if end is None or end.kind == "exit":
         return ""
     late = (piece.text for piece in words if piece.fd == 2 and end.mono_s - piece.mono_s < LAST_WORDS_S)
@@ -206,7 +206,7 @@ def _crash_text(words: tuple[Output, ...], end: End | None) -> str:
 
 
 def _server(events: list[Event]) -> ServerView:
-    """Take the first event of each kind: what comes later may be about the kernel that took the place."""
+    """Take the first event of each kind: later ones may be about the kernel that was started next."""
     view: Event = {}
     for event in events:
         if event["event"] == "request_failed":
@@ -230,15 +230,11 @@ _SERVER_FIELDS = {
     },
     "server_end": {"ended_wall_s": "wall_s"},
 }
-"""Which fields of `ServerView` an event tells, and under which name."""
+"""Which fields of `ServerView` an event sets, and from which of its own."""
 
 
 def _some(values: Any) -> list[Any]:
     return [value for value in values if value is not None]
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _read_text(path: Path) -> str:

@@ -1,7 +1,7 @@
-"""A recording without the user's code, for somebody else to look at.
+"""Removes the user's code and names from a recording, so that somebody else may see it.
 
-Left out are the sources of the cells, what the program printed, the names of variables, of the notebook and of the
-machine; the home directory becomes `~`. Kept are numbers, times, types, the files and functions of stacks.
+Removed are the sources of the cells, what the program printed, the names of variables, of the notebook and of the
+machine; the home directory becomes `~`. Numbers, times, types, and the files and functions of stacks are kept.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _PRIVATE: dict[str, Any] = {
     "text": _LEFT_OUT,
     "shrunk_files": [],
 }
-"""What stands in place of a value, wherever it is in an event."""
+"""What replaces the value of a field, wherever it is in an event."""
 
 
 def redacted(name: str, content: bytes, home: str) -> bytes:
-    """The content of one file of a recording, without what is the user's own."""
+    """Return the content of one file of a recording, redacted."""
     if name == CRASH:
         return _without_home(content.decode("utf-8", "replace"), home).encode()
     lines = (json.dumps(_redact(line), separators=(",", ":")) for line in values(content))
@@ -50,7 +50,7 @@ def _redact(value: Any) -> Any:
 
 
 def _blank(source: str) -> str:
-    """As many lines as there were, so that line numbers still say something."""
+    """Return a source with as many lines, so that line numbers stay valid."""
     return "# code left out" + "\n#" * source.count("\n")
 
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 _SILENT_S = 3600.0
-"""The sidecar of a living kernel writes each few seconds. Machines may differ about the time by some minutes."""
+"""The sidecar of a living kernel writes every few seconds, but the clocks of machines may differ by minutes."""
 
 _HEAD_BYTES = 64 * 1024
-"""The first line of a journal is shorter."""
+"""The first line of a journal is never longer."""
 
 
 class Policy(NamedTuple):
@@ -111,5 +111,5 @@ def _first_event(directory: int) -> dict[str, object]:
 
 
 def _silent_s(directory: int) -> float:
-    """For how long nothing was written. A home directory may be that of several machines, or of several containers."""
+    """Return for how long nothing was written: machines or containers that share a home directory see only that."""
     return time.time() - max(entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(directory))

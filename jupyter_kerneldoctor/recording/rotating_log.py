@@ -1,4 +1,4 @@
-"""Files that take turns: of a stream without end the newest part is kept, within a bound, and outlives its writer."""
+"""Keeps the newest part of an endless stream in two files of bounded size, which outlive their writer."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class RotatingLog:
-    """Two files of JSON lines. The older is emptied when the newer is full, so at least one full file is there."""
+    """Two files of JSON lines. When one is full, the other is emptied and used: so one full file is always kept."""
 
     def __init__(self, directory: Path, names: tuple[str, str], most_bytes: int) -> None:
-        """Open both; `most_bytes` bounds each of them. Raises OSError."""
+        """Open both files, of at most `most_bytes` each. Raises OSError."""
         self._paths = [directory / name for name in names]
         self._files = [JsonLines(path) for path in self._paths]
         self._most_bytes = most_bytes
@@ -40,4 +40,4 @@ class RotatingLog:
 
 
 LONGEST_LINE_BYTES = 8192
-"""Room that is left for one more line."""
+"""The longest line that may be written."""

@@ -1,4 +1,4 @@
-"""The samples of a recording: a table in time, at full rate for the last minute, thinned and bounded before that.
+"""Writes and reads the samples of a recording: all of the last minute, and a thinned, bounded number before that.
 
 A line is a JSON array of numbers in the order of `FIELDS`; the first line of a file names the columns, so that a
 reader needs nothing but the file. Times are CLOCK_MONOTONIC seconds, the same clock as `mono_s` in the journal.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Sample(NamedTuple):
-    """What was measured at one moment; None where this machine does not tell."""
+    """What was measured at one moment; None where this machine does not provide it."""
 
     mono_s: float
     rss_bytes: int | None = None
@@ -28,7 +28,7 @@ class Sample(NamedTuple):
     oom_kills: int | None = None
     """The `oom_kill` counter of the kernel's own control group."""
     tree_bytes: int | None = None
-    """Memory of the kernel and the processes below it, shared pages counted once; None while it has none below."""
+    """Memory of the kernel and the processes below it, shared pages counted once; None without such processes."""
     children: int | None = None
     """How many processes live below the kernel."""
 
@@ -36,20 +36,20 @@ class Sample(NamedTuple):
 FIELDS = Sample._fields
 
 RECENT_S = 60.0
-"""How long a file of recent samples is written before the other takes its turn."""
+"""How long one file of recent samples is written before the other."""
 
-_SMALL_STEP = 0.01  # a thinned sample stands for its neighbours while memory moved less than this share
+_SMALL_STEP = 0.01  # samples are left out while memory moves by less than this share
 _LONGEST_GAP_S = 30.0
 _TOO_MUCH = 1 << 63
 
 _MINUTE_ROWS = 16
 _MANY_ROWS = 16 * 60 * 24
 _MINUTE_ROWS_LATER = 4
-"""Of a minute at most 16 samples are kept, so a day is below 2 MB; only 4 once a day's worth is there."""
+"""At most 16 samples a minute are kept, less than 2 MB a day; after the first day only 4 a minute."""
 
 
 class SampleWriter:
-    """Writes samples at full rate into two files that take turns; the older is thinned into the long-term file."""
+    """Writes samples at full rate into two alternating files; the older is thinned into the long-term file."""
 
     def __init__(self, directory: Path) -> None:
         """Open the three files. Raises OSError."""
@@ -67,7 +67,7 @@ class SampleWriter:
         if current and sample.mono_s - current[0].mono_s > RECENT_S:
             self._turn = 1 - self._turn
             current = self._minutes[self._turn]
-            # Kept first, emptied afterwards: dying in between leaves a sample twice, never none.
+            # Kept first, emptied afterwards: after a death in between a sample is there twice, but never missing.
             self._keep(current)
             current.clear()
             self._files[self._turn].truncate()
@@ -98,7 +98,7 @@ class SampleWriter:
 
 
 def thin(samples: list[Sample]) -> list[Sample]:
-    """Leave out samples that tell nothing new.
+    """Leave out samples that show nothing new.
 
     Kept are the first and the last, both ends of every move of memory beyond one percent, every change of the
     out-of-memory counter, and one each half minute.
@@ -108,7 +108,7 @@ def thin(samples: list[Sample]) -> list[Sample]:
         if kept and before is not None and not _is_informative(kept[-1], sample):
             continue
         if kept and before is not None and before is not kept[-1] and has_moved(kept[-1], sample):
-            kept.append(before)  # the end of the flat stretch, so that a jump does not look like a ramp
+            kept.append(before)  # the end of a flat stretch: without it a jump would look like a ramp
         kept.append(sample)
     if samples and kept[-1] is not samples[-1]:
         kept.append(samples[-1])
@@ -116,7 +116,7 @@ def thin(samples: list[Sample]) -> list[Sample]:
 
 
 def bounded(samples: list[Sample], most: int) -> list[Sample]:
-    """Leave out more while there are too many: of each of equal stretches of time only the lowest and the highest."""
+    """Return at most `most` samples: of equal stretches of time only the lowest and the highest of each."""
     if len(samples) <= most:
         return samples
     stretches = max(1, most // 2)
@@ -133,12 +133,12 @@ def _time(sample: Sample) -> float:
 
 
 def _height(sample: Sample) -> tuple[int, float]:
-    """Of samples of equal height the later one is the higher, so that a flat stretch keeps both its ends."""
+    """Return a sort key. Of equally high samples the later counts as higher: a flat stretch keeps both its ends."""
     return max(sample.rss_bytes or 0, sample.cgroup_bytes or 0, sample.tree_bytes or 0), sample.mono_s
 
 
 def has_moved(before: Sample, after: Sample) -> bool:
-    """Whether memory changed by more than one percent."""
+    """Return whether memory changed by more than one percent."""
     pairs = zip(_amounts(before), _amounts(after), strict=True)
     return any(a is not None and b is not None and abs(b - a) > _SMALL_STEP * max(a, b) for a, b in pairs)
 
@@ -156,9 +156,9 @@ def _is_informative(before: Sample, after: Sample) -> bool:
 
 
 def read_samples(directory: Path) -> tuple[Sample, ...]:
-    """All samples of a recording in order of time; a damaged line is passed over, and what is no measurement left out.
+    """Return all samples of a recording in order of time, without damaged lines and values.
 
-    Of two with the same time the later one counts: a writer that was cut short writes again.
+    Of two with the same time the later one counts: a writer that was interrupted writes again.
     """
     from .decode import number  # noqa: PLC0415 - the sidecar only writes
 
@@ -179,7 +179,7 @@ def read_samples(directory: Path) -> tuple[Sample, ...]:
 
 
 def _places(columns: list[str]) -> list[int] | None:
-    """Where in a row each field stands, -1 for one that this file does not have; None for a table without times."""
+    """Return the position of each field in a row, -1 for one that is missing; None for a table without times."""
     places = [columns.index(name) if name in columns else -1 for name in FIELDS]
     return None if places[0] < 0 else places
 

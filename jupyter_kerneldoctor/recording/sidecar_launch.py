@@ -15,7 +15,7 @@ _PROGRAM = "/jupyter_kerneldoctor/sidecar/__main__.py"
 
 
 def directory_of(pid: int) -> Path | None:
-    """Return what a process was told to record into, if it is a sidecar of this user's; None for any other."""
+    """Return the directory that a process records into; None if it is no sidecar of this user's."""
     try:
         if not is_own(os.stat(f"/proc/{pid}")):
             return None
@@ -32,10 +32,10 @@ def spawn_sidecar(directory: Path, socket_fd: int, kernel_fd: int | None) -> int
     It records into `directory`, listens to `socket_fd`, and watches `kernel_fd`, a pidfd, where there is one. It
     inherits both descriptors; closing ours is up to the caller. Raises OSError when no process can be started.
 
-    An orphan, so that user code which waits for or lists its children never meets it; the shell between us is reaped
-    at once. In a session of its own, because a restart kills the kernel's process group. Isolated and without
-    site-packages, so that nothing of the user's (a `json.py` in the working directory, PYTHONPATH, .pth files)
-    reaches it and it stays small.
+    It is an orphan, so that user code that waits for or lists its children never sees it; the shell in between ends at
+    once. It has a session of its own, because a restart kills the kernel's process group. It runs isolated and without
+    site-packages, so that it stays small and nothing of the user's affects it: a `json.py` in the working directory,
+    PYTHONPATH, .pth files.
     """
     descriptors = [socket_fd] + ([] if kernel_fd is None else [kernel_fd])
     isolated = ["-I", "-S"] if sys.platform == "linux" else ["-I"]  # elsewhere the meters need psutil

@@ -1,4 +1,4 @@
-"""The recordings of this user: list, open, wait for the end, delete."""
+"""Lists, opens and deletes the recordings of this user."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ END_PATIENCE_S = 2.0
 
 
 class UnknownRecordingError(LookupError):
-    """There is no recording of this id; the message says what to do."""
+    """There is no recording with this id; the message says what to do."""
 
     def __init__(self, recording_id: str) -> None:
         super().__init__(
@@ -31,7 +31,7 @@ class UnknownRecordingError(LookupError):
 
 
 class UnreadableRecordingError(UnknownRecordingError):
-    """There is such a recording, but its journal cannot be read. The message names the place and the reason."""
+    """The recording exists, but its journal cannot be read. The message names the file and the reason."""
 
     def __init__(self, recording_id: str, error: OSError) -> None:
         super().__init__(recording_id)
@@ -59,7 +59,7 @@ class Store:
             return error
 
     def ids(self) -> list[str]:
-        """The ids of all recordings, newest first."""
+        """Return the ids of all recordings, newest first."""
         try:
             names = list(filter(is_id, os.listdir(self.directory) if self.refusal is None else ()))
         except OSError:
@@ -67,12 +67,12 @@ class Store:
         return sorted((name for name in names if _is_recording(self.directory / name)), reverse=True)
 
     def beginning_with(self, beginning: str) -> list[str]:
-        """The ids that begin so, newest first; of a whole id only that one."""
+        """Return the ids that begin so, newest first; for a whole id only that one."""
         ids = self.ids()
         return [beginning] if beginning in ids else [one for one in ids if beginning and one.startswith(beginning)]
 
     def path(self, recording_id: str) -> Path:
-        """The directory of a recording. Raises UnknownRecordingError, also for an id that is none."""
+        """Return the directory of a recording. Raises UnknownRecordingError, UnreadableRecordingError."""
         path = self.directory / recording_id if is_id(recording_id) else None
         try:
             if path is not None and self.refusal is None and is_own_directory(path):
@@ -86,7 +86,7 @@ class Store:
     def open(self, recording_id: str, patience_s: float = END_PATIENCE_S) -> Recording:
         """Read a recording and observe whether its kernel lives.
 
-        A kernel that is gone is never called running: for `patience_s` a living sidecar gets the time to write the end.
+        When the kernel is gone and its sidecar lives, wait up to `patience_s` for the end to be written.
         Raises UnknownRecordingError, UnreadableRecordingError.
         """
         path = self.path(recording_id)
@@ -98,7 +98,7 @@ class Store:
             if not end_is_due or time.monotonic() > deadline:
                 return recording
             if not _is_being_written(path, recording):
-                return observe(read(path))  # the end may have come between our look at the file and at the writer
+                return observe(read(path))  # the end may have been written since it was read
             time.sleep(0.02)
 
     def delete(self, recording_id: str) -> None:
@@ -107,17 +107,17 @@ class Store:
 
 
 def _is_recording(path: Path) -> bool:
-    """Whether it is a directory of this user's. What another user, or a link, has put there is none."""
+    """Return whether it is a directory of this user's and no link."""
     try:
         return is_own_directory(path)
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # opening it will tell why not
+        return True  # opening it raises the reason
 
 
 def _check_readable(path: Path) -> None:
-    """That there is no journal is no error here: it may not be there yet. Raises UnreadableRecordingError."""
+    """Raise UnreadableRecordingError if the journal cannot be read. It may not exist yet."""
     try:
         os.close(open_file(path / JOURNAL, os.O_RDONLY))
     except FileNotFoundError:
@@ -127,7 +127,7 @@ def _check_readable(path: Path) -> None:
 
 
 def _is_being_written(path: Path, recording: Recording) -> bool:
-    """Whether its sidecar lives, or is only just starting: a kernel may die before its sidecar has written a line."""
+    """Return whether its sidecar lives, or may just be starting: a kernel can die before the first line is written."""
     if recording.sidecar is not None:
         return is_alive(recording.sidecar)
     try:

@@ -1,21 +1,22 @@
-"""How many events of a kind are recorded: what goes on for days must not fill the disk, and what is new be told."""
+"""Limits how many events of a kind are recorded, so that one that repeats for days does not fill the disk."""
 
 from __future__ import annotations
 
 
 class TokenBucket:
-    """So many at once; each time a while has passed, one more."""
+    """Allows a burst of events, and from then on one for each refill."""
 
-    def __init__(self, at_once: int, then_every_s: float) -> None:
-        self._most = self._left = float(at_once)
-        self._every_s = then_every_s
-        self._asked_mono_s = 0.0
+    def __init__(self, burst: float, refill_s: float) -> None:
+        """Start with `burst` tokens, which is also the most; add one every `refill_s`."""
+        self._burst = self._tokens = float(burst)
+        self._refill_s = refill_s
+        self._filled_mono_s = 0.0
 
     def take(self, now_mono_s: float) -> bool:
-        """Whether one may be recorded now; if so, it counts as recorded."""
-        passed_s, self._asked_mono_s = now_mono_s - self._asked_mono_s, now_mono_s
-        self._left = min(self._most, self._left + passed_s / self._every_s)
-        if self._left < 1.0:
+        """Take a token if there is one; return whether there was."""
+        passed_s, self._filled_mono_s = now_mono_s - self._filled_mono_s, now_mono_s
+        self._tokens = min(self._burst, self._tokens + passed_s / self._refill_s)
+        if self._tokens < 1.0:
             return False
-        self._left -= 1.0
+        self._tokens -= 1.0
         return True
