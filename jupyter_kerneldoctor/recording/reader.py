@@ -99,7 +99,7 @@ def assemble(
     gpus = newest("gpus")
     end = build(End, _end(newest("end"), newest("kernel_log")))
     words = tuple(sorted(build_all(Output, list(output)), key=lambda piece: piece.mono_s))
-    walls = _some(number(event.get("wall_s")) for event in events)
+    walls = [wall_s for event in events if (wall_s := number(event.get("wall_s"))) is not None]
     return Recording(
         id=recording_id,
         kernel=_kernel(recording_id, start),
@@ -231,10 +231,6 @@ _SERVER_FIELDS = {
     "server_end": {"ended_wall_s": "wall_s"},
 }
 """Which fields of `ServerView` an event sets, and from which of its own."""
-
-
-def _some(values: Any) -> list[Any]:
-    return [value for value in values if value is not None]
 
 
 def _read_text(path: Path) -> str:

@@ -36,7 +36,7 @@ class JoinableInbox:
 
     def __init__(self, kernel: ProcessIdentity, starter: Inbox, listener: socket.socket, *, by_server: bool) -> None:
         self._kernel = kernel
-        self._starter: Inbox | None = starter
+        self._starter = starter
         self._listener = listener
         self._by_server = by_server
         self._joined: Inbox | None = None
@@ -60,29 +60,17 @@ class JoinableInbox:
                 if self._by_server:
                     self._note_cell(event)
                 yield event
-        self._starter = self._if_open(self._starter)
         self._accept()
         for event in self._messages_of(self._joined):
             yield self._renumbered(event)
-        if self._joined is not None and not self._joined.is_open:
-            self._unregister(self._joined)
         if self.is_superseded:
             yield {"event": "off", "mono_s": time.monotonic()}
 
     def _messages_of(self, inbox: Inbox | None) -> Iterator[dict[str, Any]]:
-        return inbox.messages() if inbox is not None and inbox.is_open else iter(())
-
-    def _if_open(self, inbox: Inbox | None) -> Inbox | None:
-        if inbox is None or inbox.is_open:
-            return inbox
-        self._unregister(inbox)
-        return None
-
-    def _unregister(self, inbox: Inbox) -> None:
-        try:
-            self._epoll.unregister(inbox.fileno())
-        except OSError:
-            pass  # done already
+        if inbox is not None and inbox.is_open:
+            yield from inbox.messages()
+            if not inbox.is_open:
+                self._epoll.unregister(inbox.fileno())
 
     def _note_cell(self, event: dict[str, Any]) -> None:
         if event["event"] == "cell_start" and not any(cell[0] == event["seq"] for cell in self._cells):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, NamedTuple
 
 from ...recording.processes import stat_fields
+from ..meters.procfs import read_file, sees_all_processes
 
-_INITIAL_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h
 _MOST_OTHERS = 8
 _DEEPEST = 64
 
@@ -25,7 +24,7 @@ def shares(holders: list[Holder], kernel_pid: int) -> tuple[int | None, list[dic
     In a container the driver may report process ids of the host, or no processes at all. So there the result is
     (None, []) unless every id in the list exists.
     """
-    if not _sees_all_processes() and not (holders and all(stat_fields(holder.pid) for holder in holders)):
+    if not sees_all_processes() and not (holders and all(stat_fields(holder.pid) for holder in holders)):
         return None, []
     own = [holder.bytes for holder in holders if is_below(holder.pid, kernel_pid)]
     others = [holder for holder in holders if not is_below(holder.pid, kernel_pid)]
@@ -47,19 +46,5 @@ def is_below(pid: int, ancestor: int) -> bool:
 
 
 def _process(holder: Holder) -> dict[str, Any]:
-    return {"pid": holder.pid, "bytes": holder.bytes, "name": _name(holder.pid)}
-
-
-def _name(pid: int) -> str | None:
-    try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read().strip() or None
-    except OSError:
-        return None
-
-
-def _sees_all_processes() -> bool:
-    try:
-        return os.readlink("/proc/self/ns/pid") == _INITIAL_NAMESPACE
-    except OSError:
-        return False
+    name = read_file(f"/proc/{holder.pid}/comm").decode("utf-8", "replace").strip()
+    return {"pid": holder.pid, "bytes": holder.bytes, "name": name or None}

@@ -11,12 +11,11 @@ import re
 import select
 import time
 
-from .procfs import link_target
+from .procfs import sees_all_processes
 
 _MOST = 10
 _RECORD_BYTES = 8192
 _LONGEST_S = 0.05
-_FIRST_PID_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO in include/linux/proc_ns.h
 
 
 class KernelLog:
@@ -28,7 +27,7 @@ class KernelLog:
         self._names_it = re.compile(rb"(?:[Pp]rocess |\bpid[=: ]|\[|:)%d\b" % pid)
         self.lines: list[str] = []
         """What named the process so far, at most ten lines."""
-        if link_target("/proc/self/ns/pid") != _FIRST_PID_NAMESPACE:
+        if not sees_all_processes():
             return
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

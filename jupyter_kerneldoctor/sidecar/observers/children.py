@@ -7,7 +7,7 @@ import select
 import time
 from typing import TYPE_CHECKING, Any
 
-from ...recording.processes import stat_fields
+from ...recording.processes import ProcessIdentity, boot_id, is_alive, stat_fields
 from ..exit_status import ExitStatus, exit_status
 from ..meters.descendants import Descendants, memory, proportional_bytes
 from ..meters.pace import Pace
@@ -54,8 +54,7 @@ class Process:
 
     def has_ended(self) -> bool:
         """Return whether it has ended, also when it is a zombie or its id is in use again."""
-        fields = stat_fields(self.pid)
-        return fields is None or fields[0] in "ZX" or int(fields[19]) != self.started_ticks
+        return not is_alive(ProcessIdentity(self.pid, self.started_ticks, boot_id()))
 
 
 class ChildrenObserver(Observer):

@@ -8,7 +8,7 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..meters.procfs import ProcFile
+from ..meters.process import ProcessMeter
 from ..observer import Observer
 from ..stacks.discovery_process import DiscoveryProcess
 from ..stacks.layout import Runtime, UnexpectedLayoutError
@@ -28,7 +28,6 @@ _START_DELAY_S = 2.0
 _DISCOVERY_STEP_S = 0.02
 _STALLED_S = 1.0
 """Where the memory limit is reached and nobody is killed, reading would wait for memory for ever."""
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 _MOST_EVENTS = 300
 _APART_S = ((8, 0.0), (60, 0.25), (120, 1.0), (_MOST_EVENTS, 10.0))
@@ -45,7 +44,7 @@ class StacksObserver(Observer):
         """Watch a kernel; `interpreter` is what the server, if it started the kernel, resolved (`privileges.File`)."""
         self._watched = watched
         self._interpreter = tuple(interpreter) if is_file(interpreter) else None
-        self._statm = ProcFile(f"/proc/{watched.kernel.pid}/statm")
+        self._process = ProcessMeter(watched.kernel.pid)
         self._schedule = ReadSchedule(watched)
         self._runtime: Runtime | None = None
         self._discovery_due_mono_s: float | None = None
@@ -92,7 +91,7 @@ class StacksObserver(Observer):
         elif self._watched.under_oom:
             self.due_mono_s = now_mono_s + _STALLED_S
         elif self.stacks is not None and self._watched.is_busy:
-            reason = self._schedule.check(now_mono_s, self._rss_bytes())
+            reason = self._schedule.check(now_mono_s, self._process.rss_bytes())
             if reason is not None:
                 self._read(reason)
             elif self._schedule.needs_glance:
@@ -173,10 +172,6 @@ class StacksObserver(Observer):
         if isinstance(error, UnexpectedLayoutError):
             return str(error)
         return f"the kernel's memory cannot be read: {error.strerror or error}"
-
-    def _rss_bytes(self) -> int | None:
-        words = self._statm.read().split()
-        return int(words[1]) * _PAGE_BYTES if len(words) > 1 else None
 
     def _read(self, reason: str) -> None:
         assert self.stacks is not None

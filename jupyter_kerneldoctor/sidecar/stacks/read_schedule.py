@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from ...recording.token_bucket import TokenBucket
+
 if TYPE_CHECKING:
     from ...recording.samples import Sample
     from ..observer import Watched
@@ -22,7 +24,7 @@ _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.03, 0.25
 _SHORTEST_WHILE_CLIMBING_S = 0.01
 
 _PER_SECOND = 4.0
-_AT_ONCE = 6.0
+_BURST = 6
 """Several readings in quick succession at first: a jump may reach the limit within a tenth of a second."""
 
 _LEAST_APART_S = 0.04
@@ -50,7 +52,7 @@ class ReadSchedule:
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
-        self._tokens, self._filled_mono_s = _AT_ONCE, 0.0
+        self._bucket = TokenBucket(_BURST, 1 / _PER_SECOND)
         self._before: tuple[float, int, int] | None = None
         self._read_mono_s = 0.0
         self._read_headroom = 0
@@ -88,7 +90,7 @@ class ReadSchedule:
             due = now_mono_s - self._read_mono_s >= _LEAST_APART_S
         else:
             due = near and self._is_due(now_mono_s, headroom, limit)
-        if not due or not self._may(now_mono_s):
+        if not due or not self._bucket.take(now_mono_s):
             return None
         self._read_mono_s, self._read_headroom = now_mono_s, headroom
         return "near_limit" if near else "climbing"
@@ -111,15 +113,6 @@ class ReadSchedule:
         very_near = headroom < (1 - _VERY_NEAR) * limit.bytes
         longest = _LONGEST_PAUSE_VERY_NEAR_S if very_near else _LONGEST_PAUSE_S
         self._pause_s = min(longest, max(1 / _PER_SECOND, 2 * self._pause_s))
-        return True
-
-    def _may(self, now: float) -> bool:
-        """Take a token if there is one; return whether there was."""
-        self._tokens = min(_AT_ONCE, self._tokens + (now - self._filled_mono_s) * _PER_SECOND)
-        self._filled_mono_s = now
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
         return True
 
 

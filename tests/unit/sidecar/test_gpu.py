@@ -118,7 +118,7 @@ def test_a_process_is_below_itself_its_parent_and_its_parents_parent():
 @requires.linux
 def test_a_container_that_is_shown_ids_of_the_host_does_not_know_its_share(monkeypatch):
     gone = 4_000_000_000
-    monkeypatch.setattr(owners, "_sees_all_processes", lambda: False)
+    monkeypatch.setattr(owners, "sees_all_processes", lambda: False)
 
     assert shares([Holder(gone, GIB)], os.getpid()) == (None, [])
     assert shares([], os.getpid()) == (None, [])
@@ -129,7 +129,7 @@ def test_a_container_that_is_shown_ids_of_the_host_does_not_know_its_share(monke
 
 @requires.linux
 def test_where_all_processes_are_seen_none_on_the_card_is_none(monkeypatch):
-    monkeypatch.setattr(owners, "_sees_all_processes", lambda: True)
+    monkeypatch.setattr(owners, "sees_all_processes", lambda: True)
 
     assert shares([], os.getpid()) == (0, [])
     assert shares([Holder(os.getpid(), None)], os.getpid()) == (None, []), "a driver that does not tell how much"
