@@ -61,6 +61,7 @@ class Cause(Rule):
         line: int | Literal["running"] | None = "running",
         summary: str | None = None,
         title: str | None = None,
+        family: Family | None = None,
     ) -> CauseFinding:
         """Return what this cause says of a death or an incident.
 
@@ -68,9 +69,10 @@ class Cause(Rule):
         that ran) and what can be ruled out with certainty; to that of an incident nothing. `line` is the line it points
         at: by default the one that was being executed.
         """
+        family = family or self.family
         if death.incident is None:
             evidence = (*evidence, *texts.standard(death))
-            ruled_out = (*ruled_out, *exclusions.standard(death, self.family))
+            ruled_out = (*ruled_out, *exclusions.standard(death, family))
         return CauseFinding(
             self.id,
             title or self.title,
@@ -81,7 +83,7 @@ class Cause(Rule):
             line=death.line if line == "running" else line,
             summary=summary,
             general=self.general,
-            family=self.family,
+            family=family,
         )
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Whether the cell that ended the kernel has done so before: the same code, whatever its spaces and comments."""
+"""Finds out whether the same cell has killed a kernel before: the same code, whatever its spaces and comments."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from .code.cellsource import mask
+from .family import Family
 from .postmortem import EarlierDeath, Recurrence
-from .units import enumeration, size
+from .units import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,14 +22,8 @@ _MOST_CHARACTERS = 32_000
 _LEAST_CHARACTERS = 10
 """Without spaces, comments, imports and `sleep`: shorter cells are alike by chance."""
 
-_FROM_OUTSIDE = frozenset({"killed-externally", "ordinary-end", "server-gone", "startup-failure", "unknown"})
-_OF_THE_MACHINE = frozenset({"oom-host"})
-"""The cell may be innocent of these; twice the same is worth a word."""
-
-_OWN_SIGNALS = frozenset({"SIGALRM", "SIGVTALRM", "SIGPROF", "SIGPIPE", "SIGXFSZ", "SIGTRAP", "SIGSYS"})
-"""Signals without a handler that a program brings on itself; the others are sent by somebody."""
-
-_TOLD = 3
+_INNOCENT = frozenset({Family.OUTSIDE, Family.NO_DEATH, Family.START, Family.UNKNOWN})
+"""The cell need not have done anything for an end of these families."""
 
 
 def fingerprint(source: str) -> str:
@@ -57,7 +52,7 @@ def recurrence(now: PostMortem, earlier: Iterable[PostMortem]) -> Recurrence | N
         if one.died
         and one.recording != now.recording
         and one.cell is not None
-        and _counts(one, now)
+        and _by_the_cell(one)
         and fingerprint(one.cell.source) == own
     ]
     if not deaths:
@@ -66,14 +61,8 @@ def recurrence(now: PostMortem, earlier: Iterable[PostMortem]) -> Recurrence | N
     return Recurrence(_text(deaths), tuple(deaths))
 
 
-def _counts(one: PostMortem, now: PostMortem) -> bool:
-    """Whether the earlier end says something of the cell: it was the cell's doing, or the same happened again."""
-    return _by_the_cell(one) and (one.cause.id == now.cause.id or one.cause.id not in _OF_THE_MACHINE)
-
-
 def _by_the_cell(one: PostMortem) -> bool:
-    sent = one.cause.id == "unhandled-signal" and one.end.signal not in _OWN_SIGNALS
-    return one.cause.id not in _FROM_OUTSIDE and not sent
+    return one.cause.family not in _INNOCENT
 
 
 def _is_telling(source: str) -> bool:
@@ -92,18 +81,12 @@ def _is_trivial(statement: ast.stmt) -> bool:
 
 
 def _text(deaths: list[EarlierDeath]) -> str:
-    times = {1: "once", 2: "twice"}.get(len(deaths), f"{len(deaths)} times")
-    told = [_told(death) for death in deaths[:_TOLD]]
-    last = ", the last times" if len(deaths) > _TOLD else ""
-    return f"The same cell has ended a kernel {times} before{last}: {enumeration(told)}."
-
-
-def _told(death: EarlierDeath) -> str:
-    """Return "on 2026-11-19 at 14:03 UTC (Out of memory: the machine, with 480 MiB in use)"."""
-    when = f"on {death.ended[:10]} at {death.ended[11:16]} UTC" if death.ended else "at a time that is not known"
-    memory = death.cause.startswith("oom-") and death.peak_bytes is not None
-    figure = f", with {size(death.peak_bytes)} in use" if memory and death.peak_bytes is not None else ""
-    return f"{when} ({death.title}{figure})"
+    """Return "This cell has killed the kernel 10 times before, last on 2026-11-19 14:03 UTC (Out of memory, ...)."."""
+    last, times = deaths[0], {1: "once", 2: "twice"}.get(len(deaths), f"{len(deaths)} times")
+    when = f" on {last.ended[:10]} {last.ended[11:16]} UTC" if last.ended else ""
+    figure = f", with {size(last.peak_bytes)} in use" if last.peak_bytes is not None else ""
+    most_recent = f"{',' if len(deaths) == 1 else ', last'}{when}" if when else ""
+    return f"This cell has killed the kernel {times} before{most_recent} ({last.title}{figure})."
 
 
 def _peak_bytes(one: PostMortem) -> int | None:

@@ -25,6 +25,16 @@ def size(amount_bytes: float) -> str:
     return f"{value:.0f} {unit}" if whole else f"{value:.1f} {unit}"
 
 
+def of_size(part_bytes: float, whole_bytes: float) -> str:
+    """Return both amounts in the unit of the larger one: "490 of 500 MiB", "1.4 of 1.5 GiB"."""
+    whole = size(whole_bytes)
+    number, unit = whole.split(" ")
+    if unit == "bytes":
+        return f"{part_bytes:.0f} of {whole}"
+    part = part_bytes / _KIB ** (_UNITS.index(unit) + 1)
+    return f"{part:.1f} of {whole}" if "." in number else f"{part:.0f} of {whole}"
+
+
 def duration(time_s: float) -> str:
     """Return "0.4 s", "29 s", "2 min 5 s", "3 h 10 min"."""
     if time_s < 0.095:

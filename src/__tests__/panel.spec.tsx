@@ -40,8 +40,8 @@ it('tells the whole story in order', async () => {
   ]);
 });
 
-it('says that the same cell ended a kernel before', async () => {
-  const again = 'The same cell has ended a kernel once before.';
+it('says that the cell has killed a kernel before', async () => {
+  const again = 'This cell has killed the kernel once before.';
   await show({ report: report({ recurrence: { text: again } }) });
   expect(text()).toContain(again);
 });

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 NEAR = 0.9
 """From this share of a limit on, memory is called close to it."""
 
-WHY_ABOVE_LIMIT = "library files shared with other programs count in a process's memory, but hardly towards the limit"
-
 _AS_FAST = 0.5  # of the speed in the cell
 _SMALLEST_SHARE = 0.10  # of the limit: growth below that is not what filled it
 _FEWEST_SAMPLES = 5
@@ -231,6 +229,12 @@ class Memory:
         return "memory limit" if self.has_group_limit else "the machine's memory"
 
     @property
+    def group_name(self) -> str:
+        """What the kernel shares its limit with, for a sentence: "the container", "the session"."""
+        kind, _, noun = self.limit_name.rpartition(" ")
+        return f"the {kind}" if noun == "limit" and kind not in ("", "memory") else "the kernel's control group"
+
+    @property
     def allowance(self) -> str:
         """Return "the container allows 500 MiB", "the session limit is 2.0 GiB"; empty when no limit is known."""
         if not self.limit_bytes:
@@ -249,10 +253,6 @@ class Memory:
             return None
         used = last.cgroup_bytes if self.has_group_limit and last.cgroup_bytes is not None else last.rss_bytes
         return None if used is None else used / self.limit_bytes
-
-    def above_limit(self, rss_bytes: int | None) -> bool:
-        """Whether resident memory exceeds the limit it lives under: not all of it counts there."""
-        return bool(rss_bytes and self.limit_bytes and self.has_group_limit and rss_bytes > self.limit_bytes)
 
     @property
     def has_group_limit(self) -> bool:

@@ -55,6 +55,9 @@ _SENDERS = {
 _LESS_SURE = {"SIGTRAP": 0.8, "SIGSYS": 0.85, "SIGXCPU": 0.85}
 """Where the signal alone does not tell why."""
 
+_OWN = frozenset({"SIGALRM", "SIGVTALRM", "SIGPROF", "SIGPIPE", "SIGXFSZ", "SIGTRAP", "SIGSYS"})
+"""Signals that a program brings on itself; the others are sent by another."""
+
 
 class UnhandledSignal(Cause):
     """A signal came that a program is expected to handle; the kernel did not, and such a signal then ends it.
@@ -111,6 +114,7 @@ class UnhandledSignal(Cause):
             ),
             line=line,
             summary=f"Ended by {signal}, which nobody handled",
+            family=Family.OWN_END if signal in _OWN else self.family,
         )
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Evidence that several causes speak of."""
+"""Evidence that several causes give."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..analysis.ending import signal_name
 from ..analysis.last_words import quoted
-from ..analysis.memory import WHY_ABOVE_LIMIT
 from ..code.cellfiles import is_cell_file
 from ..postmortem import Evidence, iso
-from ..units import cell_name, duration, plural, quote, sentence, size
+from ..units import cell_name, duration, of_size, plural, quote, sentence, size
 from .timeline import ran_s
 
 if TYPE_CHECKING:
@@ -26,19 +25,19 @@ _SIGNALS = {
     "SIGHUP": "the signal for a terminal or session that was closed",
     "SIGINT": "the signal of an interrupt",
     "SIGQUIT": "the signal of a quit key",
-    "SIGSEGV": "the signal for touching memory that is not the program's, a segmentation fault",
-    "SIGABRT": "the signal of a program that gives up on itself",
-    "SIGBUS": "the signal for memory that has nothing behind it, a bus error",
-    "SIGFPE": "the signal for an impossible calculation in machine code",
+    "SIGSEGV": "the signal for an invalid memory address, a segmentation fault",
+    "SIGABRT": "the signal with which a program ends itself after an error",
+    "SIGBUS": "the signal for mapped memory whose file or storage is gone, a bus error",
+    "SIGFPE": "the signal for an arithmetic error in machine code",
     "SIGILL": "the signal for an instruction the processor does not know",
-    "SIGXCPU": "the signal for a program that has used up the processor time it may have",
-    "SIGXFSZ": "the signal for a file that grew beyond the size it may have",
+    "SIGXCPU": "the signal for a program that has used up its processor time",
+    "SIGXFSZ": "the signal for a file that grew beyond the size limit",
     "SIGALRM": "the signal of a timer that has run out",
     "SIGVTALRM": "the signal of a timer that counts the program's own processor time",
     "SIGPROF": "the signal of a profiler's timer",
     "SIGUSR1": "a signal that programs give a meaning of their own",
     "SIGUSR2": "a signal that programs give a meaning of their own",
-    "SIGPIPE": "the signal for writing to somebody who no longer reads",
+    "SIGPIPE": "the signal for writing to a pipe that nobody reads",
     "SIGTRAP": "the signal of a stop for a debugger",
     "SIGSYS": "the signal for a system call that is not allowed",
     "SIGIO": "the signal that input is waiting",
@@ -55,7 +54,7 @@ def standard(death: Death) -> Iterator[Evidence]:
 
 
 def exit_status(death: Death) -> Iterator[Evidence]:
-    """How the process ended, and who saw that; a second witness is named."""
+    """Say how the process ended, who saw that, and whether the server saw the same."""
     status, returncode = death.status, death.recording.server.returncode
     if status.signal is not None:
         meaning = f", {_SIGNALS[status.signal]}" if status.signal in _SIGNALS else ""
@@ -65,56 +64,43 @@ def exit_status(death: Death) -> Iterator[Evidence]:
         yield Evidence(f"The process left with exit code {status.exit_code}.", status.exit_code, None, status.source)
         agrees = returncode == status.exit_code
     else:
-        yield Evidence("Nobody could read how the process ended: its exit status is not known.")
+        yield Evidence("The exit status is not known: nobody could read it.")
         return
     if agrees and status.source != "Jupyter server":
         yield Evidence("The Jupyter server saw the same.", returncode, None, "exit status of the child process")
 
 
 def counts_of_kills(death: Death) -> Iterator[Evidence]:
-    """What the kernel's control group says about memory kills."""
+    """Say whether the out-of-memory kill count of the kernel's container or session rose when it died."""
     kills = death.memory.kills
     if kills is None:
         return
     if kills.oom_kills:
-        text = (
-            f"Between the last measurement and the death Linux killed {kills.oom_kills} more of the processes that "
-            f"share this memory limit (its control group, cgroup): {kills.oom_kills_before} before, "
-            f"{kills.oom_kills_after} after."
-        )
+        rose = f"rose from {kills.oom_kills_before} to {kills.oom_kills_after} when the kernel died"
     else:
-        text = (
-            f"Linux killed none of the processes that share the kernel's memory limit (its control group, cgroup) "
-            f"at that moment: the count stood at {kills.oom_kills_after} before and after."
-        )
+        rose = f"stayed at {kills.oom_kills_after}"
+    text = f"{sentence(death.memory.group_name)}'s out-of-memory kill count {rose}."
     yield Evidence(text, kills.oom_kills, "processes", f"{_name(kills.source)}: oom_kill")
 
 
 def last_measurement(death: Death) -> Iterator[Evidence]:
-    """What the last sample says."""
+    """Say what the kernel held at the last measurement, and what was in use of the limit it shares."""
     last = death.memory.last
     if last is None:
         return
     end = death.recording.end
     age = f", {duration(end.mono_s - last.mono_s)} before the end" if end and end.mono_s >= last.mono_s else ""
     if last.rss_bytes is not None:
-        limit = death.memory.limit_bytes
-        above = (
-            f". It can be more than the limit of {size(limit)}, as {WHY_ABOVE_LIMIT}"
-            if limit and death.memory.above_limit(last.rss_bytes)
-            else ""
-        )
         yield Evidence(
-            f"The kernel process held {size(last.rss_bytes)} (resident memory, RSS) at the last measurement{age}"
-            f"{above}.",
+            f"The kernel process held {size(last.rss_bytes)} at the last measurement{age}.",
             last.rss_bytes,
             "bytes",
             "samples",
         )
     if last.cgroup_bytes is not None and death.memory.has_group_limit and death.memory.limit_bytes:
+        used = of_size(last.cgroup_bytes, death.memory.limit_bytes)
         yield Evidence(
-            f"All that counts towards the limit of {size(death.memory.limit_bytes)}, child processes included, was "
-            f"{size(last.cgroup_bytes)}{age}.",
+            f"{sentence(death.memory.group_name)} was using {used}{age}.",
             last.cgroup_bytes,
             "bytes",
             "samples",
@@ -122,7 +108,7 @@ def last_measurement(death: Death) -> Iterator[Evidence]:
 
 
 def running_cell(death: Death) -> Iterator[Evidence]:
-    """Which cell ran, and for how long, where that is known."""
+    """Say which cell ran, for how long, and in which line it was last seen, where that is known."""
     cell, end = death.cell, death.recording.end
     if death.stopped_early:
         yield from recorder_gone(death)
@@ -130,8 +116,8 @@ def running_cell(death: Death) -> Iterator[Evidence]:
         yield from _last_seen(death)
     elif death.cell_may_be_unheard:
         yield Evidence(
-            "No cell was seen to run. This kernel had not loaded KernelDoctor: of a cell that ends it at once, nothing "
-            "is heard.",
+            "No cell was seen to run. This kernel had not loaded KernelDoctor, so a cell that ends it at once can be "
+            "missed.",
             source="journal",
         )
     elif cell is None:
@@ -143,17 +129,17 @@ def running_cell(death: Death) -> Iterator[Evidence]:
 
 
 def _last_seen(death: Death) -> Iterator[Evidence]:
-    """Which cell ran when the recording breaks off: others may have come after it."""
+    """Say which cell ran when the recording broke off: others may have followed."""
     cell = death.recording.running_cell
     ran = "no cell" if cell is None else cell_name(cell.execution_count)
     yield Evidence(
-        f"{sentence(ran)} was running when the kernel was last seen; what ran after that is not known.",
+        f"{sentence(ran)} was running when the kernel was last seen. What ran after that is not known.",
         source="journal",
     )
 
 
 def line_seen_from_outside(death: Death) -> Iterator[Evidence]:
-    """Which line the cell was in when its stack was last read."""
+    """Say in which line the cell was when its stack was last read."""
     last, cell = death.last_stack, death.cell
     if last is None or cell is None:
         return
@@ -172,10 +158,10 @@ def line_seen_from_outside(death: Death) -> Iterator[Evidence]:
 
 
 def recorder_gone(death: Death) -> Iterator[Evidence]:
-    """That nothing was recorded after some moment, and when the kernel saw that."""
+    """Say that the kernel found its recorder gone, and when."""
     if death.recording.lost_wall_s is not None:
         yield Evidence(
-            "The kernel noted that the process that records it was gone; nothing was recorded from then on.",
+            "The recorder of this kernel was gone before the kernel was: nothing was recorded from then on.",
             iso(death.recording.lost_wall_s),
             None,
             "the kernel's own note",
@@ -210,7 +196,7 @@ def child_memory(death: Death) -> Iterator[Evidence]:
 
 
 def crash_report(death: Death) -> Iterator[Evidence]:
-    """What Python wrote while it died: the function nearest to the crash, and the cell's line that led there."""
+    """Say what Python wrote while it crashed: the innermost function, and the cell's line that led there."""
     innermost, report = death.innermost, death.traceback
     if report is None:
         return
@@ -233,12 +219,12 @@ def crash_report(death: Death) -> Iterator[Evidence]:
     if death.background is not None:
         within = "" if death.background is innermost else f", within {death.frames.name(death.background)}"
         yield Evidence(
-            f"That was in a background thread{within}, not in the thread that runs the cells.",
+            f"It crashed in a background thread{within}, not in the thread that runs the cells.",
             source="crash report of Python's faulthandler",
         )
     if death.native_thread:
         yield Evidence(
-            "The thread that crashed is none of Python's: a native library had started it, maybe in an earlier cell.",
+            "The thread that crashed was started by a native library, maybe in an earlier cell.",
             source="crash report of Python's faulthandler",
         )
     if report.library is not None:
@@ -248,7 +234,7 @@ def crash_report(death: Death) -> Iterator[Evidence]:
     if death.crash_line is not None and death.cell is not None:
         code = death.cell.source.split("\n")[death.crash_line - 1]
         name = cell_name(death.cell.execution_count)
-        text = f"The line of {name} being executed was line {death.crash_line}"
+        text = f"{sentence(name)} was at line {death.crash_line}"
         if death.background is not None:
             text = f"That thread was at line {death.crash_line} of {name}"
         yield Evidence(
@@ -260,7 +246,7 @@ def crash_report(death: Death) -> Iterator[Evidence]:
 
 
 def _own_module(death: Death) -> Frame | None:
-    """The innermost function of a module that is the user's: no library's, and no cell's; not if it is the last."""
+    """Return the innermost function of a module of the user's; None where that is the innermost of all."""
     frames = death.traceback.current.frames if death.traceback is not None else ()
     for frame in itertools.takewhile(lambda one: not is_cell_file(one.file), frames):
         if frame.module is None and not frame.file.startswith("<"):
@@ -269,5 +255,5 @@ def _own_module(death: Death) -> Frame | None:
 
 
 def _name(path: str) -> str:
-    """The file's own name: the group's directory is long, and in the recording."""
+    """Return the file's own name: the path of its directory is long, and in the recording."""
     return path.rsplit("/", 1)[-1]

@@ -1,10 +1,9 @@
-"""The story of the memory in words: what was held, by whom, what came on top of it. Only what was measured."""
+"""Tells how the memory went, as measured: what was held when the cell began, by what, and what the cell added."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analysis.memory import WHY_ABOVE_LIMIT
 from ..analysis.memory_shape import FULL_HOUSE, WORTH_TELLING_BYTES
 from ..units import cell_name, duration, enumeration, plural, quote, sentence, size
 from .allocation_site import filled_by_others
@@ -50,8 +49,8 @@ def _beginning(death: Death, found: Shape) -> Iterator[str]:
     took = f" in {duration(found.took_s)}" if found.took_s is not None else ""
     left = sum(one.bytes for one in found.left)
     if left > max(WORTH_TELLING_BYTES, _MENTION * found.before_bytes) and (growth or needed):
-        by = f"{size(left)} of those were left by {_cells(found.left)}"
-        yield f"{name} needed at least {size(max(growth, needed))} on top of {before} already held; {by}."
+        by = f"{_cells(found.left)} had left {size(left)} of that"
+        yield f"{name} needed at least {size(max(growth, needed))} on top of the {before} in use; {by}."
     elif growth < WORTH_TELLING_BYTES:
         yield f"{name} began with {before} in use and needed at least {size(needed)} more."
     else:
@@ -59,9 +58,9 @@ def _beginning(death: Death, found: Shape) -> Iterator[str]:
 
 
 def _needed_bytes(death: Death, found: Shape) -> int:
-    """What it needed at the very least, having been killed at a limit: all that was left below that.
+    """Return what the cell needed at the very least, having been killed at a limit: all that was left below it.
 
-    What others in the group held is none of it; where they filled it, nothing is known of the cell's share.
+    What other processes held is not counted. Where they filled it, nothing is known of the cell's share, and it is 0.
     """
     group, last = death.memory.pressed, death.memory.last
     if group is None or not group.oom_kills or not group.limit_bytes or filled_by_others(death) is not None:
@@ -79,17 +78,17 @@ def _needed_bytes(death: Death, found: Shape) -> int:
 def _touched(death: Death, found: Shape) -> Iterator[str]:
     for one in found.touched[:1]:
         yield (
-            f"{quote(one.name)} ({size(one.bytes)}) had been made in {cell_name(one.execution_count)}, but such memory "
-            f"is taken only when it is first written to: in {_cell(death)}."
+            f"{quote(one.name)} ({size(one.bytes)}) was made in {cell_name(one.execution_count)}, but Linux gives such "
+            f"memory only when it is first written to, which {_cell(death)} did."
         )
 
 
 def _held(found: Shape) -> Iterator[str]:
-    """What held it, by name: that tells what to delete."""
+    """Name what held memory, so that the reader knows what to delete."""
     if not found.held or found.name == "touched-later" or found.before_bytes < found.growth_bytes / 4:
         return
     named = [f"{_name(one)} ({_described(one)}, {size(one.bytes)})" for one in found.held[:_NAMED]]
-    yield f"The largest things held when it began: {enumeration(named)}."
+    yield f"The largest variables when it began: {enumeration(named)}."
 
 
 def _pace(found: Shape) -> Iterator[str]:
@@ -104,8 +103,8 @@ def _pace(found: Shape) -> Iterator[str]:
 def _by_itself(death: Death) -> Iterator[str]:
     if death.memory.grows_by_itself:
         yield (
-            f"Before that, {size(death.memory.while_idle.bytes)} came while no cell was running: something in "
-            "the background goes on taking memory, such as a thread that an earlier cell started."
+            f"Before that, memory grew by {size(death.memory.while_idle.bytes)} while no cell was running: something "
+            "in the background takes memory, such as a thread that an earlier cell started."
         )
 
 
@@ -114,16 +113,17 @@ def _limit(death: Death) -> Iterator[str]:
     if not memory.limit_bytes:
         return
     full = memory.before_bytes is not None and memory.before_bytes >= FULL_HOUSE * memory.limit_bytes
-    most = ", most of which was in use before the cell began" if full else ""
-    above = f"; {WHY_ABOVE_LIMIT}" if memory.above_limit(memory.peak_bytes) else ""
-    yield sentence(f"{memory.allowance}{most}{above}.")
+    most = ", and most of that was in use before the cell began" if full else ""
+    above = memory.has_group_limit and (memory.peak_bytes or 0) > memory.limit_bytes
+    more = "; a process can hold more, as library files shared with other programs hardly count" if above else ""
+    yield sentence(f"{memory.allowance}{most}{more}.")
 
 
 def _blind_spot(death: Death) -> Iterator[str]:
-    """A last measurement that is old says little about the end."""
+    """Say how long before the end the last measurement was, where that is long."""
     end, last = death.recording.end, death.memory.last
     if end is not None and last is not None and end.mono_s - last.mono_s > _STALE_S:
-        yield f"What happened in the last {duration(end.mono_s - last.mono_s)} was not measured."
+        yield f"The last {duration(end.mono_s - last.mono_s)} were not measured."
 
 
 def _children(found: Shape) -> Iterator[str]:
@@ -131,10 +131,7 @@ def _children(found: Shape) -> Iterator[str]:
     if below is None:
         return
     who = f"{plural(below.count, 'child process')}" if below.count else "child processes"
-    yield (
-        f"The kernel itself was seen with {size(found.peak_bytes)} at most; its {who} held "
-        f"{size(below.bytes)} together."
-    )
+    yield (f"The kernel itself held {size(found.peak_bytes)} at most; its {who} held {size(below.bytes)} together.")
 
 
 def _others(death: Death, found: Shape) -> Iterator[str]:
@@ -144,21 +141,17 @@ def _others(death: Death, found: Shape) -> Iterator[str]:
         return
     if peak < group / 2:
         yield (
-            f"The kernel itself was seen with {size(peak)} at most; of the {size(group)} that count towards the limit, "
-            "the rest belongs to other processes there, such as its children, or is files: cached ones, and those in a "
-            "file system that lives in memory."
+            f"The kernel itself held {size(peak)} at most. The rest of the {size(group)} in use belonged to other "
+            "processes, such as its children, or to files that are kept in memory."
         )
         yield from _files_in_memory(death)
     elif (others := _in_use_by_others(death)) > max(WORTH_TELLING_BYTES, _MENTION_OTHERS * group):
-        yield (
-            f"Another {size(others)} that counted towards the limit belonged to other processes there, or were files "
-            "that Linux kept in memory."
-        )
+        yield (f"Another {size(others)} of the limit was used by other processes, or by files that are kept in memory.")
         yield from _files_in_memory(death)
 
 
 def _in_use_by_others(death: Death) -> int:
-    """What of the group was not the kernel's at the last measurement; none of it was a file that could just go."""
+    """Return what in the group was not the kernel's at the last measurement; 0 where that is not known."""
     last = death.memory.last
     if last is None or last.cgroup_bytes is None or last.rss_bytes is None:
         return 0
@@ -166,14 +159,14 @@ def _in_use_by_others(death: Death) -> int:
 
 
 def _files_in_memory(death: Death) -> Iterator[str]:
-    """A tmpfs (tmpfs(5)) has no disk: its files count like other memory, and only deleting them frees it."""
+    """Say by how much the files of a tmpfs grew: it has no disk, and only deleting them frees memory (tmpfs(5))."""
     used: dict[str, list[int]] = {}
     for one in (one for around in death.recording.surroundings for one in around.filesystems):
         if one.kind in ("tmpfs", "ramfs") and one.total_bytes is not None and one.free_bytes is not None:
             used.setdefault(one.path, []).append(one.total_bytes - one.free_bytes)
     for path, seen in used.items():
         if seen[-1] - seen[0] >= WORTH_TELLING_BYTES:
-            yield f"The files in {quote(path)}, which lives in memory, grew by {size(seen[-1] - seen[0])} meanwhile."
+            yield f"The files in {quote(path)}, which are kept in memory, grew by {size(seen[-1] - seen[0])}."
 
 
 def _cell(death: Death) -> str:

@@ -48,8 +48,7 @@ def test_other_code_is_another_cell(one, other):
 def test_what_is_said_of_it():
     found = recurrence(killed(9), [killed(0), killed(2, "df = load_everything()  # again"), killed(3, "other()")])
     assert found.text == (
-        "The same cell has ended a kernel twice before: on 2027-01-17 at 08:00 UTC (Out of memory: a container or "
-        "session limit, with 480 MiB in use) and on 2027-01-15 at 08:00 UTC (Out of memory: a container or "
+        "This cell has killed the kernel twice before, last on 2027-01-17 08:00 UTC (Out of memory: a container or "
         "session limit, with 480 MiB in use)."
     )
     assert [death.cause for death in found.deaths] == ["oom-cgroup"] * 2
@@ -106,7 +105,7 @@ def test_a_report_tells_of_earlier_recordings_only(post_mortems):
 
     told = post_mortems.document(middle)["recurrence"]
 
-    assert told["text"].startswith("The same cell has ended a kernel once before: on 2026-11-21 at ")
+    assert told["text"].startswith("This cell has killed the kernel once before, on 2026-11-21 ")
     assert [death["recording"] for death in told["deaths"]] == [first]
     assert post_mortems.document(first)["recurrence"] is None
 

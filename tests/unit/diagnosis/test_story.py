@@ -53,10 +53,10 @@ def test_what_was_needed_what_was_held_and_who_had_left_it():
             namespaces=[Namespace(-12.0, 6, objects)],
         )
     )
-    assert "Cell [7] needed at least 3.4 GiB on top of 4.6 GiB already held; " in story
-    assert "4.5 GiB of those were left by cells [1], [2] and [5]." in story
+    assert "Cell [7] needed at least 3.4 GiB on top of the 4.6 GiB in use; " in story
+    assert "cells [1], [2] and [5] had left 4.5 GiB of that." in story
     assert (
-        "The largest things held when it began: `df` (DataFrame of 1000000 x 40, 2.1 GiB), "
+        "The largest variables when it began: `df` (DataFrame of 1000000 x 40, 2.1 GiB), "
         "`losses` (list of 400 Tensor, 1.2 GiB) and `Out[5]` (ndarray of 80000000, 600 MiB)." in story
     )
     assert shape == "staircase"
@@ -79,7 +79,7 @@ def test_two_measurements_are_no_steady_growth():
 def test_a_full_house():
     shape, story = told(killed("x = load()", "f()", memory=(7 * GIB, 7900 * MIB), cells=[(100 * MIB, 7 * GIB)]))
     assert shape == "full-house"
-    assert "6.9 GiB of those were left by cell [1]." in story
+    assert "cell [1] had left 6.9 GiB of that." in story
 
 
 def test_zeros_that_a_later_cell_fills():
@@ -88,9 +88,7 @@ def test_zeros_that_a_later_cell_fills():
     sources = "import numpy as np", "a = np.zeros((40_000, 40_000))"
     shape, story = told(killed(*sources, "a[:] = 1", memory=memory, cells=cells))
     assert shape == "touched-later"
-    assert (
-        "`a` (11.9 GiB) had been made in cell [2], but such memory is taken only when it is first written to" in story
-    )
+    assert "`a` (11.9 GiB) was made in cell [2], but Linux gives such memory only when it is first written to" in story
 
     assert told(killed(*sources, "b = f()", memory=memory, cells=cells))[0] == "ramp"
     filled = [(100 * MIB, 130 * MIB), (130 * MIB, 8000 * MIB)]
@@ -130,7 +128,7 @@ def test_children_hold_it():
     trees = tuple(sample._replace(tree_bytes=7 * GIB, children=4) for sample in made.samples)
     shape, story = told(replace(made, samples=trees))
     assert shape == "children"
-    assert "The kernel itself was seen with 200 MiB at most; its 4 child processes held 6.8 GiB together." in story
+    assert "The kernel itself held 200 MiB at most; its 4 child processes held 6.8 GiB together." in story
 
 
 def test_children_that_had_ended_before_held_nothing_in_the_end():
@@ -157,13 +155,13 @@ def test_what_others_under_the_same_limit_took_is_not_what_the_cell_needed():
 
     assert "Cell [1] began with 200 MiB in use and was not seen to grow." in story
     assert "needed" not in story
-    assert "of the 8.0 GiB that count towards the limit, the rest belongs to other processes there" in story
+    assert "The rest of the 8.0 GiB in use belonged to other processes" in story
 
 
 def test_what_else_counted_towards_the_limit_is_said_where_the_kernel_stayed_below_it():
     made = killed("sales = pd.read_csv(name)", memory=[n * 200 * MIB for n in range(2, 33)])
     beside = tuple(one._replace(cgroup_bytes=one.rss_bytes + 1600 * MIB) for one in made.samples)
-    more = "Another 1.6 GiB that counted towards the limit belonged to other processes there, or were files"
+    more = "Another 1.6 GiB of the limit was used by other processes, or by files"
 
     assert more in told(replace(made, samples=beside))[1]
     assert "Another" not in told(made)[1]
@@ -253,7 +251,7 @@ def test_what_grows_while_no_cell_runs_is_no_line_of_the_cell(speed, by_itself):
     busy = [Sample(last.started_mono_s + 0.1 + step, (3000 + step * 1000) * MIB) for step in range(5)]
     answer = diagnose(replace(made, cells=(first, second, last), samples=(*idle, *busy)))
 
-    assert ("came while no cell was running" in answer.story) == by_itself
+    assert ("while no cell was running" in answer.story) == by_itself
     assert ("something in the background" in answer.cause.headline) == by_itself
     assert (answer.cell.line is None) == by_itself
 
@@ -271,7 +269,7 @@ def test_a_thread_that_was_started_only_just_now_goes_on_in_short_pauses_as_well
     busy = [Sample(last.started_mono_s + 0.1 + step, (1900 + step * 700) * MIB) for step in range(9)]
     answer = diagnose(replace(made, samples=(*idle, *busy)))
 
-    assert "Before that, 840 MiB came while no cell was running" in answer.story
+    assert "Before that, memory grew by 840 MiB while no cell was running" in answer.story
     assert answer.cell.line is None
 
 
@@ -282,5 +280,5 @@ def test_files_that_live_in_memory_are_named():
     looks = [around("start", -30.0, 8 * GIB), around("end", -0.1, 5 * GIB)]
     _, story = told(killed("export()", memory=(100 * MIB, 150 * MIB), surroundings=looks))
 
-    assert "The files in `/dev/shm`, which lives in memory, grew by 3.0 GiB meanwhile." in story
+    assert "The files in `/dev/shm`, which are kept in memory, grew by 3.0 GiB." in story
     assert "/dev/shm" not in told(killed("export()", memory=(100 * MIB, 150 * MIB), surroundings=looks[:1]))[1]
