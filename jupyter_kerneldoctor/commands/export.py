@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.journal import MOST_BYTES
 from jupyter_kerneldoctor.recording.layout import FILES
 from jupyter_kerneldoctor.recording.private_files import read_file
-from jupyter_kerneldoctor.recording.redact import redacted
+from jupyter_kerneldoctor.recording.redact import Redaction
 
 from . import output
 from .errors import CannotExportError, FileExistsAlreadyError
@@ -31,8 +31,9 @@ def export(options: Namespace) -> None:
     target = Path(options.output or ".")
     if target.is_dir():
         target /= f"kerneldoctor-{recording_id}.zip"
+    redaction = None if options.with_code else Redaction(os.path.expanduser("~"))  # noqa: PTH111 - as text
     with reading(recording_id):
-        packed = _packed(store, recording_id, with_code=options.with_code)
+        packed = _packed(store, recording_id, redaction)
     try:
         with target.open("xb") as file:
             file.write(packed)
@@ -41,21 +42,24 @@ def export(options: Namespace) -> None:
     except OSError as error:
         raise CannotExportError(target, error) from None
     output.say(f"Wrote {target} with the recording {recording_id}. {_CONTENT[options.with_code]}")
+    if redaction is not None and redaction.left_out:
+        output.say(f"Left out or shortened, by event and field: {', '.join(sorted(redaction.left_out))}.")
 
 
 _CONTENT = {
-    False: "It does not contain your code, printed text, or names of variables, the notebook and the machine. "
-    "It contains the file and function names of stacks. `--with-code` packs everything.",
+    False: "It does not contain your code, printed text, or names of variables, threads, programs, the notebook and "
+    "the machine. It contains the file and function names of stacks. `--with-code` packs everything.",
     True: "It contains your code and what the program printed: read it before you share it.",
 }
 
 
-def _packed(store: Store, recording_id: str, *, with_code: bool) -> bytes:
+def _packed(store: Store, recording_id: str, redaction: Redaction | None) -> bytes:
     """Return a ZIP archive; unpacked below `recordings/` it is a recording again."""
-    directory, home, buffer = store.path(recording_id), os.path.expanduser("~"), io.BytesIO()  # noqa: PTH111 - as text
+    directory, buffer = store.path(recording_id), io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in FILES:
             with suppress(FileNotFoundError):
                 content = read_file(directory / name, MOST_BYTES)
-                archive.writestr(f"{recording_id}/{name}", content if with_code else redacted(name, content, home))
+                packed = content if redaction is None else redaction.file(name, content)
+                archive.writestr(f"{recording_id}/{name}", packed)
     return buffer.getvalue()

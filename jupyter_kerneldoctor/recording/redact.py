@@ -1,58 +1,397 @@
-"""Removes the user's code and names from a recording, so that somebody else may see it.
+"""Removes what is the user's own from a recording, so that somebody else may see it.
 
-Removed are the sources of the cells, what the program printed, the names of variables, of the notebook and of the
-machine; the home directory becomes `~`. Numbers, times, types, and the files and functions of stacks are kept.
+Of each event only the fields that are named here are kept: numbers, times, words of ours, of Linux and of known
+libraries, the files and functions of stacks. Anything else is left out, also what a later version may record, and is
+listed. In what is kept the home directory becomes `~` and the user's name `user`, before it is written as JSON, which
+would escape it.
 """
 
 from __future__ import annotations
 
+import builtins
 import json
+import math
+import os
+import re
 from typing import Any
 
 from .journal import values
-from .layout import CRASH
+from .layout import CRASH, GPU, OUTPUT, RECENT, SAMPLES
 
-_LEFT_OUT = "left out"
+Fields = dict[str, Any]
 
-_PRIVATE: dict[str, Any] = {
-    "notebook": None,
-    "hostname": None,
-    "stderr": _LEFT_OUT,
-    "text": _LEFT_OUT,
-    "shrunk_files": [],
+LEFT_OUT = "left out"
+
+_KNOWN_MODULES = frozenset(
+    (
+        *("builtins", "array", "collections", "concurrent", "io", "mmap", "multiprocessing", "os", "pathlib"),
+        *("IPython", "PIL", "cudf", "cupy", "dask", "datasets", "distributed", "jax", "jaxlib", "joblib", "keras"),
+        *("lightgbm", "loky", "matplotlib", "numba", "numpy", "pandas", "polars", "pyarrow", "rmm", "scipy", "sklearn"),
+        *("tensorflow", "torch", "transformers", "xarray", "xgboost"),
+    )
+)
+"""Types of these may be named. One of the user's own says what he works on."""
+
+_CGROUP = re.compile(r"[^/]+(?=/)")
+_PUBLIC_PARTS = frozenset(("proc", "sys", "fs", "cgroup", "memory", "user.slice", "system.slice", "PID"))
+_PUBLIC_MOUNTS = frozenset(("/", "/tmp", "/var/tmp", "/dev/shm", "/home", "/var", "/run", "/usr", "/opt", "/mnt"))  # noqa: S108
+_PUBLIC_WORDS = frozenset(("-m", "-f", "-c", "ipykernel_launcher", "ipykernel", "{connection_file}"))
+_PUBLIC_PROGRAMS = re.compile(r"python[\d.]*t?|sh|bash|dash")
+
+_KERNEL_ID = re.compile(r"[0-9a-f-]{1,36}")
+
+_CRASH_LINES = re.compile(
+    r"Fatal Python error: [\w .,:()+-]*|Current thread 0x[0-9a-f]+|Thread 0x[0-9a-f]+"
+    r'|  File ".*", line (\d+|\?\?\?) in .*'
+    r"|  <no Python frame>|  Garbage-collecting|  \.\.\.|Python runtime state: [\w ]+|Timeout \([\d:.]+\)!"
+)
+"""What faulthandler writes. A line of anything else is the user's; a thread's name and what follows a line is, too."""
+
+_LOG_LINES = re.compile(r"(?i)\b(out of memory|oom|killed process|segfault|traps:|general protection|nvrm|xid)\b")
+_LOG_NAMES = re.compile(r"\((?!python)[^()]*\)|(?<=memcg=)[^, ]+|(?<=cpuset=)[^, ]+|(?<=comm=)\S+|(?<=task=)[^, ]+")
+
+
+class Redaction:
+    """One export: what the user is called, and what was left out."""
+
+    def __init__(self, home: str) -> None:
+        self.left_out: set[str] = set()
+        """Names of fields, as `event.field`."""
+        homes = sorted({home, os.path.realpath(home)} - {"", "/"}, key=len, reverse=True)
+        self._homes = [path.rstrip("/") for path in homes]
+        names = {os.path.basename(path) for path in self._homes} - {"", "root", "user", "home"}
+        self._names = re.compile("|".join(rf"(?<=/){re.escape(name)}(?=/|$)" for name in sorted(names)) or r"(?!)")
+
+    def text(self, value: str) -> str:
+        """Return text without the user's home directory and name."""
+        for home in self._homes:
+            value = value.replace(home, "~")
+        return self._names.sub("user", value)
+
+    def file(self, name: str, content: bytes) -> bytes:
+        """Return the content of a file of a recording, without what is the user's own."""
+        if name == CRASH:
+            return self._crash_text(content.decode("utf-8", "replace")).encode("utf-8", "replace")
+        lines = (self._line(name, value) for value in values(content))
+        return b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines if line is not None)
+
+    def _crash_text(self, text: str) -> str:
+        kept = []
+        for line in text.splitlines():
+            found = _CRASH_LINES.match(line)
+            kept.append(LEFT_OUT if found is None else self.text(found[0]))
+            if found is None and line:
+                self.left_out.add("text in crash.txt")
+        return "".join(f"{line}\n" for line in kept)
+
+    def _line(self, name: str, value: Any) -> Any:
+        if name in (SAMPLES, *RECENT):
+            return self._row(value)
+        if name in OUTPUT:
+            return self.object("output", value, OUTPUT_FIELDS)
+        if name in GPU:
+            return self.object("gpu", value, GPU_FIELDS)
+        kind = value.get("event") if isinstance(value, dict) else None
+        fields = EVENTS.get(kind) if isinstance(kind, str) else None
+        if fields is None:
+            self.left_out.add(f"{kind if isinstance(kind, str) and kind.isidentifier() else 'what is no event'}")
+            return None
+        return self.object(str(kind), value, fields)
+
+    def _row(self, value: Any) -> Any:
+        names = isinstance(value, list) and all(isinstance(cell, str) and cell.isidentifier() for cell in value)
+        return value if names or (isinstance(value, list) and all(map(_is_number, value))) else None
+
+    def object(self, where: str, value: Any, fields: Fields) -> dict[str, Any] | None:
+        """Return the fields that are allowed of an object; None for what is none."""
+        if not isinstance(value, dict):
+            return None
+        kept: dict[str, Any] = {}
+        for name, entry in value.items():
+            place = f"{where}.{name}"
+            rule = fields.get(name)
+            if entry is None:
+                if rule is not None:
+                    kept[name] = None
+            elif rule is None:
+                self.left_out.add(place if name.isidentifier() else f"{where} (a field without a name)")
+            else:
+                kept[name] = self._value(place, entry, rule)
+        return kept
+
+    def _value(self, place: str, value: Any, rule: Any) -> Any:
+        if isinstance(rule, dict):
+            return self.object(place, value, rule)
+        if isinstance(rule, list):
+            entries = value if isinstance(value, list) else []
+            return [kept for entry in entries if (kept := self._value(place, entry, rule[0])) is not None]
+        kept = rule(value, self)
+        if kept != value:
+            self.left_out.add(place)
+        return kept
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, bool) or (isinstance(value, int | float) and math.isfinite(value))
+
+
+def number(value: Any, _redaction: Redaction) -> Any:
+    """Keep a number, or yes and no."""
+    return value if _is_number(value) else None
+
+
+def numbers(value: Any, _redaction: Redaction) -> Any:
+    """Keep a list or an object of numbers."""
+    if isinstance(value, dict):
+        return {name: entry for name, entry in value.items() if name.isidentifier() and _is_number(entry)}
+    return [entry for entry in value if _is_number(entry)] if isinstance(value, list) else None
+
+
+def word(value: Any, redaction: Redaction) -> Any:
+    """Keep words that are ours, the system's or a library's."""
+    return redaction.text(value) if isinstance(value, str) else None
+
+
+def words(value: Any, redaction: Redaction) -> Any:
+    """Keep such words in a list or an object."""
+    if isinstance(value, dict):
+        return {redaction.text(name): word(entry, redaction) for name, entry in value.items()}
+    return [word(entry, redaction) for entry in value] if isinstance(value, list) else word(value, redaction)
+
+
+def identity(value: Any, _redaction: Redaction) -> Any:
+    """Keep a process id with its start time and boot id."""
+    return (
+        value if isinstance(value, list) and all(_is_number(part) or isinstance(part, str) for part in value) else None
+    )
+
+
+def type_name(value: Any, _redaction: Redaction) -> Any:
+    """Keep the name of a type if it is Python's or a known library's."""
+    if not isinstance(value, str):
+        return None
+    module, _, _ = value.partition(".")
+    return value if module in _KNOWN_MODULES or isinstance(getattr(builtins, value, None), type) else LEFT_OUT
+
+
+def source(value: Any, _redaction: Redaction) -> Any:
+    """Keep how many lines there were, so that line numbers still say something."""
+    return "# code left out" + "\n#" * value.count("\n") if isinstance(value, str) else None
+
+
+def command(value: Any, _redaction: Redaction) -> Any:
+    """Keep that Python was started, and its module for kernels; an argument may be a token."""
+    if not isinstance(value, list):
+        return None
+    program = [os.path.basename(word) for word in value[:1] if isinstance(word, str)]
+    first = [word if _PUBLIC_PROGRAMS.fullmatch(word) else LEFT_OUT for word in program]
+    return first + [word if word in _PUBLIC_WORDS else LEFT_OUT for word in map(str, value[1:])]
+
+
+def control_group(value: Any, _redaction: Redaction) -> Any:
+    """Keep where in the hierarchy it is, and the file's name; a group may be called after its user or container."""
+    if not isinstance(value, str):
+        return None
+    return _CGROUP.sub(lambda part: part[0] if part[0] in _PUBLIC_PARTS or part[0].isdigit() else "x", value)
+
+
+def group_path(value: Any, redaction: Redaction) -> Any:
+    """Keep how deep a control group is."""
+    return control_group(f"{value}/", redaction)[:-1] if isinstance(value, str) else None
+
+
+def mount_point(value: Any, _redaction: Redaction) -> Any:
+    """Keep where every system has a file system."""
+    return value if value in _PUBLIC_MOUNTS else LEFT_OUT
+
+
+def log_lines(value: Any, redaction: Redaction) -> Any:
+    """Keep what the operating system logged, without the names of programs and control groups."""
+    lines = [line for line in value if isinstance(line, str)] if isinstance(value, list) else []
+    return [_LOG_NAMES.sub("x", redaction.text(line)) if _LOG_LINES.search(line) else LEFT_OUT for line in lines]
+
+
+def kernel_id(value: Any, _redaction: Redaction) -> Any:
+    """Keep what Jupyter calls a kernel; of one that somebody named himself that there was a name."""
+    return value if isinstance(value, str) and _KERNEL_ID.fullmatch(value) else LEFT_OUT
+
+
+def display(value: Any, _redaction: Redaction) -> Any:
+    """Keep whether there is a display, and a local one's number."""
+    return value if isinstance(value, str) and re.fullmatch(r"(:[\d.]+)?", value) else LEFT_OUT
+
+
+def libraries(value: Any, _redaction: Redaction) -> Any:
+    """Keep the names of files, not where they are."""
+    return [os.path.basename(path) for path in value if isinstance(path, str)] if isinstance(value, list) else None
+
+
+def traceback(value: Any, redaction: Redaction) -> Any:
+    """Keep the places and the type of an error of ours, not what it says."""
+    if not isinstance(value, str):
+        return None
+    lines = [line for line in value.splitlines() if line.startswith(("Traceback", '  File "'))]
+    return redaction.text("\n".join([*lines, value.splitlines()[-1].partition(":")[0] if value else ""]))
+
+
+def hidden(_value: Any, _redaction: Redaction) -> Any:
+    """Say that there was something."""
+    return LEFT_OUT
+
+
+def _named_objects(value: Any, redaction: Redaction) -> Any:
+    """Keep the sizes and types of variables, numbered."""
+    objects = (
+        [redaction.object("namespace.objects", entry, OBJECT_FIELDS) for entry in value]
+        if isinstance(value, list)
+        else []
+    )
+    return [{**kept, "name": f"object {place}"} for place, kept in enumerate(objects, 1) if kept is not None]
+
+
+def _fields(rule: Any, names: str) -> Fields:
+    return dict.fromkeys(names.split(), rule)
+
+
+STAMPS = {"event": word, **_fields(number, "mono_s wall_s dropped")}
+
+FRAME_FIELDS = {**_fields(word, "file function"), "line": number}
+THREAD_FIELDS = {**_fields(number, "thread_id main"), **_fields(word, "state waits_in"), "frames": [FRAME_FIELDS]}
+CHILD_STATE_FIELDS = {
+    **_fields(number, "pid rss_bytes cpu_s forked"),
+    **_fields(word, "state waits_in"),
+    "stack": [FRAME_FIELDS],
 }
-"""What replaces the value of a field, wherever it is in an event."""
+RLIMIT_FIELDS = _fields(number, "soft hard")
+FILE_SYSTEM_FIELDS = {
+    "path": mount_point,
+    "kind": word,
+    "roles": words,
+    **_fields(number, "total_bytes free_bytes mapped_bytes"),
+}
+STATE_FIELDS = {
+    **STAMPS,
+    **_fields(word, "when"),
+    "rlimits": dict.fromkeys(["AS", "DATA", "CPU", "NOFILE", "NPROC", "STACK", "FSIZE"], RLIMIT_FIELDS),
+    "filesystems": [FILE_SYSTEM_FIELDS],
+    "cpu_flags": words,
+    "display": display,
+    "libraries": libraries,
+    **_fields(
+        number,
+        "threads open_files address_space_bytes data_bytes cpu_s swap_total_bytes swap_free_bytes commit_limit_bytes "
+        "committed_bytes overcommit_mode pressure_some pressure_full pids_current pids_limit under_oom "
+        "oom_killer_disabled",
+    ),
+}
+CGROUP_FIELDS = {
+    "path": group_path,
+    "source": control_group,
+    **_fields(
+        number,
+        "oom_kills_before oom_kills_after limit_hits_before limit_hits_after usage_before_bytes limit_bytes peak_bytes "
+        "group_kills_before group_kills_after",
+    ),
+}
+OBJECT_FIELDS = {
+    **_fields(type_name, "type item_type"),
+    **_fields(word, "dtype device"),
+    "shape": numbers,
+    **_fields(number, "bytes items hidden"),
+}
+GPU_PROCESS_FIELDS = _fields(number, "pid bytes")
+GPU_FIELDS = {
+    **_fields(number, "mono_s index used_bytes own_bytes utilisation temperature_c power_w ecc_uncorrected"),
+    "throttle": words,
+    "others": [GPU_PROCESS_FIELDS],
+}
+OUTPUT_FIELDS = {**_fields(number, "mono_s fd"), "text": hidden}
 
-
-def redacted(name: str, content: bytes, home: str) -> bytes:
-    """Return the content of one file of a recording, redacted."""
-    if name == CRASH:
-        return _without_home(content.decode("utf-8", "replace"), home).encode()
-    lines = (json.dumps(_redact(line), separators=(",", ":")) for line in values(content))
-    return _without_home("".join(f"{line}\n" for line in lines), home).encode("utf-8", "replace")
-
-
-def _redact(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_redact(entry) for entry in value]
-    if not isinstance(value, dict):
-        return value
-    hidden = {name: _PRIVATE[name] for name in value if name in _PRIVATE}
-    if isinstance(value.get("source"), str) and value.get("event") == "cell_start":
-        hidden["source"] = _blank(value["source"])
-        hidden |= {"cell_id": None} if "source_sha256" not in value else {"cell_id": None, "source_sha256": None}
-    if value.get("event") == "namespace":
-        hidden["objects"] = [
-            {**_redact(entry), "name": f"object {number}"} if isinstance(entry, dict) else None
-            for number, entry in enumerate(value.get("objects") or [], 1)
-        ]
-    return {name: hidden[name] if name in hidden else _redact(entry) for name, entry in value.items()}
-
-
-def _blank(source: str) -> str:
-    """Return a source with as many lines, so that line numbers stay valid."""
-    return "# code left out" + "\n#" * source.count("\n")
-
-
-def _without_home(text: str, home: str) -> str:
-    return text.replace(home, "~") if len(home) > 1 else text
+EVENTS: dict[str, Fields] = {
+    "start": {
+        **STAMPS,
+        **_fields(number, "format ram_bytes stacks"),
+        **_fields(identity, "process sidecar"),
+        "kernel_id": kernel_id,
+        **_fields(word, "loaded_by python language"),
+        "versions": words,
+        "runtime": numbers,
+    },
+    "limits": {
+        **STAMPS,
+        "limits": [{**_fields(word, "kind name"), "bytes": number, "source": control_group}],
+    },
+    "cell_start": {
+        **STAMPS,
+        **_fields(number, "seq execution_count rss_before_bytes truncated source_length source_of"),
+        "source": source,
+        "beside": numbers,
+    },
+    "cell_end": {
+        **STAMPS,
+        **_fields(number, "seq rss_after_bytes peak_bytes asked_exit"),
+        "peak_basis": word,
+        "error": type_name,
+    },
+    "cell_withdrawn": {**STAMPS, "seq": number},
+    "last_words": {**STAMPS, **_fields(numbers, "fds begins")},
+    "exit_request": {**STAMPS, "by": word, "restart": number},
+    "surroundings": STATE_FIELDS,
+    "stack": {**STAMPS, "reason": word, "threads": [THREAD_FIELDS], "children": [CHILD_STATE_FIELDS]},
+    "no_stacks": {**STAMPS, "why": word},
+    "not_locked": {**STAMPS, "why": word},
+    "stuck": {
+        **STAMPS,
+        **_fields(number, "since_mono_s over faults_per_s"),
+        "threads": [THREAD_FIELDS],
+        "children": [CHILD_STATE_FIELDS],
+    },
+    "child_end": {
+        **STAMPS,
+        **_fields(number, "pid parent_pid started_mono_s exit_code peak_bytes oom_kills"),
+        **_fields(word, "kind signal"),
+    },
+    "incident": {
+        **STAMPS,
+        "kind": word,
+        "error": type_name,
+        "signature": word,
+        "frames": [FRAME_FIELDS],
+        **_fields(number, "cell_seq asked_bytes rss_bytes"),
+        "numbers": numbers,
+        "surroundings": STATE_FIELDS,
+    },
+    "namespace": {**STAMPS, **_fields(number, "cell_seq complete"), "objects": _named_objects},
+    "framework": {
+        **STAMPS,
+        **_fields(word, "name version device"),
+        "built_for": words,
+        **_fields(number, "cell_seq allocated_bytes reserved_bytes peak_bytes total_bytes asked_bytes free_bytes"),
+    },
+    "gpus": {
+        **STAMPS,
+        "driver": _fields(word, "version cuda error"),
+        "devices": [{**_fields(number, "index total_bytes"), "name": word}],
+    },
+    "xid": {**STAMPS, **_fields(number, "code index")},
+    "clock": STAMPS,
+    "off": STAMPS,
+    "lost": STAMPS,
+    "fault": {**STAMPS, "traceback": traceback},
+    "end": {
+        **STAMPS,
+        **_fields(word, "kind signal source"),
+        **_fields(number, "exit_code parent_gone parent_seen_mono_s lost"),
+        "cgroups": [CGROUP_FIELDS],
+        "kernel_log": log_lines,
+    },
+    "kernel_log": {**STAMPS, "lines": log_lines},
+    # The server's.
+    "request": {**STAMPS, **_fields(word, "action by")},
+    "request_failed": STAMPS,
+    "exit": {**STAMPS, "returncode": number},
+    "restarted": {**STAMPS, "automatic": number},
+    "start_failed": {**STAMPS, "never_ready": number, "command": command, **_fields(hidden, "error stderr")},
+    "server_end": STAMPS,
+}
+"""What is kept of each event, by field: how, or the fields of an object, or of each object in a list."""
