@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .analysis.ending import is_death
-from .cause import examine
-from .causes.no_death import NoDeath
+from .causes import examine
 from .context import FixContext
 from .family import Family
 from .incidents import survived
@@ -35,7 +34,7 @@ def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
     death = examine(recording)
     ranked, incidents = rank(death), survived(death)
-    shown = incidents[-1] if incidents and ranked[0].id == NoDeath.id else None
+    shown = incidents[-1] if incidents and ranked[0].family == Family.ALIVE else None
     if shown is not None:
         ranked, death = (shown.finding,), death.at(shown.incident)
     state = "survived" if shown is not None else _state(death, ranked[0])
@@ -68,13 +67,13 @@ def _state(death: Death, cause: CauseFinding) -> State:
         return "ended"
     if death.ended is not False:
         return "unknown"
-    return "running" if cause.family in (Family.NO_DEATH, Family.UNKNOWN) else "stuck"
+    return "running" if cause.family in (Family.ALIVE, Family.UNKNOWN) else "stuck"
 
 
 def _culprit(death: Death, cause: CauseFinding) -> Culprit | None:
     """Name the cell, and the line the cause points at; None between cells, and where a cell merely runs."""
     cell = death.cell
-    if cell is None or cause.id == NoDeath.id:
+    if cell is None or cause.family == Family.ALIVE:
         return None
     return Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, cause.line)
 

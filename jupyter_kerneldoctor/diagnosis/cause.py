@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from .analysis.last_words import Pattern
-from .death import Death
 from .postmortem import CauseFinding
-from .registry import Rule, rules
+from .registry import Rule
 from .texts import evidence as texts
 from .texts import exclusions
 
@@ -19,6 +15,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
+    from .death import Death
     from .family import Family
     from .postmortem import Evidence
 
@@ -95,27 +92,3 @@ class Cause(Rule):
     def silent_on() -> Iterable[Recording]:
         """Recordings that look like it, for which it is not the answer."""
         raise NotImplementedError
-
-
-@cache
-def all_causes() -> tuple[Cause, ...]:
-    """Return one of each cause there is, sorted by id."""
-    from . import causes as package  # noqa: PLC0415 - the rules import this module
-
-    return tuple(rule() for rule in rules(package, Cause))
-
-
-@cache
-def last_words_patterns() -> tuple[Pattern, ...]:
-    """Return what last words look like that name a cause, those of all causes."""
-    return tuple(
-        Pattern(cause.id, re.compile(pattern, re.MULTILINE), final)
-        for final in (True, False)
-        for cause in all_causes()
-        for pattern in (cause.last_words if final else cause.warnings)
-    )
-
-
-def examine(recording: Recording) -> Death:
-    """Return what the recording shows, ready to be judged by all causes."""
-    return Death(recording, last_words_patterns())

@@ -13,7 +13,7 @@ from jupyter_kerneldoctor.recording.evidence import Incident
 
 from .analysis import stuck_before_shutdown
 from .analysis.incident_site import that_it_was_raised
-from .cause import examine
+from .causes import examine
 from .code.cellfiles import is_cell_file
 from .family import Family
 from .postmortem import CauseFinding, Culprit, Evidence, Survived, iso

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .cause import all_causes
+from .causes import all_causes
 from .family import Family
 from .postmortem import CauseFinding
 

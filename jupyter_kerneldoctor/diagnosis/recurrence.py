@@ -22,7 +22,7 @@ _MOST_CHARACTERS = 32_000
 _LEAST_CHARACTERS = 10
 """Without spaces, comments, imports and `sleep`: shorter cells are alike by chance."""
 
-_INNOCENT = frozenset({Family.OUTSIDE, Family.NO_DEATH, Family.START, Family.UNKNOWN})
+_INNOCENT = frozenset({Family.OUTSIDE, Family.ALIVE, Family.ORDINARY_END, Family.START, Family.UNKNOWN})
 """The cell need not have done anything for an end of these families."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -83,3 +84,11 @@ def enumeration(words: Sequence[str]) -> str:
     """Return "a", "a and b", "a, b and c"."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def signal_name(number: int) -> str:
+    """Return "SIGKILL" for 9; "signal 40" for a signal without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

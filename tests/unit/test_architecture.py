@@ -29,8 +29,8 @@ ALLOWED = {
 PARTS = {path.name for path in PACKAGE.iterdir() if path.suffix == ".py" or next(path.rglob("*.py"), None)}
 
 
-def imported_parts(file: Path, part: str) -> set[str]:
-    """The parts of the package that a file imports, lazily or not; imports for type checkers count as well."""
+def imported_modules(file: Path) -> set[str]:
+    """What a file imports, lazily or not, as full names; imports for type checkers count as well."""
     found = set()
     package = ["jupyter_kerneldoctor", *file.relative_to(PACKAGE).parent.parts]
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -41,10 +41,17 @@ def imported_parts(file: Path, part: str) -> set[str]:
             base = package[: len(package) - node.level + 1] if node.level else []
             stem = [*base, *(node.module.split(".") if node.module else [])]
             names = [".".join([*stem, alias.name]) for alias in node.names]
-        for name in names:
-            words = name.split(".")
-            if words[0] == "jupyter_kerneldoctor" and len(words) > 1:
-                found |= {words[1], f"{words[1]}.py"} & PARTS
+        found.update(names)
+    return found
+
+
+def imported_parts(file: Path, part: str) -> set[str]:
+    """The parts of the package that a file imports."""
+    found = set()
+    for name in imported_modules(file):
+        words = name.split(".")
+        if words[0] == "jupyter_kerneldoctor" and len(words) > 1:
+            found |= {words[1], f"{words[1]}.py"} & PARTS
     return found - {part}
 
 
@@ -57,6 +64,33 @@ def test_imports_point_one_way(part: str) -> None:
     path = PACKAGE / part
     for file in [path] if path.is_file() else path.rglob("*.py"):
         assert imported_parts(file, part) <= ALLOWED[part], file
+
+
+LAYERS = (
+    {"units", "family", "registry"},
+    {"postmortem", "code", "context"},
+    {"frameworks", "analysis"},
+    {"death"},
+    {"texts", "certainty"},
+    {"examples"},
+    {"cause", "fix", "edits"},
+    {"causes", "fixes"},
+    {"ranking"},
+    {"incidents", "recurrence", "reference"},
+    {"__init__"},
+)
+"""The parts of `diagnosis`, lowest first: each imports only those before it, or itself."""
+
+
+def test_the_layers_of_the_diagnosis_form_no_circle() -> None:
+    diagnosis = PACKAGE / "diagnosis"
+    level = {part: number for number, parts in enumerate(LAYERS) for part in parts}
+    for file in diagnosis.rglob("*.py"):
+        own = file.relative_to(diagnosis).parts[0].removesuffix(".py")
+        for imported in imported_modules(file):
+            part = imported.removeprefix("jupyter_kerneldoctor.diagnosis.").split(".")[0]
+            if imported.startswith("jupyter_kerneldoctor.diagnosis.") and part in level and part != own:
+                assert level[part] < level[own], f"{file} imports {imported}"
 
 
 HEAVY = {"asyncio", "zmq", "jsonschema", "pandas", "IPython", "psutil", "ssl", "rich", "typing_extensions"}

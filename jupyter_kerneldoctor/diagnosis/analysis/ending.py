@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import signal as signals
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ..postmortem import Ending
+from ..units import signal_name
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
@@ -171,11 +171,3 @@ def is_death(recording: Recording, ending: Ending) -> bool:
     if ending.kind in ("running", "restart", "shutdown") or missed_the_end(recording):
         return False
     return has_ended(recording) is True
-
-
-def signal_name(number: int) -> str:
-    """Return "SIGKILL" for 9; "signal 40" for a signal without a name."""
-    try:
-        return signals.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..postmortem import Evidence
-from ..units import plural, size
-from .ending import signal_name
+from ..units import plural, signal_name, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

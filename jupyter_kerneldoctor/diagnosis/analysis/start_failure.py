@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from ..units import quote
-from .ending import signal_name
+from ..units import quote, signal_name
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import ServerView

@@ -53,7 +53,7 @@ class NoDeath(Cause):
 
     id = "no-death"
     title = "The kernel is running"
-    family = Family.NO_DEATH
+    family = Family.ALIVE
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""

@@ -42,7 +42,7 @@ class OrdinaryEnd(Cause):
 
     id = "ordinary-end"
     title = "Ended as asked"
-    family = Family.NO_DEATH
+    family = Family.ORDINARY_END
 
     def judge(self, death: Death) -> CauseFinding | None:
         """See the class's page."""

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from ..analysis.ending import signal_name
+from ..units import signal_name
 from .cellsource import header_magics, line_of
 from .shell import shell_kills
 from .shell_commands import ShellCommands

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..analysis.ending import signal_name
+from ..units import signal_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

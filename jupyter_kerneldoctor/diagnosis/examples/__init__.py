@@ -19,8 +19,8 @@ from jupyter_kerneldoctor.recording.model import (
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.samples import Sample
 
-from ..analysis.ending import signal_name
 from ..code.cellfiles import murmur2
+from ..units import signal_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,11 +6,10 @@ import itertools
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ..analysis.ending import signal_name
 from ..analysis.last_words import quoted
 from ..code.cellfiles import is_cell_file
 from ..postmortem import Evidence, iso
-from ..units import cell_name, duration, of_size, plural, quote, sentence, size
+from ..units import cell_name, duration, of_size, plural, quote, sentence, signal_name, size
 from .timeline import ran_s
 
 if TYPE_CHECKING:

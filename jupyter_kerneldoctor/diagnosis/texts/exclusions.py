@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 def standard(death: Death, family: Family) -> Iterator[str | None]:
     """Yield what an unasked end of this family was not; None for what is not known for sure."""
-    if not death.is_unasked_end or family in (Family.STUCK, Family.START, Family.NO_DEATH, Family.UNKNOWN):
+    if not death.is_unasked_end or family in (
+        Family.STUCK,
+        Family.START,
+        Family.ALIVE,
+        Family.ORDINARY_END,
+        Family.UNKNOWN,
+    ):
         return
     if family != Family.MEMORY:
         yield not_memory(death)

@@ -9,60 +9,8 @@ from pathlib import Path
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
-from jupyter_kerneldoctor.diagnosis.cause import HEADINGS, all_causes, examine
-
-FIXED_IDS = {
-    "oom-cgroup",
-    "oom-host",
-    "oom-userspace",
-    "oom-container",
-    "allocation-refused",
-    "memory-stall",
-    "gpu-oom",
-    "shm-exhausted",
-    "disk-full",
-    "file-truncated",
-    "segfault",
-    "stack-overflow",
-    "heap-corruption",
-    "abort",
-    "illegal-instruction",
-    "arithmetic-fault",
-    "openmp-conflict",
-    "binary-incompatibility",
-    "no-display",
-    "thread-unsafe",
-    "fork-unsafe",
-    "gpu-illegal-access",
-    "driver-mismatch",
-    "gpu-hardware",
-    "exit-call",
-    "self-kill",
-    "killed-externally",
-    "unhandled-signal",
-    "cpu-time-limit",
-    "server-gone",
-    "ordinary-end",
-    "thread-limit",
-    "fd-limit",
-    "startup-failure",
-    "hang",
-    "no-death",
-    "unknown",
-}
-
-THIS_RELEASE = {
-    "oom-cgroup",
-    "segfault",
-    "stack-overflow",
-    "abort",
-    "exit-call",
-    "self-kill",
-    "killed-externally",
-    "ordinary-end",
-    "unknown",
-    "no-death",
-}
+from jupyter_kerneldoctor.diagnosis.cause import HEADINGS
+from jupyter_kerneldoctor.diagnosis.causes import all_causes, examine
 
 CAUSES = {cause.id: cause for cause in all_causes()}
 POSITIVE = [(name, number) for name, cause in CAUSES.items() for number, _ in enumerate(cause.fires_on())]
@@ -72,13 +20,8 @@ JARGON = re.compile(r"SIG[A-Z]{3}|cgroup|RSS|\boom|!|\n")
 """Words that belong in the evidence, and signs of excitement."""
 
 
-def test_all_causes_of_this_release_are_found():
-    assert set(CAUSES) >= THIS_RELEASE
-
-
 @pytest.mark.parametrize("name", CAUSES)
-def test_id_is_one_of_the_fixed_ones_and_the_name_of_its_file(name):
-    assert name in FIXED_IDS
+def test_id_is_the_name_of_its_file(name):
     assert inspect.getmodule(type(CAUSES[name])).__name__.endswith("." + name.replace("-", "_"))
 
 

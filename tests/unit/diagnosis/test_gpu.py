@@ -9,7 +9,7 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.analysis.gpu import HARDWARE_XIDS
 from jupyter_kerneldoctor.diagnosis.analysis.gpu_messages import trouble_of
-from jupyter_kerneldoctor.diagnosis.cause import all_causes
+from jupyter_kerneldoctor.diagnosis.causes import all_causes
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, cell_file, crash_report, recording
 from jupyter_kerneldoctor.diagnosis.examples.gpu import CARD, died, sample, survived, torch_memory
 from jupyter_kerneldoctor.diagnosis.examples.stuck import stuck_in

@@ -7,7 +7,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.analysis.last_words import farewell, naming_a_cause
-from jupyter_kerneldoctor.diagnosis.cause import last_words_patterns
+from jupyter_kerneldoctor.diagnosis.causes import last_words_patterns
 from jupyter_kerneldoctor.diagnosis.examples import cell_file, crash_report, recording
 from jupyter_kerneldoctor.recording.evidence import Output, Rlimit, Surroundings
 

@@ -4,7 +4,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.analysis.environment import at_the_end
-from jupyter_kerneldoctor.diagnosis.cause import examine
+from jupyter_kerneldoctor.diagnosis.causes import examine
 from jupyter_kerneldoctor.diagnosis.causes.allocation_refused import AllocationRefused
 from jupyter_kerneldoctor.diagnosis.causes.disk_full import DiskFull
 from jupyter_kerneldoctor.diagnosis.causes.fd_limit import FdLimit

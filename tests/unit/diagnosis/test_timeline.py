@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jupyter_kerneldoctor.diagnosis.cause import examine
+from jupyter_kerneldoctor.diagnosis.causes import examine
 from jupyter_kerneldoctor.diagnosis.examples import MIB, recording
 from jupyter_kerneldoctor.diagnosis.texts.timeline import timeline
 from jupyter_kerneldoctor.recording.samples import Sample
