@@ -10,8 +10,7 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..postmortem import Evidence
 from ..units import duration
 
 if TYPE_CHECKING:
@@ -20,30 +19,31 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 _SLACK_S = 2.0
 """The last look is a moment before the end, and Linux counts whole seconds (setrlimit(2))."""
 
 
 class CpuTimeLimit(Cause):
-    """The process had used all the processor time it was allowed.
+    """The kernel had used all the processor time it was allowed.
 
     What it means
     -------------
-    On shared machines a limit is often set on how many seconds a program may keep a processor busy; several threads
-    use it up several times as fast. At the soft limit a program gets a warning signal, which ends it if it has no
-    handler; at the hard limit it is ended at once.
+    Shared machines often limit for how many seconds a program may keep a processor busy. Several threads use up this
+    time several times as fast. At the soft limit a program gets a warning signal, which ends it if it has no handler.
+    At the hard limit it is ended at once.
 
     How it is recognised
     --------------------
-    The process was ended by SIGXCPU, the signal for exactly this, and no look at it speaks against that: batch systems
-    send this signal as well, where the process is far from a limit of its own. Or it was ended by SIGKILL, and its
-    processor time had reached the hard limit (getrlimit(2), RLIMIT_CPU).
+    The process was ended by SIGXCPU, the signal for exactly this, and was not seen far from its limit: batch systems
+    send the same signal for reasons of their own. Or it was ended by SIGKILL, and its processor time had reached the
+    hard limit (getrlimit(2), RLIMIT_CPU).
 
     What to do
     ----------
-    Run long computations as a batch job, where there is no such limit or a higher one. Have the limit raised (`ulimit
-    -t`, /etc/security/limits.conf). Save intermediate results, so that the work can go on later.
+    Run long computations as a batch job, where the limit is higher or there is none. Have the limit raised (`ulimit
+    -t`, /etc/security/limits.conf). Save intermediate results, so that you can go on from there.
 
     Example
     -------
@@ -55,27 +55,21 @@ class CpuTimeLimit(Cause):
     family = Family.LIMIT
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end:
             return None
-        limit = _allowed(death)
+        limit, used = _limit(death), death.environment.known.cpu_s
         if death.signal == "SIGXCPU" and not sent_by_others(death):
             confidence, reached = 0.97, limit.soft
-        elif death.signal == "SIGKILL" and _at_hard_limit(death, limit):
+        elif death.signal == "SIGKILL" and limit.hard is not None and (used or 0.0) >= limit.hard - _SLACK_S:
             confidence, reached = 0.93, limit.hard
         else:
             return None
-        allowed = "" if reached is None else f" of {duration(reached)}"
-        return CauseFinding(
-            self.id,
-            self.title,
+        allowed = "all its processor time" if reached is None else f"the {duration(reached)} of processor time allowed"
+        return self.finding(
+            death,
             certainty(death, confidence),
-            f"The kernel had used up the processor time{allowed} that a program may take here, {death.when()}.",
-            evidence=(*evidence.exit_status(death), *_limit(limit), *_used(death), *evidence.running_cell(death)),
-            ruled_out=exclusions.known(
-                exclusions.not_memory(death), exclusions.not_asked_for(death), exclusions.not_by_itself(death)
-            ),
-            line=death.line,
+            f"The kernel had used {allowed} here, {death.when()}.",
+            _times(limit, used),
             summary=f"Processor time used up ({death.signal})",
         )
 
@@ -101,42 +95,25 @@ class CpuTimeLimit(Cause):
 
 
 def sent_by_others(death: Death) -> bool:
-    """Whether SIGXCPU came from a program, a batch system mostly, as the process was far from its own limit."""
+    """Return whether another program sent SIGXCPU, most likely a batch system: the process was far from its limit."""
     if not any("CPU" in around.rlimits for around in death.environment.surroundings):
         return False
-    soft, used = _allowed(death).soft, death.environment.known.cpu_s
+    soft, used = _limit(death).soft, death.environment.known.cpu_s
     return soft is None or (used is not None and used < soft / 2)
 
 
-def _allowed(death: Death) -> Rlimit:
-    """The limit as it was set: with each SIGXCPU Linux raises the soft one by 1 s (kernel/time/posix-cpu-timers.c)."""
+def _limit(death: Death) -> Rlimit:
+    """Return the limit as it was set: Linux raises the soft one by 1 s with each SIGXCPU (posix-cpu-timers.c)."""
     hard = death.environment.known.rlimits.get("CPU", Rlimit()).hard
     seen = [around.rlimits["CPU"].soft for around in death.environment.surroundings if "CPU" in around.rlimits]
     return Rlimit(min((soft for soft in seen if soft is not None), default=None), hard)
 
 
-def _at_hard_limit(death: Death, limit: Rlimit) -> bool:
-    used = death.environment.known.cpu_s
-    return limit.hard is not None and used is not None and used >= limit.hard - _SLACK_S
-
-
-def _limit(limit: Rlimit) -> Iterator[Evidence]:
+def _times(limit: Rlimit, used: float | None) -> Iterator[Evidence]:
+    if used is not None:
+        text = f"All threads of the kernel together had used {duration(used)} of processor time."
+        yield Evidence(text, round(used, 2), "seconds", "/proc/PID/stat")
     for name, value in (("soft", limit.soft), ("hard", limit.hard)):
         if value is not None:
-            yield Evidence(
-                f"The {name} limit for processor time was {duration(value)} (RLIMIT_CPU, `ulimit -t`).",
-                value,
-                "seconds",
-                "/proc/PID/limits",
-            )
-
-
-def _used(death: Death) -> Iterator[Evidence]:
-    used = death.environment.known.cpu_s
-    if used is not None:
-        yield Evidence(
-            f"All threads of the process together had used {duration(used)} of processor time at the last look.",
-            round(used, 2),
-            "seconds",
-            "/proc/PID/stat",
-        )
+            text = f"The {name} limit for processor time was {duration(value)} (`ulimit -t`, RLIMIT_CPU)."
+            yield Evidence(text, value, "seconds", "/proc/PID/limits")

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surroundings
 
-from ..analysis.environment import Environment, is_full
+from ..analysis.environment import is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
 from ..cause import Cause
 from ..certainty import by_words, certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..postmortem import Evidence
 from ..units import quote, size
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 _WRITTEN_IN_PART = "requested and written"
 """What NumPy says when a file took less than it was given (`PyArray_ToFile`); it does not say why."""
@@ -31,13 +31,13 @@ _USED = {"mapped": 0, "open": 1, "cwd": 2, "tmp": 3}
 
 
 class DiskFull(Cause):
-    """The disk, or another file system the program writes to, has no room left.
+    """The disk, or another file system that the program writes to, has no room left.
 
     What it means
     -------------
-    A plain write to a full disk raises an `OSError`, and the kernel lives on. A write into a mapped file, as with
-    `np.memmap`, cannot report an error: where Linux finds no room for the page, it stops the program. A file may be
-    created larger than the disk, with holes; the trouble comes when the holes are filled.
+    An ordinary write to a full disk raises an `OSError`, and the kernel lives on. A write into a mapped file, as with
+    `np.memmap`, cannot report an error, so Linux stops the program. A file can be created larger than the room on the
+    disk: it has holes at first, and the program is stopped when it fills them.
 
     How it is recognised
     --------------------
@@ -47,8 +47,8 @@ class DiskFull(Cause):
 
     What to do
     ----------
-    Free space there, or write to another place. Create large files with `os.posix_fallocate`, which fails at once and
-    with an error where there is no room. A smaller dtype makes a smaller file.
+    Free space there, or write to another place. Create large files with `os.posix_fallocate`: it raises an error at
+    once where there is no room. A smaller dtype makes a smaller file.
 
     Example
     -------
@@ -62,51 +62,27 @@ class DiskFull(Cause):
     last_words = (r"No space left on device",)
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
-        if not death.is_unasked_end:
+        words, full, crashed = death.said(self.id), _full(death), death.signal == "SIGBUS"
+        if not death.is_unasked_end or (full is None if crashed else words is None):
             return None
-        words = death.said(self.id)
-        if death.signal != "SIGBUS" and words is None:
-            return None
-        full = _full(death.environment)
-        if full is None and (words is None or death.signal == "SIGBUS"):
-            return None
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             certainty(death, _confidence(full, death)),
-            f"{_place(full)} had no room left for what was written {death.where()}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *(() if words is None else (words.evidence,)),
-                *_fill(full),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(
-                exclusions.not_memory(death), exclusions.not_asked_for(death), _not_shm(death.environment)
-            ),
-            line=death.line,
-            summary="Crashed: the disk is full" if death.signal == "SIGBUS" else "Ended: the disk is full",
+            _no_room(full, death),
+            (*([words.evidence] if words else []), *_room_left(full)),
+            ruled_out=(_not_shm(death),),
+            summary=f"{'Crashed' if crashed else 'Ended'}: the disk is full",
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the file system behind an error about space."""
         if is_about_shm(incident):
             return None
-        full = _full(death.environment)
-        return CauseFinding(
-            self.id,
-            self.title,
-            0.95 if full is not None else 0.6 if incident.signature == _WRITTEN_IN_PART else 0.9,
-            f"{_place(full)} had no room left for what was written {death.where()}.",
-            evidence=(
-                that_it_was_raised(incident, _meaning(incident)),
-                *_fill(full),
-            ),
-            line=death.line,
-            summary="The disk is full",
-        )
+        in_part, full = incident.signature == _WRITTEN_IN_PART, _full(death)
+        confidence = 0.95 if full is not None else 0.6 if in_part else 0.9
+        meaning = "NumPy could write only a part of an array" if in_part else "ENOSPC, no space left on device"
+        evidence = (that_it_was_raised(incident, f" ({meaning})"), *_room_left(full))
+        return self.finding(death, confidence, _no_room(full, death), evidence, summary="The disk is full")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -137,16 +113,10 @@ class DiskFull(Cause):
         yield recording("f()", signal="SIGSEGV", surroundings=full)
 
 
-def _full(state: Environment) -> FileSystem | None:
-    """The full file system that the program most likely wrote to."""
-    used = [one for one in state.filesystems if is_full(one) and "shm" not in one.roles]
-    return min(used, key=_rank, default=None)
-
-
-def _meaning(incident: Incident) -> str:
-    if incident.signature == _WRITTEN_IN_PART:
-        return " (NumPy could write only a part of an array)"
-    return " (ENOSPC, no space left on device)"
+def _full(death: Death) -> FileSystem | None:
+    """Return the full file system that the program most likely wrote to."""
+    used = [one for one in death.environment.filesystems if is_full(one) and "shm" not in one.roles]
+    return min(used, key=lambda one: min((_USED.get(role, len(_USED)) for role in one.roles), default=4), default=None)
 
 
 def _confidence(full: FileSystem | None, death: Death) -> float:
@@ -154,36 +124,27 @@ def _confidence(full: FileSystem | None, death: Death) -> float:
         return by_words(death, 0.75)
     if "mapped" in full.roles:
         return 0.95
-    without = 0.85 if full.roles else 0.8
-    return by_words(death, 0.9, without) if death.said("disk-full") is not None else without
+    without_words = 0.85 if full.roles else 0.8
+    return by_words(death, 0.9, without_words) if death.said("disk-full") is not None else without_words
 
 
-def _rank(filesystem: FileSystem) -> int:
-    return min((_USED[role] for role in filesystem.roles if role in _USED), default=len(_USED))
+def _no_room(full: FileSystem | None, death: Death) -> str:
+    total = "" if full is None or full.total_bytes is None else f", {size(full.total_bytes)}"
+    disk = "The disk" if full is None else f"The disk ({quote(full.path)}{total})"
+    return f"{disk} had no room left for what was written {death.where()}."
 
 
-def _place(full: FileSystem | None) -> str:
-    if full is None:
-        return "The disk"
-    total = "" if full.total_bytes is None else f", {size(full.total_bytes)}"
-    return f"The disk ({quote(full.path)}{total})"
-
-
-def _fill(full: FileSystem | None) -> Iterator[Evidence]:
+def _room_left(full: FileSystem | None) -> Iterator[Evidence]:
     if full is None or full.free_bytes is None:
         return
     total = "" if full.total_bytes is None else f" of {size(full.total_bytes)}"
-    mapped = " A file on it was mapped into the program's memory." if "mapped" in full.roles else ""
-    yield Evidence(
-        f"The file system {quote(full.path)} had {size(full.free_bytes)}{total} left.{mapped}",
-        full.free_bytes,
-        "bytes",
-        f"statvfs {full.path}",
-    )
+    mapped = " The kernel had mapped a file there." if "mapped" in full.roles else ""
+    text = f"The file system {quote(full.path)} had {size(full.free_bytes)}{total} left.{mapped}"
+    yield Evidence(text, full.free_bytes, "bytes", f"statvfs {full.path}")
 
 
-def _not_shm(state: Environment) -> str | None:
-    shm = next((one for one in state.filesystems if "shm" in one.roles), None)
+def _not_shm(death: Death) -> str | None:
+    shm = next((one for one in death.environment.filesystems if "shm" in one.roles), None)
     if shm is None or shm.free_bytes is None or is_full(shm):
         return None
     return f"Not the shared memory in /dev/shm: {size(shm.free_bytes)} of it was free."

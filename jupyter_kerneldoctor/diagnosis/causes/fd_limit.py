@@ -11,41 +11,37 @@ from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..postmortem import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..analysis.environment import Environment
     from ..death import Death
-
+    from ..postmortem import CauseFinding
 
 _NEAR = 0.9
 _LIKELY = 0.75
 
 
 class FdLimit(Cause):
-    """The process had as many files open as it may have, and could not open another.
+    """The kernel had too many files open, and could not open another.
 
     What it means
     -------------
-    Every open file, socket and pipe takes a number (a file descriptor), and a process may have only so many at once,
-    often 1024. Files that are opened in a loop and never closed use them up. The kernel itself needs some for talking
-    to the notebook.
+    A process may have only so many files, sockets and pipes open at once, often 1024. Files that are opened in a loop
+    and never closed use up this number. The kernel itself needs some to talk to the notebook.
 
     How it is recognised
     --------------------
-    An `OSError` with EMFILE, "Too many open files", was raised, which the kernel survives; or these were the last words
-    of a library that aborted (libzmq does). The limit is RLIMIT_NOFILE (getrlimit(2), `ulimit -n`).
+    An `OSError` with EMFILE, "Too many open files", was raised, which the kernel survives. Or a library that aborted
+    wrote these words last, as libzmq does. The limit is RLIMIT_NOFILE (getrlimit(2), `ulimit -n`).
 
     What to do
     ----------
-    Close what is opened: `with open(path) as file:`. The same goes for datasets, images, database connections,
-    processes and their pipes. Where so many are needed, have the limit raised: `ulimit -n 4096` before the server is
-    started.
+    Close what you open: `with open(path) as file:`. The same goes for datasets, images, database connections,
+    processes and their pipes. If you need so many, raise the limit before you start the server: `ulimit -n 4096`.
 
     Example
     -------
@@ -59,43 +55,23 @@ class FdLimit(Cause):
     last_words = (r"Too many open files",)
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         words = death.said(self.id)
         if not death.is_unasked_end or words is None:
             return None
-        sure = 0.95 if death.signal == "SIGABRT" else 0.85
-        return CauseFinding(
-            self.id,
-            self.title,
-            certainty(death, by_words(death, sure, _LIKELY if _reached(death.environment) else DOUBTED)),
-            f"The kernel had too many files open{_limit(death.environment)}, and could not go on {death.where()}.",
-            evidence=(
-                *evidence.exit_status(death),
-                words.evidence,
-                *_counts(death.environment),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
-            line=death.line,
+        sure, otherwise = 0.95 if death.signal == "SIGABRT" else 0.85, _LIKELY if _reached(death) else DOUBTED
+        return self.finding(
+            death,
+            certainty(death, by_words(death, sure, otherwise)),
+            f"Too many files were open {death.where()}{_allowed(death)}.",
+            (words.evidence, *_open_files(death)),
             summary="Ended: too many open files",
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Give the numbers behind "Too many open files"."""
-        state = death.environment
-        return CauseFinding(
-            self.id,
-            self.title,
-            0.97,
-            f"No further file could be opened {death.where()}: too many are open{_limit(state)}.",
-            evidence=(
-                that_it_was_raised(incident, " (EMFILE, too many open files)"),
-                *_counts(state),
-            ),
-            line=death.line,
-            summary="Too many open files",
-        )
+        raised = that_it_was_raised(incident, " (EMFILE, too many open files)")
+        told = f"Too many files were open {death.where()}{_allowed(death)}."
+        return self.finding(death, 0.97, told, (raised, *_open_files(death)), summary="Too many open files")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -120,24 +96,20 @@ class FdLimit(Cause):
         yield recording("!cp a b\nf()", signal="SIGSEGV", crash=crash, output="cp: Too many open files\n")
 
 
-def _reached(state: Environment) -> bool:
-    limit, opened = state.soft_limit("NOFILE"), state.known.open_files
+def _reached(death: Death) -> bool:
+    limit, opened = death.environment.soft_limit("NOFILE"), death.environment.known.open_files
     return limit is not None and opened is not None and opened >= _NEAR * limit
 
 
-def _limit(state: Environment) -> str:
-    limit = state.soft_limit("NOFILE")
-    return "" if limit is None else f", {limit} being the limit"
+def _allowed(death: Death) -> str:
+    limit = death.environment.soft_limit("NOFILE")
+    return "" if limit is None else f": the kernel may have {limit} at once"
 
 
-def _counts(state: Environment) -> Iterator[Evidence]:
-    limit, opened = state.soft_limit("NOFILE"), state.known.open_files
-    if limit is not None:
-        yield Evidence(
-            f"This process may have {limit} files open at once (RLIMIT_NOFILE, `ulimit -n`).",
-            limit,
-            "files",
-            "/proc/PID/limits",
-        )
+def _open_files(death: Death) -> Iterator[Evidence]:
+    limit, opened = death.environment.soft_limit("NOFILE"), death.environment.known.open_files
     if opened is not None:
-        yield Evidence(f"{opened} were open at the last look.", opened, "files", "/proc/PID/fd")
+        yield Evidence(f"The kernel had {opened} files open.", opened, "files", "/proc/PID/fd")
+    if limit is not None:
+        text = f"The kernel may have {limit} files open at once (`ulimit -n`, RLIMIT_NOFILE)."
+        yield Evidence(text, limit, "files", "/proc/PID/limits")

@@ -11,8 +11,7 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..postmortem import Evidence
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -21,15 +20,16 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 
 class FileTruncated(Cause):
-    """A file that the program had mapped into its memory became shorter, and the program touched the missing part.
+    """A file that the kernel had mapped into memory became shorter, and the kernel used the missing part.
 
     What it means
     -------------
-    A mapped file, as with `np.memmap`, `np.load(mmap_mode="r")` or Arrow's memory maps, is read when it is touched.
-    When somebody writes the file anew meanwhile, or cuts it, there is nothing behind the pages at its end.
+    A mapped file, as with `np.memmap`, `np.load(mmap_mode="r")` or Arrow's memory maps, is read only when its data is
+    used. If somebody cuts the file or writes it anew meanwhile, its last pages are gone.
 
     How it is recognised
     --------------------
@@ -38,9 +38,9 @@ class FileTruncated(Cause):
 
     What to do
     ----------
-    Write to a new file and rename it over the old one (`os.replace`): who has the old file mapped keeps it. Do not
-    run two notebooks on the same file, one writing and one reading. Read a file that others rewrite with `np.load` as
-    a whole.
+    Write to a new file and rename it over the old one (`os.replace`): a kernel that has the old file mapped keeps it.
+    Do not let one notebook write a file while another has it mapped. Read a file that others rewrite as a whole, with
+    `np.load`.
 
     Example
     -------
@@ -52,34 +52,17 @@ class FileTruncated(Cause):
     family = Family.LIMIT
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
-        if not death.is_unasked_end or death.signal != "SIGBUS":
-            return None
         files = death.environment.shrunk
-        if not files:
+        if not death.is_unasked_end or death.signal != "SIGBUS" or not files:
             return None
-        return CauseFinding(
-            self.id,
-            self.title,
+        name = f"The file {quote(PurePosixPath(files[0]).name)}" if len(files) == 1 else f"One of {len(files)} files"
+        has_room = death.environment.filesystems and not death.environment.full
+        return self.finding(
+            death,
             certainty(death, 0.95),
-            f"{_named(files)} became shorter while this kernel had it in memory, and the part that is gone was used "
-            f"{death.where()}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *(
-                    Evidence(
-                        f"The file {quote(file, 200)} is shorter than the part of it that was mapped.",
-                        file,
-                        None,
-                        "/proc/PID/maps and stat(2)",
-                    )
-                    for file in files
-                ),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death), _not_full(death)),
-            line=death.line,
+            f"{name} became shorter while the kernel had it mapped, and the missing part was used {death.where()}.",
+            (_is_shorter(file) for file in files),
+            ruled_out=("Not a full disk: there was room on all file systems in use." if has_room else None,),
             summary="Crashed: a mapped file became shorter (SIGBUS)",
         )
 
@@ -104,11 +87,6 @@ class FileTruncated(Cause):
         yield recording("m.sum()", signal="SIGSEGV", surroundings=[Surroundings(0, "end", filesystems=(one,))])
 
 
-def _named(files: tuple[str, ...]) -> str:
-    return f"The file {quote(PurePosixPath(files[0]).name)}" if len(files) == 1 else f"One of {len(files)} files"
-
-
-def _not_full(death: Death) -> str | None:
-    if not death.environment.filesystems or death.environment.full:
-        return None
-    return "Not a full disk: there was room on all file systems that the program used."
+def _is_shorter(file: str) -> Evidence:
+    text = f"The file {quote(file, 200)} is shorter than its mapping."
+    return Evidence(text, file, None, "/proc/PID/maps and stat(2)")

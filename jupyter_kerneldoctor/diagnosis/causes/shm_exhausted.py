@@ -9,14 +9,13 @@ from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surrou
 
 from ..analysis.environment import NEARLY_FULL, Environment, is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
-from ..analysis.last_words import newest_text
+from ..analysis.last_words import newest_text, quoted
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..certainty import certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..postmortem import Evidence
 from ..units import quote, size
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 _DOCKER_DEFAULT_BYTES = 64 * MIB
 _FILLING = 0.25
@@ -34,20 +34,20 @@ _SAID_SO = re.compile(
 
 
 class ShmExhausted(Cause):
-    """The shared memory in /dev/shm is full, and the next write to it had nowhere to go.
+    """The shared memory in /dev/shm is full, and the kernel wrote more to it.
 
     What it means
     -------------
-    Programs pass large data to their child processes through files in `/dev/shm`, which live in memory. Its size is
-    fixed beforehand; Docker gives 64 MB. A file there can be made larger than what is left: only the write to it fails,
-    and a write to mapped memory cannot report an error, so the program is stopped on the spot.
+    Programs pass large data to their child processes through files in `/dev/shm`, which are kept in memory. Its size
+    is fixed beforehand; Docker gives it 64 MB. A file there can be made larger than what is left. Only the write
+    fails, and a write to mapped memory cannot report an error, so Linux stops the program.
 
     How it is recognised
     --------------------
     The process was ended by SIGBUS, the signal for memory with nothing behind it (mmap(2), signal(7)), and /dev/shm was
-    full (shm_overview(7)); less surely where it was filling at the last look, or is as small as Docker makes it and
-    nothing else explains the signal. Or an error "No space left on device" was raised while it was full, which the
-    kernel survives; PyTorch's DataLoader workers say "insufficient shared memory (shm)".
+    full (shm_overview(7)). It is less sure where /dev/shm was filling at the last look, or is as small as Docker makes
+    it and nothing else explains the signal. Or an error "No space left on device" was raised while it was full, which
+    the kernel survives. PyTorch's DataLoader workers say "insufficient shared memory (shm)".
 
     What to do
     ----------
@@ -66,55 +66,35 @@ class ShmExhausted(Cause):
     incidents = LOST_WORKER | {"no-space"}
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
-        if not death.is_unasked_end or death.signal != "SIGBUS":
+        shm = _shm(death)
+        if not death.is_unasked_end or death.signal != "SIGBUS" or shm is None:
             return None
-        shm = _shm(death.environment)
-        confidence = None if shm is None else _confidence(shm, death.environment)
-        if shm is None or confidence is None:
+        confidence = _confidence(shm, death.environment)
+        if confidence is None:
             return None
-        return CauseFinding(
-            self.id,
-            self.title,
+        surely = "was" if is_full(shm) else "was most likely"
+        return self.finding(
+            death,
             certainty(death, confidence),
-            f"Shared memory ({_called(shm)}) {'was' if is_full(shm) else 'was most likely'} full when more was "
-            f"written to it {death.where()}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *_fill(shm),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(
-                exclusions.not_memory(death), exclusions.not_asked_for(death), exclusions.not_by_itself(death)
-            ),
-            line=death.line,
+            f"{_name(shm)} {surely} full when more was written to it {death.where()}.",
+            _room_left(shm),
             summary="Crashed: shared memory is full (SIGBUS)",
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Tell an error about space in /dev/shm from one about a disk, and a worker's bus error."""
-        shm, said = _shm(death.environment), _SAID_SO.search(newest_text(death.recording))
+        shm, said, about = _shm(death), _SAID_SO.search(newest_text(death.recording)), is_about_shm(incident)
+        full = shm is not None and is_full(shm, NEARLY_FULL)
         if incident.kind == "no-space":
-            if not is_about_shm(incident) and (shm is None or not is_full(shm, NEARLY_FULL)):
+            if not about and not full:
                 return None
         elif incident.kind != "worker-killed" or said is None:
             return self._of_a_worker(death)
-        return CauseFinding(
-            self.id,
-            self.title,
-            0.95 if said or is_about_shm(incident) or (shm is not None and is_full(shm, NEARLY_FULL)) else 0.8,
-            f"Shared memory ({_called(shm)}) had no room for what was to be put there {death.where()}.",
-            evidence=(
-                that_it_was_raised(incident),
-                *(
-                    ()
-                    if said is None
-                    else (Evidence(f"A process wrote: {quote(said[0], 200)}.", said[0][:200], None, "output"),)
-                ),
-                *_fill(shm),
-            ),
-            line=death.line,
+        return self.finding(
+            death,
+            0.95 if said or about or full else 0.8,
+            f"{_name(shm)} had no room left for what was written to it {death.where()}.",
+            (that_it_was_raised(incident), *([quoted(said[0], "A process wrote")] if said else []), *_room_left(shm)),
             summary="Shared memory is full",
         )
 
@@ -122,9 +102,7 @@ class ShmExhausted(Cause):
         worker = death.lost_worker
         if worker is None or worker.signal != "SIGBUS":
             return None
-        told = (
-            f"A worker process was lost, for want of shared memory, most likely, {death.where()}; the kernel lived on."
-        )
+        told = f"A worker process was lost {death.where()}, most likely because shared memory was full."
         return self.finding(death, 0.7, told, worker.evidence(), title="A worker found no room in shared memory")
 
     @staticmethod
@@ -158,13 +136,14 @@ class ShmExhausted(Cause):
 
 
 def _confidence(shm: FileSystem, state: Environment) -> float | None:
-    """How likely it was full: a fast program fills the rest between two looks, and its death may empty it."""
-    if _more_mapped_than_fits(shm) or (is_full(shm) and "mapped" in shm.roles):
+    """Say how likely it was full: a fast program fills it between two looks, and its death may empty it."""
+    if _can_never_be_filled(shm) or (is_full(shm) and "mapped" in shm.roles):
         return 0.96
     if state.shrunk:
         return None
     if is_full(shm):  # what it had mapped there may have been mapped after the last look
-        return 0.7 if _another_is_mapped(shm, state) else 0.9
+        another_is_mapped = any("mapped" in one.roles for one in state.filesystems if one is not shm)
+        return 0.7 if another_is_mapped else 0.9
     if state.full:
         return None
     if is_full(shm, NEARLY_FULL):
@@ -174,40 +153,29 @@ def _confidence(shm: FileSystem, state: Environment) -> float | None:
     return 0.5 if shm.total_bytes is not None and shm.total_bytes <= _DOCKER_DEFAULT_BYTES else None
 
 
-def _another_is_mapped(shm: FileSystem, state: Environment) -> bool:
-    return any("mapped" in one.roles for one in state.filesystems if one is not shm)
+def _shm(death: Death) -> FileSystem | None:
+    return next((one for one in death.environment.filesystems if "shm" in one.roles), None)
 
 
-def _shm(state: Environment) -> FileSystem | None:
-    return next((one for one in state.filesystems if "shm" in one.roles), None)
+def _can_never_be_filled(shm: FileSystem) -> bool:
+    """Return whether more of its files is mapped than it has room for."""
+    return bool(shm.total_bytes) and (shm.mapped_bytes or 0) > (shm.total_bytes or 0)
 
 
-def _more_mapped_than_fits(shm: FileSystem) -> bool:
-    return shm.mapped_bytes is not None and shm.total_bytes is not None and shm.mapped_bytes > shm.total_bytes
-
-
-def _called(shm: FileSystem | None) -> str:
+def _name(shm: FileSystem | None) -> str:
     if shm is None or shm.total_bytes is None:
-        return "`/dev/shm`"
-    return f"{quote(shm.path)}, {size(shm.total_bytes)}"
+        return "Shared memory (`/dev/shm`)"
+    return f"Shared memory ({quote(shm.path)}, {size(shm.total_bytes)})"
 
 
-def _fill(shm: FileSystem | None) -> Iterator[Evidence]:
+def _room_left(shm: FileSystem | None) -> Iterator[Evidence]:
     if shm is None or shm.free_bytes is None:
         return
-    total = "" if shm.total_bytes is None else f" of {size(shm.total_bytes)}"
-    yield Evidence(
-        f"Shared memory, {quote(shm.path)}, had {size(shm.free_bytes)}{total} left.",
-        shm.free_bytes,
-        "bytes",
-        f"statvfs {shm.path}",
-    )
-    if _more_mapped_than_fits(shm) and shm.mapped_bytes is not None:
-        yield Evidence(
-            f"{size(shm.mapped_bytes)} of files there was mapped, which can never be filled.",
-            shm.mapped_bytes,
-            "bytes",
-            "/proc/PID/maps",
-        )
+    path, total = quote(shm.path), "" if shm.total_bytes is None else f" of {size(shm.total_bytes)}"
+    text = f"Shared memory, {path}, had {size(shm.free_bytes)}{total} left."
+    yield Evidence(text, shm.free_bytes, "bytes", f"statvfs {shm.path}")
+    if _can_never_be_filled(shm):
+        text = f"The kernel had mapped files of {size(shm.mapped_bytes or 0)} there, more than fits."
+        yield Evidence(text, shm.mapped_bytes, "bytes", "/proc/PID/maps")
     if shm.total_bytes == _DOCKER_DEFAULT_BYTES:
-        yield Evidence("64 MiB is what Docker gives a container when nothing else is asked for.", source="docker run")
+        yield Evidence("Docker gives a container 64 MiB of it, unless more is asked for.", source="docker run")

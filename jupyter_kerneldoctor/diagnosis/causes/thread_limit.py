@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
 
+from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..postmortem import Evidence
 from ..units import size
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..analysis.environment import Environment
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 _NEAR = 0.9
 _LARGE_STACK_BYTES = 1 << 30
@@ -28,31 +29,30 @@ _CRASHED_LATER = 0.6
 """Libraries that give up abort or leave; after OpenBLAS's words a program goes on, and may crash of something else."""
 _LIKELY = 0.75
 
-_THROWN = "terminate called after throwing an instance of "
-
 
 class ThreadLimit(Cause):
     """No more threads or processes could be started, because a limit was reached.
 
     What it means
     -------------
-    Containers and batch systems limit how many threads and processes may exist at once, those of the Jupyter server and
-    of all its kernels included. Numerical libraries start a thread for each processor of the machine, whether the
-    container may use it or not. What follows looks like something else: "can't start new thread", a
+    Containers and batch systems limit how many threads and processes may exist at once. Those of the Jupyter server and
+    of all its kernels count, too. Numerical libraries start a thread for each processor of the machine, even where the
+    container may not use it. The error often looks like something else: "can't start new thread", a
     `KeyboardInterrupt` that nobody pressed (OpenBLAS interrupts the program), or an abort.
 
     How it is recognised
     --------------------
     By the last words: "pthread_create failed", "Thread creation failed", "Resource temporarily unavailable" with a
     thread (pthread_create(3), EAGAIN). Or an error of that kind was raised, which the kernel survives. The limit is
-    named where it is known: that of the control group (pids.max), that of the user (getrlimit(2), RLIMIT_NPROC,
-    `ulimit -u`), or that of the address space (RLIMIT_AS, `ulimit -v`), in which each thread reserves its stack.
+    named where it is known: that of the container (the control group's pids.max), that of the user (getrlimit(2),
+    RLIMIT_NPROC, `ulimit -u`), or that of the address space (RLIMIT_AS, `ulimit -v`), in which each thread reserves its
+    stack.
 
     What to do
     ----------
-    Start fewer: `ThreadPoolExecutor(max_workers=8)`, and join threads that are done. Limit the libraries before they
-    are imported: `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`, `POLARS_MAX_THREADS`. Shut down kernels that are not used.
-    Have the limit raised (`docker run --pids-limit`, `ulimit -u`).
+    Start fewer threads: `ThreadPoolExecutor(max_workers=8)`, and join those that are done. Limit the libraries before
+    you import them: `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`, `POLARS_MAX_THREADS`. Shut down kernels that you do not
+    use. Have the limit raised (`docker run --pids-limit`, `ulimit -u`).
 
     Example
     -------
@@ -67,61 +67,38 @@ class ThreadLimit(Cause):
         r"libgomp: Thread creation failed",
         r"OMP: (?:Error #34: System unable to allocate|System error #11)",
         r"Check failed: re[ts] == 0 \(11 vs\. 0\).*pthread_create",
-        _THROWN + r"'std::system_error'\s+what\(\):.*Resource temporarily unavailable",
+        r"terminate called after throwing .*'std::system_error'\s+what\(\):.*Resource temporarily unavailable",
         r"(?:failed to spawn thread|ThreadPoolBuildError).*(?:code: 11|WouldBlock)",
         r"(?<!blas_thread_init: )pthread_create(?:\(\))? failed.*(?:Resource temporarily unavailable|EAGAIN|error 11)",
     )
     warnings = (r"OpenBLAS blas_thread_init: pthread_create failed",)
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         words = death.said(self.id)
         if not death.is_unasked_end or words is None:
             return None
         reached = _reached(death.environment)
         sure = 0.95 if death.signal != "SIGSEGV" or reached else _CRASHED_LATER
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             certainty(death, by_words(death, sure, _LIKELY if reached else DOUBTED)),
-            f"No further thread or process could be started {death.where()}{_limit(death.environment)}.",
-            evidence=(
-                *evidence.exit_status(death),
-                words.evidence,
-                *_counts(death.environment),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
-            line=death.line,
+            _headline(death),
+            (words.evidence, *_counts(death.environment)),
             summary="Ended: no more threads",
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the limit behind a thread that could not be started."""
-        state = death.environment
-        if incident.kind == "no-memory-for-process" and not _reached(state):
+        reached = _reached(death.environment)
+        if incident.kind == "no-memory-for-process" and not reached:
             return None
-        pressed = (
-            " The interrupt was the numerical library OpenBLAS's own: nobody pressed a key."
-            if incident.kind == "interrupted-by-openblas"
-            else ""
-        )
-        return CauseFinding(
-            self.id,
-            self.title,
-            0.96 if _reached(state) else 0.92,
-            f"No further thread or process could be started {death.where()}{_limit(state)}.",
-            evidence=(
-                Evidence(
-                    f"{incident.error} was raised, and the kernel lived on.{pressed}",
-                    incident.error,
-                    None,
-                    "the exception",
-                ),
-                *_counts(state),
-            ),
-            line=death.line,
+        by_openblas = " by the numerical library OpenBLAS (nobody pressed a key)"
+        raised = that_it_was_raised(incident, by_openblas if incident.kind == "interrupted-by-openblas" else "")
+        return self.finding(
+            death,
+            0.96 if reached else 0.92,
+            _headline(death),
+            (raised, *_counts(death.environment)),
             summary="No more threads could be started",
         )
 
@@ -160,58 +137,46 @@ class ThreadLimit(Cause):
         yield recording("f()", signal="SIGABRT", output=f"{warned}python: a.cpp:8: step(): Assertion `n > 0' failed.\n")
 
 
-def _reached(state: Environment) -> str | None:
-    """The limit that was seen to be reached, for a headline."""
+def _headline(death: Death) -> str:
+    """Name the limit that was reached; else one that may have been reached a moment after the last look."""
+    allowed = death.environment.known.pids_limit
+    limit = _reached(death.environment) or ("" if allowed is None else f"{allowed} may exist here at once")
+    return f"No more threads or processes could be started {death.where()}{limit and f': {limit}'}."
+
+
+def _reached(state: Environment) -> str:
+    """Name the limit that was seen to be reached; "" where none was."""
     current, allowed = state.known.pids_current, state.known.pids_limit
     if current is not None and allowed is not None and current >= _NEAR * allowed:
-        return f", as no more than {allowed} may exist here at once"
+        return f"only {allowed} may exist here at once"
     limit, threads = state.soft_limit("NPROC"), state.known.threads
     if limit is not None and threads is not None and threads >= _NEAR * limit:
-        return f", as no more than {limit} may exist for this user at once"
+        return f"this user may have only {limit} at once"
     space = _full_address_space(state)
-    if space is not None:
-        return f", as little was left of the {size(space)} of address space that this process may have"
-    return None
+    return "" if space is None else f"the address space of {size(space)} that this process may use was nearly full"
 
 
 def _full_address_space(state: Environment) -> int | None:
-    """The limit of the address space, if what is left below it can be too little for another thread's stack."""
+    """Return the limit of the address space, if what is left below it can be too little for another thread's stack."""
     limit, used = state.soft_limit("AS"), state.known.address_space_bytes
     if limit is None or used is None:
         return None
     return limit if used >= max(_NEAR * limit, limit - _LARGE_STACK_BYTES) else None
 
 
-def _limit(state: Environment) -> str:
-    """The same; else the limit there is, which may have been reached within a moment after the last look."""
-    allowed = state.known.pids_limit
-    return _reached(state) or ("" if allowed is None else f"; no more than {allowed} may exist here at once")
-
-
 def _counts(state: Environment) -> Iterator[Evidence]:
     space, current, limit = _full_address_space(state), state.known.pids_current, state.known.pids_limit
     if space is not None:
-        yield Evidence(
-            f"Each thread reserves address space for its stack (8 MiB as a rule), and this process may have "
-            f"{size(space)} (RLIMIT_AS, `ulimit -v`); {size(state.known.address_space_bytes or 0)} was taken.",
-            space,
-            "bytes",
-            "/proc/PID/limits and /proc/PID/status",
-        )
+        used = size(state.known.address_space_bytes or 0)
+        text = f"The kernel had taken {used} of {size(space)} of address space (`ulimit -v`, RLIMIT_AS)."
+        yield Evidence(text, space, "bytes", "/proc/PID/limits and /proc/PID/status")
+        yield Evidence("Each thread reserves address space for its stack, 8 MiB as a rule.", source="pthread_create(3)")
     if current is not None and limit is not None:
-        yield Evidence(
-            f"{current} processes and threads existed in the kernel's control group (cgroup), which allows {limit}.",
-            current,
-            "processes",
-            "pids.current and pids.max",
-        )
+        text = f"{current} processes and threads existed here, of {limit} allowed."
+        yield Evidence(text, current, "processes", "pids.current and pids.max")
     limit_of_user, threads = state.soft_limit("NPROC"), state.known.threads
     if limit_of_user is not None:
-        yield Evidence(
-            f"This user may have {limit_of_user} processes and threads (RLIMIT_NPROC, `ulimit -u`).",
-            limit_of_user,
-            "processes",
-            "/proc/PID/limits",
-        )
+        text = f"This user may have {limit_of_user} processes and threads (`ulimit -u`, RLIMIT_NPROC)."
+        yield Evidence(text, limit_of_user, "processes", "/proc/PID/limits")
     if threads is not None:
         yield Evidence(f"The kernel itself had {threads} threads.", threads, "threads", "/proc/PID/status")

@@ -183,8 +183,8 @@ def test_reserved_address_space_is_told_from_resident_memory():
 def test_the_limit_of_threads_is_that_of_the_group_or_of_the_user():
     group = Surroundings(-1, "incident", pids_current=59, pids_limit=60, threads=55)
     user = Surroundings(-1, "incident", rlimits={"NPROC": Rlimit(64)}, threads=64)
-    assert "no more than 60 may exist here" in explained(ThreadLimit, incident("no-threads", group)).headline
-    assert "no more than 64 may exist for this user" in explained(ThreadLimit, incident("no-threads", user)).headline
+    assert "only 60 may exist here" in explained(ThreadLimit, incident("no-threads", group)).headline
+    assert "this user may have only 64" in explained(ThreadLimit, incident("no-threads", user)).headline
     assert explained(ThreadLimit, incident("no-memory-for-process")) is None
 
 
@@ -192,8 +192,8 @@ def test_threads_may_lack_address_space_for_their_stacks():
     limits = {"NPROC": Rlimit(96551), "AS": Rlimit(700 * MIB)}
     full = Surroundings(-1, "incident", rlimits=limits, threads=13, address_space_bytes=660 * MIB)
     found = explained(ThreadLimit, incident("no-threads", full))
-    assert "as little was left of the 700 MiB of address space that this process may have" in found.headline
-    assert "may have 700 MiB (RLIMIT_AS, `ulimit -v`); 660 MiB was taken" in found.evidence[1].text
+    assert "the address space of 700 MiB that this process may use was nearly full" in found.headline
+    assert "had taken 660 MiB of 700 MiB of address space (`ulimit -v`, RLIMIT_AS)" in found.evidence[1].text
 
     room = Surroundings(-1, "incident", rlimits=limits, threads=13, address_space_bytes=200 * MIB)
     assert "address space" not in explained(ThreadLimit, incident("no-threads", room)).headline
@@ -206,7 +206,7 @@ def test_the_interrupt_of_openblas_is_explained():
 
 def test_too_many_files_come_with_their_number():
     around = Surroundings(-1, "incident", rlimits={"NOFILE": Rlimit(1024)}, open_files=1024)
-    assert "1024 being the limit" in explained(FdLimit, incident("too-many-files", around)).headline
+    assert "the kernel may have 1024 at once" in explained(FdLimit, incident("too-many-files", around)).headline
 
 
 @pytest.mark.parametrize(
