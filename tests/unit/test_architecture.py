@@ -68,8 +68,8 @@ def test_imports_point_one_way(part: str) -> None:
 
 LAYERS = (
     {"units", "family", "registry"},
-    {"postmortem", "code", "context"},
-    {"frameworks", "analysis"},
+    {"postmortem", "code"},
+    {"frameworks", "analysis", "context"},
     {"death"},
     {"texts", "certainty"},
     {"examples"},
