@@ -8,9 +8,10 @@ records for itself.
 from __future__ import annotations
 
 import errno
+import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import socket
@@ -31,44 +32,63 @@ def lock_name(kernel: ProcessIdentity) -> bytes:
     return f"\0kerneldoctor-{(kernel.boot_id or '')[:8]}-{kernel.pid}-{int(kernel.start)}".encode()
 
 
-def acquire(kernel: ProcessIdentity, *, insists: bool) -> socket.socket | None:
-    """Return the listening socket that locks this kernel; None where there can be none, so record without a lock.
+class Lock(NamedTuple):
+    """The listening socket that locks a kernel, or why there is none, in which case it is recorded without."""
 
-    Without `insists`, raise AlreadyRecordedError if another sidecar holds the lock. With it, ask that sidecar for up to
-    half a second to leave: it does if the server started it and it has heard of no cell yet, or if its recording was
-    switched off just now.
+    listener: socket.socket | None
+    problem: str | None = None
+
+
+def acquire(kernel: ProcessIdentity, *, insists: bool) -> Lock:
+    """Lock this kernel, or find out why that is not possible; any user may have taken the name.
+
+    Without `insists`, raise AlreadyRecordedError if another sidecar of this user holds the lock. With it, ask that
+    sidecar for up to half a second to leave: it does if the server started it and it has heard of no cell yet, or if
+    its recording was switched off just now.
     """
     from socket import AF_UNIX, SOCK_SEQPACKET, socket  # noqa: PLC0415 - Linux only
 
     deadline = time.monotonic() + _TIMEOUT_S
     listener = socket(AF_UNIX, SOCK_SEQPACKET)
-    while True:
+    problem = None
+    while problem is None:
         try:
             listener.bind(lock_name(kernel))
             listener.listen(4)
         except OSError as error:
-            if error.errno == errno.EADDRINUSE and not insists:
-                raise AlreadyRecordedError from None
-            if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
+            if error.errno != errno.EADDRINUSE:
+                problem = f"the name of its lock cannot be taken: {error.strerror}"
+                break
+            holder = _ask_holder_to_leave(kernel)
+            if holder is not None and holder != os.geteuid():
+                problem = f"a process of another user (uid {holder}) holds its lock"
+            elif holder is not None and not insists:
                 listener.close()
-                return None
-            _ask_holder_to_leave(kernel)
+                raise AlreadyRecordedError from None
+            elif time.monotonic() > deadline:
+                problem = "another process holds its lock"
             time.sleep(_RETRY_S)
         else:
             listener.setblocking(False)
-            return listener
+            return Lock(listener)
+    listener.close()
+    return Lock(None, problem)
 
 
-def _ask_holder_to_leave(kernel: ProcessIdentity) -> None:
-    """Connect to the sidecar that holds the lock: a connection that is not the kernel's own asks it to leave."""
+def _ask_holder_to_leave(kernel: ProcessIdentity) -> int | None:
+    """Connect to the process that holds the lock, and return its user id; None when it does not answer.
+
+    A connection that is not the kernel's own asks a sidecar to leave.
+    """
     from socket import AF_UNIX, SOCK_SEQPACKET, socket  # noqa: PLC0415 - Linux only
 
     with socket(AF_UNIX, SOCK_SEQPACKET) as connection:
         connection.setblocking(False)
         try:
             connection.connect(lock_name(kernel))
+            return peer_credentials(connection)[1]
         except OSError:
-            pass
+            return None
 
 
 def peer_credentials(connection: socket.socket) -> tuple[int, int]:

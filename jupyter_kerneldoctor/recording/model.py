@@ -222,6 +222,8 @@ class Recording:
     stacks: tuple[Stack, ...] = ()
     no_stacks: str | None = None
     """Why the kernel's stacks could not be read from outside."""
+    not_locked: str | None = None
+    """Why this may be one of two recordings of its process."""
     surroundings: tuple[Surroundings, ...] = ()
     children: tuple[Child, ...] = ()
     """Processes below the kernel that ended badly, oldest first."""

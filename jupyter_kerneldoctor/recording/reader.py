@@ -115,7 +115,8 @@ def assemble(
         crash_text=crash_text or _crash_text(words, end),
         output=words,
         stacks=all_of("stack", Stack),
-        no_stacks=newest("no_stacks").get("why"),
+        no_stacks=_text(newest("no_stacks").get("why")),
+        not_locked=_text(newest("not_locked").get("why")),
         surroundings=all_of("surroundings", Surroundings),
         children=all_of("child_end", Child),
         stuck=all_of("stuck", Stuck),
@@ -231,6 +232,10 @@ _SERVER_FIELDS = {
     "server_end": {"ended_wall_s": "wall_s"},
 }
 """Which fields of `ServerView` an event sets, and from which of its own."""
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _read_text(path: Path) -> str:

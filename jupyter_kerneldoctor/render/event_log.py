@@ -34,7 +34,9 @@ def render(recording: Recording) -> str:
     entries = sorted(_entries(recording), key=lambda entry: entry.mono_s)
     start = recording.started_mono_s
     lines = [f"{entry.mono_s - start:10.2f} s  {one_line(entry.text)}" for entry in entries]
-    return "\n".join([*(one_line(line) for line in _facts(recording)), "", *lines, *_last(recording)])
+    return "\n".join(
+        [*(one_line(line) for line in _facts(recording)), "", *lines, *(one_line(line) for line in _last(recording))]
+    )
 
 
 def _facts(recording: Recording) -> Iterator[str]:
@@ -216,6 +218,8 @@ def _last(recording: Recording) -> Iterator[str]:
         yield f"The Jupyter server saw exit status {server.returncode}."
     if server.never_ready:
         yield f"The kernel never became ready. {server.start_error or ''}".rstrip()
+    if recording.not_locked is not None:
+        yield f"There may be another recording of this kernel: {recording.not_locked}."
     if recording.switched_off:
         yield "The recording was switched off."
     elif recording.lost_wall_s is not None:

@@ -26,7 +26,7 @@ def render(doc: Document) -> str:
 def escaped(text: Any) -> str:
     """Return text that Markdown shows as it is; what stands in backticks stays code."""
     parts = wording.one_line(text).split("`")
-    if len(parts) % 2 == 0:  # an odd backtick is no code
+    if len(parts) % 2 == 0 or "" in parts[1:-1]:  # an odd backtick is no code, and a run of them pairs with its like
         return _SPECIAL.sub(r"\\\1", "`".join(parts))
     return "".join(f"`{part}`" if position % 2 else _SPECIAL.sub(r"\\\1", part) for position, part in enumerate(parts))
 

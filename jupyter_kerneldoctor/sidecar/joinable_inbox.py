@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 BY_SERVER = "server"
 
 _REMEMBERED_CELLS = 15
+_MOST_CONNECTIONS = 8
+"""So many are looked at in a row, among which the kernel's may be."""
+_PAUSE_S = 0.25
+"""After one that was none of the kernel's."""
 
 
 class JoinableInbox:
@@ -45,6 +49,8 @@ class JoinableInbox:
         self._seq_offset = 0
         self.is_superseded = False
         """Another sidecar takes over before this one has heard of a cell: this recording is to be removed."""
+        self._wakes = True
+        self._accepts_from_mono_s = 0.0
         self._epoll = select.epoll()
         for source in (starter, listener):
             self._epoll.register(source.fileno(), select.EPOLLIN)
@@ -99,15 +105,28 @@ class JoinableInbox:
         return event
 
     def _accept(self) -> None:
-        try:
-            connection, _ = self._listener.accept()
-        except OSError:
+        now = time.monotonic()
+        if now < self._accepts_from_mono_s:
             return
-        pid, uid = peer_credentials(connection)
-        if uid == os.geteuid() and pid == self._kernel.pid and self._by_server and self._joined is None:
-            self._joined = Inbox(connection)
-            self._epoll.register(connection.fileno(), select.EPOLLIN)
-            return
-        if uid == os.geteuid() and self._by_server and self._joined is None and not self._cells:
-            self.is_superseded = True
-        connection.close()
+        for _ in range(_MOST_CONNECTIONS):
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                break
+            pid, uid = peer_credentials(connection)
+            may_join = uid == os.geteuid() and self._by_server and self._joined is None
+            if may_join and pid == self._kernel.pid:
+                self._joined = Inbox(connection)
+                self._epoll.register(connection.fileno(), select.EPOLLIN)
+                continue
+            if may_join and not self._cells:
+                self.is_superseded = True
+            connection.close()
+            self._accepts_from_mono_s = now + _PAUSE_S
+        self._wake_for_connections(now >= self._accepts_from_mono_s)
+
+    def _wake_for_connections(self, wakes: bool) -> None:
+        """Be woken by whoever connects, or not: anybody may, as often as he likes, and is to cost nothing."""
+        if wakes != self._wakes:
+            self._wakes = wakes
+            self._epoll.modify(self._listener.fileno(), select.EPOLLIN if wakes else 0)

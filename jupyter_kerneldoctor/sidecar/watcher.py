@@ -64,13 +64,16 @@ def main(arguments: list[str]) -> None:
     if start is None or start["event"] != "start" or identity_of(start.get("process")) is None:
         return
     try:
-        inbox = _lock_kernel(starter, start)
+        inbox, problem = _lock_kernel(starter, start)
     except AlreadyRecordedError:
         directory.rmdir()
         return
     journal = Journal(directory / JOURNAL)
     try:
-        Watcher(directory, journal, inbox, pidfd, start).run()
+        watcher = Watcher(directory, journal, inbox, pidfd, start)
+        if problem is not None:
+            watcher.note("not_locked", why=problem)
+        watcher.run()
     except Exception:
         stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
         journal.write_end({"event": "fault", **stamps, "traceback": traceback.format_exc()})
@@ -81,13 +84,15 @@ def main(arguments: list[str]) -> None:
         remove(directory)
 
 
-def _lock_kernel(starter: Inbox, start: dict[str, Any]) -> Inbox | JoinableInbox:
-    """Lock the kernel, and let it join this sidecar where that is possible. Raises AlreadyRecordedError."""
+def _lock_kernel(starter: Inbox, start: dict[str, Any]) -> tuple[Inbox | JoinableInbox, str | None]:
+    """Lock the kernel, and let it join this sidecar; or say why that is not possible. Raises AlreadyRecordedError."""
     if sys.platform != "linux":
-        return starter
+        return starter, None
     kernel, by_server = ProcessIdentity(*start["process"]), start.get("loaded_by") == BY_SERVER
-    listener = acquire(kernel, insists=not by_server)
-    return starter if listener is None else JoinableInbox(kernel, starter, listener, by_server=by_server)
+    listener, problem = acquire(kernel, insists=not by_server)
+    if listener is None:
+        return starter, problem
+    return JoinableInbox(kernel, starter, listener, by_server=by_server), None
 
 
 class Watcher:
@@ -130,6 +135,10 @@ class Watcher:
         gc.collect()
         gc.freeze()
         self._reserve = memory_reserve.touch_heap()
+
+    def note(self, event: str, **fields: Any) -> None:
+        """Write an event of the sidecar's own."""
+        self._watched.note(event, **fields)
 
     def run(self) -> None:
         """Record until the kernel ends or the user switches the recording off."""

@@ -6,6 +6,8 @@ The first byte of an entry has its highest bit set; four bits say the form, thre
 from __future__ import annotations
 
 _UNIT_BYTES = 2
+_MOST_BITS = 32
+"""CPython counts lines in an int; bytes that never end a number must not make it ever longer."""
 
 _NO_LOCATION, _LONG, _NO_COLUMNS, _ONE_LINE = 15, 14, 13, range(10, 13)
 
@@ -32,7 +34,7 @@ def line_at(table: bytes, first_line: int, offset: int) -> int | None:
 def _signed(table: bytes, position: int) -> int:
     """Decode pieces of six bits, lowest first, bit 6 set in all but the last; the lowest bit of all is the sign."""
     value = shift = 0
-    while position < len(table):
+    while position < len(table) and shift <= _MOST_BITS:
         piece = table[position]
         value |= (piece & 63) << shift
         if not piece & 64:

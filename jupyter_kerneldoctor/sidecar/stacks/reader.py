@@ -30,6 +30,10 @@ _PATIENCE_S = 0.01
 
 _LONGEST_STR = 1024
 _LONGEST_TABLE = 256 * 1024
+_MOST_TABLE_BYTES = 4 * 1024 * 1024
+"""Of all functions of a stack. Many may name one table, which would be held here as often."""
+_MOST_CPU_S = 0.5
+"""For one stack. A usual one takes a few milliseconds, but all that is read may have been made to take long."""
 _MOST_UNITS = 1 << 24
 
 _REACH_BYTES = 512 * 1024
@@ -144,7 +148,12 @@ class StackReader:
             known[address] = code
         links = [link for link in links if known[link[CODE]].file != _SHIM]
         places = {(link[CODE], link[INSTRUCTION]) for link in links}
-        told = {(code, at): self._frame(at, code, known[code]) for code, at in places}
+        told: dict[tuple[int, int], RawFrame] = {}
+        until = time.thread_time() + _MOST_CPU_S
+        for address, at in places:
+            told[address, at] = self._frame(at, address, known[address])
+            if time.thread_time() > until:
+                raise UnreadableError
         return Reading(links, [told[link[CODE], link[INSTRUCTION]] for link in links], known)
 
     def _chain(self, thread: int, reach_bytes: int) -> list[Link]:
@@ -182,11 +191,15 @@ class StackReader:
         None for what is none: the frame of a call that is just beginning or over has nothing in it.
         """
         found: dict[int, _Code | None] = {}
+        table_bytes = 0
         for address in {link[CODE] for link in links}:
             try:
-                found[address] = self._code(address)
+                code = found[address] = self._code(address)
+                table_bytes += len(code.lines)
             except UnreadableError:
                 found[address] = None
+            if table_bytes > _MOST_TABLE_BYTES:
+                raise UnreadableError
         return found
 
     def _code(self, address: int) -> _Code:

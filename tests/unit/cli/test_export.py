@@ -147,3 +147,14 @@ def test_frames_of_cells_are_named_as_the_user_knows_them(data_root, capsys):
     text = capsys.readouterr().out
     assert text.count("wait (python3.11/threading.py:320) < <module> (cell [1], line 3)") == 2
     assert "ipykernel_4711" not in text
+
+
+def test_what_the_server_saw_cannot_command_the_terminal(private, data_root, capsys):
+    failed = {"event": "start_failed", "never_ready": True, "error": "\x1b]52;c;ZXZpbA==\x07"}
+    (data_root / "recordings" / private / layout.SERVER).unlink()
+    JsonLines(data_root / "recordings" / private / layout.SERVER).write(failed)
+
+    main(["show", private])
+
+    assert "never became ready" in (text := capsys.readouterr().out)
+    assert not {"\x1b", "\x07"} & set(text)

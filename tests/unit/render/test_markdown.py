@@ -1,3 +1,6 @@
+import mistune
+import pytest
+
 from jupyter_kerneldoctor.render import markdown
 
 
@@ -22,3 +25,13 @@ def test_backticks_in_a_source_do_not_end_its_block(doc):
 def test_text_is_shown_as_it_is():
     assert markdown.escaped("<b>*x*</b> #1 @me `a_b` c_d") == r"\<b\>\*x\*\</b\> \#1 \@me `a_b` c\_d"
     assert markdown.escaped("an odd ` tick") == r"an odd \` tick"
+
+
+@pytest.mark.parametrize(
+    "name", ["a`` <img src=x> ``b", "``<img src=x>``", "`a``<img src=x>``b`", "<img src=x>`", "\\`<img>"]
+)
+def test_backticks_in_a_name_let_no_html_through(doc, name):
+    doc["notebook"] = name
+    html = mistune.html(markdown.render(doc))
+
+    assert "<img" not in html

@@ -4,14 +4,15 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
-from support.requires import linux
+from support.requires import linux, root
 
 from jupyter_kerneldoctor.recording import layout
 from jupyter_kerneldoctor.recording.kernel_lock import lock_name, peer_credentials
-from jupyter_kerneldoctor.recording.processes import identify, is_alive, open_pidfd
+from jupyter_kerneldoctor.recording.processes import identify, is_alive, open_pidfd, stat_fields
 from jupyter_kerneldoctor.recording.reader import read
 from jupyter_kerneldoctor.recording.sidecar_launch import spawn_sidecar
 
@@ -120,3 +121,63 @@ def test_the_name_goes_with_the_sidecar(start, kernel):
     wait_for(lambda: not is_alive(sidecar))
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as visitor, pytest.raises(ConnectionRefusedError):
         visitor.connect(name)
+
+
+@pytest.fixture
+def holder(kernel):
+    """Somebody else who has taken the name of the kernel's lock, as this user."""
+
+    def started(uid, *, listens):
+        code = (
+            f"import os, socket, sys, time; os.setresuid({uid}, {uid}, {uid});"
+            "held = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET);"
+            f"held.bind({lock_name(identify(kernel.pid))!r});"
+            f"{'held.listen(64);' if listens else ''} print(flush=True); time.sleep(60)"
+        )
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        processes.append(process)
+        process.stdout.readline()
+
+    processes = []
+    yield started
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("loaded_by", ["server", "startup"])
+@pytest.mark.parametrize("stranger", [(65534, True, "uid 65534"), (65534, False, "another"), (0, False, "another")])
+@root
+def test_a_stranger_who_holds_the_lock_prevents_no_recording(start, holder, loaded_by, stranger):
+    uid, listens, why = stranger
+    holder(uid, listens=listens)
+
+    directory = start(loaded_by)
+    wait_for(lambda: read(directory).not_locked)
+
+    assert why in read(directory).not_locked
+    assert read(directory).sidecar is not None
+
+
+def cpu_s(pid):
+    fields = stat_fields(pid)
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@root
+def test_who_connects_without_end_costs_next_to_nothing(kernel, start):
+    directory = start("server")
+    send(start.links[0], event="cell_start", seq=1, mono_s=time.monotonic(), source="x")
+    wait_for(lambda: read(directory).cells)
+    sidecar = read(directory).sidecar.pid
+    before = cpu_s(sidecar)
+    flood = (
+        "import os, socket, time; os.setresuid(65534, 65534, 65534); until = time.monotonic() + 3\n"
+        "while time.monotonic() < until:\n"
+        "    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:\n"
+        "        one.setblocking(False)\n"
+        f"        one.connect_ex({lock_name(identify(kernel.pid))!r})"
+    )
+    subprocess.run([sys.executable, "-c", flood], check=True)
+
+    assert cpu_s(sidecar) - before < 0.2

@@ -386,3 +386,9 @@ def test_what_runs_the_cell_is_left_out_and_its_own_frames_never() -> None:
     assert len(kept) == INNERMOST + 2
     assert [frame["line"] for frame in kept[-2:]] == [2, 7]
     assert [frame["function"] for frame in relevant_frames(kernel)] == ["<module>"]
+
+
+def test_a_table_of_bytes_that_end_no_number_is_read_in_no_time() -> None:
+    begun = time.process_time()
+    line_at(b"\xf0" + b"\x7f" * (256 << 10), 1, 10**6)
+    assert time.process_time() - begun < 0.5
