@@ -59,16 +59,18 @@ class Cause(Rule):
         summary: str | None = None,
         title: str | None = None,
         family: Family | None = None,
+        general: bool | None = None,
     ) -> CauseFinding:
         """Return what this cause says of a death or an incident.
 
-        To its own evidence, strongest first, come what every answer shows (the crash report, the exit status, the cell
-        that ran) and what can be ruled out with certainty; to that of an incident nothing. `line` is the line it points
-        at: by default the one that was being executed.
+        To its own evidence, strongest first, come the last words that name it (in front) and what every answer shows:
+        the crash report, the exit status, the cell that ran; and what can be ruled out with certainty. To that of an
+        incident nothing is added. `line` is the line it points at: by default the one that was being executed.
+        `title`, `family` and `general` are by default those of the class.
         """
         family = family or self.family
         if death.incident is None:
-            evidence = (*evidence, *texts.standard(death))
+            evidence = (*texts.last_words(death, self.id), *evidence, *texts.standard(death, family))
             ruled_out = (*ruled_out, *exclusions.standard(death, family))
         return CauseFinding(
             self.id,
@@ -79,7 +81,7 @@ class Cause(Rule):
             ruled_out=exclusions.known(*ruled_out),
             line=death.line if line == "running" else line,
             summary=summary,
-            general=self.general,
+            general=death.incident is None and (self.general if general is None else general),
             family=family,
         )
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.traceback import GAVE_UP_ON_STACK, fatal_message
 from ..cause import Cause
-from ..examples import cell_file, crash_report, recording
+from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..texts import evidence
 from ..units import cell_name, quote
 
 if TYPE_CHECKING:
@@ -24,29 +24,28 @@ if TYPE_CHECKING:
 
 
 class Abort(Cause):
-    """The process aborted: a library, or the code in the cell, found no way to go on and ended it.
+    """The process aborted: a library, or the code in the cell, saw no way to go on and ended it.
 
     What it means
     -------------
-    `abort()` is what C and C++ libraries call when something is wrong that they cannot report: a failed internal
-    check, an exception nobody catches, memory they find damaged. Why it was called stands in their last message, if
-    they wrote one.
+    C and C++ libraries call `abort()` when something is wrong that they cannot report: a failed internal check, an
+    exception nobody catches, damaged memory. The reason stands in their last message, if they wrote one.
 
     How it is recognised
     --------------------
-    The process was ended by SIGABRT. Python's faulthandler writes which Python function was running in that moment.
-    Where the cell itself calls `os.abort()` at that line, that is the answer. Last words that name a cause, such as
-    damaged memory, refused memory, two OpenMP libraries, a missing screen, make it that cause instead; other last
-    words are quoted.
+    The process was ended by SIGABRT. Python's faulthandler writes which Python function was running at that moment. If
+    the cell itself calls `os.abort()` at that line, that is the answer. Last words that name a cause, such as damaged
+    memory, refused memory, two OpenMP libraries or a missing screen, make it that cause instead. Other last words are
+    quoted.
 
     What to do
     ----------
-    Look at the call that is named and at what the library printed just before. Check its arguments, update the
-    library, and see whether two packages bring the same native library in different versions.
+    Look at the call that is named, and at what the library printed just before. Check its arguments and update the
+    library. See whether two packages bring the same native library in different versions.
 
     Example
     -------
-    `os.abort()` in a cell; a C++ library that throws an exception with nobody to catch it.
+    `os.abort()` in a cell; a C++ library that throws an exception that nobody catches.
     """
 
     id = "abort"
@@ -55,56 +54,46 @@ class Abort(Cause):
     incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end or death.signal != "SIGABRT":
             return None
-        call = _own_call(death)
+        call, message = _own_call(death), fatal_message(death.recording.crash_text)
         confidence = 0.9 if death.traceback is not None or death.farewell is not None else 0.8
-        if death.own_signals or GAVE_UP_ON_STACK in (fatal_message(death.recording.crash_text) or ""):
+        if death.own_signals or GAVE_UP_ON_STACK in (message or ""):
             confidence = 0.3
         if call is not None and (death.crash_line is not None or call.prompt):
             confidence = 0.97
-        line = death.line if call is None or death.crash_line is not None else call.line
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             confidence if death.status.known else min(confidence, 0.6),
             _headline(death, call),
-            evidence=(
-                *evidence.exit_status(death),
-                *_call_evidence(call),
-                *_last_words(death),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
-            line=line,
+            (*_of_the_call(call), *_of_python(message), *evidence.said_at_the_end(death)),
+            line=death.line if call is None or death.crash_line is not None else call.line,
             summary="Aborted (SIGABRT)",
             general=call is None,
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that was lost as a library gave up on it."""
+        """Explain a worker process that aborted."""
         worker = death.lost_worker
         if worker is None or worker.signal != "SIGABRT":
             return None
-        told = f"A worker process was lost, as a library gave up on it (SIGABRT), {death.where()}"
-        title = "A worker process gave up"
-        return self.finding(death, 0.85, f"{told}; the kernel lived on.", worker.evidence(), title=title)
+        told = f"A worker process aborted {death.where()}, as a library gave up; the kernel lived on."
+        return self.finding(death, 0.85, told, worker.evidence(), title="A worker process gave up")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
         """By the cell, by a library, by Python itself, and with nothing written at all."""
         cell = "import os\nos.abort()"
-        yield recording(cell, signal="SIGABRT", crash=crash_report("Aborted", (cell_file(cell), 2, "<module>")))
-        frames = (("/site-packages/cv2/__init__.py", 20, "imshow"), (cell_file("cv2.imshow('a', x)"), 1, "<module>"))
-        yield recording("cv2.imshow('a', x)", signal="SIGABRT", crash=crash_report("Aborted", *frames))
+        yield recording(cell, signal="SIGABRT", crash=crash_in(cell, line=2, message="Aborted"))
+        cell = "cv2.imshow('a', x)"
+        crash = crash_in(cell, ("/site-packages/cv2/__init__.py", 20, "imshow"), message="Aborted")
+        yield recording(cell, signal="SIGABRT", crash=crash)
         check = "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
         yield recording("solver.step(0)", signal="SIGABRT", output=check)
         thrown = (
             "terminate called after throwing an instance of 'std::out_of_range'\n  what():  vector::_M_range_check\n"
         )
-        yield recording("index.search(q)", signal="SIGABRT", output=thrown, crash=crash_report("Aborted", *frames))
+        yield recording("index.search(q)", signal="SIGABRT", output=thrown, crash=crash)
         crash = crash_report("_PyImport_Init: global import state already initialized") + crash_report("Aborted")
         yield recording("f()", signal="SIGABRT", crash=crash)
         yield recording("f()", signal="SIGABRT", server="watched")
@@ -136,25 +125,16 @@ def _headline(death: Death, call: EndingCall | None) -> str:
         who = "Native code"
     said = "" if death.farewell is None else f", with the words {quote(death.farewell, 100)}"
     return f"{who} gave up and ended the kernel {death.where()}{said}."
+    return f"{who} gave up and ended the kernel {death.where()}{said}."
 
 
-def _call_evidence(call: EndingCall | None) -> Iterator[Evidence]:
+def _of_the_call(call: EndingCall | None) -> Iterator[Evidence]:
     if call is not None:
-        yield Evidence(
-            f"Line {call.line} of the cell calls {quote(call.text)}, which ends the process on the spot.",
-            call.line,
-            "line",
-            "cell source",
-        )
+        told = f"Line {call.line} of the cell calls {quote(call.text)}, which ends the process at once."
+        yield Evidence(told, call.line, "line", "cell source")
 
 
-def _last_words(death: Death) -> Iterator[Evidence]:
-    message = fatal_message(death.recording.crash_text)
+def _of_python(message: str | None) -> Iterator[Evidence]:
     if message is not None:
-        yield Evidence(
-            f"Python stopped itself with the words: {quote(message, 200)}",
-            message[:200],
-            None,
-            "crash report of Python's faulthandler",
-        )
-    yield from evidence.said_at_the_end(death)
+        told = f"Python stopped itself with the words: {quote(message, 200)}"
+        yield Evidence(told, message[:200], None, "crash report of Python's faulthandler")

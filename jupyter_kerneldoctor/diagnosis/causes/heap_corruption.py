@@ -1,4 +1,4 @@
-"""`heap-corruption`: the allocator found its book-keeping damaged."""
+"""`heap-corruption`: the allocator found its notes damaged."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from ..analysis.traceback import fatal_message
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
-from ..examples import cell_file, crash_report, recording
+from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +25,7 @@ _IN_THE_ALLOCATOR = re.compile(
 )
 _CALLS = 3  # innermost calls of the C stack; a signal handler stands before them
 _DEBUG_HOOKS = re.compile(r"_PyMem_Debug\w+: bad |bad (?:leading|trailing) pad byte|bad ID: ")
+_FREED_TWICE = re.compile(r"double free(?P<unsure> or corruption)?")
 
 _OLD_GLIBC = r"^(?:\*\*\* Error in `[^']*': )?"  # until 2.25
 _DAMAGED = "(?:invalid|corrupt|double free|unaligned|mismatching|memory corruption|unsorted|too many|smallbin|largebin)"
@@ -33,25 +33,25 @@ _IN_MALLOC = _OLD_GLIBC + r"\w*(?:free|alloc|chunk|consolidate)\w*\(\): "
 
 
 class HeapCorruption(Cause):
-    """Native code had damaged the program's memory, and it was noticed when memory was next asked for or given back.
+    """Native code had damaged the program's memory; it was noticed only when memory was next asked for or given back.
 
     What it means
     -------------
-    Memory that programs ask for lies side by side, with short notes of the allocator in between. Code that writes
-    past the end of its piece, or gives a piece back twice, damages those notes. Nothing happens until the allocator
-    comes across them: **the mistake lies before the line that is shown, maybe in an earlier cell.**
+    The pieces of memory that a program asks for lie side by side, with short notes of the allocator in between. Code
+    that writes past the end of its piece, or gives a piece back twice, damages those notes. Nothing happens until the
+    allocator reads them: **the mistake lies before the line that is shown, maybe in an earlier cell.**
 
     How it is recognised
     --------------------
     The process aborted, and its last words are those of the allocator: "double free or corruption", "free(): invalid
     pointer", "malloc(): invalid size", "corrupted size vs. prev_size" (glibc, malloc/malloc.c), or the same from
-    another allocator or from a debugging tool. With less certainty: it crashed inside of the allocator itself.
+    another allocator or from a debugging tool. With less certainty: it crashed inside the allocator itself.
 
     What to do
     ----------
     Suspect native code that was given a size, an index or a pointer, also in the cells before: ctypes and cffi calls,
     compiled functions without bounds checks (`@njit(boundscheck=True)` finds them in numba), an object that was used
-    after it was closed. `PYTHONMALLOC=debug` and `MALLOC_CHECK_=3` move the discovery closer to the mistake.
+    after it was closed. `PYTHONMALLOC=debug` and `MALLOC_CHECK_=3` let it crash closer to the mistake.
 
     Example
     -------
@@ -73,28 +73,15 @@ class HeapCorruption(Cause):
     )
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
-        if not death.is_unasked_end:
-            return None
-        confidence = _confidence(death)
+        confidence = _confidence(death) if death.is_unasked_end else None
         if confidence is None:
             return None
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             certainty(death, confidence),
-            f"Native code had damaged the program's memory{_how(death)}; that was noticed {death.where()}, so the "
-            f"mistake is {_suspects(death)}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *_found(death),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(
-                exclusions.not_memory(death), exclusions.not_asked_for(death), exclusions.not_by_itself(death)
-            ),
-            line=death.line,
+            f"Native code had damaged the program's memory{_how(death)}. That was noticed {death.where()}; the mistake "
+            f"is {_suspects(death)}.",
+            _found(death),
             summary="Aborted: damaged memory" if death.signal == "SIGABRT" else "Crashed: damaged memory",
         )
 
@@ -102,7 +89,7 @@ class HeapCorruption(Cause):
     def fires_on() -> Iterable[Recording]:
         """The words of glibc with an abort and with a crash, a crash in the allocator, and Python's own check."""
         cell = "libc.free(p)"
-        report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
+        report = crash_in(cell, message="Aborted")
         for said in (
             "free(): double free detected in tcache 2\n",
             "double free or corruption (!prev)\n",
@@ -116,8 +103,7 @@ class HeapCorruption(Cause):
             "\nCurrent thread's C stack trace (most recent call first):\n"
             '  Binary file "/lib/x86_64-linux-gnu/libc.so.6", at _int_free+0x2c1 [0x7f00]\n'
         )
-        crash = crash_report("Segmentation fault", (cell_file(cell), 1, "<module>")) + stack
-        yield recording(cell, signal="SIGSEGV", crash=crash)
+        yield recording(cell, signal="SIGSEGV", crash=crash_in(cell) + stack)
         checked = crash_report("_PyMem_DebugRawFree: bad trailing pad byte") + crash_report("Aborted")
         yield recording("del x", signal="SIGABRT", crash=checked)
 
@@ -128,9 +114,8 @@ class HeapCorruption(Cause):
         yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault", ("m.py", 1, "f")))
         yield recording("f()", signal="SIGKILL", output="double free or corruption (out)\n")
         # A program that the cell started said so: the allocator of the kernel itself would have aborted.
-        crash = crash_report("Segmentation fault", (cell_file("w.sum()"), 1, "<module>"))
         said = "free(): double free detected in tcache 2\n"
-        yield recording("w.sum()", signal="SIGSEGV", crash=crash, output=said)
+        yield recording("w.sum()", signal="SIGSEGV", crash=crash_in("w.sum()"), output=said)
         check = "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
         yield recording("!./tool\nsolver.step()", signal="SIGABRT", output=said + check)
 
@@ -159,7 +144,9 @@ def _suspects(death: Death) -> str:
     return "in that call or in one before it" if death.line is not None else "in that cell or in one before it"
 
 
-_FREED_TWICE = re.compile(r"double free(?P<unsure> or corruption)?")
+def _freed_twice(death: Death) -> re.Match[str] | None:
+    words = death.said("heap-corruption")
+    return None if words is None else _FREED_TWICE.search(words.line)
 
 
 def _how(death: Death) -> str:
@@ -167,29 +154,14 @@ def _how(death: Death) -> str:
     return "" if found is None or found["unsure"] else " by freeing a piece of it twice"
 
 
-def _freed_twice(death: Death) -> re.Match[str] | None:
-    words = death.said("heap-corruption")
-    return None if words is None else _FREED_TWICE.search(words.line)
-
-
 def _found(death: Death) -> Iterator[Evidence]:
-    words, message = death.said("heap-corruption"), fatal_message(death.recording.crash_text)
-    if words is not None:
-        yield words.evidence
+    if death.said("heap-corruption") is not None:
         if twice := _freed_twice(death):
-            otherwise = ", or what lies beside it was overwritten" if twice["unsure"] else ""
+            otherwise = ", or the memory beside it was overwritten" if twice["unsure"] else ""
             yield Evidence(f"That means: a piece of memory was freed twice{otherwise}.", source="glibc malloc")
-    elif message is not None:
-        yield Evidence(
-            f"Python's memory debugger found it: {message}.",
-            message[:200],
-            None,
-            "crash report of Python's faulthandler",
-        )
+    elif (message := fatal_message(death.recording.crash_text)) is not None:
+        source = "crash report of Python's faulthandler"
+        yield Evidence(f"Python's memory debugger found it: {message}.", message[:200], None, source)
     else:
-        yield Evidence("It crashed inside of the allocator, in the C library.", source="C stack trace")
-    yield Evidence(
-        "The allocator notices damage only when it comes across it, so the code that did it ran before, maybe in an "
-        "earlier cell.",
-        source="glibc malloc",
-    )
+        yield Evidence("It crashed inside the allocator, in the C library.", source="C stack trace")
+    yield Evidence("The allocator notices damage late: the code that did it ran before.", source="glibc malloc")

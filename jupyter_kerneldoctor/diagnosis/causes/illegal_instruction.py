@@ -9,10 +9,10 @@ from jupyter_kerneldoctor.recording.evidence import Surroundings
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..certainty import by_words, certainty
-from ..examples import cell_file, crash_report, recording
+from ..examples import crash_in, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..units import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,14 +32,14 @@ class IllegalInstruction(Cause):
     -------------
     Packages are built for a certain generation of processors. A build that uses AVX or AVX-512 instructions cannot run
     on an older processor, or in a virtual machine that hides them. The same happens with code that was compiled on one
-    machine and kept for another: numba's cache directory on a home that several machines share, a library built with
-    `-march=native`. Rarely it is meant: compilers place such an instruction where the program must never arrive.
+    machine and kept for another: numba's cache on a home directory that several machines share, or a library built
+    with `-march=native`. Rarely it is meant: compilers place such an instruction where the program must never arrive.
 
     How it is recognised
     --------------------
     The process was ended by SIGILL, the signal for an illegal instruction (signal(7)), and the cell did not send it.
-    Or a library said before it gave up that it needs instructions this processor lacks. Which of them the processor
-    has stands in the evidence.
+    Or a library said before it gave up that it needs instructions this processor lacks. The evidence says which of them
+    the processor has.
 
     What to do
     ----------
@@ -62,44 +62,33 @@ class IllegalInstruction(Cause):
     warnings = (r"Missing required CPU features",)
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end or (death.signal != "SIGILL" and death.said(self.id) is None):
             return None
-        words = death.said(self.id)
-        return CauseFinding(
-            self.id,
-            self.title,
+        flags = death.environment.known.cpu_flags
+        is_old = death.said(self.id) is not None or not flags or not set(_AVX) <= set(flags)
+        # where the processor has them all, a compiler's trap is as likely (GCC: `__builtin_trap`)
+        trap = "" if is_old else "a trap of the compiler's, or "
+        return self.finding(
+            death,
             certainty(death, 0.95 if death.signal == "SIGILL" else by_words(death, 0.95)),
-            f"{_what(death)} stopped the program {death.where()}{_why(death)}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *(() if words is None else (words.evidence,)),
-                *_processor(death),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(
-                exclusions.not_memory(death), exclusions.not_asked_for(death), exclusions.not_by_itself(death)
-            ),
-            line=death.line,
+            sentence(f"{trap}an instruction that this processor does not know stopped the program {death.where()}."),
+            _processor(flags),
             summary="Illegal instruction" + (" (SIGILL)" if death.signal == "SIGILL" else ""),
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that was lost at an instruction the processor lacks."""
+        """Explain a worker process that met an instruction the processor lacks."""
         worker = death.lost_worker
         if worker is None or worker.signal != "SIGILL":
             return None
-        told = (
-            f"A worker process was lost, at an instruction the processor lacks, {death.where()}; the kernel lived on."
-        )
+        told = f"A worker process met an instruction the processor lacks {death.where()}; the kernel lived on."
         return self.finding(death, 0.9, told, worker.evidence(), title="A worker process crashed")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
         """At an import, in compiled code on a processor that has everything, and told by the library."""
         cell = "import polars"
-        report = crash_report("Illegal instruction", (cell_file(cell), 1, "<module>"))
+        report = crash_in(cell, message="Illegal instruction")
         old = Surroundings(-8, "start", cpu_flags=("avx",))
         yield recording(cell, signal="SIGILL", crash=report, surroundings=[old])
         new = Surroundings(-8, "start", cpu_flags=("avx", "avx2", "avx512f"))
@@ -117,32 +106,9 @@ class IllegalInstruction(Cause):
         yield recording("import tensorflow", signal="SIGABRT", output="Check failed: shape.ok()\n")
 
 
-def _has_everything(death: Death) -> bool:
-    """Whether an old processor is not it; then compilers' traps are as likely (GCC: `__builtin_trap`)."""
-    flags = death.environment.known.cpu_flags
-    return bool(flags) and all(name in flags for name in _AVX) and death.said("illegal-instruction") is None
-
-
-def _what(death: Death) -> str:
-    if _has_everything(death):
-        return "A trap that code holds for what must not happen, or an instruction this processor does not know,"
-    return "A library built for another kind of processor, or damaged,"
-
-
-def _why(death: Death) -> str:
-    return "" if _has_everything(death) else ": it holds an instruction that this processor does not know"
-
-
-def _processor(death: Death) -> Iterator[Evidence]:
-    flags = death.environment.known.cpu_flags
+def _processor(flags: tuple[str, ...]) -> Iterator[Evidence]:
     if not flags:
         return
-    missing = [name for name in _AVX if name not in flags]
-    if missing:
-        text = f"Of the newer instruction sets this processor has {', '.join(flags)}; it lacks {', '.join(missing)}."
-    else:
-        text = (
-            f"This processor has {', '.join(flags)}, so that a build for an even newer one, a file that was damaged, "
-            "or a trap that the compiler placed on purpose are likelier than an old processor."
-        )
-    yield Evidence(text, " ".join(flags), None, "/proc/cpuinfo flags")
+    has, lacks = f"This processor has {', '.join(flags)}", ", ".join(name for name in _AVX if name not in flags)
+    why = f"; it lacks {lacks}" if lacks else ". So it is not too old for most builds; the file may be damaged"
+    yield Evidence(f"{has}{why}.", " ".join(flags), None, "/proc/cpuinfo flags")

@@ -1,4 +1,4 @@
-"""`segfault`: native code touched memory that was not its own."""
+"""`segfault`: native code used an invalid memory address."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
-from ..examples import cell_file, crash_report, recording
+from ..examples import crash_in, crash_report, recording
 from ..family import Family
-from ..postmortem import CauseFinding
-from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,29 +16,30 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 
 class Segfault(Cause):
-    """A library's native code, or compiled code of your own, touched memory that is not the program's.
+    """A library's native code, or compiled code of your own, used an invalid memory address.
 
     What it means
     -------------
-    Python code cannot do this by itself; code in C, C++, Fortran, Rust or compiled by numba can. The processor stops
-    it, and the whole process with it. The mistake may be a bug in the library, arguments it was not made for, or two
-    packages that do not fit together.
+    Code in C, C++, Fortran, Rust, or compiled by numba works with memory addresses; plain Python code does not. When
+    such code uses an address that does not belong to the program, the processor stops the whole process. The reason
+    may be a bug in the library, arguments it was not made for, or two packages that do not fit together.
 
     How it is recognised
     --------------------
-    The process was ended by SIGSEGV. Python's faulthandler writes which Python function was running in that moment;
-    the function nearest to the crash and its library are named, and the line of the cell that led there. Where that was
-    in a background thread, the line that thread was at is named, in whichever cell defined its function; the line that
-    the cell itself was at is not blamed. A report in which one function calls itself again and again is a stack
-    overflow instead, and what the process wrote last, or a limit that was reached, can make another cause likelier.
+    The process was ended by SIGSEGV. Python's faulthandler writes which Python function was running at that moment.
+    The report names the function nearest to the crash, its library, and the line of the cell that led there. If the
+    crash was in a background thread, that thread's line is named, in whichever cell defined its function. A crash
+    report in which one function calls itself again and again is a stack overflow instead. Last words of the process,
+    or a limit that was reached, can make another cause likelier.
 
     What to do
     ----------
     Look at the arguments of the named call: shapes, types, indices, pointers, an object that was closed or freed.
-    Update the library. Where the crash comes back, keep the few lines that cause it: they are the bug report.
+    Update the library. If the crash comes back, keep the few lines that cause it: they are the bug report.
 
     Example
     -------
@@ -50,55 +49,38 @@ class Segfault(Cause):
     id = "segfault"
     title = "Crash in native code (segmentation fault)"
     family = Family.NATIVE_CRASH
+    general = True
     incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end or death.signal != "SIGSEGV":
             return None
         confidence = 0.95 if death.traceback is not None else 0.85
         if death.own_signals or (death.traceback is not None and death.traceback.recursion is not None):
             confidence = 0.3
-        if not death.status.known:
-            confidence = min(confidence, 0.6)
-        return CauseFinding(
-            self.id,
-            self.title,
-            confidence,
-            f"{_culprit(death)} crashed {death.where()}: it touched memory that is not the program's.",
-            evidence=(
-                *evidence.exit_status(death),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(
-                exclusions.not_memory(death),
-                exclusions.not_asked_for(death),
-                _not_a_recursion(death),
-                exclusions.not_by_itself(death),
-            ),
-            line=death.line,
+        return self.finding(
+            death,
+            confidence if death.status.known else min(confidence, 0.6),
+            f"{_culprit(death)} crashed {death.where()}: it used an invalid memory address.",
+            ruled_out=(_not_a_recursion(death),),
             summary="Crashed in native code (SIGSEGV)",
-            general=True,
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that was lost by a crash in native code."""
+        """Explain a worker process that crashed."""
         worker = death.lost_worker
         if worker is None or worker.signal != "SIGSEGV":
             return None
-        told = f"A worker process was lost, by a crash in native code (SIGSEGV), {death.where()}"
-        title = "A worker process crashed"
-        return self.finding(death, 0.9, f"{told}; the kernel lived on.", worker.evidence(), title=title)
+        told = f"A worker process crashed in native code {death.where()}; the kernel lived on."
+        return self.finding(death, 0.9, told, worker.evidence(), title="A worker process crashed")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
         """With a report, with one from deep in a library, and without any."""
         cell = "ctypes.string_at(0)"
-        frames = (("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"), (cell_file(cell), 1, "<module>"))
-        yield recording("import ctypes", cell, signal="SIGSEGV", crash=crash_report("Segmentation fault", *frames))
-        numpy = ("/venv/lib/python3.12/site-packages/numpy/_core/_methods.py", 51, "_sum")
-        crash = crash_report("Segmentation fault", numpy, (cell_file("w.sum()"), 1, "<module>"))
+        crash = crash_in(cell, ("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"))
+        yield recording("import ctypes", cell, signal="SIGSEGV", crash=crash)
+        crash = crash_in("w.sum()", ("/venv/lib/python3.12/site-packages/numpy/_core/_methods.py", 51, "_sum"))
         yield recording("w.sum()", signal="SIGSEGV", crash=crash, server="watched")
         yield recording("w.sum()", signal="SIGSEGV")
         yield recording("w.sum()", end="status-unknown", crash=crash)
@@ -129,11 +111,7 @@ def _culprit(death: Death) -> str:
 def _not_a_recursion(death: Death) -> str | None:
     fault = death.logged_fault
     if fault is not None:
-        far = "Not a stack overflow: Linux logged that the memory it touched lies far from the stack."
-        return None if fault.on_the_stack else far
+        return None if fault.on_the_stack else "Not a stack overflow: Linux logged an address far from the stack."
     if death.traceback is None or death.traceback.recursion is not None or not death.traceback.current.frames:
         return None
-    return (
-        "Not a recursion of Python functions: those in the crash report do not repeat. One in native code would not "
-        "show there."
-    )
+    return "Not a recursion of Python functions: those in the crash report do not repeat."

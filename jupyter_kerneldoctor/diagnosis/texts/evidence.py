@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..analysis.last_words import quoted
 from ..code.cellfiles import is_cell_file
+from ..family import Family
 from ..postmortem import Evidence, iso
 from ..units import cell_name, duration, of_size, plural, quote, sentence, signal_name, size
 from .timeline import ran_s
@@ -44,9 +45,19 @@ _SIGNALS = {
 }
 
 
-def standard(death: Death) -> Iterator[Evidence]:
-    """Yield what the answer to every unasked end shows: the crash report, the exit status, the cell that ran."""
-    if death.is_unasked_end:
+def last_words(death: Death, cause: str) -> Iterator[Evidence]:
+    """Yield the line that the process wrote before its end, if it names this cause."""
+    words = death.said(cause) if death.is_unasked_end else None
+    if words is not None:
+        yield words.evidence
+
+
+def standard(death: Death, family: Family) -> Iterator[Evidence]:
+    """Yield what the answer to every unasked end shows: the crash report, the exit status, the cell that ran.
+
+    Of a kernel that never started there is none of these, or the server told it.
+    """
+    if death.is_unasked_end and family != Family.START:
         yield from crash_report(death)
         yield from exit_status(death)
         yield from running_cell(death)
@@ -199,7 +210,8 @@ def crash_report(death: Death) -> Iterator[Evidence]:
     innermost, report = death.innermost, death.traceback
     if report is None:
         return
-    if innermost is not None:
+    is_that_line = death.crash_line is not None and is_cell_file(innermost.file if innermost is not None else "")
+    if innermost is not None and not (is_that_line and innermost.function == "<module>"):
         yield Evidence(
             f"The last Python function before the crash was {innermost.function} in {death.frames.place(innermost)}.",
             innermost.function,
