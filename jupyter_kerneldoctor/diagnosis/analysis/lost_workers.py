@@ -51,6 +51,11 @@ class LostWorker:
         return _said(self.incident) if self.child is None else self.child.signal
 
     @property
+    def killed_for_memory(self) -> bool | None:
+        """Whether Linux counted a kill for memory when the worker ended; None where that is not known."""
+        return None if self.child is None or self.child.oom_kills is None else self.child.oom_kills > 0
+
+    @property
     def exit_code(self) -> int | None:
         """The exit code with which it left by itself; None where it did not."""
         return self.child.exit_code if self.child is not None and self.child.kind == "exit" else None
@@ -71,8 +76,7 @@ class LostWorker:
             yield Evidence(f"It held {size(child.peak_bytes)} at its largest.", child.peak_bytes, "bytes", "samples")
         if child.oom_kills:
             yield Evidence(
-                f"Linux killed {plural(child.oom_kills, 'process')} for memory at that moment, by the count of the "
-                "control group (cgroup).",
+                f"Linux killed {plural(child.oom_kills, 'process')} for memory at that moment.",
                 child.oom_kills,
                 "processes",
                 "oom_kill",

@@ -68,24 +68,19 @@ class MemoryPressure:
 
     def evidence(self) -> Iterator[Evidence]:
         """The numbers that show the shortage."""
-        if self.available_bytes is not None and self.available_share is not None and self.is_low:
-            yield Evidence(
-                f"{size(self.available_bytes)} of the machine's memory ({self.available_share:.0%}) was available at "
-                "the last measurement.",
-                self.available_bytes,
-                "bytes",
-                "/proc/meminfo MemAvailable",
-            )
+        if self.available_bytes is not None and (self.available_share or 0.0) < LOW_SHARE:
+            text = f"The machine had {size(self.available_bytes)} of memory left at the last measurement."
+            yield Evidence(text, self.available_bytes, "bytes", "/proc/meminfo MemAvailable")
         if self.swap_is_full and self.swap_free_bytes is not None and self.swap_total_bytes is not None:
             yield Evidence(
-                f"Of {size(self.swap_total_bytes)} of swap, {size(self.swap_free_bytes)} was free.",
+                f"{size(self.swap_free_bytes)} of {size(self.swap_total_bytes)} of swap was free.",
                 self.swap_free_bytes,
                 "bytes",
                 "/proc/meminfo SwapFree",
             )
         if self.is_pressed and self.pressure_full is not None:
             yield Evidence(
-                f"In {self.pressure_full:.0f} % of the last ten seconds all programs at once had to wait for memory.",
+                f"All programs at once had to wait for memory in {self.pressure_full:.0f} % of the last ten seconds.",
                 round(self.pressure_full, 1),
                 "percent",
                 "/proc/pressure/memory full",

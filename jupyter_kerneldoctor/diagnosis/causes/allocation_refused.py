@@ -12,7 +12,7 @@ from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
+from ..postmortem import Evidence
 from ..texts import evidence, exclusions
 from ..units import size
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..analysis.environment import Environment
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 _AT_A_LIMIT = 0.7  # much else crashes close to a limit, too
 _MUCH_LESS = 0.5
@@ -30,25 +30,22 @@ _A_LOT_BYTES = 1 << 20
 """A request for less than this fails only where everything is used up: its size tells nothing."""
 
 
-_THROWN = "terminate called after throwing an instance of "
-
-
 class AllocationRefused(Cause):
-    """A piece of memory was asked for, and the operating system refused it.
+    """The program asked for memory, and the operating system refused it.
 
     What it means
     -------------
-    Nobody killed the kernel: a request for memory was answered with no. Python turns that into a `MemoryError` and
-    lives on. In C++ it becomes an exception (`std::bad_alloc`) that nobody may be there to catch, and Rust ends the
+    Nobody killed the kernel: a request for memory was refused. Python turns that into a `MemoryError` and lives on. In
+    C++ it becomes an exception (`std::bad_alloc`), which ends the program where no code catches it. Rust ends the
     program; some libraries do not look at the answer, and crash.
 
     How it is recognised
     --------------------
     By the last words ("terminate called after throwing an instance of 'std::bad_alloc'", "memory allocation of N bytes
-    failed") or by the `MemoryError`. The limit it ran into is named where it is known: a limit of this process
-    (getrlimit(2): RLIMIT_AS, `ulimit -v`, RLIMIT_DATA, `ulimit -d`), what the machine promises to all programs
-    (overcommit mode 2), or a single request larger than memory and swap together (mode 0). A crash with the address
-    space at its limit is only likely to be this.
+    failed") or by the `MemoryError`. The limit is named where it is known: a limit of this process (getrlimit(2):
+    RLIMIT_AS, `ulimit -v`, RLIMIT_DATA, `ulimit -d`), what the machine promises to all programs (overcommit mode 2), or
+    a single request larger than memory and swap together (mode 0). A crash with the address space at its limit is only
+    likely to be this.
 
     What to do
     ----------
@@ -65,7 +62,7 @@ class AllocationRefused(Cause):
     family = Family.MEMORY
     incidents = frozenset({"memory-error", "no-memory-for-process"})
     last_words = (
-        _THROWN + r"'(?:St9bad_alloc|std::bad_alloc)'",
+        r"terminate called after throwing an instance of '(?:St9bad_alloc|std::bad_alloc)'",
         r"uncaught exception of type std::bad_alloc",
         r"memory allocation of (?P<bytes>\d+) bytes failed",
         r"LLVM ERROR: out of memory|Allocation would exceed memory limit",
@@ -74,7 +71,6 @@ class AllocationRefused(Cause):
     warnings = (r"failed to allocate (?P<bytes>\d+) bytes",)
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end:
             return None
         words = death.said(self.id)
@@ -86,46 +82,28 @@ class AllocationRefused(Cause):
             return None
         otherwise = DOUBTED if at_a_limit is None else at_a_limit
         confidence = otherwise if words is None else by_words(death, 0.97 if reasons else 0.92, otherwise)
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             certainty(death, confidence),
             _headline(asked, reasons, death.where(), sure=told or not reasons),
-            evidence=(
-                *evidence.exit_status(death),
-                *(() if words is None else (words.evidence,)),
-                *(reason.evidence for reason in reasons),
-                *_reserved(death.environment, death.memory.peak_bytes),
+            (
+                *([] if words is None else [words.evidence]),
+                *_limits(death, reasons),
                 *evidence.last_measurement(death),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
-            line=death.line,
+            ruled_out=(exclusions.not_memory(death),),
             summary="Ended: memory was refused",
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Name the limit behind a `MemoryError`."""
         asked = incident.asked_bytes
-        state = death.environment
-        reasons = refusals(state, death.recording.kernel.ram_bytes, asked, refused=True)
-        return CauseFinding(
-            self.id,
-            self.title,
+        reasons = refusals(death.environment, death.recording.kernel.ram_bytes, asked, refused=True)
+        return self.finding(
+            death,
             0.97 if reasons else 0.92,
             _headline(asked, reasons, death.where(), sure=True),
-            evidence=(
-                that_it_was_raised(incident),
-                *(
-                    ()
-                    if asked is None
-                    else (Evidence(f"{size(asked)} was asked for.", asked, "bytes", "the exception"),)
-                ),
-                *(reason.evidence for reason in reasons),
-                *_reserved(state, death.memory.peak_bytes),
-            ),
-            line=death.line,
+            (that_it_was_raised(incident), *_asked(asked, reasons), *_limits(death, reasons)),
             summary="Memory was refused",
         )
 
@@ -154,29 +132,32 @@ class AllocationRefused(Cause):
         yield recording("!worker\nf()", signal="SIGABRT", output=said)
 
 
-def _reserved(state: Environment, resident_bytes: int | None) -> Iterator[Evidence]:
-    """Why an address space can be full while little memory is used: getrlimit(2), RLIMIT_AS."""
-    limit, used = state.soft_limit("AS"), state.known.address_space_bytes
+def _asked(asked: int | None, reasons: tuple[Refusal, ...]) -> Iterator[Evidence]:
+    """Say how much was asked for, where none of the reasons does."""
+    if asked is not None and all(reason.evidence.value != asked for reason in reasons):
+        yield Evidence(f"{size(asked)} was asked for.", asked, "bytes", "the exception")
+
+
+def _limits(death: Death, reasons: tuple[Refusal, ...]) -> Iterator[Evidence]:
+    """Tell the limits, and why an address space can be full while little memory is used: getrlimit(2), RLIMIT_AS."""
+    yield from (reason.evidence for reason in reasons)
+    limit, used = death.environment.soft_limit("AS"), death.environment.known.address_space_bytes
+    resident_bytes = death.memory.peak_bytes
     if limit is None or used is None or resident_bytes is None:
         return
     if used >= NEAR * limit and resident_bytes < _MUCH_LESS * used:
-        yield Evidence(
-            f"Reserved address space counts there, not resident memory, of which {size(resident_bytes)} was seen at "
-            "most.",
-            resident_bytes,
-            "bytes",
-            "samples",
-        )
+        text = f"This limit counts all reserved address space; the kernel used only {size(resident_bytes)}."
+        yield Evidence(text, resident_bytes, "bytes", "samples")
 
 
 def _headline(asked: int | None, reasons: tuple[Refusal, ...], where: str, *, sure: bool) -> str:
     if not sure:
         return f"Native code crashed {where}, most likely because it got no more memory: {reasons[0].reached}."
     if asked is not None and (asked >= _A_LOT_BYTES or not reasons):
-        why = "" if not reasons else f", as it does not fit into {reasons[0].what}"
-        if reasons and not reasons[0].proven:
-            why = f": {reasons[0].reached}"
+        why = f": {reasons[0].reached}" if reasons else ""
+        if reasons and reasons[0].proven:
+            why = f", because it does not fit into {reasons[0].what}"
         return f"A request for {size(asked)} of memory at once was refused {where}{why}."
     if reasons:
         return f"Memory was refused {where}: {reasons[0].reached}."
-    return f"More memory was asked for {where} than the operating system would give."
+    return f"The operating system refused memory {where}."

@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING
 from jupyter_kerneldoctor.recording.evidence import Child
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..analysis.memory import NEAR
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..postmortem import Evidence
+from ..texts import evidence
 from ..texts.allocation_site import array_asked_for, filled_by_others, taken_where, taking_line
-from ..units import sentence, size
+from ..units import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jupyter_kerneldoctor.recording.evidence import Incident
-    from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
+    from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..analysis.oom_log import OomKill
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 _AT_THE_LIMIT = 0.95
 
@@ -33,16 +32,16 @@ class OutOfMemoryInCgroup(Cause):
 
     What it means
     -------------
-    Containers, JupyterHub servers and batch jobs run in a control group (cgroup) with a memory limit. When all
-    processes of the group together need more and nothing can be given back, Linux ends one of them, most often the
-    largest: the kernel. It has no chance to raise an error or to save anything.
+    Containers, JupyterHub servers and batch jobs have a memory limit. Linux calls such a group of processes a control
+    group (cgroup). When all its processes together need more and nothing can be given back, Linux ends one of them,
+    most often the largest: the kernel. The kernel has no chance to raise an error or to save anything.
 
     How it is recognised
     --------------------
-    The process was ended by SIGKILL, and the group's count of memory kills (`oom_kill`) rose between the last
-    measurement before the death and the death; or the kernel log names the process and the group's limit. Memory use
-    at the limit alone proves nothing, as cached files may fill it harmlessly, and a child process that was killed
-    earlier does not count. What counts towards the limit is all the group holds: child processes too.
+    The process was ended by SIGKILL, and the group's count of out-of-memory kills (`oom_kill`) rose between the last
+    measurement and the death; or the system's log names the process and the group's limit. What counts towards the
+    limit is what all processes of the group hold, child processes too. Memory use at the limit alone proves nothing, as
+    cached files may fill it harmlessly. A child process that was killed earlier does not count.
 
     What to do
     ----------
@@ -60,55 +59,34 @@ class OutOfMemoryInCgroup(Cause):
     incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end or death.status.exit_code is not None or death.signal not in (None, "SIGKILL"):
             return None
         logged = death.logged_kill("cgroup", "machine")
         confidence = _confidence(death) if logged is None else 0.98 if logged.scope == "cgroup" else 0.0
         if confidence == 0:
             return None
-        allowed = f": {death.memory.allowance}" if death.memory.has_group_limit else ""
-        held = filled_by_others(death)
-        return CauseFinding(
-            self.id,
-            self.title,
+        memory, held = death.memory, filled_by_others(death)
+        allowed = f": {memory.allowance}" if memory.has_group_limit else ""
+        return self.finding(
+            death,
             confidence,
             f"{_ran_out(death, confidence, held)}{allowed}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *_log(logged),
+            (
+                *evidence.logged_kill(logged),
                 *evidence.counts_of_kills(death),
-                *_limit(death),
                 *evidence.last_measurement(death),
-                *evidence.line_seen_from_outside(death),
                 *array_asked_for(death),
                 *evidence.child_memory(death),
+                *_limit_hits(death),
             ),
-            ruled_out=exclusions.known(
-                exclusions.not_asked_for(death),
-                _not_by_someone(confidence),
-                _not_the_machine(death),
-                exclusions.not_a_crash(death),
-                exclusions.not_by_itself(death),
-            ),
+            ruled_out=(_not_by_someone(confidence), _not_the_machine(death)),
             line=taking_line(death) if held is None else None,
-            summary=f"Killed by Linux at the {death.memory.limit_name}" if death.memory.pressed or logged else None,
+            summary=f"Killed by Linux at the {memory.limit_name}" if memory.pressed or logged else None,
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that Linux ended for want of memory."""
-        worker = death.lost_worker
-        if worker is None or worker.signal != "SIGKILL" or not death.memory.has_group_limit:
-            return None
-        if worker.child is not None and worker.child.oom_kills == 0:
-            return None
-        confidence, told = 0.6, "A worker process was killed, most likely as memory ran out,"
-        if worker.child is not None and worker.child.oom_kills:
-            limit = death.memory.limit_bytes
-            allowed = f" of {size(limit)}" if limit else ""
-            confidence, told = 0.95, f"Linux killed a worker process at the {death.memory.limit_name}{allowed}"
-        told = f"{told} {death.where()}; the kernel lived on."
-        return self.finding(death, confidence, told, worker.evidence(), title="A worker process was killed for memory")
+        """Explain a worker process that Linux ended at the limit that it shares with the kernel."""
+        return of_a_worker(self, death) if death.memory.has_group_limit else None
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -159,12 +137,24 @@ _LINES = (
 )
 
 
+def of_a_worker(cause: Cause, death: Death) -> CauseFinding | None:
+    """Explain a worker process that Linux ended for memory, or most likely did."""
+    worker = death.lost_worker
+    if worker is None or worker.signal != "SIGKILL" or worker.killed_for_memory is False:
+        return None
+    confidence, told = 0.6, f"A worker process was killed {death.where()}, most likely because memory ran out"
+    if worker.killed_for_memory:
+        confidence, told = 0.95, f"Linux killed a worker process for memory {death.where()}"
+    allowed = f": {death.memory.allowance}" if death.memory.allowance else ""
+    title = "A worker process was killed for memory"
+    return cause.finding(death, confidence, f"{told}{allowed}.", worker.evidence(), title=title)
+
+
 def _confidence(death: Death) -> float:
     memory, proven = death.memory, death.status.known
     if memory.kills is None:
         # Only that it was at its limit: kernel and sidecar may have gone together.
-        share = memory.share_of_limit
-        at_limit = memory.has_group_limit and share is not None and share >= _AT_THE_LIMIT
+        at_limit = memory.has_group_limit and (memory.share_of_limit or 0.0) >= _AT_THE_LIMIT
         at_limit = at_limit and not death.recording.rebooted
         return (0.55 if proven else 0.45) if at_limit else 0.0
     if not memory.kills.oom_kills:
@@ -172,7 +162,7 @@ def _confidence(death: Death) -> float:
     if not memory.kills_are_own:
         return 0.75 if proven and memory.pressed else 0.5
     if memory.pressed is not None:
-        if death.memory.kills_were_of_children:
+        if memory.kills_were_of_children:
             return 0.3
         if any(group.group_kills for group in memory.groups):
             return 0.5  # the whole group went, which is another cause
@@ -188,68 +178,30 @@ def _confidence(death: Death) -> float:
 def _ran_out(death: Death, confidence: float, held_bytes: int | None) -> str:
     if held_bytes is not None:
         return (
-            f"Linux ended the kernel, which held {size(held_bytes)}, {death.when()}, because other programs had used "
-            "up the memory that they share with it"
+            f"Linux ended the kernel, which held only {size(held_bytes)}, {death.when()}, because other programs had "
+            "used up the memory"
         )
     ran_out = "ran out of memory" if confidence > 0.5 else "may have run out of memory"
     return f"The kernel {ran_out} {taken_where(death)}"
 
 
-def _log(logged: OomKill | None) -> Iterator[Evidence]:
-    if logged is None:
-        return
-    held = f", which held {size(logged.held_bytes)} of its own" if logged.held_bytes is not None else ""
-    yield Evidence(
-        f"The kernel log says that Linux ended this process{held}, because its control group (cgroup) had reached its "
-        "memory limit.",
-        logged.short,
-        None,
-        "kernel log",
-    )
-
-
-def _limit(death: Death) -> Iterator[Evidence]:
+def _limit_hits(death: Death) -> Iterator[Evidence]:
     pressed = death.memory.pressed
-    if pressed is None:
-        yield from _no_limit_was_near(death)
-        return
-    yield Evidence(
-        _limit_text(death, pressed), pressed.limit_bytes, "bytes", "the last measurement of the control group"
-    )
-    if pressed.limit_hits:
-        yield Evidence(
-            f"The limit was hit {pressed.limit_hits} times between the last measurement and the death.",
-            pressed.limit_hits,
-            "times",
-            "the control group's count of limit hits",
-        )
-
-
-def _limit_text(death: Death, group: CgroupDelta) -> str:
-    used = group.usage_before_bytes
-    seen = f", of which {size(used)} was in use at the last measurement" if used is not None else ""
-    return sentence(f"{death.memory.allowance}{seen}.")
-
-
-def _no_limit_was_near(death: Death) -> Iterator[Evidence]:
-    if death.memory.kills is not None:
-        yield Evidence(
-            f"No memory limit of the kernel's control groups was seen to be hit or to be {NEAR:.0%} full; the machine "
-            "itself may have run out of memory."
-        )
+    if pressed is not None and pressed.limit_hits:
+        text = f"The limit was hit {pressed.limit_hits} times after the last measurement."
+        yield Evidence(text, pressed.limit_hits, "times", "the control group's count of limit hits")
+    elif pressed is None and death.memory.kills is not None:
+        yield Evidence("No limit was seen to be nearly reached, so the machine itself may have run out of memory.")
 
 
 def _not_by_someone(confidence: float) -> str | None:
     if confidence < 0.9:
         return None
-    return (
-        "Not a `kill -9` by a person or program: that raises no count of memory kills and leaves no such line in the "
-        "kernel log."
-    )
+    return "Not a `kill -9` by a person or program: Linux does not count that as an out-of-memory kill."
 
 
 def _not_the_machine(death: Death) -> str | None:
-    last, full = death.memory.last, death.memory.machine_is_full
-    if full is not False or last is None or last.available_bytes is None:
+    last = death.memory.last
+    if death.memory.machine_is_full is not False or last is None or last.available_bytes is None:
         return None
     return f"Not the whole machine: it had {size(last.available_bytes)} of memory left at the last measurement."

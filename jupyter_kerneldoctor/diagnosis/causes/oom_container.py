@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..analysis.memory import NEAR
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
+from ..postmortem import Evidence
 from ..texts import evidence
 from ..texts.allocation_site import taken_where, taking_line
 from ..units import size
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
 
     from ..death import Death
+    from ..postmortem import CauseFinding
 
-_NEAR = 0.9
 _CLIMBING_FROM = 0.6
 _CLIMB = 0.05  # of the limit within the last second of samples: it was on its way there
 _LAST_S = 1.5
@@ -32,14 +33,14 @@ class OutOfMemoryInContainer(Cause):
     What it means
     -------------
     At the memory limit of a container, Linux may end all its processes at once (`memory.oom.group`, which Kubernetes
-    sets), or the process that the container stands and falls with: then the Jupyter server, all kernels and the
+    sets). Or it ends the one process without which the container ends. Then the Jupyter server, all kernels and the
     process that records are gone together. The browser says that the server is not available, or shows a new one.
 
     How it is recognised
     --------------------
-    No end was recorded although nobody switched the recording off, neither the kernel nor the process that records
-    it lives, the machine was not restarted meanwhile, and memory was at its limit, or climbing towards it, at the last
-    measurement. Where something outside the container could still write, the group's count of such kills rose.
+    No end was recorded although nobody switched the recording off. Neither the kernel nor the process that records
+    it lives, and the machine was not restarted meanwhile. At the last measurement memory was at its limit, or growing
+    towards it. Where something outside the container could still write, the group's count of such kills rose.
 
     What to do
     ----------
@@ -56,28 +57,26 @@ class OutOfMemoryInContainer(Cause):
     family = Family.MEMORY
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end or death.recording.rebooted:
             return None
-        group = _group_that_went(death)
-        confidence = 0.95 if group is not None else _likelihood(death)
+        group, grew_bytes = _group_that_went(death), _growth_at_the_end(death)
+        confidence = 0.95 if group is not None else _likelihood(death, grew_bytes)
         if confidence == 0:
             return None
         surely = "ran out of memory" if group is not None else "probably ran out of memory"
         allowed = f": {death.memory.allowance}" if death.memory.has_group_limit else ""
-        return CauseFinding(
-            self.id,
-            self.title,
+        ran_on = death.recording.rebooted is False
+        return self.finding(
+            death,
             confidence,
             f"The whole container {surely} {taken_where(death)}, and everything in it was ended{allowed}.",
-            evidence=(
-                *_together(death, group),
+            (
+                _together(group),
                 *evidence.last_measurement(death),
-                *_climb(death),
+                *_grew(grew_bytes),
                 *evidence.child_memory(death),
-                *evidence.running_cell(death),
             ),
-            ruled_out=_ruled_out(death),
+            ruled_out=("Not a restart of the machine: it has been running since." if ran_on else None,),
             line=taking_line(death),
             summary="Gone with its container at the memory limit",
         )
@@ -117,64 +116,46 @@ def _killed_as_a_group(recorded: Recording) -> Recording:
 
 
 def _group_that_went(death: Death) -> CgroupDelta | None:
-    """The control group of the kernel, or above it, that Linux ended as a whole at that moment."""
+    """Return the control group of the kernel, or above it, that Linux ended as a whole at that moment."""
     if death.signal not in (None, "SIGKILL") or death.status.exit_code is not None:
         return None
     return next((group for group in death.memory.groups if group.group_kills), None)
 
 
-def _likelihood(death: Death) -> float:
+def _likelihood(death: Death, grew_bytes: int | None) -> float:
     share = death.memory.share_of_limit
     if death.recording.end is not None or death.status.known or not death.memory.has_group_limit or share is None:
         return 0.0
     if death.recording.recorder_alive:  # what ends a whole container does not leave it
         return 0.0
-    climb = _climb_bytes(death)
-    climbing = climb is not None and climb >= _CLIMB * (death.memory.limit_bytes or 1)
-    if share >= _NEAR:
-        confidence = 0.65 if climbing else 0.6
-    elif climbing and share >= _CLIMBING_FROM:
+    if share >= NEAR:
+        confidence = 0.65 if grew_bytes else 0.6
+    elif grew_bytes and share >= _CLIMBING_FROM:
         confidence = 0.5
     else:
         return 0.0
     return round(confidence + (0.05 if death.recording.rebooted is False else 0.0), 2)
 
 
-def _climb_bytes(death: Death) -> int | None:
-    """How much memory grew within the last second of the samples."""
-    samples = death.recording.samples
-    last = death.memory.last
-    if last is None or last.cgroup_bytes is None:
+def _growth_at_the_end(death: Death) -> int | None:
+    """Return by how much memory grew within the last second of the samples; None where that was not much."""
+    last, limit = death.memory.last, death.memory.limit_bytes
+    if last is None or last.cgroup_bytes is None or not limit:
         return None
-    recent = [s.cgroup_bytes for s in samples[-64:] if s.cgroup_bytes is not None and last.mono_s - s.mono_s <= _LAST_S]
-    return last.cgroup_bytes - recent[0] if len(recent) > 1 else None
+    samples = death.recording.samples[-64:]
+    recent = [s.cgroup_bytes for s in samples if s.cgroup_bytes is not None and last.mono_s - s.mono_s <= _LAST_S]
+    grew = last.cgroup_bytes - recent[0]
+    return grew if grew >= _CLIMB * limit else None
 
 
-def _together(death: Death, group: CgroupDelta | None) -> Iterator[Evidence]:
-    if group is not None:
-        yield Evidence(
-            "Linux ended all processes of the container's control group (cgroup) at once.",
-            group.group_kills_after,
-            "times so far",
-            "memory.events: oom_group_kill",
-        )
-        yield from evidence.exit_status(death)
-        return
-    yield Evidence(
-        "The kernel and the process that records it are both gone, and neither could write down how it ended.",
-        source="journal",
-    )
+def _together(group: CgroupDelta | None) -> Evidence:
+    if group is None:
+        return Evidence("The kernel and the process that records it disappeared together.", source="journal")
+    text = "Linux ended all processes of the container at once."
+    return Evidence(text, group.group_kills_after, "times so far", "memory.events: oom_group_kill")
 
 
-def _climb(death: Death) -> Iterator[Evidence]:
-    climb = _climb_bytes(death)
-    if climb is not None and death.memory.limit_bytes and climb >= _CLIMB * death.memory.limit_bytes:
-        yield Evidence(
-            f"It grew by {size(climb)} in the last second or so that was measured.", climb, "bytes", "samples"
-        )
-
-
-def _ruled_out(death: Death) -> tuple[str, ...]:
-    if death.recording.rebooted is False:
-        return ("Not a restart of the machine: it has been running since.",)
-    return ()
+def _grew(grew_bytes: int | None) -> Iterator[Evidence]:
+    if grew_bytes is not None:
+        text = f"Memory grew by {size(grew_bytes)} in the last second that was measured."
+        yield Evidence(text, grew_bytes, "bytes", "samples")

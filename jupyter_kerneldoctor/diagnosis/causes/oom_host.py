@@ -10,19 +10,19 @@ from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..texts import evidence
 from ..texts.allocation_site import array_asked_for, taken_where, taking_line
 from ..units import size
+from .oom_cgroup import of_a_worker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..analysis.oom_log import OomKill
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 
 class OutOfMemoryOnHost(Cause):
@@ -30,14 +30,14 @@ class OutOfMemoryOnHost(Cause):
 
     What it means
     -------------
-    No limit of a container was reached: the memory of the whole machine was used up, by the kernel and by everything
-    else that runs there. Linux then ends the process that frees the most, which need not be the one that grew last.
+    No limit of a container was reached: the kernel and everything else that runs there used up the memory of the whole
+    machine. Linux then ends the process that frees the most, which need not be the one that grew last.
 
     How it is recognised
     --------------------
     The process was ended by SIGKILL, next to nothing of the machine's memory was available at the last measurement,
-    and the count of memory kills in the kernel's control group rose although no limit was near. Without that count it
-    is no more than likely. It is proven where the kernel log names the process and no control group's limit.
+    and the count of out-of-memory kills in the kernel's control group rose although no limit was near. Without that
+    count it is no more than likely. It is proven where the system's log names the process, and no limit of a container.
 
     What to do
     ----------
@@ -55,52 +55,32 @@ class OutOfMemoryOnHost(Cause):
     incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         logged = death.logged_kill("machine") if death.signal in (None, "SIGKILL") else None
         confidence = 0.0 if not death.is_unasked_end else 0.97 if logged is not None else _likelihood(death)
         if confidence == 0:
             return None
-        ram = death.recording.kernel.ram_bytes
+        memory, ram = death.memory, death.recording.kernel.ram_bytes
         has = f": it has {size(ram)}" if ram else ""
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             confidence,
             f"The machine ran out of memory {taken_where(death)}{has}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *_log(logged),
+            (
+                *evidence.logged_kill(logged),
                 *evidence.counts_of_kills(death),
-                *_available(death),
-                *(piece for piece in death.memory_pressure.evidence() if piece.source != "/proc/meminfo MemAvailable"),
+                *death.memory_pressure.evidence(),
                 *evidence.last_measurement(death),
-                *evidence.line_seen_from_outside(death),
                 *array_asked_for(death),
                 *evidence.child_memory(death),
             ),
-            ruled_out=exclusions.known(
-                exclusions.not_asked_for(death),
-                "Not a container's limit: none was near."
-                if death.memory.groups and death.memory.pressed is None
-                else None,
-                exclusions.not_a_crash(death),
-            ),
+            ruled_out=("Not a container's limit: none was near." if memory.groups and not memory.pressed else None,),
             line=taking_line(death),
             summary="Killed by Linux: the machine's memory was full",
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that Linux ended for want of memory."""
-        worker = death.lost_worker
-        if worker is None or worker.signal != "SIGKILL" or death.memory.has_group_limit:
-            return None
-        if worker.child is not None and worker.child.oom_kills == 0:
-            return None
-        confidence, told = 0.6, "A worker process was killed, most likely as memory ran out,"
-        if worker.child is not None and worker.child.oom_kills:
-            confidence, told = 0.95, "Linux killed a worker process at the end of the machine's memory"
-        told = f"{told} {death.where()}; the kernel lived on."
-        return self.finding(death, confidence, told, worker.evidence(), title="A worker process was killed for memory")
+        """Explain a worker process that Linux ended because the machine's memory was full."""
+        return None if death.memory.has_group_limit else of_a_worker(self, death)
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -155,26 +135,3 @@ def _likelihood(death: Death) -> float:
     if not memory.kills.oom_kills:
         return 0.0
     return 0.85 if memory.kills_are_own else 0.65
-
-
-def _log(logged: OomKill | None) -> Iterator[Evidence]:
-    if logged is None:
-        return
-    held = f", which held {size(logged.held_bytes)} of its own" if logged.held_bytes is not None else ""
-    yield Evidence(
-        f"The kernel log says that Linux ended this process{held}, because the machine had no memory left.",
-        logged.short,
-        None,
-        "kernel log",
-    )
-
-
-def _available(death: Death) -> Iterator[Evidence]:
-    last, ram = death.memory.last, death.recording.kernel.ram_bytes
-    if last is not None and last.available_bytes is not None and ram:
-        yield Evidence(
-            f"Of the machine's {size(ram)}, {size(last.available_bytes)} was left at the last measurement.",
-            last.available_bytes,
-            "bytes",
-            "/proc/meminfo MemAvailable",
-        )

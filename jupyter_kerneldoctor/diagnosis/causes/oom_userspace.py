@@ -9,22 +9,20 @@ from jupyter_kerneldoctor.recording.evidence import Surroundings
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..texts import evidence
 from ..texts.allocation_site import array_asked_for, taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from jupyter_kerneldoctor.recording.model import Recording
 
-    from ..analysis.memory_pressure import MemoryPressure
-    from ..analysis.oom_log import OomKill
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 _GUESS = 0.7
-"""As sure as one may be without the service's own word: anybody may have sent the signal."""
+"""The confidence without the service's own word: anybody may have sent the signal."""
 
 _ANYBODY = 0.25
 """The same where others are likelier to have sent it."""
@@ -41,10 +39,10 @@ class OutOfMemoryInUserspace(Cause):
 
     How it is recognised
     --------------------
-    The process was ended by SIGTERM or SIGKILL, Linux itself counted no memory kill, and at the last look the machine
-    had less than a tenth of its memory and swap left, or all programs waited for memory much of the time (the
-    pressure that Linux tells in /proc/pressure/memory). Less likely where the kernel held little, as such a service
-    ends what holds most, or where it was SIGTERM and more than a twentieth was left: runners send that, too. It is
+    The process was ended by SIGTERM or SIGKILL, Linux itself counted no out-of-memory kill, and memory was short at the
+    last look: the machine had less than a tenth of its memory and swap left, or all programs waited for memory much of
+    the time (the pressure in /proc/pressure/memory). It is less likely where the kernel held little, as such a service
+    ends what holds most, or where it was SIGTERM and more than a twentieth was left, as runners send that, too. It is
     proven only where the service's own line in the log names the process.
 
     What to do
@@ -62,30 +60,26 @@ class OutOfMemoryInUserspace(Cause):
     family = Family.MEMORY
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end or death.status.signal not in ("SIGTERM", "SIGKILL"):
             return None
-        told, shortage = death.logged_kill("service"), death.memory_pressure
-        confidence = 0.95 if told is not None else _likelihood(death, shortage)
+        logged, shortage = death.logged_kill("service"), death.memory_pressure
+        confidence = 0.95 if logged is not None else _likelihood(death)
         if confidence == 0:
             return None
-        return CauseFinding(
-            self.id,
-            self.title,
+        verb = "ended" if logged is not None else "probably ended" if confidence >= 0.5 else "may have ended"
+        left = f"the machine had only {size(shortage.available_bytes)} left" if shortage.available_bytes else ""
+        why = left if shortage.is_low and left else "memory was short"
+        return self.finding(
+            death,
             confidence,
-            _headline(death, told, shortage, confidence),
-            evidence=(
-                *_log(told),
-                *evidence.exit_status(death),
+            f"A service that watches over memory {verb} the kernel {taken_where(death)}, because {why}.",
+            (
+                *evidence.logged_kill(logged),
                 *shortage.evidence(),
-                *evidence.counts_of_kills(death),
                 *evidence.last_measurement(death),
-                *evidence.line_seen_from_outside(death),
                 *array_asked_for(death),
             ),
-            ruled_out=exclusions.known(
-                _not_by_linux(death), exclusions.not_asked_for(death), exclusions.not_a_crash(death)
-            ),
+            ruled_out=(_not_by_linux(death),),
             line=taking_line(death),
             summary="Ended by a service that watches over memory" if confidence > 0.5 else None,
         )
@@ -132,8 +126,8 @@ class OutOfMemoryInUserspace(Cause):
         yield recording("f()", signal="SIGTERM", memory=memory, available_bytes=1500 * MIB, groups=[Group()])
 
 
-def _likelihood(death: Death, shortage: MemoryPressure) -> float:
-    kills = death.memory.kills
+def _likelihood(death: Death) -> float:
+    kills, shortage = death.memory.kills, death.memory_pressure
     if (kills is not None and kills.oom_kills) or death.own_signals or not (shortage.is_low or shortage.is_pressed):
         return 0.0
     confidence = 0.5
@@ -147,24 +141,8 @@ def _likelihood(death: Death, shortage: MemoryPressure) -> float:
     return round(min(confidence, most), 2)
 
 
-def _headline(death: Death, told: OomKill | None, shortage: MemoryPressure, confidence: float) -> str:
-    verb = "ended" if told is not None else "probably ended" if confidence >= 0.5 else "may have ended"
-    left = shortage.available_bytes
-    why = f", when the machine had {size(left)} of memory left" if left is not None and shortage.is_low else ""
-    because = why or ", because memory was short"
-    return f"A service that watches over memory {verb} the kernel {taken_where(death)}{because}."
-
-
-def _log(told: OomKill | None) -> Iterator[Evidence]:
-    if told is not None:
-        yield Evidence(f"The log of the system says that {told.service} ended it.", told.short, None, "system log")
-
-
 def _not_by_linux(death: Death) -> str | None:
     kills = death.memory.kills
     if kills is None or kills.oom_kills:
         return None
-    return (
-        "Not ended by Linux itself: its count of the processes killed for memory here stood at "
-        f"{kills.oom_kills_after} before and after."
-    )
+    return f"Not ended by Linux itself: its out-of-memory kill count stayed at {kills.oom_kills_after}."

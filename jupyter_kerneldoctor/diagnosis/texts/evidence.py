@@ -16,6 +16,7 @@ from .timeline import ran_s
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..analysis.oom_log import OomKill
     from ..code.frames import Frame
     from ..death import Death
 
@@ -89,29 +90,41 @@ def counts_of_kills(death: Death) -> Iterator[Evidence]:
         rose = f"rose from {kills.oom_kills_before} to {kills.oom_kills_after} when the kernel died"
     else:
         rose = f"stayed at {kills.oom_kills_after}"
-    text = f"{sentence(death.memory.group_name)}'s out-of-memory kill count {rose}."
+    whose = f"{sentence(death.memory.group_name)}'s" if death.memory.has_group_limit else "The"
+    text = f"{whose} out-of-memory kill count {rose}."
     yield Evidence(text, kills.oom_kills, "processes", f"{_name(kills.source)}: oom_kill")
 
 
+def logged_kill(found: OomKill | None) -> Iterator[Evidence]:
+    """Say what the system's log tells of a kill for memory."""
+    if found is None:
+        return
+    held = "" if found.held_bytes is None else f", which held {size(found.held_bytes)},"
+    why = {"cgroup": " at its memory limit", "machine": " because the machine had no memory left"}.get(found.scope, "")
+    text = f"The system's log says that {found.service or 'Linux'} ended the kernel{held}{why}."
+    yield Evidence(text, found.short, None, "system log")
+
+
 def last_measurement(death: Death) -> Iterator[Evidence]:
-    """Say what the kernel held at the last measurement, and what was in use of the limit it shares."""
+    """Say what was in use of the limit that the kernel shares, and what it held itself, at the last measurement."""
     last = death.memory.last
     if last is None:
         return
     end = death.recording.end
-    age = f", {duration(end.mono_s - last.mono_s)} before the end" if end and end.mono_s >= last.mono_s else ""
-    if last.rss_bytes is not None:
-        yield Evidence(
-            f"The kernel process held {size(last.rss_bytes)} at the last measurement{age}.",
-            last.rss_bytes,
-            "bytes",
-            "samples",
-        )
+    when = f", {duration(end.mono_s - last.mono_s)} before the end" if end and end.mono_s >= last.mono_s else ""
+    when = when or " at the last measurement"
     if last.cgroup_bytes is not None and death.memory.has_group_limit and death.memory.limit_bytes:
         used = of_size(last.cgroup_bytes, death.memory.limit_bytes)
         yield Evidence(
-            f"{sentence(death.memory.group_name)} was using {used}{age}.",
+            f"{sentence(death.memory.group_name)} was using {used}{when}.",
             last.cgroup_bytes,
+            "bytes",
+            "samples",
+        )
+    if last.rss_bytes is not None:
+        yield Evidence(
+            f"The kernel process held {size(last.rss_bytes)}{when}.",
+            last.rss_bytes,
             "bytes",
             "samples",
         )

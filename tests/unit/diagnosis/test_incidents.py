@@ -277,4 +277,4 @@ def test_a_worker_killed_at_the_limit_is_told_with_the_limit_once():
     lost = Child(900, -5.5, kind="signal", signal="SIGKILL", oom_kills=1)
     answer = alive(incident("broken-pool"), groups=[Group(500 * MIB)], children=[lost])
 
-    assert "killed a worker process at the container limit of 500 MiB in cell [1]" in answer.cause.headline
+    assert "killed a worker process for memory in cell [1]: the container allows 500 MiB" in answer.cause.headline

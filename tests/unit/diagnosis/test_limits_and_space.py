@@ -171,7 +171,7 @@ def test_reserved_address_space_is_told_from_resident_memory():
 
     def told(resident_bytes):
         finding = explained(AllocationRefused, what, memory=[resident_bytes] * 3)
-        return any("Reserved address space counts there" in one.text for one in finding.evidence)
+        return any("counts all reserved address space" in one.text for one in finding.evidence)
 
     assert told(300 * MIB)
     assert not told(3800 * MIB)
