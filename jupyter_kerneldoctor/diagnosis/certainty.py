@@ -17,17 +17,14 @@ _WARNED = 0.75
 
 
 def certainty(death: Death, confidence: float) -> float:
-    """Return the confidence, lowered where the cell sent the signal itself or had asked the kernel to end anyway.
-
-    And where nobody saw the exit status.
-    """
+    """Return the confidence, lowered where the cell ended the kernel itself or the exit status is not known."""
     if death.own_signals or death.told_to_exit:
         return min(confidence, _BY_THE_CELL)
     return confidence if death.status.known else min(confidence, _STATUS_NOT_SEEN)
 
 
 def by_words(death: Death, confidence: float, otherwise: float = DOUBTED) -> float:
-    """Return how sure its last words make a cause; `otherwise` is what is left where they cannot be the end of it."""
+    """Return how sure its last words make a cause; `otherwise` where the process went on after them."""
     if death.outlived_its_words:
         return min(confidence, otherwise)
     warned = death.words is not None and not death.words.final and death.never_aborted

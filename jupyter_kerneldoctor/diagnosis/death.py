@@ -1,4 +1,4 @@
-"""A death as causes, fixes and texts see it: the recording, and what follows from it, without any judgement."""
+"""A death as causes, fixes and texts see it: the recording, and the facts that follow from it."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGS
 
 @dataclass(frozen=True)
 class Death:
-    """What a recording shows of a kernel's end, of its life so far, or of one incident that it survived.
+    """A kernel's end, its life so far, or an incident that it survived, as a recording shows it.
 
-    Everything is worked out when it is first asked for.
+    Each property is computed when it is first read.
     """
 
     recording: Recording
@@ -81,7 +81,7 @@ class Death:
     """The causes that fit, likeliest first, once they were judged: fixes and texts see them, causes do not."""
 
     def at(self, incident: Incident) -> Death:
-        """Return the same kernel as one of its incidents shows it."""
+        """Return the kernel at one of its incidents."""
         return replace(self, incident=incident)
 
     def judged(self, causes: tuple[CauseFinding, ...]) -> Death:
@@ -112,17 +112,17 @@ class Death:
 
     @cached_property
     def request(self) -> Request | None:
-        """What was asked for from outside."""
+        """The restart or shutdown that was requested; None if neither was."""
         return request(self.recording)
 
     @cached_property
     def told_to_exit(self) -> bool:
-        """Whether the kernel obeyed an `exit()` of a cell."""
+        """Whether it ended because a cell called `exit()`."""
         return left_on_request_of_a_cell(self.recording)
 
     @property
     def is_unasked_end(self) -> bool:
-        """It is gone, nobody asked for that, and somebody saw the end or recorded up to it: here the causes compete."""
+        """Whether it is gone without a request, and the end was seen or recorded up to: here the causes compete."""
         return self.ended is True and self.request is None and not self.missed_the_end
 
     @cached_property
@@ -142,9 +142,8 @@ class Death:
 
     @cached_property
     def cell(self) -> Cell | None:
-        """The cell that was running at the end; after an `exit()` that was obeyed later, the one that asked.
-
-        Of a kernel that lives, the one that runs.
+        """The cell that was running at the end; after an `exit()`, the one that called it; of a living kernel, the
+        running one.
         """
         if self.incident is not None:
             return self.recording.execution(self.incident.cell_seq)
@@ -158,15 +157,15 @@ class Death:
 
     @cached_property
     def last_cell_is_unknown(self) -> bool:
-        """Whether cells may have run that were not recorded: nobody wrote down the end, or what came before it."""
+        """Whether cells may have run that were not recorded before the end."""
         return unseen(self.recording) and self.cell is None
 
     @property
     def cell_may_be_unheard(self) -> bool:
-        """Whether a cell may have ended it that nobody heard of.
+        """Whether a cell may have ended it before the server heard of that cell.
 
-        A kernel without the extension tells of a cell in a thread of its own (ipykernel's IOPub thread), which a crash
-        within the first milliseconds takes with it.
+        A kernel that has not loaded KernelDoctor announces a cell from ipykernel's IOPub thread, and a crash within the
+        first milliseconds ends that thread, too.
         """
         from_outside, by_itself = self.recording.kernel.loaded_by == "server", self.status.signal in _CRASHES
         return from_outside and self.cell is None and (by_itself or self.status.exit_code is not None)
@@ -177,7 +176,7 @@ class Death:
 
     @cached_property
     def stuck_cell(self) -> StuckCell | None:
-        """Who waits for whom, where the kernel lives and its cell does nothing."""
+        """The running cell, if it does nothing; None when it works, or none runs."""
         if self.ended is not False or self.stopped_early:
             return None
         last = last_look(self.recording)
@@ -185,7 +184,7 @@ class Death:
 
     @cached_property
     def memory(self) -> Memory:
-        """What is known of the memory."""
+        """The memory of the kernel while the cell ran, and its limits."""
         killed = self.ended is True and self.status.exit_code is None and self.signal not in _CRASHES
         return Memory(self.recording, self.cell, ran_out=self.is_about_memory and killed)
 
@@ -216,28 +215,28 @@ class Death:
 
     @cached_property
     def traceback(self) -> Traceback | None:
-        """What faulthandler wrote, if it fits the end."""
+        """The report of faulthandler on the signal that ended it."""
         if self.status.exit_code is not None:
             return None
         return tracebacks.fitting(self.recording.crash_text, self.status.signal)
 
     @cached_property
     def signal(self) -> str | None:
-        """The signal that ended it; where nobody has the exit status, the one that the crash report speaks of."""
+        """The signal that ended it; where the exit status is not known, that of the crash report."""
         if self.status.known or self.traceback is None:
             return self.status.signal
         return tracebacks.signal_of(self.traceback)
 
     @cached_property
     def environment(self) -> Environment:
-        """The limits, file systems and the like when it ended."""
+        """Limits, file systems and threads when it ended."""
         if self.incident is not None:
             return at_incident(self.recording, self.incident)
         return at_the_end(self.recording)
 
     @cached_property
     def words(self) -> Words | None:
-        """The last line it wrote that names a cause, if it ended by itself and not at once with anything."""
+        """The last line it wrote that names a cause, if it ended by itself."""
         by_itself = self.signal in _CRASHES or bool(self.status.exit_code) or not self.status.known
         if not by_itself or self.told_to_exit:
             return None
@@ -245,7 +244,7 @@ class Death:
         return named[-1] if named else None
 
     def said(self, cause: str) -> Words | None:
-        """Return the last words if they speak for this cause."""
+        """Return the last words if they name this cause."""
         return self.words if self.words is not None and self.words.cause == cause else None
 
     @cached_property
@@ -294,19 +293,19 @@ class Death:
 
     @cached_property
     def farewell(self) -> str | None:
-        """The last line that reads like giving up, in words that speak for no cause."""
+        """The last line that reads like the end of a program, but names no cause."""
         return farewell(self.text)
 
     @cached_property
     def last_line(self) -> str | None:
-        """The last line it wrote while the cell ran that ran at the end; it need not have to do with the end."""
+        """The last line that the running cell wrote; it need not have to do with the end."""
         if self.cell is None or self.cell.finished:
             return None
         return last_line(self.text)
 
     @cached_property
     def text(self) -> str:
-        """What it wrote shortly before the end: a program that went on to another cell did not die of what it said."""
+        """What it wrote shortly before the end, since the running cell began."""
         cell, end = self.cell, self.recording.end
         if cell is None or cell.finished or end is None:
             return newest_text(self.recording)
@@ -331,7 +330,7 @@ class Death:
 
     @cached_property
     def sendings(self) -> tuple[Sending, ...]:
-        """The signal that ended it, as the cell sends it to a process of which does not show which one it is."""
+        """The calls in the cell that send the signal that ended it, where the code does not show to which process."""
         found = self.find(sendings) or ()
         return tuple(one for one in found if None in (one.signal, self.signal) or one.signal == self.signal)
 
@@ -358,7 +357,7 @@ class Death:
         return call.kind == "exit" and code is not None and call.exit_code in (None, code)
 
     def reached(self, call: EndingCall) -> Reached:
-        """Say where the cell was when it ended, seen from a call in it."""
+        """Say whether the cell had reached a call when the kernel ended."""
         return reached(call, self.recording, self.cell, self.crash_line, is_fresh=self.last_stack is not None)
 
     def _came_from(self, call: EndingCall) -> bool:
@@ -372,7 +371,7 @@ class Death:
 
     @cached_property
     def crash_line(self) -> int | None:
-        """The line of the cell that the crash report shows: that of the innermost frame that is the cell's."""
+        """The line of the cell in the crash report, of the innermost frame that is the cell's."""
         if self.cell is None or self.traceback is None:
             return None
         if self.background is not None:  # the line that the cell itself was at is innocent
@@ -402,14 +401,14 @@ class Death:
 
     @cached_property
     def last_stack(self) -> LastStack | None:
-        """Where a cell that was killed from outside was, by the last stack that was read; None when that is too old."""
+        """The last stack that was read of a killed cell; None when it is too old."""
         if self.cell is None or self.cell.finished or self.status.exit_code is not None or self.traceback is not None:
             return None
         return last_stack(self.recording, self.cell)
 
     @cached_property
     def background(self) -> Frame | None:
-        """Where it crashed in a thread that runs no cells: in the innermost function of a cell, else of all."""
+        """Where a background thread crashed: the innermost frame of a cell, else the innermost of all."""
         if self.traceback is None or not is_background(self.traceback):
             return None
         frames = self.traceback.current.frames
@@ -417,7 +416,7 @@ class Death:
 
     @property
     def native_thread(self) -> bool:
-        """Whether it crashed in a thread that a library started: the line that the cell was at is innocent."""
+        """Whether it crashed in a thread that a library started: the line of the cell is not to blame."""
         return self.traceback is not None and self.traceback.without_python
 
     @cached_property

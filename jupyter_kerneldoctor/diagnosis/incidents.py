@@ -1,7 +1,7 @@
-"""What went wrong and was survived: each incident of a recording with its likeliest cause.
+"""What the kernel survived: each incident of a recording with its likeliest cause.
 
-The causes are asked the same way as for a death (`Cause.explains`); for what none of them explains, the error itself
-says what happened, and that is what is told.
+The causes are asked as for a death (`Cause.explain`). Where none of them explains an incident, the error itself is
+reported.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def survived(death: Death) -> tuple[Survived, ...]:
 
 
 def _stuck_until_the_end(recording: Recording) -> Iterator[Survived]:
-    """Tell of the hang that an orderly end put an end to: what a report would have said right before."""
+    """Yield the hang that lasted until somebody shut the kernel down, as a report would have shown it right before."""
     before = stuck_before_shutdown.before_the_request(recording)
     death = None if before is None else examine(before)
     if death is None or death.stuck_cell is None or death.cell is None:
@@ -107,7 +107,7 @@ def _unexplained(death: Death, incident: Incident) -> CauseFinding:
 
 
 def _circumstances(incident: Incident) -> Iterator[Evidence]:
-    """Where in which library it was raised, and the memory at that moment."""
+    """Yield where in which library it was raised, and the memory at that moment."""
     inner = incident.frames[0] if incident.frames else None
     if inner is not None and not inner.file.startswith("<") and not is_cell_file(inner.file):
         file = "/".join(inner.file.replace("\\", "/").rsplit("/", 2)[-2:])

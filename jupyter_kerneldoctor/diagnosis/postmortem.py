@@ -1,4 +1,4 @@
-"""What `diagnose` answers: how a kernel ended, why, where, and what to change.
+"""The answer of `diagnose`: how a kernel ended, why, where, and what to change.
 
 `PostMortem.to_json` is the public form, the same on the command line, over REST and in the panel.
 """
@@ -39,7 +39,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Ending:
-    """How the process ended, judged from all who saw it."""
+    """How the process ended."""
 
     kind: EndingKind
     signal: str | None = None
@@ -52,7 +52,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class CauseFinding:
-    """A cause that fits, how sure we are (0..1), and what speaks for it."""
+    """A cause that fits, its confidence (0 to 1), and the evidence for it."""
 
     id: str
     title: str
@@ -88,13 +88,13 @@ class Culprit:
         return lines[self.line - 1] if self.line is not None and 0 < self.line <= len(lines) else None
 
     def to_json(self) -> dict[str, Any]:
-        """The public form."""
+        """Return the public form."""
         return {**asdict(self), "line_source": self.line_source}
 
 
 @dataclass(frozen=True)
 class Survived:
-    """An incident: something that went wrong and that the kernel survived."""
+    """An incident that the kernel survived, with its likeliest cause."""
 
     finding: CauseFinding
     incident: Incident
@@ -104,7 +104,7 @@ class Survived:
     time: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The public form: that of a cause, with the sentence that tells of it, the cell and the time."""
+        """Return the public form: that of a cause, with its headline, the cell and the time."""
         kind, error = self.incident.kind, self.incident.error
         more = {"headline": self.finding.headline, "kind": kind, "error": error, "time": self.time}
         return {**_finding(self.finding), **more, "cell": None if self.cell is None else self.cell.to_json()}
@@ -112,7 +112,7 @@ class Survived:
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of one cell of the user's."""
+    """A change of one cell."""
 
     execution_count: int | None
     cell_id: str | None
@@ -174,7 +174,7 @@ class EarlierDeath:
 
 @dataclass(frozen=True)
 class Recurrence:
-    """That it is not the first time."""
+    """Earlier kernels that the same cell ended."""
 
     text: str
     deaths: tuple[EarlierDeath, ...]
@@ -217,7 +217,7 @@ class PostMortem:
         return self.state == "died"
 
     def to_json(self) -> dict[str, Any]:
-        """The public form; keys are only ever added to it."""
+        """Return the public form. Keys are added to it, never renamed or removed."""
         document = asdict(self)
         top = self.cause
         document.update(
@@ -234,7 +234,7 @@ class PostMortem:
         return document
 
     def to_row(self) -> dict[str, Any]:
-        """The public form of one row of a list."""
+        """Return the public form of one row of a list."""
         return {
             "recording": self.recording,
             "kernel_id": self.kernel_id,
@@ -251,7 +251,7 @@ class PostMortem:
 
 
 def iso(wall_s: float | None) -> str | None:
-    """A wall-clock time as ISO 8601 in UTC, to the millisecond; None for a time that is not known."""
+    """Return a wall-clock time as ISO 8601 in UTC, to the millisecond; None for a time that is not known."""
     if not wall_s:
         return None
     try:

@@ -1,1 +1,1 @@
-"""What a recording shows, one subject a file: no cause is judged here."""
+"""What a recording shows, one subject in a file. Nothing here judges a cause, and nothing knows `Death`."""

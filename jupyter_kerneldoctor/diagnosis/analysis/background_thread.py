@@ -1,4 +1,4 @@
-"""Whether the thread that crashed is the one that runs the cells."""
+"""Tells a crash in a background thread from one in the thread that runs the cells."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def is_background(report: Traceback) -> bool:
     """Whether the crash was in a thread that Python code started, and not in the one that runs the cells.
 
-    A thread shows that by its outermost function, if so much of it is shown; else by the other threads. A library's own
-    thread may call into Python anywhere.
+    The thread's outermost function shows that, where the report is not cut before it; else the other threads do. A
+    thread of a library may call into Python anywhere.
     """
     frames = report.current.frames
     if not frames or any(_runs_cells(frame) for frame in frames):

@@ -1,4 +1,4 @@
-"""Whether a call in the cell was reached: what the stacks that were read of the running cell say about it."""
+"""Finds out from the stacks that were read whether a call in the cell was reached."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ Reached = Literal["shown", "passed", "elsewhere", "not-known"]
 def reached(
     call: EndingCall, recording: Recording, cell: Cell | None, crash_line: int | None, *, is_fresh: bool
 ) -> Reached:
-    """Say where the cell was, seen from the call.
+    """Say whether the running cell had reached a call when the kernel ended.
 
-    "shown": at its line when it ended; "elsewhere": at another line just before the end; "passed": the cell was seen in
-    a later statement, and never comes back to this one. `is_fresh`: the last stack was read just before the end.
+    "shown": it was at the line of the call; "elsewhere": it was at another line just before the end; "passed": it was
+    seen in a later statement, and does not come back to the call. `is_fresh`: the last stack was read just before the
+    end.
     """
     if cell is None:
         return "not-known"
@@ -42,7 +43,7 @@ def reached(
 
 
 def _looks(recording: Recording, cell: Cell) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """When the running cell was looked at, and the lines of it that were being executed, innermost first."""
+    """Yield when a stack of the cell was read, and the lines of the cell in it, innermost first."""
     looks: tuple[Stack | Stuck, ...] = (*recording.stacks, *recording.stuck)
     for look in looks:
         if look.mono_s >= cell.started_mono_s and look.threads:
@@ -52,7 +53,7 @@ def _looks(recording: Recording, cell: Cell) -> Iterator[tuple[float, tuple[int,
 
 
 def _lines(thread: ThreadStack, cell: Cell) -> Iterator[int]:
-    """The lines down to the top level of the cell; none where that is not in the stack, as in a task of asyncio."""
+    """Yield the lines down to the top level of the cell; none where that is not in the stack, as in an asyncio task."""
     frames = [Frame(frame.file, frame.line, frame.function) for frame in thread.frames]
     own = [(frame, line) for frame in frames if (line := user_line(cell, frame)) is not None]
     if own and own[-1][0].function.startswith("<"):

@@ -1,4 +1,4 @@
-"""The memory of the processes below the kernel: workers of joblib, a DataLoader, a Pool, a program it started."""
+"""The memory of child processes: workers of joblib, a DataLoader or a Pool, programs that a cell started."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _AT_THE_END_S = 5.0
 
 @dataclass(frozen=True)
 class Children:
-    """What the processes below the kernel held when it ended."""
+    """What the child processes held when the kernel ended."""
 
     bytes: int
     count: int | None
 
 
 def children(samples: Sequence[Sample]) -> Children | None:
-    """Return the most that was seen of them towards the end; None when not measured, or next to nothing."""
+    """Return the most that the child processes held in the last seconds; None if not measured, or below 50 MiB."""
     last = [sample for sample in samples if sample.mono_s >= samples[-1].mono_s - _AT_THE_END_S]
     best = max(last, key=_held, default=None)
     if best is None or (held := _held(best)) < _WORTH_TELLING_BYTES:
@@ -34,6 +34,6 @@ def children(samples: Sequence[Sample]) -> Children | None:
 
 
 def _held(sample: Sample) -> int:
-    """What the tree holds beyond the kernel; 0 when not known."""
+    """Return what the process tree holds beyond the kernel; 0 when not known."""
     whole, own = sample.tree_bytes, sample.rss_bytes
     return whole - own if whole is not None and own is not None else 0

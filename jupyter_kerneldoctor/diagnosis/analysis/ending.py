@@ -1,4 +1,4 @@
-"""How a kernel ended, from all who saw it: the sidecar, the Jupyter server, and the kernel itself."""
+"""How a kernel ended, as the sidecar, the Jupyter server and the kernel itself recorded it."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class ExitStatus:
 
 
 def exit_status(recording: Recording) -> ExitStatus:
-    """Return the exit status: the sidecar's word first, then the server's.
+    """Return the exit status, as the sidecar saw it or, if it did not, the server.
 
-    What the server started may be a script that runs the kernel and passes its signal on in an exit code. A recording
-    that the kernel itself began speaks of the kernel: its exit code is its own.
+    The server may have started a script that runs the kernel and passes its signal on in an exit code. Where the kernel
+    itself began the recording, the exit code is the kernel's own.
     """
     end, returncode = recording.end, recording.server.returncode
     if end is not None and end.kind == "signal" and end.signal:
@@ -81,25 +81,25 @@ def _status(code: int, source: str | None, *, by_wrapper: bool) -> ExitStatus:
 
 
 def signal_passed_on(code: int) -> str | None:
-    """Return the signal that a shell tells of by this exit code; None for one that tells of none."""
+    """Return the signal that a shell reports by this exit code; None if it reports none."""
     name = signal_name(code - 128)
     return name if name in _PASSED_ON else None
 
 
 def has_ended(recording: Recording) -> bool | None:
-    """Whether the process is gone; None when that cannot be told from here."""
+    """Return whether the process is gone; None when that is not known."""
     if recording.end is not None or recording.server.returncode is not None or recording.server.never_ready:
         return True
     return None if recording.alive is None else not recording.alive
 
 
 def missed_the_end(recording: Recording) -> bool:
-    """Whether nothing is known of the end: switched off before, or the recorder was gone and nobody else saw it."""
+    """Return whether nobody saw the end: recording was switched off, or the recorder was gone, and no server saw it."""
     return recording.switched_off or (recording.stopped_early and not exit_status(recording).known)
 
 
 def request(recording: Recording) -> Request | None:
-    """Return what the kernel was asked for from outside before it ended; None if nobody asked."""
+    """Return whether a restart or a shutdown was requested before the kernel ended; None if neither was."""
     if _left_by_itself(recording):
         return None
     server, end = recording.server, recording.end
@@ -118,7 +118,7 @@ def request(recording: Recording) -> Request | None:
 
 
 def _slack_s(recording: Recording) -> float:
-    """None for an end that no request leads to: a crash, an error, a kill for memory."""
+    """Return how late a request may be noted; None for an end that no request leads to, such as a crash."""
     status, end = exit_status(recording), recording.end
     killed_for_memory = end is not None and any(group.oom_kills for group in end.cgroups)
     plain = status.signal in _ASKED_TO or not (status.signal or status.exit_code)
@@ -126,7 +126,7 @@ def _slack_s(recording: Recording) -> float:
 
 
 def left_on_request_of_a_cell(recording: Recording) -> bool:
-    """Whether `exit()` in a cell is what the kernel obeyed."""
+    """Return whether the kernel ended because a cell called `exit()`."""
     return _left_by_itself(recording) and has_ended(recording) is True
 
 
@@ -138,12 +138,12 @@ def _left_by_itself(recording: Recording) -> bool:
 
 
 def unseen(recording: Recording) -> bool:
-    """Whether the kernel is gone, and its recorder was stopped or gone, too, before it could write that down."""
+    """Return whether the kernel is gone and its recorder was stopped or gone before it could record that."""
     return recording.end is None and not recording.stopped_early and has_ended(recording) is True
 
 
 def ending(recording: Recording) -> Ending:
-    """Judge how the kernel ended, or whether it did."""
+    """Return how the kernel ended, or that it lives."""
     return replace(_ending(recording), seen=not unseen(recording))
 
 
@@ -167,7 +167,7 @@ def _ending(recording: Recording) -> Ending:
 
 
 def is_death(recording: Recording, ending: Ending) -> bool:
-    """Whether this is an end the user should hear of."""
+    """Return whether this is an end that the user did not ask for."""
     if ending.kind in ("running", "restart", "shutdown") or missed_the_end(recording):
         return False
     return has_ended(recording) is True

@@ -1,4 +1,4 @@
-"""What the machine and the process looked like at a moment: limits, file systems, threads."""
+"""The machine and the process at a moment: limits, file systems, threads."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _A_PAGE = 64 * 1024  # bytes; the largest page Linux uses by default anywhere
 
 @dataclass(frozen=True)
 class Environment:
-    """The surroundings that were recorded up to a moment, oldest first."""
+    """What was recorded of the machine and the process up to a moment, oldest first."""
 
     surroundings: tuple[Surroundings, ...]
     moment_s: float | None = None
 
     @cached_property
     def known(self) -> Surroundings:
-        """The newest that is known of everything: one look need not have seen all of it."""
+        """The newest known value of each field: one record need not hold all of them."""
         merged: dict[str, Any] = {}
         for one in reversed(self.surroundings):
             for name, value in vars(one).items():
@@ -48,7 +48,7 @@ class Environment:
     def filesystems(self) -> tuple[FileSystem, ...]:
         """Each file system at its fullest in the last moments.
 
-        A process takes its unnamed files with it, so that after its death there can be more room than it had.
+        The unnamed files of a process disappear with it, so that there can be more room after its death.
         """
         fullest: dict[str, FileSystem] = {}
         for filesystem in (one for around in self._last_moments for one in around.filesystems):
@@ -73,7 +73,7 @@ class Environment:
 
     @property
     def _last_moments(self) -> tuple[Surroundings, ...]:
-        """What was seen in the last seconds, and what was in force when they began."""
+        """What was recorded in the last seconds, and the newest record before them."""
         if self.moment_s is None:
             return self.surroundings[-1:]
         begin_s = self.moment_s - _RECENT_S
@@ -83,25 +83,25 @@ class Environment:
 
 
 def at_the_end(recording: Recording) -> Environment:
-    """Return the state when the recording ended."""
+    """Return the machine and the process at the end of the recording."""
     ordered = sorted(recording.surroundings, key=lambda one: one.mono_s)
     return Environment(tuple(ordered), None if recording.end is None else recording.end.mono_s)
 
 
 def at_incident(recording: Recording, incident: Incident) -> Environment:
-    """Return the state when something went wrong that the kernel survived."""
+    """Return the machine and the process when an incident happened."""
     seen = (one for one in recording.surroundings if one.mono_s <= incident.mono_s or _is_about(one, incident))
     own = () if incident.surroundings is None else (incident.surroundings,)
     return Environment((*sorted(seen, key=lambda one: one.mono_s), *own), incident.mono_s)
 
 
 def _is_about(around: Surroundings, incident: Incident) -> bool:
-    """Whether it is the look that was taken because of the incident, which comes a moment later."""
+    """Return whether it was recorded because of the incident, which takes a moment."""
     return around.when == "incident" and around.mono_s <= incident.mono_s + _SOON_S
 
 
 def is_full(filesystem: FileSystem, share: float = FULL) -> bool:
-    """Whether there is next to nothing left on it for this user."""
+    """Return whether nothing more can be written to it by this user."""
     if filesystem.free_bytes is None:
         return False
     return filesystem.free_bytes <= max(_A_PAGE, share * (filesystem.total_bytes or 0))

@@ -20,7 +20,7 @@ def failed_children(recording: Recording) -> tuple[Child, ...]:
 
 
 def how_they_ended(children: tuple[Child, ...]) -> str:
-    """Return "3 of its worker processes were ended by SIGTERM"."""
+    """Return "3 processes it had started were ended by SIGTERM"."""
     ends = [
         child.signal or (f"exit code {child.exit_code}" if child.exit_code is not None else "") for child in children
     ]

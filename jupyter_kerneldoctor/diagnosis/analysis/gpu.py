@@ -1,4 +1,4 @@
-"""What is known of the graphics cards at a moment.
+"""The graphics cards at a moment: their memory, their errors, their driver.
 
 Xid numbers: NVIDIA's "Xid Errors" (docs.nvidia.com/deploy/xid-errors).
 """
@@ -49,7 +49,7 @@ _MIB = 1 << 20
 
 
 def holds_memory(recording: Recording, index: int | None) -> bool | None:
-    """Whether the kernel was seen to use a card (None: any); None when nobody could tell."""
+    """Return whether the kernel held memory of a card (None: of any card); None when that is not known."""
     own = [one.own_bytes for one in recording.gpu_samples if index in (None, one.index)]
     known = [held for held in own if held is not None]
     return any(known) if known else None
@@ -92,7 +92,7 @@ def card_at(recording: Recording, mono_s: float, index: int | None = None) -> Ca
 
 
 def framework_at(recording: Recording, mono_s: float, name: str | None = None) -> Framework | None:
-    """Return what a library's allocator said last, before that moment if it did."""
+    """Return the newest figures of a library's allocator, those before the moment first."""
     found = [one for one in recording.frameworks if name in (None, one.name)]
     before = [one for one in found if one.mono_s <= mono_s + 1.0]
     return next(reversed(before or found), None)
@@ -123,7 +123,7 @@ def xid_evidence(xids: tuple[Xid, ...]) -> Iterator[Evidence]:
 
 
 def holders(card: Card) -> Iterator[Evidence]:
-    """Say how full the card was, and who holds what."""
+    """Say how full the card was, and which programs held how much."""
     if card.used_bytes is not None and card.total_bytes:
         yield Evidence(
             f"Of the card's {size(card.total_bytes)}, {size(card.used_bytes)} was in use at the last measurement.",

@@ -1,4 +1,4 @@
-"""What libraries say about the graphics cards before they give up, and how much that proves.
+"""What libraries write about the graphics cards before they end the process, and how much that proves.
 
 The lines are those of CUDA's list of errors (`cudaGetErrorString`), PyTorch (c10/cuda), TensorFlow and XLA
 (stream_executor), CuPy and NVML.
@@ -105,7 +105,7 @@ class Words:
 
     @property
     def evidence(self) -> Evidence:
-        """The line, quoted."""
+        """The quoted line."""
         return Evidence(
             f"Before it ended, the process wrote: {quote(self.line, 200)}.", None, None, "the process's output"
         )
@@ -133,7 +133,7 @@ def last_message(text: str, signal: str | None, exit_code: int | None, crash: Tr
 
 
 def crashed_elsewhere(signal: str | None, crash: Traceback | None) -> bool:
-    """Whether it crashed, without an abort, in functions of which none is a library's that uses a card."""
+    """Return whether it crashed, without an abort, in functions of which none belongs to a library that uses a card."""
     if signal == "SIGABRT" or crash is None:
         return False
     frames = crash.current.frames

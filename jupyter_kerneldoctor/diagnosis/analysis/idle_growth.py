@@ -1,4 +1,4 @@
-"""Whether memory went on growing while no cell was running: then no line of a cell takes it, but a thread, say."""
+"""Memory that grew while no cell was running: a background thread takes it, not a line of a cell."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORTH_BYTES = 10 << 20
 
 @dataclass(frozen=True)
 class IdleGrowth:
-    """The last seconds without a cell in which resident memory grew, in pieces of time."""
+    """How much resident memory grew in the last seconds in which no cell ran."""
 
     bytes: int = 0
     took_s: float = 0.0
@@ -35,12 +35,12 @@ class IdleGrowth:
 
     @property
     def goes_on(self) -> bool:
-        """Whether it grew for some time, or again and again. What an answer to the Tab key takes, comes once."""
+        """Whether it grew for some time, or repeatedly. An answer to the Tab key makes memory grow once."""
         return self.bytes > _WORTH_BYTES and self.pieces >= _LEAST_PIECES
 
 
 def growth_before(recording: Recording, cell: Cell) -> IdleGrowth:
-    """Look back from the start of this cell, at the time between the cells, to where memory did not grow."""
+    """Return the growth between the cells, looking back from the start of this cell to where memory did not grow."""
     grown_bytes, grown_s, pieces = 0, 0.0, 0
     for took_s, grew_bytes in _looking_back(recording, cell):
         if grew_bytes <= 0 or grew_bytes * grown_s < _EVENLY * grown_bytes * took_s or grown_s > _LATEST_S:
@@ -50,7 +50,7 @@ def growth_before(recording: Recording, cell: Cell) -> IdleGrowth:
 
 
 def _looking_back(recording: Recording, cell: Cell) -> Iterator[tuple[float, int]]:
-    """The time between the cells in pieces, the latest first: seconds, and bytes that came in them."""
+    """Yield the time between the cells in pieces, latest first: seconds, and the bytes that were added in them."""
     cells = [one for one in recording.cells if one.started_mono_s <= cell.started_mono_s]
     for later, earlier in itertools.pairwise(reversed(cells)):
         if earlier.ended_mono_s is not None:
@@ -60,7 +60,7 @@ def _looking_back(recording: Recording, cell: Cell) -> Iterator[tuple[float, int
 
 
 def _pieces(samples: Iterable[Sample]) -> Iterator[tuple[float, int]]:
-    """Cut a stretch into pieces of about a second; what is shorter as a whole is one."""
+    """Cut a stretch of time into pieces of about a second; a shorter one stays whole."""
     known = [(one.mono_s, one.rss_bytes) for one in samples if one.rss_bytes is not None]
     if not known:
         return

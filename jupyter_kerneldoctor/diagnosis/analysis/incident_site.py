@@ -1,4 +1,4 @@
-"""Where an exception was raised that the kernel survived."""
+"""Where and how an exception was raised that the kernel survived."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the cell was when it was killed: the last stack that was read from outside, if it is recent enough to tell."""
+"""The line at which the cell was killed, from the last stack that was read from outside, if that is recent enough."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LastStack:
 
 
 def last_stack(recording: Recording, cell: Cell) -> LastStack | None:
-    """Return the newest stack of this cell if nothing speaks against the cell's having been there until the end."""
+    """Return the newest stack of this cell, unless the cell may have gone on since it was read."""
     stacks = [stack for stack in recording.stacks if stack.mono_s >= cell.started_mono_s and stack.threads]
     newest = max(stacks, key=lambda stack: stack.mono_s, default=None)
     if newest is None or not recording.samples:
@@ -65,6 +65,6 @@ def last_stack(recording: Recording, cell: Cell) -> LastStack | None:
 
 
 def _frames(stack: Stack) -> tuple[Frame, ...]:
-    """The frames of the thread that runs the cells, innermost first."""
+    """Return the frames of the thread that runs the cells, innermost first."""
     thread = next((thread for thread in stack.threads if thread.main), stack.threads[0])
     return tuple(Frame(frame.file, frame.line, frame.function) for frame in thread.frames)

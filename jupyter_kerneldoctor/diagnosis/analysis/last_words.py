@@ -1,4 +1,4 @@
-"""What the process wrote before it died: the sentences with which libraries say why they give up.
+"""What the process wrote before it died: the lines with which libraries say why they end it.
 
 A library that calls `abort()` or `exit()` first writes a line to file descriptor 2. The lines are those of the
 libraries' own sources: glibc (malloc/malloc.c), libstdc++ and libc++abi (the terminate handlers), Rust (alloc.rs), the
@@ -91,12 +91,12 @@ class Words:
 
     @property
     def evidence(self) -> Evidence:
-        """The line, quoted."""
+        """The quoted line."""
         return quoted(self.line, "Before it ended, the process wrote")
 
     @property
     def asked_bytes(self) -> int | None:
-        """How much memory was asked for, where the line tells."""
+        """How much memory was asked for; None where the line does not say."""
         return int(self.details["bytes"]) if "bytes" in self.details else None
 
 
@@ -126,7 +126,7 @@ def naming_a_cause(text: str, patterns: Iterable[Pattern]) -> tuple[Words, ...]:
 
 
 def _words(text: str, cause: str, match: re.Match[str], *, final: bool) -> Words:
-    """The whole line of what was found."""
+    """Return the whole line around a match."""
     first, last = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
     end = last if last >= 0 else len(text)
     details = {name: value for name, value in match.groupdict().items() if value}
@@ -134,7 +134,7 @@ def _words(text: str, cause: str, match: re.Match[str], *, final: bool) -> Words
 
 
 def gave_up_later(rest: str) -> str | None:
-    """Return the line with which a process gave up for another reason, from what it wrote after its last words."""
+    """Return the line with which a process ended for another reason, from what it wrote after its last words."""
     lines = rest.partition(_REPORT)[0].strip("\n").split("\n")
     if lines[0].lstrip().startswith("what()"):
         del lines[0]  # libstdc++ tells of what was thrown in two lines
@@ -143,13 +143,13 @@ def gave_up_later(rest: str) -> str | None:
 
 
 def last_line(text: str) -> str | None:
-    """Return the last line there is, whatever it says."""
+    """Return the last line that is not blank."""
     return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), None)
 
 
 @lru_cache(maxsize=8)
 def farewell(text: str) -> str | None:
-    """Return the last line with which a program seems to give up, whoever's it is."""
+    """Return the last line that reads like the end of a program, of any library."""
     lines = [line.strip() for line in text.split("\n")]
     said = [line for line in lines if _FAREWELLS.search(line) and not _TAKEN_BACK.match(line)]
     reasons = [line for line in said if not (_SAYS_NO_REASON.search(line) or _OF_A_HANDLER.search(line))]

@@ -1,4 +1,4 @@
-"""What is known of the memory of a recording: before the cell, at its highest, at the last look, and the limits."""
+"""The memory of a kernel: before the cell, at its highest, at the last measurement, and the limits on it."""
 
 from __future__ import annotations
 
@@ -157,12 +157,12 @@ class Memory:
 
     @cached_property
     def while_idle(self) -> IdleGrowth:
-        """How it went while no cell was running, before the cell: nothing of that did a line of it."""
+        """How memory grew while no cell was running, before the cell."""
         return IdleGrowth() if self.cell is None else growth_before(self.recording, self.cell)
 
     @cached_property
     def grows_by_itself(self) -> bool:
-        """Whether it went on growing about as fast while no cell was running: something in the background takes it."""
+        """Whether memory grew about as fast while no cell was running: then something in the background takes it."""
         if self.cell is None or self.peak_bytes is None or self.before_bytes is None or not self.samples:
             return False
         idle = self.while_idle
@@ -171,7 +171,7 @@ class Memory:
 
     @cached_property
     def group_peak_bytes(self) -> int | None:
-        """The highest memory use of the control group that was seen: with children and cached files."""
+        """The highest memory use of the control group that was measured, children and cached files included."""
         seen = [sample.cgroup_bytes for sample in self.samples]
         seen += [group.usage_before_bytes for group in self.groups[:1]]
         return max((value for value in seen if value is not None), default=None)
@@ -183,18 +183,18 @@ class Memory:
 
     @cached_property
     def kills(self) -> CgroupDelta | None:
-        """The control group whose count of memory kills tells most of this kernel: its own, else the nearest known."""
+        """The control group whose count of memory kills is known: the kernel's own, else the nearest above it."""
         known = (group for group in self.groups if None not in (group.oom_kills_before, group.oom_kills_after))
         return next(known, None)
 
     @cached_property
     def kills_are_own(self) -> bool:
-        """Whether that group is the kernel's own, and no ancestor that also counts the kills of others."""
+        """Whether that group is the kernel's own, and not one above it, which counts other processes' kills, too."""
         return bool(self.groups) and self.kills is self.groups[0]
 
     @cached_property
     def pressed(self) -> CgroupDelta | None:
-        """The control group that ran into its limit: the limit was hit, or all but reached."""
+        """The control group that hit its limit, or was at 90 % of it or more; None if none was."""
         limited = [group for group in self.groups if group.limit_bytes]
         return max((group for group in limited if self._presses(group)), key=_pressure, default=None)
 
@@ -205,13 +205,13 @@ class Memory:
 
     @cached_property
     def limit(self) -> Limit | None:
-        """The lowest ceiling that was in force."""
+        """The lowest limit that was in force."""
         limits = [limit for limit in self.recording.limits if limit.bytes > 0]
         return min(limits, key=lambda limit: limit.bytes, default=None)
 
     @cached_property
     def limit_bytes(self) -> int | None:
-        """The size of the ceiling that counts: the one that was run into, else the lowest."""
+        """The limit that counts: the one that was hit, else the lowest; None when none is known."""
         if self.pressed is not None:
             return self.pressed.limit_bytes
         known = [group.limit_bytes for group in self.groups if group.limit_bytes]
@@ -221,7 +221,7 @@ class Memory:
 
     @cached_property
     def limit_name(self) -> str:
-        """What that ceiling is called: "container limit", "the machine's memory"."""
+        """What that limit is called: "container limit", "the machine's memory"."""
         same = (limit for limit in self.recording.limits if limit.bytes == self.limit_bytes)
         found = next(same, None)
         if found is not None:
@@ -247,7 +247,7 @@ class Memory:
 
     @cached_property
     def share_of_limit(self) -> float | None:
-        """How much of the ceiling was in use at the last look, from 0 to 1."""
+        """How much of the limit was in use at the last measurement, from 0 to 1; None when not known."""
         last = self.last
         if last is None or not self.limit_bytes:
             return None
@@ -256,12 +256,12 @@ class Memory:
 
     @property
     def has_group_limit(self) -> bool:
-        """Whether the ceiling that counts is that of a control group."""
+        """Whether the limit that counts is that of a control group, such as a container."""
         return self.pressed is not None or (self.limit is not None and self.limit.kind == "cgroup")
 
     @cached_property
     def machine_is_full(self) -> bool | None:
-        """Whether next to nothing of the machine's memory was available at the last look; None when not known."""
+        """Whether less than 5 % of the machine's memory was available at the last measurement; None when not known."""
         ram, last = self.recording.kernel.ram_bytes, self.last
         if not ram or last is None or last.available_bytes is None:
             return None

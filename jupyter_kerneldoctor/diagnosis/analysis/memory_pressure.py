@@ -1,4 +1,4 @@
-"""How short of memory the machine was: what services that watch over memory look at, and what makes it stall.
+"""How short of memory the machine was, by the figures that out-of-memory services go by.
 
 Thresholds: earlyoom acts below 10 % of memory available together with 10 % of swap free, and kills below 5 % (its
 manual page); systemd-oomd at 90 % of swap used, or when a group waited for memory 60 % of the time (oomd.conf(5)).
@@ -29,7 +29,7 @@ PRESSED_PERCENT = 40.0
 
 @dataclass(frozen=True)
 class MemoryPressure:
-    """The shortage of memory at the last look."""
+    """The shortage of memory at the last measurement."""
 
     available_bytes: int | None = None
     available_share: float | None = None
@@ -58,7 +58,7 @@ class MemoryPressure:
 
     @property
     def is_nearly_gone(self) -> bool:
-        """The same, and next to nothing is left."""
+        """Whether the machine's memory is low, and less than 5 % is left."""
         return self.is_low and self.available_share is not None and self.available_share < NEARLY_NOTHING
 
     @property
@@ -67,7 +67,7 @@ class MemoryPressure:
         return self.pressure_full is not None and self.pressure_full >= PRESSED_PERCENT
 
     def evidence(self) -> Iterator[Evidence]:
-        """The numbers that show the shortage."""
+        """Yield the figures that show the shortage."""
         if self.available_bytes is not None and (self.available_share or 0.0) < LOW_SHARE:
             text = f"The machine had {size(self.available_bytes)} of memory left at the last measurement."
             yield Evidence(text, self.available_bytes, "bytes", "/proc/meminfo MemAvailable")

@@ -1,4 +1,4 @@
-"""Why the operating system refused memory: which limit a request ran into."""
+"""Why the operating system refused memory: the limit that a request did not fit below."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def refusals(
 ) -> tuple[Refusal, ...]:
     """Return the limits that explain a refusal at this moment, the surest first.
 
-    Where it is known that memory was `refused`, a limit that was set counts also when the last look saw room below it:
-    memory can be asked for in steps of gigabytes, and within microseconds.
+    Where memory is known to have been `refused`, a limit that was set counts even if there was room below it at the
+    last measurement: memory can be asked for in steps of gigabytes, and within microseconds.
     """
     found = (*_rlimits(state, ram_bytes, asked_bytes, refused=refused), *_overcommit(state, ram_bytes, asked_bytes))
     return tuple(sorted(found, key=lambda refusal: not refusal.proven))

@@ -1,6 +1,6 @@
-"""A cell that does nothing: who waits for whom. Which cause that is, the causes say.
+"""A running cell that does nothing: which thread or process waits for which.
 
-A deadlock is told from patience by the rest of the process: somebody must be there who can end the wait.
+It is no deadlock as long as another thread or process can end the wait.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_CHARACTERS = 64 * 1024
 
 @dataclass(frozen=True)
 class BlockedChild:
-    """A process below the kernel that waits for something in itself."""
+    """A child process that waits for one of its own locks."""
 
     state: ChildState
     waiting: ThreadWait
@@ -41,7 +41,7 @@ class BlockedChild:
 
 @dataclass(frozen=True)
 class StuckCell:
-    """The newest look at a cell that does nothing."""
+    """A cell that did nothing when its threads and children were last recorded."""
 
     recording: Recording
     frames: FrameNames
@@ -50,7 +50,7 @@ class StuckCell:
 
     @property
     def lasted_s(self) -> float:
-        """For how long nothing had happened then."""
+        """For how long the cell had done nothing."""
         return max(0.0, self.stuck.mono_s - self.stuck.since_mono_s)
 
     @cached_property
@@ -65,12 +65,12 @@ class StuckCell:
 
     @cached_property
     def place(self) -> Frame | None:
-        """The innermost function of a cell that the kernel is in."""
+        """The innermost frame whose code is a cell's."""
         return self._own(self.main.frames)
 
     @cached_property
     def line(self) -> int | None:
-        """The line of the running cell."""
+        """The line of the running cell that waits."""
         cell = self.recording.running_cell
         if cell is None:
             return None
@@ -78,7 +78,7 @@ class StuckCell:
 
     @cached_property
     def others(self) -> tuple[ThreadWait, ...]:
-        """The user's other threads: not Jupyter's own, not those of a pool, none that only waits for work."""
+        """The user's other threads, without those of Jupyter, of a pool, and idle workers."""
         mine = (
             next((one for one in self.stuck.threads if one.main), *self.stuck.threads[:1])
             if self.stuck.threads
@@ -95,7 +95,7 @@ class StuckCell:
 
     @cached_property
     def native_threads_at_work(self) -> bool:
-        """Whether a thread without Python code waits for the network or a disk: it may be what the cell waits for."""
+        """Whether a native thread waits for the network or a disk: the cell may wait for that thread."""
         return any(
             not thread.frames
             and not (thread.name or "").startswith(("ZMQ", "zmq"))
@@ -106,19 +106,19 @@ class StuckCell:
 
     @cached_property
     def blocked_forks(self) -> tuple[BlockedChild, ...]:
-        """Forks of the kernel that wait for a lock of their own process: nobody in there can give it back."""
+        """Forks of the kernel that wait for a lock whose owner does not exist in the forked process."""
         return tuple(
             child for child in self._blocked if child.state.forked and not child.waiting.synchronises_processes
         )
 
     @cached_property
     def blocked_by_each_other(self) -> tuple[BlockedChild, ...]:
-        """Children that wait in what processes talk to each other with."""
+        """Children that wait for another process, in multiprocessing's queues, pipes and locks."""
         return tuple(child for child in self._blocked if child.waiting.synchronises_processes)
 
     @property
     def waits_for_what_nobody_reads(self) -> bool:
-        """Whether the kernel waits for processes to end, which wait for a reader of what they put into a queue.
+        """Whether the kernel waits for the end of processes that wait until their queue is read.
 
         A process does not end before its queues are empty (multiprocessing, "Joining processes that use queues").
         """
@@ -127,7 +127,7 @@ class StuckCell:
 
     @property
     def all_were_seen_to_wait(self) -> bool:
-        """Whether the kernel waits for processes whose stacks show that all of them wait, as long as it takes."""
+        """Whether the kernel waits for processes whose stacks show that each of them waits without a timeout."""
         blocked = self.blocked_by_each_other
         alive = [child for child in self.stuck.children if child.state != "Z"]
         seen = all(child.waiting.frames and not child.waiting.may_have_a_timeout for child in blocked)
@@ -135,12 +135,12 @@ class StuckCell:
 
     @property
     def children_have_ended(self) -> bool:
-        """Whether no process below the kernel is left that could do anything."""
+        """Whether every child process has ended."""
         return len(self._gone) == len(self.stuck.children)
 
     @cached_property
     def children_at_work(self) -> tuple[ChildState, ...]:
-        """Children that wait for something that ends by itself, or are other programs."""
+        """Children that are at work, wait for something that ends by itself, or are other programs."""
         idle = (*(child.state for child in self._blocked), *self._idle, *self._gone)
         return tuple(child for child in self.stuck.children if child not in idle)
 
@@ -169,13 +169,13 @@ class StuckCell:
 
     @property
     def has_idle_workers(self) -> bool:
-        """Whether there are workers, and all of them wait for work."""
+        """Whether there are workers, and all of them wait for a task."""
         return bool(self._idle) and not self.children_at_work
 
     def _is_idle(self, child: BlockedChild) -> bool:
-        """Whether it waits for its next task.
+        """Return whether a child waits for its next task.
 
-        Workers that were started anew show no stack, but one reads the pipe of tasks, and the others wait for it.
+        Workers that were spawned show no stack, but one of them reads the pipe of tasks, and the others wait for it.
         """
         if child.waiting.is_idle_worker:
             return True
@@ -195,7 +195,7 @@ class StuckCell:
 
     @property
     def nobody_can_end_it(self) -> bool:
-        """Whether everybody else in the process waits for a lock as well, or only for work."""
+        """Whether every other thread and child waits for a lock as well, or for a task."""
         return not self.children_at_work and not self.native_threads_at_work and not self._thread_at_work
 
     @cached_property
@@ -207,9 +207,9 @@ class StuckCell:
 
     @cached_property
     def held_up_by_pipes(self) -> tuple[BlockedChild, ...]:
-        """The children, if each of them waits for a pipe or for a child of its own, and no thread is at work either.
+        """The children that wait for a pipe, if no other child or thread is at work.
 
-        Who could read or write at the other end are the kernel and these children.
+        Then only the kernel and these children could read or write at the other end.
         """
         alive = [child for child in self._waiting if child.state.state != "Z" and not self._is_idle(child)]
         blocked = tuple(child for child in alive if child.waiting.kind == "pipe")
@@ -218,7 +218,7 @@ class StuckCell:
 
     @property
     def does(self) -> str:
-        """What the kernel does, in a few words: "waits for a lock on a file"."""
+        """What the kernel does: "waits for a lock on a file"."""
         return "waits for its workers" if self.main.waits_for_a_pool else self.main.doing
 
     def written(self) -> str:
@@ -276,7 +276,7 @@ class StuckCell:
         return None if frame is None else self.frames.name(frame)
 
     def _within(self, frames: tuple[Frame, ...]) -> str:
-        """Where that is: the innermost function, and the user's own function that led there."""
+        """Return " in `wait` (threading.py, line 320), called in `work` (cell [1], line 6)"."""
         if not frames:
             return ""
         own = self._own(frames)
@@ -288,7 +288,7 @@ class StuckCell:
         return next((frame for frame in frames if self.frames.cell_of(frame) is not None), None)
 
     def _code(self, frames: tuple[Frame, ...]) -> str:
-        """The line of the user's that waits."""
+        """Return the line of a cell that waits, or an empty text."""
         own = self._own(frames)
         cell = None if own is None else self.frames.cell_of(own)
         if own is None or cell is None or (line := user_line(cell, own)) is None:
@@ -297,7 +297,7 @@ class StuckCell:
 
 
 def last_look(recording: Recording) -> Stuck | None:
-    """Return the newest look at a cell that was doing nothing and did nothing from then on."""
+    """Return the newest record of the running cell doing nothing; None if it went on since."""
     cell = recording.running_cell
     last = max(recording.stuck, key=lambda one: one.mono_s, default=None)
     return None if cell is None or last is None or last.over or last.mono_s < cell.started_mono_s else last

@@ -1,7 +1,7 @@
 """What a thread or a child process waits for, judged from its Python stack and the kernel function it sleeps in.
 
 The names of kernel functions are those of /proc/PID/wchan (proc(5)) in Linux 4 to 6; where it may not be read, the
-stack alone has to do.
+stack alone tells.
 """
 
 from __future__ import annotations
@@ -164,9 +164,9 @@ class ThreadWait:
 
     @property
     def is_idle_worker(self) -> bool:
-        """Whether it waits for its next task: nothing but plumbing is between its loop and the wait.
+        """Whether it waits for its next task: only library code is between its loop and the wait.
 
-        A function of the loop's own file in between, or none at all, is a task that is a function without Python code.
+        A function of the loop's own file in between, or none at all, means a task without Python code.
         """
         if self.kind not in ("lock", "pipe", "input", "unknown"):
             return False
@@ -189,12 +189,12 @@ class ThreadWait:
 
     @property
     def writes_to_a_pipe(self) -> bool:
-        """Whether it waits until somebody reads what it has written: the pipe is full (pipe(7))."""
+        """Whether it waits for a full pipe to be read (pipe(7))."""
         return self.kind == "pipe" and "write" in (self.wchan or "")
 
     @property
     def serves_the_kernel(self) -> bool:
-        """Whether it is a thread of Jupyter's own, which never gives back a lock of the user's."""
+        """Whether it is a thread of Jupyter, which never releases a lock of the user's."""
         files = [frame.short_file for frame in self.frames]
         return any(map(_SERVES_THE_KERNEL.match, files)) and all(
             _SERVES_THE_KERNEL.match(file) or not file.startswith(("<", "/")) for file in files
@@ -202,41 +202,41 @@ class ThreadWait:
 
     @property
     def runs_a_pool(self) -> bool:
-        """Whether it is a thread with which a pool of processes hands out tasks: it can do no more than its workers.
+        """Whether it is a thread with which a pool of processes hands out tasks and collects results.
 
-        Unless it runs the user's code: a generator that the tasks come from, a function to call with a result.
+        Not while it runs the user's code: a generator of tasks, a callback.
         """
         loop = next((n for n, one in enumerate(self.frames) if (one.short_file, one.function) in _RUN_A_POOL), None)
         return loop is not None and all(_PLUMBING.match(one.short_file) for one in self.frames[:loop])
 
     @property
     def synchronises_processes(self) -> bool:
-        """Whether it waits in what multiprocessing offers to processes that talk to each other."""
+        """Whether it waits for another process, in multiprocessing's queues, pipes and locks."""
         beyond = [frame for frame in self.frames if frame.short_file not in ("threading.py", "queue.py")]
         return bool(beyond) and bool(_SYNCHRONISES_PROCESSES.match(beyond[0].short_file))
 
     @property
     def feeds_a_queue(self) -> bool:
-        """Whether it is at its end, and waits until all that it put into a queue of multiprocessing is taken out."""
+        """Whether the process is ending, and waits until its multiprocessing queue is read."""
         return any(
             (one.short_file, one.function) == ("multiprocessing/queues.py", "_finalize_join") for one in self.frames
         )
 
     @property
     def waits_for_a_pool(self) -> bool:
-        """Whether it waits for the results of workers, in whatever way the library has for that."""
+        """Whether it waits for the results of a pool's workers."""
         beyond = next((one for one in self.frames if not _MEANS_OF_A_POOL.match(one.short_file)), None)
         waits = self.kind in ("lock", "input", "pipe", "sleep", "unknown")
         return waits and beyond is not None and bool(_POOLS.match(beyond.short_file))
 
     @property
     def waits_for_processes(self) -> bool:
-        """Whether a library that works with child processes is what it waits in."""
+        """Whether it waits in a library that works with child processes."""
         return self.kind == "child" or any(_CHILD_LIBRARIES.match(frame.short_file) for frame in self.frames)
 
     @property
     def works_with_processes(self) -> bool:
-        """Whether it waits in a library that hands tasks to processes, and not just for a program's end."""
+        """Whether it waits in a library that hands tasks to processes, and not only for the end of a program."""
         return any(
             _CHILD_LIBRARIES.match(frame.short_file) and frame.short_file != "subprocess.py" for frame in self.frames
         )
@@ -251,7 +251,7 @@ class ThreadWait:
 
     @property
     def is_native(self) -> bool:
-        """Whether the innermost function is a library's, and none that takes locks: native code waits."""
+        """Whether native code waits: the innermost function is a library's, and does not take locks."""
         if not self.frames:
             return True
         top = self.frames[0]
@@ -259,7 +259,7 @@ class ThreadWait:
 
     @property
     def has_a_timeout(self) -> bool:
-        """Whether the code says for how long at most it waits."""
+        """Whether the code sets a timeout."""
         if _TIMEOUT.search(self.code):
             return True
         own = next((depth for depth, frame in enumerate(self.frames) if _is_own(frame)), len(self.frames))
@@ -268,9 +268,9 @@ class ThreadWait:
 
     @property
     def may_have_a_timeout(self) -> bool:
-        """Whether it waits for a lock in code that nobody has seen, for as long as that says: a scheduler's, a timer's.
+        """Whether it waits for a lock in code that was not recorded, such as a scheduler's, and may have a timeout there.
 
-        A thread that is in nothing but `threading` is one of `threading.Timer`, or was started to wait.
+        A thread whose frames are all in `threading` is a `threading.Timer`, or was started to wait.
         """
         caller = next((frame for frame in self.frames if not _PLUMBING.match(frame.short_file)), None)
         return self.kind == "lock" and (caller is None or bool(_INSTALLED.search(caller.file)))

@@ -49,7 +49,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class Recursion:
-    """Deep and repetitive frames."""
+    """A function that repeats itself in deep frames."""
 
     function: str
     frame: Frame
@@ -71,18 +71,18 @@ class Traceback:
 
     @property
     def current(self) -> Thread:
-        """The thread that got the signal; one without frames when the report was cut before it."""
+        """The thread that got the signal; without frames when the report was cut before it."""
         return next((thread for thread in self.threads if thread.current), Thread(()))
 
     @property
     def library(self) -> str | None:
-        """The file name of the innermost native library that is not Python's or the C library's own."""
+        """The file name of the innermost native library that is neither Python nor the C library."""
         names = (PurePosixPath(path).name for path in self.binaries)
         return next((name for name in names if not _PLUMBING.fullmatch(name)), None)
 
     @property
     def recursion(self) -> Recursion | None:
-        """A function that calls itself, by itself or through others, deeper than faulthandler shows."""
+        """The function that calls itself, directly or through others, deeper than faulthandler shows."""
         frames = self.current.frames
         functions = Counter((frame.file, frame.function) for frame in frames)
         if not self.current.cut or len(frames) < _DEEP or len(functions) * _FRAMES_PER_FUNCTION > len(frames):
@@ -99,17 +99,17 @@ def reports(text: str) -> tuple[Traceback, ...]:
 
 
 def fitting(text: str, signal: str | None) -> Traceback | None:
-    """Return the last report that fits the signal the kernel ended with.
+    """Return the last report of the signal that ended the kernel.
 
-    A report of another signal is not the kernel's end: a forked child may have written it. Where nobody saw the exit
-    status, the last report of a deadly signal is all there is.
+    A report of another signal is not of the kernel's end: a forked child may have written it. Where the exit status is
+    not known, it is the last report of any fatal signal.
     """
     expected = [message for name, message in _MESSAGES.items() if signal in (name, None)]
     return next((report for report in reversed(reports(text)) if report.message in expected), None)
 
 
 def signal_of(report: Traceback) -> str | None:
-    """Return the name of the signal that a report speaks of."""
+    """Return the name of the signal that a report is about."""
     return next((name for name, message in _MESSAGES.items() if message == report.message), None)
 
 
@@ -146,7 +146,7 @@ def _parse(part: str) -> Traceback:
 
 
 def _message(lines: list[str]) -> str:
-    """What the report is of. Of threads that crash at once, the words are mixed: twice in a line, or lines later."""
+    """Return the message of a report. Of threads that crash together it can be repeated, or follow lines later."""
     said = next((line.strip() for line in lines[:_MIXED_LINES] if line.strip()), "")
     if _THREAD.match(said):
         return ""
