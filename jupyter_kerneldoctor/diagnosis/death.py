@@ -142,9 +142,7 @@ class Death:
 
     @cached_property
     def cell(self) -> Cell | None:
-        """The cell that was running at the end; after an `exit()`, the one that called it; of a living kernel, the
-        running one.
-        """
+        """The cell that was running at the end, or after an `exit()` the one that called it; the running one now."""
         if self.incident is not None:
             return self.recording.execution(self.incident.cell_seq)
         if self.ended is None or self.stopped_early or self._recorder_stands_still:

@@ -268,7 +268,7 @@ class ThreadWait:
 
     @property
     def may_have_a_timeout(self) -> bool:
-        """Whether it waits for a lock in code that was not recorded, such as a scheduler's, and may have a timeout there.
+        """Whether it waits for a lock in code that was not recorded, which may set a timeout, such as a scheduler's.
 
         A thread whose frames are all in `threading` is a `threading.Timer`, or was started to wait.
         """
