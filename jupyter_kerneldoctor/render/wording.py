@@ -216,8 +216,7 @@ def expected_peak(fix: Document) -> str | None:
 
 
 _HOW_TO_RECORD = {
-    "magic": "Run `%load_ext kerneldoctor` again first: the restarted kernel is not recorded. "
-    "`jupyter kerneldoctor enable` records every new kernel.",
+    "magic": "Include `%load_ext kerneldoctor`, or run `jupyter kerneldoctor enable` once to record every new kernel.",
     "server": "Only the Jupyter server recorded this kernel. Run `jupyter kerneldoctor enable` once to see more "
     "next time: the exact peak of each cell, and what libraries printed.",
 }

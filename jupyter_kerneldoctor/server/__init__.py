@@ -1,4 +1,4 @@
-"""The Jupyter Server extension: reports over REST, an event for each death, and what only the server knows of one."""
+"""The Jupyter Server extension: serves reports, publishes an event for each death, records what only it knows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What runs in a kernel that tells nothing itself: from the requests that pass through the server, and its answers.
+"""Tracks the cells of a kernel that has not loaded KernelDoctor, from requests and answers that pass the server.
 
-A cell counts as started when its request is passed on to an idle kernel, or when the cell before it has ended: a cell
-whose first statement kills the kernel would else not be known. It has ended when the kernel has replied or is idle. A
-cell that did not run after all, because the one before it failed, is withdrawn when the kernel says so.
+A cell counts as started when its request is passed on to an idle kernel or when the cell before it has ended, so that
+a cell whose first statement kills the kernel is known. It has ended when the kernel has replied or is idle. A cell
+that did not run, because the one before it failed, is withdrawn when the kernel says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .messages import Answer, Request
 
 _ERROR_TYPE = re.compile(r"[A-Za-z_][\w.]{0,99}", re.ASCII)
-"""Some kernels put more than the type's name into `ename`, and with it the user's data."""
+"""Some kernels put more than the type's name into `ename`, which may be the user's data."""
 
 _MAX_FINISHED = 64
 
@@ -44,7 +44,7 @@ class CellTracker:
     def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
         self._send = send
         self._waiting: dict[str, _Cell] = {}
-        """By message id, in the order in which they run; the first runs now."""
+        """By message id, in the order of execution; the first is running."""
         self._finished: dict[str, None] = {}
         self._seq = 0
         self._count = 0
@@ -52,7 +52,7 @@ class CellTracker:
         self._publishes_inputs = False
 
     def requested(self, request: Request) -> None:
-        """A client asks for the execution of a cell."""
+        """Note that a client asked for the execution of a cell."""
         if request.message_id in self._waiting or request.message_id in self._finished:
             return
         self._waiting[request.message_id] = _Cell(
@@ -61,7 +61,7 @@ class CellTracker:
         self._begin_next()
 
     def answered(self, answer: Answer) -> None:
-        """The kernel published something about a request, or replied to it."""
+        """Note that the kernel published something about a request, or replied to it."""
         self._publishes_inputs |= answer.kind == "execute_input"
         if answer.parent_id in self._finished:
             return  # several connections carry the same answers
@@ -82,7 +82,7 @@ class CellTracker:
 
     def _on_input(self, answer: Answer) -> None:
         cell = self._waiting.get(answer.parent_id)
-        if cell is None:  # of a client that does not speak through this server
+        if cell is None:  # of a client that is not connected through this server
             cell = self._waiting[answer.parent_id] = _Cell(answer.parent_id, answer.source or "", None, has_number=True)
         self._finish_before(cell)
         self._mark_run(cell, answer.count)
@@ -96,7 +96,7 @@ class CellTracker:
                 self._send_start(cell)
 
     def _finish_before(self, cell: _Cell) -> None:
-        """The kernel works at this cell, so those before it are through: an answer may have been lost."""
+        """End the cells before this one, as the kernel has reached it: an answer may have been lost."""
         for earlier in list(self._waiting.values()):
             if earlier is cell:
                 break

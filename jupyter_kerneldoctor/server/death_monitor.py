@@ -1,6 +1,6 @@
-"""Watches the kernels of this server: writes down how each process ended, and tells the browser of deaths.
+"""Records how each kernel process of this server ended, and publishes an event for each death.
 
-Nothing in here may break the server: what fails is logged, once, and the kernel goes its way.
+Nothing here may break the server: the first failure is logged, and the kernel is unaffected.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEATH = "https://events.jupyter-kerneldoctor.org/death/v1"
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
 
 _NOTE_TIMEOUT_S = 1.0
-"""How long a restart or shutdown waits for our note about it, at most: the disk may be a network's."""
+"""A restart or shutdown waits for our note at most this long: the disk may be a slow network disk."""
 
 _REPORTED_FAILURE = 2
 
@@ -38,7 +38,7 @@ _STEP_S = 0.05
 
 
 class DeathMonitor:
-    """A restarter's callbacks tell of the end of a process before the next one starts: the exit status is exact."""
+    """Uses the restarter's callbacks, which come before the next process starts: the exit status is exact."""
 
     def __init__(
         self,
@@ -55,26 +55,26 @@ class DeathMonitor:
         self._post_mortems = post_mortems
         self._file = file
         self._explained: weakref.WeakSet[Popen[bytes]] = weakref.WeakSet()
-        """Processes whose end was asked for or is told already. Each ends only once."""
+        """Processes whose end was requested or is already reported. Each ends only once."""
         self._threads = ThreadPool()
         self._tasks: set[asyncio.Task[None]] = set()
         self._has_failed = False
         self._watches_all = watches_all
         self.kernels = Kernels(file, self._failed, stacks=stacks)
-        """The processes that this server has started a sidecar for."""
+        """The processes for which this server has started a sidecar."""
 
     def start(self) -> None:
         """Watch every kernel that is started from now on."""
         self._events.add_listener(schema_id=KERNEL_ACTIONS, listener=self._on_action)
 
     async def requested(self, kernel_id: str, action: str, by: str) -> Popen[bytes] | None:
-        """Note that somebody wants this kernel to end, before it does."""
+        """Record a request to end a kernel before it is carried out; return its process, if it has one."""
         process = None
         try:
             process = _process(self._kernels.get_kernel(kernel_id)) if kernel_id in self._kernels else None
             if process is None or process in self._explained:
                 return None
-            if process.poll() is not None:  # it had died before, unnoticed: no request ended it
+            if process.poll() is not None:  # it had died before: no request ended it
                 self._on_unrequested_end(kernel_id, process)
                 return None
             self._explained.add(process)
@@ -85,15 +85,15 @@ class DeathMonitor:
         return process
 
     async def completed(self, kernel_id: str, process: Popen[bytes] | None) -> None:
-        """Note how the process ended that somebody asked to end."""
+        """Record how a process ended whose end was requested."""
         if process is None:
             return
         waiting = self._spawn(self._note_requested_end(kernel_id, process))
-        if process.returncode is not None:  # else the server ends kernels in the background
+        if process.returncode is not None:  # otherwise the server ends kernels in the background
             await asyncio.wait({waiting}, timeout=_NOTE_TIMEOUT_S)
 
     async def _note_requested_end(self, kernel_id: str, process: Popen[bytes]) -> None:
-        """Note the end that somebody asked for. Where none comes, that failed: what ends it later is something else."""
+        """Record the requested end. Where none comes the request failed, and a later end has another reason."""
         await self._note_end(kernel_id, process)
         if process.poll() is None:
             self._explained.discard(process)
@@ -111,7 +111,7 @@ class DeathMonitor:
             self._failed(error)
 
     async def _started(self, kernel_id: str) -> Any:
-        """The event comes a moment before the kernel can be found. Raises 404 when it does not appear."""
+        """Return the kernel, which can be found a moment after the event. Raises 404 when it does not appear."""
         for _ in range(100):
             if kernel_id in self._kernels:
                 break
@@ -119,7 +119,7 @@ class DeathMonitor:
         return self._kernels.get_kernel(kernel_id)
 
     def _on_death(self, kernel: KernelManager, *, restarts: bool) -> None:
-        """Called by the restarter, which has just found the process gone. The server may forget `kernel` now."""
+        """Report the end of a process that the restarter just found gone. The server may now forget `kernel`."""
         try:
             process = _process(kernel)
             if process is not None and kernel.kernel_id and process not in self._explained:
@@ -134,10 +134,10 @@ class DeathMonitor:
         self._spawn(self._report_end(kernel_id, process, restarts=restarts, failures=failures))
 
     async def _report_end(self, kernel_id: str, process: Popen[bytes], *, restarts: bool, failures: int) -> None:
-        """Note how it ended, and tell the browser of a death.
+        """Record how a process ended, and publish an event if that was a death.
 
-        A kernel that cannot start is started again by Jupyter a few times. It is told of once: when it failed for the
-        second time, as its stderr is known then; the recordings of further times would say the same.
+        Jupyter starts a kernel that cannot start a few more times. It is reported once, after the second failure, when
+        its stderr is known; the recordings of further attempts would say the same.
         """
         more = [restarted()] if restarts else []
         known = self.kernels.of(process)
@@ -146,7 +146,7 @@ class DeathMonitor:
             more.append(start_failed(known.command, stderr=stderr))
         recording_id = await self._note_end(kernel_id, process, *more)
         if recording_id is None:
-            return  # a kernel without KernelDoctor
+            return  # it is not recorded
         if failures > _REPORTED_FAILURE:
             await self._threads.run(self._file.remove, recording_id)
         elif not (restarts and 0 < failures < _REPORTED_FAILURE and process.returncode >= 0):
@@ -160,7 +160,7 @@ class DeathMonitor:
             self._events.emit(schema_id=DEATH, data={**facts, "kernel_id": kernel_id, "watched_after_restart": watched})
 
     async def _note_end(self, kernel_id: str, process: Popen[bytes], *more: Event) -> str | None:
-        """Write the exit status. It is read from the object the server waits with, so that nobody is robbed of it."""
+        """Record the exit status from the server's own object: waiting for the process would take it away."""
         for _ in range(int(_END_TIMEOUT_S / _STEP_S)):
             if process.returncode is not None:
                 recording_id = await self._append(kernel_id, process, ended(process.returncode), *more)
@@ -189,7 +189,9 @@ class DeathMonitor:
 
     def _failed(self, error: Exception) -> None:
         if not self._has_failed:
-            self._log.warning("KernelDoctor could not note the end of a kernel; said only once.", exc_info=error)
+            self._log.warning(
+                "KernelDoctor could not record the end of a kernel. This is logged only once.", exc_info=error
+            )
         self._has_failed = True
 
 

@@ -1,10 +1,10 @@
-"""Learns of every restart and shutdown that somebody asks for, before it is carried out.
+"""Observes every requested restart and shutdown before it is carried out.
 
-A busy kernel that is asked to go may have to be killed, and a SIGKILL tells nobody who sent it. The server publishes
-an event for such an action, but only after it is done, when the sidecar has long seen a death. So the methods of this
-server's kernel manager are wrapped: REST, the deletion of a session and the culling of idle kernels all go through
-them. The automatic restart of a dead kernel does not: it calls the manager of the one kernel. `shutdown_all`, at the
-server's own end, calls a private method for each kernel and therefore is wrapped as well.
+A busy kernel may have to be killed, and nothing shows who sent a SIGKILL. The server's own event for it comes only
+afterwards, when the sidecar has already seen a death. So the methods of the server's kernel manager are wrapped: REST,
+the deletion of a session and the culling of idle kernels go through them. The automatic restart of a dead kernel does
+not: it calls the manager of that kernel. `shutdown_all`, at the server's own end, calls a private method for each
+kernel and is therefore wrapped too.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 _who: ContextVar[str] = ContextVar("who", default="user")
-"""On whose behalf the present task calls the kernel manager."""
+"""On whose behalf the current task calls the kernel manager."""
 
 
 class EndRequestListener(Protocol):
-    """Who is told. None of it raises or takes long."""
+    """Gets each request. Its methods must neither raise nor take long."""
 
     async def requested(self, kernel_id: str, action: str, by: str) -> Any:
-        """Somebody asked for it; return what identifies the process."""
+        """Handle a request before it is carried out; return what identifies the process."""
 
     async def completed(self, kernel_id: str, process: Any) -> None:
-        """It was done, or it failed."""
+        """Handle that the request was carried out or failed."""
 
 
 def observe_end_requests(manager: Any, listener: EndRequestListener) -> None:

@@ -1,4 +1,4 @@
-"""Puts the parts of the extension together when the server starts."""
+"""Sets up the extension when the server starts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCHEMA = Path(__file__).parent / "death.yaml"
 
 
 def load(serverapp: ServerApp) -> None:
-    """Serve the reports and watch the kernels. If watching cannot begin, the reports are served all the same."""
+    """Serve reports and watch kernels. If watching fails, reports are served all the same."""
     post_mortems = PostMortems()
     base_url = serverapp.web_app.settings["base_url"]
     arguments = {"post_mortems": post_mortems}
@@ -50,7 +50,7 @@ def load(serverapp: ServerApp) -> None:
             observe_launches(serverapp.kernel_manager, monitor.kernels)
             observe_cells(serverapp.web_app.settings, monitor.kernels.requested, monitor.kernels.replied)
     except Exception:
-        serverapp.log.exception("KernelDoctor cannot watch the kernels of this server; it only shows recordings.")
+        serverapp.log.exception("KernelDoctor cannot watch the kernels of this server. It only shows recordings.")
 
 
 def _log_refusal(store: Store, log: Logger) -> None:

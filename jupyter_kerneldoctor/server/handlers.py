@@ -1,4 +1,4 @@
-"""REST: the list of recordings, the report of one, what its kernel is doing now, and the reference pages."""
+"""REST: the list of recordings, one report, what its kernel is doing, and the reference pages."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class RecordingsHandler(_Handler):
     @web.authenticated
     @authorized
     async def get(self) -> None:
-        """Answer the list of all recordings, newest first."""
+        """Return all recordings, newest first."""
         rows = await self.in_thread(self.post_mortems.rows)
         self.finish(jsontext.render(rows))
 
 
 def _not_found(error: UnknownRecordingError) -> web.HTTPError:
     unreadable = isinstance(error, UnreadableRecordingError)
-    return web.HTTPError(404, str(error) if unreadable else "There is no recording of this id.")
+    return web.HTTPError(404, str(error) if unreadable else "There is no recording with this id.")
 
 
 class RecordingHandler(_Handler):
@@ -74,7 +74,7 @@ class RecordingHandler(_Handler):
     @web.authenticated
     @authorized
     async def get(self, recording_id: str) -> None:
-        """Answer the report of one recording."""
+        """Return the report of one recording."""
         try:
             document = await self.in_thread(self.post_mortems.document, recording_id)
         except UnknownRecordingError as error:
@@ -83,12 +83,12 @@ class RecordingHandler(_Handler):
 
 
 class InspectHandler(_Handler):
-    """`POST kerneldoctor/recordings/{id}/inspect`: a POST, since it makes the recorder look and write."""
+    """`POST kerneldoctor/recordings/{id}/inspect`: a POST, as the recorder then reads stacks and writes."""
 
     @web.authenticated
     @authorized
     async def post(self, recording_id: str) -> None:
-        """Answer what the kernel of a recording is doing; 409, with a sentence and a key for it, when it cannot say."""
+        """Return what the kernel of a recording is doing; 409 with a reason where it cannot be inspected."""
         try:
             document = await self.in_thread(inspect, self.post_mortems.store, recording_id)
         except UnknownRecordingError as error:
@@ -105,16 +105,16 @@ class PageHandler(_Handler):
     @web.authenticated
     @authorized
     async def get(self, kind: Kind, name: str) -> None:
-        """Answer the reference page of a cause or a fix, in Markdown."""
+        """Return the reference page of a cause or fix, in Markdown."""
         page = (await self.in_thread(pages, kind)).get(name)
         if page is None:
-            raise web.HTTPError(404, "There is no page of this name.")
+            raise web.HTTPError(404, "There is no page with this name.")
         self.finish(page, set_content_type="text/plain; charset=UTF-8")
 
 
 HANDLERS = (
     (r"recordings/?", RecordingsHandler),
     (r"recordings/([^/]+)/inspect", InspectHandler),
-    (r"recordings/(.+)", RecordingHandler),  # all there is, slashes too: what is no id is answered here, by 404
+    (r"recordings/(.+)", RecordingHandler),  # slashes too, so that whatever is no id gets our 404
     (r"docs/(causes|fixes)/(.+)", PageHandler),
 )

@@ -1,4 +1,4 @@
-"""The kernels of this server, each with what the server knows of its present process."""
+"""The kernels of this server, each with its current process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .server_file import Event, ServerFile
 
 _FASTEST_START_S = 0.25
-"""A Python kernel takes longer until its first message; only then the server has begun to listen itself."""
+"""A Python kernel takes longer to publish its first message."""
 
 
 class KernelProcess:
@@ -40,31 +40,31 @@ class KernelProcess:
         self.command = command
         self.stderr: StderrFile | None = None
         self.recorded: asyncio.Task[None] | None = None
-        """Done when its recording has been begun, or could not be."""
+        """Done when its recording has started or has failed to start."""
         self.cells = CellTracker(link.send)
         self.is_ready = False
-        """It has published a message."""
+        """Whether it has published a message."""
         self._link = link
         self._stream: Any = None
         self._started_mono_s, self._started_wall_s = time.monotonic(), time.time()
 
     def listen(self, stream: Any) -> None:
-        """Hear what the kernel publishes, as any client does."""
+        """Listen to what the kernel publishes, as any client does."""
         self._stream = stream
         stream.on_recv(self._on_published)
 
     def failed_to_start(self) -> bool:
-        """Whether, now that it has ended, it never became ready."""
+        """Return whether a process that has ended never became ready."""
         lived_s = time.monotonic() - self._started_mono_s
         return not (self.is_ready or self._was_heard_by_others()) and lived_s < SLOWEST_START_S
 
     def _was_heard_by_others(self) -> bool:
-        """A kernel publishes its first words to who has subscribed by then, which may be the server and not us."""
+        """Return whether the server heard the kernel: its first messages may come before we have subscribed."""
         heard = getattr(self._manager, "last_activity", None)
         return heard is not None and heard.timestamp() > self._started_wall_s + _FASTEST_START_S
 
     def close(self) -> None:
-        """It has ended, or another took its place."""
+        """Stop listening: the process has ended or was replaced."""
         stream, self._stream = self._stream, None
         if stream is not None and not stream.closed():
             stream.close()
@@ -81,7 +81,7 @@ class KernelProcess:
 
 
 class Kernels:
-    """Starts the recording of each process, and remembers how often a kernel failed to start in a row."""
+    """Starts the recording of each process, and counts failed starts in a row."""
 
     def __init__(self, file: ServerFile, failed: Callable[[Exception], None], *, stacks: bool) -> None:
         self._file = file
@@ -94,33 +94,33 @@ class Kernels:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def of(self, process: Popen[bytes]) -> KernelProcess | None:
-        """What is known of a process; None for one that is not watched."""
+        """Return what is known of a process; None for one that is not recorded."""
         return self._by_process.get(process)
 
     def living(self) -> list[KernelProcess]:
-        """All that have not ended, as far as the server knows."""
+        """Return those that have not ended, as far as the server knows."""
         return [kernel for kernel in self._present.values() if kernel.process.returncode is None]
 
     def requested(self, kernel_id: str, request: Request) -> None:
-        """Somebody asks a kernel to run a cell."""
+        """Note that a client asked a kernel to run a cell."""
         kernel = self._present.get(kernel_id)
         if kernel is not None:
             kernel.cells.requested(request)
 
     def replied(self, kernel_id: str, reply: Answer) -> None:
-        """The kernel says to who asked that a cell is over."""
+        """Note that the kernel replied to a request."""
         kernel = self._present.get(kernel_id)
         if kernel is not None:
             kernel.cells.answered(reply)
 
     def failures_in_a_row(self, kernel: KernelProcess) -> int:
-        """Count that a process ended; return how many in a row never became ready, this one included."""
+        """Count the end of a process; return how many in a row never became ready, this one included."""
         count = self._failures.get(kernel.kernel_id, 0) + 1 if kernel.failed_to_start() else 0
         self._failures[kernel.kernel_id] = count
         return count
 
     def forget(self, process: Popen[bytes]) -> None:
-        """The process has ended, and all was noted."""
+        """Drop a process whose end has been recorded."""
         kernel = self._by_process.pop(process, None)
         if kernel is None:
             return
@@ -129,7 +129,7 @@ class Kernels:
             del self._present[kernel.kernel_id]
 
     def before_launch(self, provisioner: LocalProvisioner, settings: Settings) -> None:
-        """Keep the stderr of a kernel that failed to start before."""
+        """Record the stderr of a kernel that failed to start before."""
         if not self._failures.get(provisioner.kernel_id) or settings.get("stderr") is not None:
             return
         try:
@@ -138,7 +138,7 @@ class Kernels:
             self._failed(error)
 
     def started(self, provisioner: LocalProvisioner, command: list[str], settings: Settings) -> None:
-        """Begin the recording."""
+        """Start the recording."""
         try:
             self._begin(provisioner, command, settings)
         except Exception as error:
@@ -147,7 +147,7 @@ class Kernels:
     def not_started(
         self, provisioner: LocalProvisioner, command: list[str], settings: Settings, error: Exception
     ) -> None:
-        """Write a recording that says why there is no process."""
+        """Write a recording of why there is no process."""
         try:
             stderr = _stderr_file(settings)
             if stderr is not None:
@@ -161,7 +161,7 @@ class Kernels:
         process: Popen[bytes] | None = provisioner.process
         identity = None if process is None else identify(process.pid)
         if process is None or identity is None:
-            return  # it is gone and somebody has read its status: nothing can be learned of it any more
+            return  # it has ended and its status was read: nothing more can be learned
         facts = _facts(provisioner, settings)
         stacks = self._stacks and facts["language"] == "python"
         interpreter = resolved(command[0], settings.get("env")) if stacks and command else None
@@ -181,7 +181,7 @@ class Kernels:
         self._file.append_to(record_without_process(start), failure)
 
     def _in_thread(self, work: Callable[..., None], *arguments: Any) -> asyncio.Task[None]:
-        """Make files and start processes beside the event loop."""
+        """Run work that creates files or processes outside the event loop."""
 
         async def guarded() -> None:
             try:

@@ -1,7 +1,7 @@
-"""Learns of every process that this server starts for a kernel, and of every attempt that fails.
+"""Observes every process that this server starts for a kernel, and every attempt that fails.
 
-First starts and automatic restarts go through the one method of jupyter_client's local provisioner that starts a
-process. It is wrapped, once in a server's life; what other provisioners start (in containers, on clusters) is not seen.
+First starts and automatic restarts go through one method of jupyter_client's local provisioner, which is wrapped once.
+What other provisioners start (in containers, on clusters) is not observed.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ Settings = dict[str, Any]
 
 
 class LaunchListener(Protocol):
-    """Who is told. None of it raises or takes long."""
+    """Gets each launch. Its methods must neither raise nor take long."""
 
     def before_launch(self, provisioner: LocalProvisioner, settings: Settings) -> None:
-        """A process is about to be started with these settings of `subprocess.Popen`, which may be changed."""
+        """Handle that a process is about to start; the settings of `subprocess.Popen` may be changed."""
 
     def started(self, provisioner: LocalProvisioner, command: list[str], settings: Settings) -> None:
-        """It runs."""
+        """Handle that the process has started."""
 
     def not_started(
         self, provisioner: LocalProvisioner, command: list[str], settings: Settings, error: Exception
     ) -> None:
-        """There is no process."""
+        """Handle that no process could be started."""
 
 
 _listeners: WeakKeyDictionary[Any, LaunchListener] = WeakKeyDictionary()
 
 
 def observe_launches(manager: Any, listener: LaunchListener) -> None:
-    """Tell of the kernels of this manager. Nothing is told of one that does not start kernels on the event loop."""
+    """Report the launches of this manager, if it starts kernels on the event loop."""
     if not isinstance(manager, AsyncMultiKernelManager):
         return
     _listeners[manager] = listener
@@ -65,6 +65,6 @@ def _observed(launch: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _listener_of(provisioner: LocalProvisioner) -> LaunchListener | None:
-    """Who is to be told, if anybody: a kernel may belong to no manager of many, or to another one."""
+    """Return the listener of the kernel's manager; None for a kernel without one, or with one not observed."""
     manager = getattr(provisioner.parent, "parent", None)
     return _listeners.get(manager) if isinstance(manager, AsyncMultiKernelManager) else None

@@ -1,4 +1,4 @@
-"""Reads, of the messages between clients and kernels, the few that tell of cells. Others cost next to nothing.
+"""Reads the few messages between clients and kernels that are about cells; others cost next to nothing.
 
 The formats: https://jupyter-client.readthedocs.io/en/stable/messaging.html, and for websockets
 https://jupyter-server.readthedocs.io/en/stable/developers/websocket-protocols.html.
@@ -20,7 +20,7 @@ _ANSWERS = ("status", "execute_input", "error")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Somebody asks a kernel to run a cell."""
+    """A request to run a cell."""
 
     message_id: str
     source: str
@@ -38,11 +38,11 @@ class Answer:
     count: int | None = None
     error: str | None = None
     aborted: bool = False
-    """The reply says that it was not run."""
+    """Whether the reply says that the cell was not run."""
 
 
 def request_in_websocket(message: str | bytes, *, v1: bool) -> Request | None:
-    """Read what a client sent through a websocket; None when it is no cell. Raises ValueError, KeyError, IndexError."""
+    """Return the request in a websocket message; None for other messages. Raises ValueError, KeyError, IndexError."""
     if v1 and isinstance(message, bytes):
         return _request_v1(message)
     if isinstance(message, bytes):  # the older protocol, with binary buffers behind the JSON
@@ -81,7 +81,7 @@ def _request(header: dict[str, Any], metadata: dict[str, Any], content: dict[str
 
 
 def answer_in_frames(frames: Sequence[bytes]) -> Answer | None:
-    """Read what a kernel published; None when it is not about a cell. Raises ValueError, KeyError, IndexError."""
+    """Return what a kernel published about a cell; None for the rest. Raises ValueError, KeyError, IndexError."""
     at = frames.index(_DELIMITER)
     header = frames[at + 2]
     if not any(word in header for word in _WORDS):
@@ -101,7 +101,7 @@ def answer_in_frames(frames: Sequence[bytes]) -> Answer | None:
 
 
 def reply_in_frames(frames: Sequence[bytes]) -> Answer | None:
-    """Read what a kernel sent to a client; None when a cell is not over with that. Raises as `answer_in_frames`."""
+    """Return the reply that ends a cell; None for other messages. Raises the same as `answer_in_frames`."""
     at = frames.index(_DELIMITER)
     if b'"execute_reply"' not in frames[at + 2]:
         return None

@@ -1,4 +1,4 @@
-"""The one file of a recording that the server writes: what only it can know."""
+"""The file of a recording that the server writes: what only it knows."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ Event = dict[str, Any]
 
 
 def request(action: str, by: str) -> Event:
-    """Describe that somebody wants a restart or a shutdown: a user, the culling of idle kernels, the server itself."""
+    """Return the event of a requested restart or shutdown, by `user`, `culler` or `server`."""
     return _event("request", action=action, by=by)
 
 
 def request_failed() -> Event:
-    """Describe that the process lives on, whatever was asked for."""
+    """Return the event that the process is still running after a request to end."""
     return _event("request_failed")
 
 
 def ended(returncode: int) -> Event:
-    """Describe that the process has ended; negative for a signal, as `subprocess` has it."""
+    """Return the event that the process has ended; `returncode` is negative for a signal, as in `subprocess`."""
     return _event("exit", returncode=returncode)
 
 
 def restarted() -> Event:
-    """Describe that the server starts the kernel anew by itself."""
+    """Return the event that the server restarts the kernel by itself."""
     return _event("restarted", automatic=True)
 
 
 def start_failed(command: list[str], *, error: str | None = None, stderr: str = "") -> Event:
-    """Describe that a kernel ended, or could not be started at all, before it answered."""
+    """Return the event that a kernel ended before it was ready, or could not be started at all."""
     return _event("start_failed", never_ready=True, command=command, error=error, stderr=stderr)
 
 
 def server_ended() -> Event:
-    """Describe that the server itself ends."""
+    """Return the event that the server itself ends."""
     return _event("server_end")
 
 
@@ -55,7 +55,7 @@ class ServerFile:
         self._post_mortems = post_mortems
 
     def append(self, kernel_id: str, pid: int, *events: Event) -> str | None:
-        """Append to the recording of this process and return its id; None when it has no recording. Raises OSError."""
+        """Append to the recording of a process and return its id; None when it has no recording. Raises OSError."""
         recording_id = self._find(kernel_id, pid)
         if recording_id is not None:
             self.append_to(recording_id, *events)
@@ -66,16 +66,16 @@ class ServerFile:
         file = JsonLines(self._post_mortems.store.path(recording_id) / SERVER)
         try:
             if not file.write(*events):
-                raise OSError(f"The disk did not take what the server saw of {recording_id}.")
+                raise OSError(f"What the server saw of {recording_id} could not be written.")
         finally:
             file.close()
 
     def remove(self, recording_id: str) -> None:
-        """Remove a recording that says nothing new. Raises OSError."""
+        """Remove a recording. Raises OSError."""
         self._post_mortems.store.delete(recording_id)
 
     def _find(self, kernel_id: str, pid: int) -> str | None:
-        """Find a recording by kernel and process: one kernel has several processes, one after the other."""
+        """Return the id of a process's recording. A kernel has several processes, one after the other."""
         for recording_id in self._post_mortems.store.ids():
             if f"-{pid}-" in recording_id and self._post_mortems.header(recording_id)[:2] == (pid, kernel_id):
                 return recording_id

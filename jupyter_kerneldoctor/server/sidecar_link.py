@@ -1,4 +1,4 @@
-"""The server's sidecar for a kernel, which loads nothing and need not be Python."""
+"""The connection to the sidecar that the server starts for a kernel, which need not be Python."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SEND_BUFFER_BYTES = 1024 * 1024
 
 
 def start_event(identity: ProcessIdentity | None, **facts: Any) -> dict[str, Any]:
-    """The first event of a recording that the server begins; no identity: there is no process."""
+    """Return the first event of a recording started by the server; identity None where there is no process."""
     known = {"format": layout.FORMAT, "loaded_by": "server", "hostname": platform.node(), **facts}
     stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
     return {"event": "start", **stamps, **({} if identity is None else {"process": identity}), **known}
@@ -51,7 +51,7 @@ def resolved(program: str, environment: Mapping[str, str] | None) -> tuple[str, 
 
 
 def record_without_process(start: dict[str, Any]) -> str:
-    """Write the recording of a kernel that could not be started, but for what `server.jsonl` holds; return its id.
+    """Write the journal of a kernel that could not be started; return the id of its recording.
 
     Raises OSError.
     """
@@ -63,10 +63,10 @@ def record_without_process(start: dict[str, Any]) -> str:
 
 
 class SidecarLink:
-    """The server's end. What is told before the sidecar runs waits in the socket; nothing here blocks or raises."""
+    """The server's end of the socket, which holds events until the sidecar runs. Sending neither blocks nor raises."""
 
     def __init__(self, start: dict[str, Any]) -> None:
-        """Make the socket. Raises OSError."""
+        """Create the socket and send the first event. Raises OSError."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
@@ -75,7 +75,7 @@ class SidecarLink:
         self.send(start)
 
     def spawn(self, pid: int, kernel_fd: int | None) -> None:
-        """Make the recording and start the sidecar, which takes the time of a process's start. Raises OSError."""
+        """Create the recording and start the sidecar, which takes as long as starting a process. Raises OSError."""
         try:
             directory = layout.create(layout.new_id(pid))
             try:
@@ -89,7 +89,7 @@ class SidecarLink:
                 os.close(kernel_fd)
 
     def send(self, event: dict[str, Any]) -> None:
-        """Tell the sidecar. It may be gone: the kernel records itself, or has ended."""
+        """Send an event, unless the sidecar is gone: the kernel records itself, or has ended."""
         if self._ours is None:
             return
         try:
@@ -99,7 +99,7 @@ class SidecarLink:
                 self.close()
 
     def close(self) -> None:
-        """Close our end; the sidecar stays for as long as the kernel."""
+        """Close our end; the sidecar stays as long as the kernel."""
         ours, self._ours = self._ours, None
         if ours is not None:
             with suppress(OSError):

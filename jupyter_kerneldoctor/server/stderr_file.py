@@ -1,8 +1,8 @@
-"""Keeps what a kernel writes to stderr while it fails to start, and passes it on to where it always went.
+"""Records the stderr of a kernel that fails to start, and passes it on to the server's own stderr.
 
-A kernel's stderr is the server's own, and a process keeps what it was started with for life. So a kernel is started as
-ever. Only when it ended before it answered, and Jupyter starts it again, this next start writes into a file: a
-file never blocks its writer and never kills it by SIGPIPE, whatever becomes of the server and of us.
+A process keeps the stderr it was started with for life, so a kernel is started as always. Only when it ended before it
+was ready, and Jupyter starts it again, this attempt writes into a file: a file never blocks its writer and never kills
+it by SIGPIPE, even if the server ends.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KEPT_BYTES = 16 * 1024
 
 SLOWEST_START_S = 60.0
-"""A kernel that ran for longer without a word had something else to do than to start."""
+"""A kernel that ran for longer without a message had started."""
 
 _STDERR = 2
 _STEP_S = 0.05
@@ -32,10 +32,10 @@ _LARGEST_BYTES = 1024 * 1024
 
 
 class StderrFile:
-    """A nameless file in place of stderr. It is gone when the last process that writes to it is."""
+    """A nameless file in place of stderr. It is deleted when its last writer ends."""
 
     def __init__(self) -> None:
-        """Raises OSError where there is no room for it."""
+        """Create the file. Raises OSError where there is no disk space for it."""
         import fcntl  # noqa: PLC0415 - Windows has none, and no use for this; the reports are served there, too
 
         self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - it outlives this call
@@ -46,20 +46,20 @@ class StderrFile:
         self._thread: threading.Thread | None = None
 
     def fileno(self) -> int:
-        """For the process that is to write to it."""
+        """Return the descriptor for the process that writes to the file."""
         return self._file.fileno()
 
     def close(self) -> None:
-        """Close it, if nobody was started with it."""
+        """Close the file, if no process was started with it."""
         self._file.close()
 
     def follow(self, process: ProcessIdentity) -> None:
-        """Pass on what is written, in a thread of its own, until this process has ended."""
+        """Pass on what is written, in a thread, until this process has ended."""
         self._thread = threading.Thread(target=self._follow, args=(process,), name="kerneldoctor-stderr", daemon=True)
         self._thread.start()
 
     def text(self) -> str:
-        """The last that was written, once the process has ended: what is on its way is waited for, at most a second."""
+        """Return the last of what was written, once the process has ended; wait for the rest for at most a second."""
         if self._thread is not None:
             self._thread.join(timeout=1.0)
         return self._kept.decode("utf-8", "replace")

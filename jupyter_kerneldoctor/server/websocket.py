@@ -1,9 +1,9 @@
-"""Learns of the cells that clients ask kernels to run, before the kernels get to know, and of the replies.
+"""Observes execute requests of clients before kernels get them, and the kernels' replies.
 
-A kernel that dies at once may not have published yet that the cell before it was over, but it has replied.
+A kernel that dies at once may not have published that the cell before was over, but it has replied.
 
-The class that the server makes its websocket connections to kernels of is replaced by a subclass. Connections through
-a gateway, and those of other extensions' making, stay what they are.
+The server's class of websocket connections is replaced by a subclass. Connections through a gateway, and those created
+by other extensions, stay as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _V1 = "v1.kernel.websocket.jupyter.org"
 def observe_cells(
     settings: dict[str, Any], on_request: Callable[[str, Request], None], on_reply: Callable[[str, Answer], None]
 ) -> None:
-    """Call these with the kernel's id and what was said. `settings` are those of the server's web application."""
+    """Call these with the kernel's id and the message. `settings` are those of the server's web application."""
     base = settings.get(_CLASS)
     if not isinstance(base, type) or not issubclass(base, ZMQChannelsWebsocketConnection):
         return

@@ -21,7 +21,7 @@ export function CaseList(props: { shown: string | null }): JSX.Element | null {
     ? trans.__('Other deaths')
     : trans.__('Other events');
   return (
-    <Section title={newestShown ? trans.__('CaseList') : title}>
+    <Section title={newestShown ? trans.__('Earlier') : title}>
       <ul className="jp-KernelDoctor-cases">
         {rows.map(row => (
           <li key={row.recording}>

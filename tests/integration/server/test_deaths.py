@@ -274,7 +274,7 @@ async def test_a_restart_does_not_depend_on_us(start, jp_fetch, monkeypatch, cap
         assert response.code == 200
 
     assert kernel.pid != old_pid
-    assert caplog.text.count("KernelDoctor could not note the end of a kernel") == 1
+    assert caplog.text.count("KernelDoctor could not record the end of a kernel") == 1
 
 
 async def test_the_browser_gets_the_event(start, jp_ws_fetch):
