@@ -77,7 +77,7 @@ async def test_what_is_no_recording_is_404_and_nothing_is_read(get, name, data_r
         await get(f"kerneldoctor/recordings/{name}")
 
     assert refused.value.code == 404
-    assert json.loads(refused.value.response.body)["message"] == "There is no recording of this id."
+    assert json.loads(refused.value.response.body)["message"] == "There is no recording with this id."
 
 
 async def test_a_recording_that_cannot_be_read_says_why(get, data_root, monkeypatch):
