@@ -21,6 +21,7 @@ import IPython
 from ..recording.cell_source import SHORT_CHARACTERS
 from . import incidents, memory, messages
 from .frameworks import FrameworkWatch
+from .interrupts import PendingInterrupt
 from .namespace import NamespaceWatch
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ def _never_raises(hook: Callable[[Any], None]) -> Callable[[Any], None]:
     def guarded(argument: Any) -> None:
         try:
             hook(argument)
-        except (Exception, KeyboardInterrupt):  # noqa: S110 - rule one: the user's cell must run, whatever is wrong with us
-            pass  # IPython drops a Ctrl-C that falls into a hook, too, and prints the hook's traceback for it
+        except Exception:  # noqa: S110 - rule one: the user's kernel must run, whatever is wrong with us
+            pass
 
     return guarded
 
@@ -68,7 +69,11 @@ class CellHooks:
         self._running: dict[int, _Running] = {}
         """By thread."""
         # The very same bound objects must be given back to IPython.
-        self._hooks = {"pre_run_cell": _never_raises(self._start), "post_run_cell": _never_raises(self._end)}
+        self._interrupt = PendingInterrupt(shell)
+        self._hooks = {
+            "pre_run_cell": self._interrupt.uninterrupted(self._start),
+            "post_run_cell": self._interrupt.uninterrupted(self._end),
+        }
         self._exit_hook = _never_raises(self._exit_asked)
 
     def install(self) -> None:
@@ -83,6 +88,7 @@ class CellHooks:
 
     def remove(self) -> None:
         """Give the hooks back."""
+        self._interrupt.drop()
         while self._running:
             self._running.popitem()[1].stretch.end()
         for name, hook in self._hooks.items():
@@ -94,18 +100,23 @@ class CellHooks:
             atexit.unregister(self._left)
 
     def _start(self, info: ExecutionInfo) -> None:
-        if os.getpid() != self._pid or self._is_nested():
+        """Begin, or go on where a signal interrupted this."""
+        if os.getpid() != self._pid or (self._is_nested() and not self._is_begun(info)):
             return
         count = self._shell.execution_count - (1 if _COUNTS_BEFORE_HOOK else 0)
         self._send_start(info.raw_cell, info.cell_id, count if info.store_history else None, info)
 
     def _send_start(self, source: str, cell_id: str | None, count: int | None, info: ExecutionInfo | None) -> None:
         thread_id = threading.get_ident()
-        beside = self._beside(thread_id) if self._running else []
-        self._seq += 1
-        stretch = memory.Stretch(exact=self._exact_peak)
-        self._running[thread_id] = _Running(self._seq, info, _message_id(self._shell), stretch)
-        start = self._seq, stretch, count, cell_id, source
+        if self._is_begun(info):
+            beside = [running.seq for other, running in self._running.items() if other != thread_id]
+            running = self._running[thread_id]
+        else:
+            beside = self._beside(thread_id) if self._running else []
+            self._seq += 1
+            stretch = memory.Stretch(exact=self._exact_peak)
+            running = self._running[thread_id] = _Running(self._seq, info, _message_id(self._shell), stretch)
+        start = running.seq, running.stretch, count, cell_id, source
         if not self._link.send(messages.cell_start(*start, beside=beside)):
             self._link.send(messages.cell_start(*start, beside=beside, longest=SHORT_CHARACTERS))
 
@@ -120,12 +131,13 @@ class CellHooks:
     def _end(self, result: ExecutionResult) -> None:
         thread_id = threading.get_ident()
         running = self._running.get(thread_id)
-        if running is None or os.getpid() != self._pid or running.info not in (None, result.info):
+        if running is None or os.getpid() != self._pid or not _is_of(running, result):
             return
-        del self._running[thread_id]
         error = result.error_in_exec or result.error_before_exec
-        stretch = running.stretch.end()
+        stretch = running.stretch if running.stretch.ended_mono_s is not None else running.stretch.end()
         self._link.send(messages.cell_end(running.seq, stretch, error, asked_exit=running.asked_exit))
+        self._running.pop(thread_id, None)  # from here on the cell is over, should a signal interrupt this
+        self._interrupt.drop()
         if error is not None:
             self._tell_incident(running.seq, error, stretch)
         self._frameworks.cell_ended(running.seq)
@@ -148,6 +160,11 @@ class CellHooks:
         cell_id = message.get("metadata", {}).get("cellId")
         self._send_start(content.get("code", ""), cell_id, count if with_history else None, None)
 
+    def _is_begun(self, info: ExecutionInfo | None) -> bool:
+        """Whether this thread has begun to tell of this very execution."""
+        running = self._running.get(threading.get_ident())
+        return running is not None and info is not None and running.info is info
+
     def _is_nested(self) -> bool:
         """Whether a cell that is recorded is still running. A new message means that its end was not told to us."""
         running = self._running.get(threading.get_ident())
@@ -168,6 +185,16 @@ class CellHooks:
     def _left(self) -> None:
         """IPython in a terminal ends when its user leaves; `os._exit` and signals do not come by here."""
         self._link.send(messages.message("exit_request", time.monotonic(), by="terminal"))
+
+
+def _is_of(running: _Running, result: ExecutionResult) -> bool:
+    """Whether a result is that of the cell, not of one that ran within it.
+
+    Where IPython itself is interrupted, it makes up another description of the cell.
+    """
+    if running.info is None or running.info is result.info:
+        return True
+    return isinstance(result.error_in_exec, KeyboardInterrupt) and running.info.raw_cell == result.info.raw_cell
 
 
 def execute_request(shell: InteractiveShell) -> dict[str, Any] | None:

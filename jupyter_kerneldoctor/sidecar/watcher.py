@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LOOK_S = 0.5
-_DEAF_S = 0.05
+_DEAF_S = 0.02
 
 
 def main(arguments: list[str]) -> None:
@@ -166,8 +166,9 @@ class Watcher:
     def _wait(self, now: float) -> bool:
         """Wait for something to do or for the kernel's end; return whether it has ended.
 
-        Waking us costs the kernel more than the message itself (some 15 us). So after a message we do not listen for
-        a while but look again ourselves; the messages wait in the socket, and a death wakes us in any case.
+        Waking us costs the kernel more than the message itself (some 15 us). So while a cell runs we do not listen for
+        a moment after a message but look again ourselves; the messages wait in the socket, and a death wakes us in any
+        case. Between cells we listen, so that the next cell is on disk at once, should we be killed along with it.
         """
         until = min((observer.due_mono_s for observer in self._observers), default=now + _LOOK_S)
         deaf = now < self._deaf_until
@@ -190,8 +191,9 @@ class Watcher:
         self._listens = listens
 
     def _drain(self, now: float) -> None:
+        has_heard = False
         for event in self._inbox.messages():
-            self._deaf_until = now + _DEAF_S
+            has_heard = True
             kind = event["event"]
             if kind == "off":
                 self._watched.journal.begin_end()
@@ -205,6 +207,8 @@ class Watcher:
                 self._watched.running = [seq for seq in self._watched.running if seq != event["seq"]]
             for observer in self._observers:
                 self._call(observer, observer.heard, event, now)
+        if has_heard:
+            self._deaf_until = now + _DEAF_S if self._watched.is_busy else now
 
     def _end(self) -> None:
         kernel = self._watched.kernel

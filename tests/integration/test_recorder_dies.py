@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from support import requires
 
 from jupyter_kerneldoctor.recording.processes import boot_id
@@ -68,3 +69,12 @@ def test_the_memory_of_the_last_second_is_there_also_when_it_jumps(limited_kerne
     last = limited_kernel.recording().samples[-1]
     assert now - last.mono_s < 1.5, "a second, and what a busy machine adds"
     assert last.rss_bytes > 150_000_000
+
+
+@pytest.mark.parametrize("after_ms", [15, 35])
+def test_the_newest_cell_is_known_though_kernel_and_sidecar_die_together(kernel: LiveKernel, after_ms: int) -> None:
+    sidecar = kernel.sidecar_pid()
+    kernel.run("import os, signal, time; time.sleep(0.1)")
+    kernel.run_and_die(f"time.sleep({after_ms} / 1000); os.kill({sidecar}, 9); os.kill(os.getpid(), 9)")
+
+    assert kernel.recording().cells[-1].source.startswith("time.sleep")
