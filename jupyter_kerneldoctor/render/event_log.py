@@ -73,7 +73,7 @@ def _entries(recording: Recording) -> Iterator[_Entry]:
     yield from _cells(recording)
     yield from _from_processes(recording)
     yield from _from_memory(recording)
-    yield from _surroundings(recording)
+    yield from _system_states(recording)
     for piece in recording.output:
         yield _Entry(piece.mono_s, f"written to {_STREAMS[piece.fd]}: {quote(piece.text.strip(), _LONGEST_TEXT)}")
     if recording.exit_request is not None:
@@ -178,7 +178,7 @@ def _rlimit(name: str, soft: int) -> str:
     return duration(soft) if name == "CPU" else str(soft)
 
 
-def _surroundings(recording: Recording) -> Iterator[_Entry]:
+def _system_states(recording: Recording) -> Iterator[_Entry]:
     for seen in recording.surroundings:
         limits = ((name, limit.soft) for name, limit in seen.rlimits.items() if limit.soft is not None)
         parts = [f"{name.lower()} limit {_rlimit(name, soft)}" for name, soft in limits]
@@ -191,7 +191,7 @@ def _surroundings(recording: Recording) -> Iterator[_Entry]:
         ]
         parts += ["memory limit reached, no process killed"] if seen.under_oom else []
         if parts:
-            yield _Entry(seen.mono_s, f"surroundings ({seen.when}): {', '.join(parts)}")
+            yield _Entry(seen.mono_s, f"system state ({seen.when}): {', '.join(parts)}")
 
 
 def _end(recording: Recording, end: End) -> str:
