@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..analysis.ending import FROM_OUTSIDE, signal_passed_on
@@ -10,18 +11,20 @@ from ..cause import Cause
 from ..code.deferred_calls import names_an_exit
 from ..examples import recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
+from ..postmortem import Evidence
 from ..texts import evidence, exclusions
 from ..units import cell_name, quote, sentence, statement
+from .self_kill import ended_by_deferred, gives_away
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from jupyter_kerneldoctor.recording.evidence import Incident
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from ..code.ending_calls import EndingCall
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 _AT_ONCE_S = 2.0
 
@@ -38,11 +41,10 @@ class ExitCall(Cause):
     How it is recognised
     --------------------
     For `exit()` and `quit()`: the kernel noted that a cell asked for it. Otherwise: the process left with an exit code
-    and no signal while a cell was running, and nobody had asked for a shutdown. Where the cell holds an `os._exit` with
-    that code, it is named; without one, a library's exit is only likely, and the last line that was written while
-    the cell ran is quoted. A timer, a thread or a handler to which a cell gave such a call may make it while no cell
-    runs. Words that name a cause of their own, as of MKL or of the dynamic linker, make it that cause
-    instead.
+    and no signal while a cell was running, and nobody had asked for a shutdown. An `os._exit` in the cell with that
+    code is named. Without one, a library's exit is only likely, and the last line that was written while the cell ran
+    is quoted. A timer, a thread or a handler to which a cell gave such a call may make it while no cell runs. Last
+    words that name a cause of their own, such as those of MKL or of the dynamic linker, make it that cause.
 
     What to do
     ----------
@@ -60,72 +62,79 @@ class ExitCall(Cause):
     incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end:
             return None
         if death.told_to_exit:
-            return None if death.cell is None else self._obeyed(death)
-        return None if death.status.exit_code is None else self._left(death)
+            return None if death.cell is None else self._obeyed(death, death.cell)
+        code = death.status.exit_code
+        if code is None:
+            return None
+        calls = [call for call in _exits(death) if call.exit_code in (None, code) and death.reached(call) != "passed"]
+        if death.cell is not None and calls:
+            return self._by_calls(death, death.cell, calls)
+        named = None if _exits(death) or death.cell is None else death.find(names_an_exit)
+        if death.cell is not None and named is not None:
+            text = quote(statement(death.cell.source.split("\n")[named - 1]), 100)
+            names = _in_line(named, f"names a call that ends the process: {text}")
+            pieces = (names, *evidence.said_at_the_end(death))
+            return self._left(death, 0.75, _something_in_the_cell(death, named), pieces, named)
+        if death.deferred_calls:
+            cell, call = death.deferred_calls[-1]
+            pieces = (gives_away(cell, call), *_of_the_code(code), *evidence.said_at_the_end(death))
+            line = call.line if cell is death.cell else None
+            return self._left(death, 0.75, ended_by_deferred(death, cell, call), pieces, line)
+        return None if death.cell is None else self._by_something(death, death.cell, code)
 
-    def _obeyed(self, death: Death) -> CauseFinding:
-        assert death.cell is not None
-        call = _only([call for call in death.calls if call.kind == "ask"])
-        name = quote(call.text) if call is not None else "`exit()` or `quit()`"
-        cell = cell_name(death.cell.execution_count)
-        return CauseFinding(
-            self.id,
-            self.title,
+    def _obeyed(self, death: Death, cell: Cell) -> CauseFinding:
+        calls = [call for call in death.calls if call.kind == "ask"]
+        call = calls[0] if len(calls) == 1 else None
+        what = "`exit()` or `quit()`" if call is None else quote(call.text)
+        name, signal = cell_name(cell.execution_count), death.status.signal
+        left = "was ended before it had left" if signal in FROM_OUTSIDE else "crashed while it was leaving"
+        if signal is None:
+            left = "left when the cell was done"
+        return self.finding(
+            death,
             0.97 if death.status.exit_code == 0 else 0.85,
-            f"The code in {cell} asked the kernel to end with {name}, and the kernel {_how_it_left(death)}.",
-            evidence=(
-                Evidence(f"The kernel noted that {cell} asked it to end.", source="journal"),
-                *evidence.exit_status(death),
-            ),
-            ruled_out=exclusions.known(exclusions.not_a_crash(death), exclusions.not_memory(death)),
-            line=call.line if call is not None else death.sole_line,
+            f"The code in {name} asked the kernel to end with {what}, and the kernel {left}.",
+            (Evidence(f"The kernel noted that {name} asked it to end.", source="journal"),),
+            ruled_out=(exclusions.not_a_crash(death),),
+            line=death.sole_line if call is None else call.line,
             summary="Left after exit()",
         )
 
-    def _left(self, death: Death) -> CauseFinding | None:
-        code = death.status.exit_code
-        calls = [call for call in _exits(death) if call.exit_code in (None, code) and death.reached(call) != "passed"]
-        call = _only(calls)
-        named = None if _exits(death) or death.cell is None else death.find(names_an_exit)
-        others = death.deferred_calls[-1:] if not calls and named is None else ()
-        if death.cell is None and not others:
-            return None
-        line = call.line if call is not None else None if calls else named or death.sole_line
-        if call is not None and death.cell is not None:
-            cell = cell_name(death.cell.execution_count)
-            headline = f"The code in {cell} ended the kernel with {quote(call.text)} (exit code {code})."
-        elif others:
-            line = others[0][1].line if others[0][0] is death.cell else None
-            headline = (
-                f"The kernel was probably ended by its own code (exit code {code}), {death.when()}: "
-                f"{cell_name(others[0][0].execution_count)} holds {quote(others[0][1].text)}, for a timer, a thread or "
-                "a handler to call."
-            )
-        else:
-            headline = _by_something(death, line, is_in_cell=bool(calls) or named is not None)
-        return CauseFinding(
-            self.id,
-            self.title,
-            0.75 if others else _confidence(calls, death, named),
+    def _by_calls(self, death: Death, cell: Cell, calls: list[EndingCall]) -> CauseFinding:
+        call, one, end = calls[0], len(calls) == 1, death.recording.end
+        at_once = end is not None and 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
+        confidence = 0.85
+        if call.kind == "exit" and call.exit_code is not None and call.certain:
+            confidence = 0.97 if call.prompt or at_once else 0.92
+        told = _something_in_the_cell(death, None)
+        if one:
+            told = f"The code in {cell_name(cell.execution_count)} ended the kernel with {quote(call.text)}."
+        pieces = (_in_line(each.line, f"ends the process: {quote(each.text, 100)}") for each in calls)
+        return self._left(death, confidence, told, pieces, call.line if one else None)
+
+    def _by_something(self, death: Death, cell: Cell, code: int) -> CauseFinding:
+        """Say that something ended it: a library, or a thread that an earlier cell started."""
+        line = death.sole_line
+        at = "" if line is None else f" {quote(statement(cell.source.split(chr(10))[line - 1]))}"
+        told = f"Something in the kernel's process ended it with exit code {code} {death.when()}{at}."
+        pieces = (*evidence.said_at_the_end(death), *_not_the_cell(death, cell), *_of_the_code(code))
+        # The kernel itself leaves with 1 when the program that started it is gone.
+        return replace(self._left(death, 0.45 if code == 1 else 0.6, told, pieces, line), general=True)
+
+    def _left(
+        self, death: Death, confidence: float, headline: str, pieces: Iterable[Evidence], line: int | None
+    ) -> CauseFinding:
+        return self.finding(
+            death,
+            confidence,
             headline,
-            evidence=(
-                *evidence.exit_status(death),
-                *_told_by(death, calls, named, others),
-                *_last_words(death, calls),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(
-                exclusions.not_a_crash(death),
-                exclusions.not_asked_for(death),
-                exclusions.not_memory(death),
-            ),
+            pieces,
+            ruled_out=(exclusions.not_a_crash(death),),
             line=line,
-            summary=f"Ended itself with exit code {code}",
-            general=not calls and named is None and not others,
+            summary=f"Ended itself with exit code {death.status.exit_code}",
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
@@ -133,9 +142,8 @@ class ExitCall(Cause):
         worker = death.lost_worker
         if worker is None or worker.child is None or worker.child.kind != "exit":
             return None
-        told = (
-            f"A worker process ended by itself with exit code {worker.exit_code} {death.where()}; the kernel lived on."
-        )
+        code = worker.exit_code
+        told = f"A worker process ended by itself with exit code {code} {death.where()}; the kernel lived on."
         return self.finding(death, 0.85, told, worker.evidence(), title="A worker process ended by itself")
 
     @staticmethod
@@ -166,90 +174,28 @@ class ExitCall(Cause):
         yield recording("import sys\nsys.exit(1)", alive=True, idle=True)
 
 
-def _how_it_left(death: Death) -> str:
-    signal = death.status.signal
-    if signal is None:
-        return "left when the cell was done"
-    if signal in FROM_OUTSIDE:
-        return "was ended before it had left"
-    return "crashed while it was leaving"
-
-
-def _by_something(death: Death, line: int | None, *, is_in_cell: bool) -> str:
-    """Blame the running cell only where it holds such a call: a thread that an earlier one started can leave, too."""
-    code = death.status.exit_code
-    if is_in_cell or death.cell is None:
-        return f"Something that ran {death.where(line)} ended the kernel with exit code {code}."
-    at = "" if line is None else f" {quote(statement(death.cell.source.split(chr(10))[line - 1]))}"
-    return f"Something in the kernel's process ended it with exit code {code} {death.when()}{at}."
-
-
-def _only(calls: list[EndingCall]) -> EndingCall | None:
-    return calls[0] if len(calls) == 1 else None
+def _in_line(line: int, text: str) -> Evidence:
+    return Evidence(f"Line {line} of the cell {text}.", line, "line", "cell source")
 
 
 def _exits(death: Death) -> list[EndingCall]:
     return [call for call in death.calls if call.kind in ("exit", "replace")]
 
 
-def _confidence(calls: list[EndingCall], death: Death, named: int | None) -> float:
-    if not calls and named is not None:
-        return 0.75
-    if not calls:
-        # The kernel itself leaves with 1 when the program that started it is gone.
-        return 0.45 if death.status.exit_code == 1 else 0.6
-    call, end, cell = calls[0], death.recording.end, death.cell
-    at_once = end is not None and cell is not None and 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
-    if call.kind == "exit" and call.exit_code is not None and call.certain:
-        return 0.97 if call.prompt or at_once else 0.92
-    return 0.85
+def _something_in_the_cell(death: Death, line: int | None) -> str:
+    return f"Something that ran {death.where(line)} ended the kernel with exit code {death.status.exit_code}."
 
 
-def _last_words(death: Death, calls: list[EndingCall]) -> Iterable[Evidence]:
-    if not calls:
-        yield from evidence.said_at_the_end(death)
+def _not_the_cell(death: Death, cell: Cell) -> Iterator[Evidence]:
+    if not cell.truncated and not _exits(death):
+        name = sentence(cell_name(cell.execution_count))
+        yield Evidence(f"{name} itself holds no call that ends the process; a library or another thread may.")
 
 
-def _told_by(
-    death: Death, calls: list[EndingCall], named: int | None, others: tuple[tuple[Cell, EndingCall], ...]
-) -> Iterable[Evidence]:
-    for call in calls:
-        yield Evidence(
-            f"Line {call.line} of the cell ends the process: {quote(call.text, 100)}.", call.line, "line", "cell source"
-        )
-    if not calls and named is not None and death.cell is not None:
-        code = quote(death.cell.source.split("\n")[named - 1].strip(), 100)
-        yield Evidence(
-            f"Line {named} of the cell names a call that ends the process, for a handler, a timer or another function "
-            f"to make: {code}.",
-            named,
-            "line",
-            "cell source",
-        )
-    elif not calls:
-        yield from _held_by(death, others)
-        if (signal := signal_passed_on(death.status.exit_code or 0)) is not None:
-            yield Evidence(
-                f"Programs that handle {signal}, or pass on that it ended another one, leave with 128 and its number, "
-                f"which is {death.status.exit_code}.",
-                death.status.exit_code,
-                None,
-                "sh(1p)",
-            )
-        if death.status.exit_code == 1:
-            yield Evidence("A kernel also leaves with exit code 1 when the program that started it is gone.")
-
-
-def _held_by(death: Death, others: tuple[tuple[Cell, EndingCall], ...]) -> Iterable[Evidence]:
-    for cell, call in others:
-        yield Evidence(
-            f"Line {call.line} of {cell_name(cell.execution_count)} holds such a call: {quote(call.text, 100)}.",
-            call.line,
-            "line",
-            "cell source",
-        )
-    if death.cell is not None and not death.cell.truncated and not _exits(death) and not others:
-        yield Evidence(
-            f"{sentence(cell_name(death.cell.execution_count))} itself holds no call that ends the process; a module "
-            "or library it calls may, or a thread that was started before."
-        )
+def _of_the_code(code: int) -> Iterator[Evidence]:
+    """Say what programs mean by this exit code."""
+    if (signal := signal_passed_on(code)) is not None:
+        text = f"Programs leave with exit code {code} (128 and the signal's number) after {signal}."
+        yield Evidence(text, code, None, "sh(1p)")
+    if code == 1:
+        yield Evidence("A kernel also leaves with exit code 1 when the program that started it is gone.")

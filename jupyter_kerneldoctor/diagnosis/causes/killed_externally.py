@@ -12,9 +12,9 @@ from ..analysis.memory import NEAR
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
-from ..units import duration, quote
+from ..postmortem import Evidence
+from ..texts import evidence
+from ..units import duration
 from . import self_kill
 
 if TYPE_CHECKING:
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
-
+    from ..postmortem import CauseFinding
 
 _IT_MAY_HAVE_BEEN_THE_CELL = 0.55
 
 
 class KilledExternally(Cause):
-    """Something outside sent the kernel a signal that ended it, and memory is not known to be the reason.
+    """Another program or person ended the kernel with a signal, and memory is not known to be the reason.
 
     What it means
     -------------
-    Another program or person ended the process: a `kill` command, a runner or a batch system at the end of its time, a
+    Something outside the kernel ended it: a `kill` command, a runner or a batch system at the end of its time, a
     container that is stopped, an administrator's clean-up, a service that watches over memory before Linux does.
 
     How it is recognised
     --------------------
-    The process was ended by SIGKILL, SIGTERM or SIGHUP, Linux counted no memory kill in the kernel's control group, and
-    the cell holds nothing that sends such a signal. Without a Jupyter server that watched the kernel, a restart of a
-    busy kernel looks the same, so the confidence stays low then. It is lower, too, where the cell sends such a signal
-    to a process of which does not show which one it is.
+    The process was ended by SIGKILL, SIGTERM or SIGHUP, Linux counted no out-of-memory kill in the kernel's control
+    group, and the cell sends no such signal. Without a Jupyter server that watched the kernel, a restart of a busy
+    kernel looks the same, so the confidence stays low then. It is lower, too, where the cell sends such a signal and
+    the code does not show to which process.
 
     What to do
     ----------
     Ask who may do that: the batch system's log, the administrator, `journalctl` for earlyoom or systemd-oomd. If the
-    kernel was close to a limit, memory is worth a look all the same.
+    kernel was close to a limit, look at its memory all the same.
 
     Example
     -------
@@ -60,31 +60,24 @@ class KilledExternally(Cause):
     incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end or death.status.signal not in FROM_OUTSIDE:
             return None
         confidence = _confidence(death)
-        return CauseFinding(
-            self.id,
-            self.title,
+        who = "Probably something outside ended" if confidence >= 0.5 else "Something outside may have ended"
+        if confidence >= 0.8:
+            who = "Something outside ended"
+        return self.finding(
+            death,
             confidence,
-            f"{_something_ended(confidence)} the kernel {death.when()}{_memory_remark(death)}.",
-            evidence=(
+            f"{who} the kernel {death.when()}{_memory_remark(death)}.",
+            (
                 *evidence.exit_status(death),
+                *_nobody_watched(death),
+                *(self_kill.sends(one) for one in death.sendings[:1]),
+                *_stood_still(death),
                 *evidence.counts_of_kills(death),
                 *evidence.last_measurement(death),
-                *_nobody_watched(death),
-                *_sent_to_somebody(death),
-                *evidence.running_cell(death),
-                *_stood_still(death),
             ),
-            ruled_out=exclusions.known(
-                exclusions.not_memory(death),
-                exclusions.not_asked_for(death),
-                exclusions.not_a_crash(death),
-                exclusions.not_by_itself(death),
-            ),
-            line=death.line,
             summary=f"Ended from outside ({death.status.signal})",
         )
 
@@ -93,7 +86,7 @@ class KilledExternally(Cause):
         worker = death.lost_worker
         if worker is not None and worker.signal == "SIGTERM":
             confidence, title, told = 0.6, "ended", "A worker process was lost, by a request to end (SIGTERM),"
-        elif worker is not None and worker.signal == "SIGKILL" and worker.child and worker.child.oom_kills == 0:
+        elif worker is not None and worker.signal == "SIGKILL" and worker.killed_for_memory is False:
             confidence, title = 0.7, "killed"
             told = "Something other than a shortage of memory killed a worker process"
         else:
@@ -138,35 +131,23 @@ def _confidence(death: Death) -> float:
     if death.told_to_exit:
         return 0.2  # it was to end anyway
     leaves = max((self_kill.confidence(call, death) for call in death.own_signals), default=0.0)
-    leaves = max(leaves, self_kill.confidence_of_others(death), self_kill.confidence_of_sendings(death))
+    leaves = max(leaves, self_kill.confidence_of_deferred(death), self_kill.confidence_of_sendings(death))
     return min(_from_outside(death), max(0.2, round(1 - leaves, 2)))
 
 
 def _from_outside(death: Death) -> float:
-    """How likely it is where the cell sends no such signal."""
-    kills = death.memory.kills
+    """Return how likely it is where the cell sends no such signal."""
     confidence = 0.85 if death.server_watched else 0.6
-    if kills is None:
+    if death.memory.kills is None:
         confidence -= 0.2  # a memory kill would not have been seen
     if death.sendings:
         confidence = min(confidence, _IT_MAY_HAVE_BEEN_THE_CELL)
-    if _near_limit(death):
+    if (death.memory.share_of_limit or 0.0) >= NEAR or death.memory.machine_is_full:
         confidence -= 0.1  # a service that watches over memory sends the same signal
     shortage = death.memory_pressure
     if (shortage.is_low or shortage.is_pressed) and death.would_be_ended_by_a_memory_service:
         confidence = min(confidence, 0.4)  # and here it had every reason to
     return round(confidence, 2)
-
-
-def _something_ended(confidence: float) -> str:
-    if confidence >= 0.8:
-        return "Something outside ended"
-    return "Probably something outside ended" if confidence >= 0.5 else "Something outside may have ended"
-
-
-def _near_limit(death: Death) -> bool:
-    share = death.memory.share_of_limit
-    return (share is not None and share >= NEAR) or death.memory.machine_is_full is True
 
 
 def _memory_remark(death: Death) -> str:
@@ -178,33 +159,15 @@ def _memory_remark(death: Death) -> str:
 
 
 def _stood_still(death: Death) -> Iterator[Evidence]:
-    """Somebody may have lost patience with a cell that did nothing."""
+    """Say how long the cell had done nothing: somebody may have lost patience with it."""
     cell, looks, end = death.cell, death.recording.stuck, death.recording.end
     if cell is None or end is None or not looks or looks[-1].over or looks[-1].mono_s < cell.started_mono_s:
         return
     still_s = max(0.0, end.mono_s - looks[-1].since_mono_s)
-    yield Evidence(
-        f"The cell had done nothing for {duration(still_s)}: no processor time, no output.",
-        round(still_s, 1),
-        "s",
-        "/proc/PID/stat",
-    )
-
-
-def _sent_to_somebody(death: Death) -> Iterator[Evidence]:
-    for one in death.sendings[:1]:
-        yield Evidence(
-            f"Line {one.line} of the cell sends such a signal itself: {quote(one.text, 100)}. If that process was the "
-            "kernel, or in its process group, then this is what ended it.",
-            one.line,
-            "line",
-            "cell source",
-        )
+    text = f"The cell had done nothing for {duration(still_s)}: no processor time, no output."
+    yield Evidence(text, round(still_s, 1), "s", "/proc/PID/stat")
 
 
 def _nobody_watched(death: Death) -> Iterator[Evidence]:
     if not death.server_watched:
-        yield Evidence(
-            "No Jupyter server has said so far that it restarted this kernel. If you restarted the kernel yourself, "
-            "this is that restart: without a word from a Jupyter server the two cannot be told apart."
-        )
+        yield Evidence("If you restarted the kernel yourself, this is that restart: no server has reported one.")

@@ -11,7 +11,7 @@ from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
 from ..examples.stuck import frame, stuck_in
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
+from ..postmortem import Evidence
 from ..units import cell_name, duration, size
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 _FRESH_S = 60.0
 _THRASHING_PER_S = 200
@@ -38,20 +39,20 @@ class MemoryStall(Cause):
 
     What it means
     -------------
-    There are two ways to stand still for want of memory. A control group (cgroup) whose memory limit is reached while
-    its out-of-memory killer is switched off stops the processes that need more, until somebody frees some. And a
-    machine with swap moves memory to the disk and back all the time (thrashing): everything takes a thousand times as
-    long.
+    There are two ways to wait for memory without end. A container or session reaches its memory limit while the
+    out-of-memory killer of its control group (cgroup) is switched off: Linux then stops the processes that need more,
+    until some memory is freed. Or a machine with swap moves memory to the disk and back all the time (thrashing), and
+    everything takes a thousand times as long.
 
     How it is recognised
     --------------------
     A cell is running, and its control group says `under_oom 1` with the killer disabled. Or all programs wait for
-    memory most of the time (the pressure that Linux tells in /proc/pressure/memory) and swap is full, or pages are read
-    back from the disk by the hundred each second.
+    memory most of the time (the pressure in /proc/pressure/memory) and swap is full, or hundreds of pages a second are
+    read back from the disk.
 
     What to do
     ----------
-    Interrupt the kernel, or end what else holds memory; if that does not help, restart it: the cell will not get done.
+    Interrupt the kernel, or end what else holds memory. If that does not help, restart it: the cell will not finish.
     Then let it need less at a time.
 
     Example
@@ -60,27 +61,25 @@ class MemoryStall(Cause):
     """
 
     id = "memory-stall"
-    title = "Standing still for want of memory"
+    title = "Stuck, waiting for memory"
     family = Family.MEMORY
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
-        cell = death.recording.running_cell
+        cell, still = death.recording.running_cell, death.stuck_cell
         if death.ended is not False or cell is None or death.stopped_early:
             return None
         confidence, evidence = _at_a_limit(death) or _thrashing(death) or _all_still(death) or (0.0, ())
         if confidence == 0:
             return None
-        at = death.stuck_cell.at() if death.stuck_cell is not None else ""
+        at = "" if still is None else still.at()
         allowed = f": {death.memory.allowance}" if death.memory.has_group_limit else ""
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             confidence,
-            f"The kernel stands still for want of memory in {cell_name(cell.execution_count)}{at}{allowed}.",
-            evidence=(*evidence, *_held(death)),
-            ruled_out=("Not a deadlock of the program: it waits for memory, not for a part of itself.",),
-            line=death.stuck_cell.line if death.stuck_cell is not None else None,
+            f"The kernel is stuck waiting for memory in {cell_name(cell.execution_count)}{at}{allowed}.",
+            (*evidence, *_held(death)),
+            ruled_out=("Not a deadlock: the kernel waits for memory, not for another part of the program.",),
+            line=None if still is None else still.line,
             summary="Running, but out of memory",
         )
 
@@ -131,84 +130,66 @@ class MemoryStall(Cause):
 
 
 def _all_still(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
-    """The recorder, which lives under the same limit, stands still as well, and the limit was all but reached."""
+    """Judge by the recorder, which lives under the same limit: it is stuck, too, and the limit was all but reached.
+
+    None where that is not so.
+    """
     silent_s, share = death.recording.silent_s, death.memory.share_of_limit
     if silent_s is None or silent_s < _SILENT_S or share is None or share < _FULL or not death.memory.has_group_limit:
         return None
     if (death.memory.held_bytes or 0) < _MOST * (death.memory.limit_bytes or 0):
         return None
     text = (
-        f"{share:.0%} of the memory that is allowed was in use at the last measurement, {duration(silent_s)} ago; "
-        "the process that measures shares this limit, and has stood still since."
+        f"{share:.0%} of the memory allowed was in use {duration(silent_s)} ago; since then the process that records "
+        "has been stuck, too."
     )
     return 0.7, (Evidence(text, round(silent_s, 1), "seconds", "samples"),)
 
 
 def _at_a_limit(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
-    """A control group that has run out, with nobody to end a process in it."""
+    """Judge by a memory limit that was reached, with nobody to end a process below it; None where there is none."""
     around, still = death.environment.known, death.stuck_cell
+    stack = () if still is None else tuple(still.evidence())
     if not around.under_oom or around.oom_killer_disabled is False or _is_over(death):
-        waits = still is not None and still.main.kind == "memory"
-        return None if not waits or still is None else (0.8, tuple(still.evidence()))
-    confidence = 0.97 if around.oom_killer_disabled else 0.75
-    shown = [
-        Evidence(
-            "The kernel's control group (cgroup) has reached its memory limit, and its out-of-memory killer is "
-            "switched off: processes that need more are stopped until some is free.",
-            1,
-            None,
-            "memory.oom_control: under_oom",
-        )
-    ]
-    return confidence, (*shown, *(still.evidence() if still is not None else ()))
+        return (0.8, stack) if still is not None and still.main.kind == "memory" else None
+    text = "The memory limit is reached and the out-of-memory killer is switched off, so Linux stops what needs more."
+    reached = Evidence(text, 1, None, "memory.oom_control: under_oom")
+    return (0.97 if around.oom_killer_disabled else 0.75), (reached, *stack)
 
 
 def _is_over(death: Death) -> bool:
-    """Whether memory was seen to be there again, long after the look that found none."""
+    """Return whether memory was seen to be there again, long after the look that found none."""
     share = death.memory.share_of_limit
     return share is not None and share < _FULL and not _is_fresh(death, "under_oom")
 
 
 def _thrashing(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
-    """Everything waits for memory that is moved between memory and disk."""
+    """Judge by memory that is moved to the disk and back, while everything waits for it; None where that is not so."""
     shortage, still = death.memory_pressure, death.stuck_cell
-    faults = still.stuck.faults_per_s if still is not None else None
+    faults = None if still is None else still.stuck.faults_per_s
     thrashes = faults is not None and faults >= _THRASHING_PER_S
-    pressed = shortage.pressure_full is not None and shortage.pressure_full >= _STALLED_PERCENT
-    pressed = pressed and _is_fresh(death, "pressure_full")
+    pressed = (shortage.pressure_full or 0.0) >= _STALLED_PERCENT and _is_fresh(death, "pressure_full")
     if not (pressed and (shortage.swap_is_full or shortage.is_nearly_gone or thrashes)):
         return None
-    return (0.9 if thrashes else 0.8), (*shortage.evidence(), *_faults(faults), *(still.evidence() if still else ()))
+    stack = () if still is None else still.evidence()
+    return (0.9 if thrashes else 0.8), (*shortage.evidence(), *(_faults(faults) if thrashes else ()), *stack)
 
 
 def _is_fresh(death: Death, name: str) -> bool:
-    """Whether the surroundings were looked at lately: pressure comes and goes."""
-    recording = death.recording
-    newest = max((one.mono_s for one in recording.surroundings if getattr(one, name) is not None), default=None)
-    times = [
-        newest or 0.0,
-        *(sample.mono_s for sample in recording.samples[-1:]),
-        *(s.mono_s for s in recording.stuck[-1:]),
-    ]
-    return newest is not None and max(times) - newest <= _FRESH_S
+    """Return whether this was looked at lately: pressure comes and goes."""
+    known = death.recording
+    seen_s = [one.mono_s for one in known.surroundings if getattr(one, name) is not None]
+    last_s = (*(one.mono_s for one in known.samples[-1:]), *(one.mono_s for one in known.stuck[-1:]))
+    return bool(seen_s) and max(*seen_s, *last_s, 0.0) - max(seen_s) <= _FRESH_S
 
 
 def _faults(faults_per_s: float | None) -> Iterator[Evidence]:
-    if faults_per_s is not None and faults_per_s >= _THRASHING_PER_S:
-        yield Evidence(
-            f"{faults_per_s:.0f} pages of memory a second had to be read back from the disk.",
-            round(faults_per_s),
-            "pages/s",
-            "/proc/PID/stat majflt",
-        )
+    if faults_per_s is not None:
+        text = f"{faults_per_s:.0f} pages of memory a second were read back from the disk."
+        yield Evidence(text, round(faults_per_s), "pages/s", "/proc/PID/stat majflt")
 
 
 def _held(death: Death) -> Iterator[Evidence]:
     last = death.memory.last
     if last is not None and last.rss_bytes is not None:
-        yield Evidence(
-            f"The kernel process holds {size(last.rss_bytes)} (resident memory, RSS).",
-            last.rss_bytes,
-            "bytes",
-            "samples",
-        )
+        yield Evidence(f"The kernel process holds {size(last.rss_bytes)}.", last.rss_bytes, "bytes", "samples")

@@ -11,17 +11,19 @@ from ..cause import Cause
 from ..examples import MIB, Group, cell_file, crash_report, recording
 from ..examples.stuck import own_frame
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
-from ..units import cell_name, quote, sentence
+from ..postmortem import Evidence
+from ..texts import evidence
+from ..units import cell_name, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_kerneldoctor.recording.model import Recording
+    from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from ..code.ending_calls import EndingCall
+    from ..code.signal_targets import Sending
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 _AT_ONCE_S = 0.5
 
@@ -31,8 +33,8 @@ class SelfKill(Cause):
 
     What it means
     -------------
-    `os.kill(os.getpid(), ...)`, `signal.raise_signal(...)`, `!kill $PPID` and the like end the kernel as any other
-    process. Some notebooks do it on purpose, to restart the kernel.
+    `os.kill(os.getpid(), ...)`, `signal.raise_signal(...)`, `!kill $PPID` and the like end the kernel as they end any
+    other process. Some notebooks do it on purpose, to restart the kernel.
 
     How it is recognised
     --------------------
@@ -40,9 +42,10 @@ class SelfKill(Cause):
     signal. It is proven when nothing before the call takes time, when the cell ended as soon as it began, or when the
     crash report or a stack shows that line. A call within an `if` or a loop, or behind work that takes time, need not
     have run; it did not where the cell was seen in a later statement. A call that some cell gave to a timer, a thread
-    or a handler is likely to be it as well, where nothing else sent the signal. So is, with less certainty, a call of
-    which does not show whom it hits (`process.kill()`), where the kernel ended in the moment that the cell ran. A child
-    that was started without a session of its own is in the kernel's process group: `os.killpg` on that group ends both.
+    or a handler is likely to be it as well, where nothing else sent the signal. It is less certain where the code does
+    not show to which process a call sends the signal (`process.kill()`), and the kernel ended as soon as the cell ran.
+    A child that was started without a session of its own is in the kernel's process group: `os.killpg` on that group
+    ends both.
 
     What to do
     ----------
@@ -59,97 +62,56 @@ class SelfKill(Cause):
     family = Family.OWN_END
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end or death.status.exit_code is not None:
             return None
-        calls = death.own_signals
-        if death.cell is None or not calls:
-            return self._by_others(death)
-        line = calls[0].line if len(calls) == 1 else None
-        sent = death.signal or "a signal"
-        sure = max(confidence(call, death) for call in calls)
-        return CauseFinding(
-            self.id,
-            self.title,
-            sure,
-            f"The code in {cell_name(death.cell.execution_count)} {_ended(sure)} its own kernel with {_quoted(calls)}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *(
-                    Evidence(
-                        f"Line {call.line} of the cell sends {call.signal or sent} to the kernel's own process: "
-                        f"{quote(call.text, 100)}.",
-                        call.line,
-                        "line",
-                        "cell source",
-                    )
-                    for call in calls
-                ),
-                *evidence.running_cell(death),
-                *evidence.counts_of_kills(death),
-            ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
-            line=line,
-            summary=sentence(f"the cell's own {death.signal}") if death.signal else None,
-        )
-
-    def _by_others(self, death: Death) -> CauseFinding | None:
-        """A timer, a thread or a handler that a cell had given the call to."""
-        left = death.deferred_calls
-        if not left:
-            return self._by_a_call_that_does_not_show_whom(death)
-        cell, call = left[-1]
-        name = cell_name(cell.execution_count)
-        return CauseFinding(
-            self.id,
-            self.title,
-            confidence_of_others(death),
-            f"The kernel was probably ended by its own code, {death.when()}: {name} holds {quote(call.text)}, for a "
-            "timer, a thread or a handler to call.",
-            evidence=(
-                *evidence.exit_status(death),
-                Evidence(
-                    f"Line {call.line} of {name}, in a function that is given to another one, sends the kernel's own "
-                    f"process a signal: {quote(call.text, 100)}.",
-                    call.line,
-                    "line",
-                    "cell source",
-                ),
-                *evidence.running_cell(death),
-                *evidence.counts_of_kills(death),
-            ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
-            line=call.line if cell is death.cell else None,
-            summary=sentence(f"the notebook's own {death.signal}"),
-        )
-
-    def _by_a_call_that_does_not_show_whom(self, death: Death) -> CauseFinding | None:
-        """`process.kill()` for whichever process, and the kernel ended in that moment."""
+        if death.cell is not None and death.own_signals:
+            return self._by_its_own_calls(death, death.own_signals)
+        if death.deferred_calls:
+            return self._by_a_deferred_call(death, *death.deferred_calls[-1])
         chance = confidence_of_sendings(death)
-        if not chance or death.cell is None:
+        if not chance:
             return None
         sent = death.sendings[-1]
-        return CauseFinding(
-            self.id,
-            self.title,
-            chance,
-            f"The code in {cell_name(death.cell.execution_count)} probably ended its own kernel with "
-            f"{quote(sent.text)}.",
-            evidence=(
-                *evidence.exit_status(death),
-                Evidence(
-                    f"Line {sent.line} of the cell sends such a signal: {quote(sent.text, 100)}. To which process does "
-                    "not show; the kernel ended in the moment that the cell ran.",
-                    sent.line,
-                    "line",
-                    "cell source",
-                ),
-                *evidence.running_cell(death),
-                *evidence.counts_of_kills(death),
-            ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
-            line=sent.line,
-            summary=sentence(f"the cell's own {death.signal}"),
+        return self._sent(death, chance, quote(sent.text), (sends(sent),), sent.line)
+
+    def _by_its_own_calls(self, death: Death, calls: tuple[EndingCall, ...]) -> CauseFinding | None:
+        pieces = (
+            Evidence(
+                f"Line {call.line} of the cell sends {call.signal or death.signal or 'a signal'} to the kernel itself: "
+                f"{quote(call.text, 100)}.",
+                call.line,
+                "line",
+                "cell source",
+            )
+            for call in calls
+        )
+        one = len(calls) == 1
+        what, line = quote(calls[0].text) if one else "one of its calls that send a signal", calls[0].line
+        return self._sent(death, max(confidence(call, death) for call in calls), what, pieces, line if one else None)
+
+    def _sent(
+        self, death: Death, sure: float, what: str, pieces: Iterable[Evidence], line: int | None
+    ) -> CauseFinding | None:
+        if death.cell is None:
+            return None
+        ended = "ended" if sure >= 0.8 else "probably ended" if sure >= 0.5 else "may have ended"
+        return self.finding(
+            death,
+            sure,
+            f"The code in {cell_name(death.cell.execution_count)} {ended} its own kernel with {what}.",
+            (*pieces, *evidence.counts_of_kills(death)),
+            line=line,
+            summary=f"The cell's own {death.signal}" if death.signal else None,
+        )
+
+    def _by_a_deferred_call(self, death: Death, cell: Cell, call: EndingCall) -> CauseFinding:
+        return self.finding(
+            death,
+            confidence_of_deferred(death),
+            ended_by_deferred(death, cell, call),
+            (gives_away(cell, call), *evidence.counts_of_kills(death)),
+            line=call.line if cell is death.cell else None,
+            summary=f"The notebook's own {death.signal}",
         )
 
     @staticmethod
@@ -209,47 +171,60 @@ class SelfKill(Cause):
         yield recording(passed, signal="SIGKILL", stacks=[Stack(-5, "asked", (seen,))])
 
 
-def confidence_of_others(death: Death) -> float:
-    """How likely it is that a call which a cell gave to a timer, a thread or a handler ended the kernel."""
+def sends(one: Sending) -> Evidence:
+    """Quote a call that sends a signal to whichever process."""
+    text = f"Line {one.line} of the cell sends a signal; the code does not show to which process: {quote(one.text)}."
+    return Evidence(text, one.line, "line", "cell source")
+
+
+def ended_by_deferred(death: Death, cell: Cell, call: EndingCall) -> str:
+    """Say that a timer, a thread or a handler made the call that a cell had given to it."""
+    whose = f"code of {cell_name(cell.execution_count)} that a timer, a thread or a handler ran"
+    return f"The kernel was probably ended {death.when()} by {whose}: {quote(call.text)}."
+
+
+def gives_away(cell: Cell, call: EndingCall) -> Evidence:
+    """Quote a call that a cell gave to a timer, a thread or a handler."""
+    where = f"Line {call.line} of {cell_name(cell.execution_count)}"
+    text = f"{where} leaves this to a timer, a thread or a handler: {quote(call.text, 100)}."
+    return Evidence(text, call.line, "line", "cell source")
+
+
+def confidence_of_deferred(death: Death) -> float:
+    """Return how likely a call that a cell gave to a timer, a thread or a handler ended the kernel."""
     if not any(call.kind == "signal" for _, call in death.deferred_calls):
         return 0.0
-    killed = death.memory.kills is not None and death.memory.kills.oom_kills
-    return 0.3 if killed else 0.6
+    return 0.3 if _was_memory(death) else 0.6
 
 
 def confidence_of_sendings(death: Death) -> float:
-    """How likely it is that a signal hit the kernel which the cell sent to whichever process."""
-    end, cell = death.recording.end, death.cell
-    if end is None or cell is None or not death.sendings or death.own_signals or death.signal not in FROM_OUTSIDE:
+    """Return how likely a signal that the cell sent to whichever process hit the kernel."""
+    if death.cell is None or not death.sendings or death.own_signals or death.signal not in FROM_OUTSIDE:
         return 0.0
-    killed = death.memory.kills is not None and death.memory.kills.oom_kills
-    at_once = 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
-    return 0.6 if at_once and not killed and not death.deferred_calls else 0.0
+    return 0.6 if _at_once(death) and not _was_memory(death) and not death.deferred_calls else 0.0
 
 
 def confidence(call: EndingCall, death: Death) -> float:
-    """How likely it is that this call ended the kernel."""
-    if death.memory.kills is not None and death.memory.kills.oom_kills:
-        return 0.4  # Linux killed for memory in the same moment
+    """Return how likely this call ended the kernel."""
+    if _was_memory(death):
+        return 0.4
     if not death.status.known or call.signal is None:
         return 0.6
     seen = death.reached(call)
     if seen in ("shown", "elsewhere"):
         return 0.97 if seen == "shown" else 0.2
-    end, cell = death.recording.end, death.cell
-    at_once = end is not None and cell is not None and 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
-    if at_once or (call.prompt and call.certain):
+    if _at_once(death) or (call.prompt and call.certain):
         return 0.97 if call.certain else 0.85
     if death.signal in FROM_OUTSIDE:  # a call that may not have run yet proves nothing
         return 0.65 if call.certain else 0.6
     return 0.85 if call.certain or call.prompt else 0.75
 
 
-def _ended(sure: float) -> str:
-    if sure >= 0.8:
-        return "ended"
-    return "probably ended" if sure >= 0.5 else "may have ended"
+def _was_memory(death: Death) -> bool:
+    """Return whether Linux killed for memory in the same moment."""
+    return death.memory.kills is not None and bool(death.memory.kills.oom_kills)
 
 
-def _quoted(calls: tuple[EndingCall, ...]) -> str:
-    return quote(calls[0].text) if len(calls) == 1 else "one of its calls that send a signal"
+def _at_once(death: Death) -> bool:
+    end, cell = death.recording.end, death.cell
+    return end is not None and cell is not None and 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S

@@ -11,8 +11,7 @@ from ..cause import Cause
 from ..certainty import certainty
 from ..examples import CELL_S, STARTED_WALL_S, Group, recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence, iso
-from ..texts import evidence, exclusions
+from ..postmortem import Evidence, iso
 from ..units import duration
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
+    from ..postmortem import CauseFinding
 
 _SOON_S = 30.0
 """A kernel that ends this soon after its server ended because of that; its own look at its parent is once a second."""
@@ -43,14 +43,14 @@ class ServerGone(Cause):
     -------------
     Nothing was wrong with the notebook. A kernel looks once a second whether the program that started it still runs,
     and leaves when it does not, as nobody could reach it any more. Servers end with a closed terminal, a lost SSH
-    connection, a log-out, an update, or because memory ran out and they were the ones to be killed.
+    connection, a log-out, an update, or because memory ran out and Linux ended them.
 
     How it is recognised
     --------------------
     The process left with exit code 1, and it said "Parent appears to have exited, shutting down" (ipykernel's parent
-    poller), or the program that had started it was gone just before, or the server had noted its own end. With less
-    certainty: exit code 1 while no cell was running, or long after that program was gone. What ends a server may end
-    its kernels by a signal as well; such a signal long after has another reason.
+    poller), or the program that had started it was gone just before, or the server had noted its own end. It is less
+    certain where it left with exit code 1 while no cell was running, or long after that program was gone. What ends a
+    server may end its kernels by a signal as well; such a signal long after has another reason.
 
     What to do
     ----------
@@ -69,27 +69,18 @@ class ServerGone(Cause):
     last_words = (r"Parent appears to have exited, shutting down",)
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end or death.told_to_exit or death.server_watched:
             return None  # a server that saw the end was there
         confidence = _confidence(death)
         if confidence is None:
             return None
         surely = "because" if confidence >= 0.8 else "most likely because" if confidence >= 0.5 else "perhaps because"
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             certainty(death, confidence),
             f"The kernel left {death.when()}, {surely} the Jupyter server or whatever had started it was gone.",
-            evidence=(
-                *evidence.exit_status(death),
-                *_said(death),
-                *_server(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(
-                exclusions.not_a_crash(death), exclusions.not_memory(death), exclusions.not_by_itself(death)
-            ),
+            (*_said(death), *_server(death)),
+            line=None,
             summary="Left, as its server was gone",
         )
 
@@ -146,7 +137,7 @@ def _parent_gone(death: Death) -> bool | None:
 
 
 def _parent_went(death: Death) -> Literal["just before", "long before"] | None:
-    """When the parent was gone, seen from the end; None where it was not, or that was not recorded."""
+    """Return when the parent was gone, seen from the end; None where it was not, or that was not recorded."""
     end = death.recording.end
     if end is None or not end.parent_gone or end.parent_seen_mono_s is None:
         return None
@@ -163,22 +154,17 @@ def _said(death: Death) -> Iterator[Evidence]:
     if words is not None:
         yield words.evidence
     elif death.status.exit_code == 1:
-        yield Evidence(
-            "A kernel leaves with exit code 1 when it finds that the program that started it is gone.",
-            source="ipykernel's parent poller",
-        )
+        text = "A kernel leaves with exit code 1 when the program that started it is gone."
+        yield Evidence(text, source="ipykernel's parent poller")
 
 
 def _server(death: Death) -> Iterator[Evidence]:
-    if _parent_gone(death):
-        end, ran = death.recording.end, ""
-        if end is not None and end.parent_seen_mono_s is not None:
-            ran = f"; {duration(end.mono_s - end.parent_seen_mono_s)} before it still did"
-        yield Evidence(
-            f"The program that had started the kernel no longer ran when it ended{ran}.", source="process list"
-        )
-    ended = death.recording.server.ended_wall_s
+    end, ended = death.recording.end, death.recording.server.ended_wall_s
+    if end is not None and end.parent_gone:
+        seen = end.parent_seen_mono_s
+        ran = "" if seen is None else f"; {duration(end.mono_s - seen)} before, it still ran"
+        text = f"The program that had started the kernel no longer ran when the kernel ended{ran}."
+        yield Evidence(text, source="process list")
     if ended is not None:
-        yield Evidence(
-            f"The Jupyter server noted that it ended at {iso(ended)}.", iso(ended), None, "the server's own note"
-        )
+        text = f"The Jupyter server noted that it ended at {iso(ended)}."
+        yield Evidence(text, iso(ended), None, "the server's own note")

@@ -11,8 +11,8 @@ from ..certainty import certainty
 from ..code.timers import Timer, timers
 from ..examples import recording
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..postmortem import Evidence
+from ..texts import evidence
 from ..units import cell_name, quote
 from .cpu_time_limit import sent_by_others
 
@@ -22,33 +22,35 @@ if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
+    from ..postmortem import CauseFinding
 
+_NO_MEANING = "it got a signal that it gives no meaning to"
 _WHAT = {
     "SIGALRM": "a timer ran out",
     "SIGVTALRM": "a timer for processor time ran out",
     "SIGPROF": "a profiler's timer ran out",
-    "SIGUSR1": "a signal came that this program gives no meaning to",
-    "SIGUSR2": "a signal came that this program gives no meaning to",
-    "SIGPIPE": "it wrote to somebody who no longer reads",
+    "SIGUSR1": _NO_MEANING,
+    "SIGUSR2": _NO_MEANING,
+    "SIGPIPE": "it wrote to a pipe that nobody reads any more",
     "SIGIO": "a signal said that input is waiting",
     "SIGPOLL": "a signal said that input is waiting",
     "SIGPWR": "a signal told of a failing power supply",
-    "SIGSTKFLT": "a signal came that this program gives no meaning to",
-    "SIGXFSZ": "a file grew beyond the size that files may have here",
+    "SIGSTKFLT": _NO_MEANING,
+    "SIGXFSZ": "a file grew beyond the size limit for files",
     "SIGTRAP": "native code stopped as if for a debugger",
-    "SIGSYS": "it called on the operating system in a way that a sandbox forbids",
-    "SIGXCPU": "a signal said that its processor time is used up, which it was not",
+    "SIGSYS": "it made a system call that a sandbox forbids",
+    "SIGXCPU": "it got a signal that its time was up",
 }
 """What each signal tells; in all of these cases the process is ended where it has no handler (signal(7))."""
 
+_BATCH = "Batch systems send it before the end of a job's time, and administrators' scripts do."
 _SENDERS = {
     "SIGALRM": "`signal.alarm` and `signal.setitimer` send it when the time is up.",
-    "SIGUSR1": "Batch systems send it before the end of a job's time, and administrators' scripts do.",
-    "SIGUSR2": "Batch systems send it before the end of a job's time, and administrators' scripts do.",
+    "SIGUSR1": _BATCH,
+    "SIGUSR2": _BATCH,
     "SIGPIPE": "Python ignores it, so a library or the code must have set it back to its default.",
     "SIGXFSZ": "The limit is that of `ulimit -f`. Python ignores this signal, so something set it back to its default.",
-    "SIGTRAP": "Libraries such as GLib do that on an error they cannot report, instead of `abort()`; a debugger's "
-    "breakpoint does as well.",
+    "SIGTRAP": "Libraries such as GLib do that instead of `abort()` on an error; a debugger's breakpoint does as well.",
     "SIGSYS": "The filter (seccomp) of a container or sandbox sends it.",
     "SIGXCPU": "It was far from a limit of its own (RLIMIT_CPU); batch systems send it when a job's time ends.",
 }
@@ -60,18 +62,18 @@ _OWN = frozenset({"SIGALRM", "SIGVTALRM", "SIGPROF", "SIGPIPE", "SIGXFSZ", "SIGT
 
 
 class UnhandledSignal(Cause):
-    """A signal came that a program is expected to handle; the kernel did not, and such a signal then ends it.
+    """The kernel got a signal that a program is expected to handle; it did not, and such a signal then ends it.
 
     What it means
     -------------
-    Signals are short messages of the operating system: a timer that ran out, a signal with a meaning of the program's
-    own, a pipe without a reader. For most of them, the process is ended if it has installed no handler.
+    Signals are short messages of the operating system: a timer ran out, a pipe has no reader any more, or something to
+    which only the program itself gives a meaning. Most of them end a process that has installed no handler.
 
     How it is recognised
     --------------------
     The process was ended by SIGALRM, SIGUSR1, SIGUSR2, SIGPIPE, SIGVTALRM, SIGPROF or another signal that ends a
-    process by default (signal(7)) and neither tells of a crash nor is used to end programs. Where a cell started the
-    timer, that line stands in the evidence.
+    process by default (signal(7)), does not tell of a crash, and is not used to end programs. Where a cell started the
+    timer, that line is named.
 
     What to do
     ----------
@@ -89,28 +91,23 @@ class UnhandledSignal(Cause):
     family = Family.OUTSIDE
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         signal = death.signal
-        if not death.is_unasked_end or signal is None or not _is_one(signal):
+        if not death.is_unasked_end or signal is None or (signal == "SIGXCPU" and not sent_by_others(death)):
             return None
-        if signal == "SIGXCPU" and not sent_by_others(death):
+        if signal not in _WHAT and not signal.startswith(("SIGRT", "signal ")):
             return None
-        started = _timers(death)
-        line = started[-1].line if started and started[-1].cell is death.cell else death.line
-        return CauseFinding(
-            self.id,
-            self.title,
+        timer = _timer(death, signal)
+        line = timer.line if timer is not None and timer.cell is death.cell else death.line
+        unhandled = "" if signal == "SIGTRAP" else ", and nothing in it handled that"
+        return self.finding(
+            death,
             certainty(death, _LESS_SURE.get(signal, 0.95)),
-            f"The kernel ended {death.where(line)} because {_what(death, started)}{_unhandled(death)}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *_default(signal),
-                *_who_started(started),
-                *_said(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(
-                exclusions.not_memory(death), exclusions.not_asked_for(death), exclusions.not_by_itself(death)
+            f"The kernel ended {death.where(line)} because {_what(death, timer)}{unhandled}.",
+            (
+                *_started(timer),
+                *(evidence.said_last(death.farewell) if signal in ("SIGTRAP", "SIGSYS") else ()),
+                Evidence(f"A process without a handler for {signal} is ended by it.", source="signal(7)"),
+                *([Evidence(_SENDERS[signal])] if signal in _SENDERS else []),
             ),
             line=line,
             summary=f"Ended by {signal}, which nobody handled",
@@ -140,46 +137,23 @@ class UnhandledSignal(Cause):
         yield recording("import signal\nsignal.alarm(100)\nwork()", signal="SIGKILL")
 
 
-def _what(death: Death, started: tuple[Timer, ...]) -> str:
+def _what(death: Death, timer: Timer | None) -> str:
     if death.signal == "SIGTRAP" and death.farewell is not None:
         return f"native code gave up with the words {quote(death.farewell, 100)}"
-    if death.signal == "SIGALRM" and not started:
-        return "the signal of a timer came"
-    return _WHAT.get(death.signal or "", "a signal came")
+    if death.signal == "SIGALRM" and timer is None:
+        return "it got the signal of a timer"
+    return _WHAT.get(death.signal or "", "it got a signal")
 
 
-def _unhandled(death: Death) -> str:
-    return "" if death.signal == "SIGTRAP" else ", and nothing in it handled that"
+def _timer(death: Death, signal: str) -> Timer | None:
+    """Return the last timer that a cell started and that sends this signal."""
+    if signal not in ("SIGALRM", "SIGVTALRM", "SIGPROF"):
+        return None
+    return next((one for one in reversed(death.find(timers) or ()) if one.signal in (signal, None)), None)
 
 
-def _is_one(signal: str) -> bool:
-    return signal in _WHAT or signal.startswith(("SIGRT", "signal "))
-
-
-def _default(signal: str) -> Iterator[Evidence]:
-    yield Evidence(
-        f"A process without a handler for {signal} is ended by it. {_SENDERS.get(signal, '')}".strip(),
-        source="signal(7)",
-    )
-
-
-def _timers(death: Death) -> tuple[Timer, ...]:
-    if death.signal not in ("SIGALRM", "SIGVTALRM", "SIGPROF"):
-        return ()
-    return tuple(one for one in death.find(timers) or () if one.signal in (death.signal, None))
-
-
-def _who_started(started: tuple[Timer, ...]) -> Iterator[Evidence]:
-    for timer in started[-1:]:
-        yield Evidence(
-            f"Line {timer.line} of {cell_name(timer.cell.execution_count)} starts such a timer: "
-            f"{quote(timer.text, 100)}.",
-            timer.line,
-            "line",
-            "cell source",
-        )
-
-
-def _said(death: Death) -> Iterator[Evidence]:
-    if death.signal in ("SIGTRAP", "SIGSYS"):
-        yield from evidence.said_last(death.farewell)
+def _started(timer: Timer | None) -> Iterator[Evidence]:
+    if timer is not None:
+        name = cell_name(timer.cell.execution_count)
+        text = f"Line {timer.line} of {name} starts such a timer: {quote(timer.text, 100)}."
+        yield Evidence(text, timer.line, "line", "cell source")

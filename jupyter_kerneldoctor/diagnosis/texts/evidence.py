@@ -82,16 +82,13 @@ def exit_status(death: Death) -> Iterator[Evidence]:
 
 
 def counts_of_kills(death: Death) -> Iterator[Evidence]:
-    """Say whether the out-of-memory kill count of the kernel's container or session rose when it died."""
+    """Say that the out-of-memory kill count of the kernel's container or session rose when it died, if it did."""
     kills = death.memory.kills
-    if kills is None:
-        return
-    if kills.oom_kills:
-        rose = f"rose from {kills.oom_kills_before} to {kills.oom_kills_after} when the kernel died"
-    else:
-        rose = f"stayed at {kills.oom_kills_after}"
+    if kills is None or not kills.oom_kills:
+        return  # that it did not rise is an exclusion
     whose = f"{sentence(death.memory.group_name)}'s" if death.memory.has_group_limit else "The"
-    text = f"{whose} out-of-memory kill count {rose}."
+    rose = f"rose from {kills.oom_kills_before} to {kills.oom_kills_after}"
+    text = f"{whose} out-of-memory kill count {rose} when the kernel died."
     yield Evidence(text, kills.oom_kills, "processes", f"{_name(kills.source)}: oom_kill")
 
 

@@ -27,7 +27,8 @@ def standard(death: Death, family: Family) -> Iterator[str | None]:
     yield not_asked_for(death)
     if family in (Family.MEMORY, Family.OUTSIDE):
         yield not_a_crash(death)
-    yield not_by_itself(death)
+    if family != Family.OWN_END:
+        yield not_by_itself(death)
 
 
 def not_asked_for(death: Death) -> str | None:

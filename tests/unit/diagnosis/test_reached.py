@@ -141,7 +141,7 @@ def test_the_cell_that_holds_the_call_is_named_by_the_evidence():
     answer = diagnose(recording(cell, "work()", exit_code=3))
     texts = [one.text for one in answer.cause.evidence]
 
-    assert "cell [1] holds `os._exit(3)`" in answer.cause.headline
-    assert "Line 3 of cell [1] holds such a call: `os._exit(3)`." in texts
+    assert "by code of cell [1] that a timer, a thread or a handler ran: `os._exit(3)`" in answer.cause.headline
+    assert "Line 3 of cell [1] leaves this to a timer, a thread or a handler: `os._exit(3)`." in texts
     assert not any("holds no call" in text for text in texts)
     assert answer.cell.execution_count == 2
