@@ -62,7 +62,7 @@ def _headroom(stretch: Stretch, limits: list[dict[str, Any]], samples: tuple[Sam
     if not samples or stretch.peak_bytes is None or stretch.after_bytes is None:
         return ""
     above_now = stretch.peak_bytes - stretch.after_bytes
-    rooms = []
+    headrooms = []
     for limit in limits:
         if limit["kind"] == "ram":
             free = samples[-1].available_bytes
@@ -70,11 +70,11 @@ def _headroom(stretch: Stretch, limits: list[dict[str, Any]], samples: tuple[Sam
             used = samples[-1].cgroup_bytes
             free = None if used is None else limit["bytes"] - used
         if free is not None:
-            rooms.append((max(0, free - above_now), limit))
-    if not rooms:
+            headrooms.append((max(0, free - above_now), limit))
+    if not headrooms:
         return ""
-    room, limit = min(rooms, key=lambda pair: pair[0])
-    return f"; at the peak {size(room)} were left to the {limit['name']} ({size(limit['bytes'])})"
+    headroom, limit = min(headrooms, key=lambda pair: pair[0])
+    return f"; at the peak, {size(headroom)} of the {limit['name']} ({size(limit['bytes'])}) were free"
 
 
 def _timeline(stretch: Stretch, samples: list[Sample]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def test_a_cell_is_measured(living_kernel: LiveKernel) -> None:
 def test_the_room_left_names_its_limit(living_kernel: LiveKernel) -> None:
     limits = "memory of this machine|container limit|session limit|memory limit"
     assert re.search(
-        rf"at the peak [\d.]+ [GM]iB were left to the ({limits})",
+        rf"at the peak, [\d.]+ [GM]iB of the ({limits}) \([^)]+\) were free",
         living_kernel.run("%%memwatch\nx = 1").stdout,
     )
 

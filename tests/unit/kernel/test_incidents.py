@@ -1,4 +1,4 @@
-"""Which exceptions are incidents, and what is told of them. The texts are the libraries' own."""
+"""Which exceptions are incidents, and what is recorded of them. The texts are the libraries' own."""
 
 import errno
 import json
@@ -135,7 +135,7 @@ def test_memory_that_was_refused_in_a_library_with_exceptions_of_its_own(module,
     assert (told["kind"], told["asked_bytes"]) == ("memory-error", asked)
 
 
-def test_an_error_of_the_operating_system_is_told_by_its_number():
+def test_an_error_of_the_operating_system_is_recognised_by_its_number():
     def full():
         Path("/dev/full").write_text("x")
 
@@ -191,7 +191,7 @@ def test_workers_that_a_pool_lost():
     assert told["numbers"]["exit_code"] == -9
 
 
-def test_a_recursion_is_told_without_its_thousand_frames():
+def test_a_recursion_is_recorded_without_its_thousand_frames():
     def down():
         down()
 
@@ -222,7 +222,7 @@ def test_an_undefined_symbol_is_one_only_where_something_is_loaded():
     assert describe(AttributeError(text)) is None
 
 
-def test_nothing_of_the_users_is_told():
+def test_nothing_of_the_users_is_recorded():
     error = RuntimeError(f"{TORCH_1} while loading /home/ada/secret.csv of swordfish")
     error.add_note("swordfish")
 

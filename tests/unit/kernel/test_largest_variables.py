@@ -25,7 +25,7 @@ def names(variables, **options):
     return {one["name"]: one for one in found}
 
 
-def test_an_array_is_told_by_shape_and_dtype():
+def test_an_array_is_described_by_shape_and_dtype():
     array = np.zeros((1000, 500), dtype="float32")
 
     assert measured(array)._asdict() == {
@@ -96,7 +96,7 @@ def test_a_container_is_estimated_from_a_sample(name):
     assert measured(value).items == len(value)
 
 
-def test_the_type_of_the_items_is_told():
+def test_the_type_of_the_items_is_recorded():
     assert measured([np.ones(1000)] * 3).item_type == "numpy.ndarray"
     assert measured([]).item_type is None
 
@@ -111,7 +111,7 @@ def test_an_object_of_the_users_holds_what_its_attributes_hold():
     assert measured(Model()).type.endswith("Model")
 
 
-def test_twelve_are_told_the_biggest_first_and_nothing_small():
+def test_twelve_are_listed_the_biggest_first_and_nothing_small():
     variables = {f"v{number}": np.zeros(number * MIB // 2, dtype="uint8") for number in range(20)}
     found, complete = biggest(variables, {}, budget_s=PLENTY_S)
 
@@ -232,7 +232,7 @@ def test_figures_that_were_not_closed():
     assert "open figures" not in names({})
 
 
-def test_no_value_is_told():
+def test_no_value_is_recorded():
     found = names({"secret": {f"swordfish {n}": "swordfish" * 10 for n in range(20_000)}})
 
     assert found["secret"]["item_type"] == "str"

@@ -49,7 +49,7 @@ def test_of_more_names_than_there_is_time_for_the_newest_are_looked_at():
     assert took < 0.1  # a look at each takes half a second
 
 
-def test_a_frame_of_thousands_of_pieces_is_told_by_some_of_them(monkeypatch):
+def test_a_frame_of_thousands_of_pieces_is_estimated_from_some_of_them(monkeypatch):
     frame = pd.DataFrame(np.ones((1000, 1000)))
     for number in range(1000):  # each becomes a block of its own, as in a notebook that adds columns one by one
         with warnings.catch_warnings(action="ignore", category=pd.errors.PerformanceWarning):
@@ -61,7 +61,7 @@ def test_a_frame_of_thousands_of_pieces_is_told_by_some_of_them(monkeypatch):
     assert len(looked_at) < 250
 
 
-def test_a_table_of_thousands_of_chunks_is_told_by_some_of_them(monkeypatch):
+def test_a_table_of_thousands_of_chunks_is_estimated_from_some_of_them(monkeypatch):
     arrow = pytest.importorskip("pyarrow", reason="cannot run here: pyarrow is not installed")
     chunks = [arrow.table({f"c{number}": np.ones(100) for number in range(50)}) for _ in range(100)]
     table = arrow.concat_tables(chunks)

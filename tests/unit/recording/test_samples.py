@@ -74,7 +74,7 @@ def test_a_change_of_the_out_of_memory_counter_is_kept() -> None:
     assert 5.0 in [sample.mono_s for sample in thin(samples)]
 
 
-def test_dying_while_the_files_take_turns_loses_and_doubles_nothing(tmp_path: Path) -> None:
+def test_dying_while_the_files_rotate_loses_and_doubles_nothing(tmp_path: Path) -> None:
     writer = SampleWriter(tmp_path)
     for second in range(200):
         writer.write(Sample(float(second), second * MIB))

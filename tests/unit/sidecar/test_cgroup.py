@@ -77,7 +77,7 @@ def test_version_2_tells_the_peak_and_the_kills_of_whole_groups_without_those_of
     assert (pod["group_kills_before"], pod["group_kills_after"], pod["peak_bytes"]) == (0, 0, 4 * GIB)
 
 
-def test_version_1_tells_whether_processes_are_held_at_the_limit_instead_of_killed(tmp_path: Path) -> None:
+def test_version_1_shows_whether_processes_wait_at_the_limit_instead_of_being_killed(tmp_path: Path) -> None:
     tree = Tree(tmp_path, "4:memory:/a/b\n", [V1_MOUNT])
     for path, control in (("memory/a/b", "0\nunder_oom 0"), ("memory/a", "1\nunder_oom 1")):
         tree.group(path, memory__usage_in_bytes=5, memory__oom_control=f"oom_kill_disable {control}\noom_kill 0",

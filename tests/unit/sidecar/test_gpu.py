@@ -91,7 +91,7 @@ def test_the_files_are_bounded_and_keep_the_newest(tmp_path):
     assert len(kept) > 1000
 
 
-def test_files_that_take_turns_never_both_are_empty(tmp_path):
+def test_of_two_rotating_files_never_both_are_empty(tmp_path):
     files = RotatingLog(tmp_path, ("a", "b"), 10_000)
     for number in range(100):
         files.write("x" * 900 + str(number))

@@ -61,7 +61,7 @@ def test_a_storm_of_errors_hides_no_other_and_not_the_last(observer: GpuObserver
     assert xids[-1]["mono_s"] == HOUR_S - 1
 
 
-def test_a_card_that_comes_and_goes_is_told_of_ever_so_often_and_at_the_end(
+def test_a_card_that_comes_and_goes_is_recorded_at_a_bounded_rate_and_at_the_end(
     observer: GpuObserver, tmp_path: Path
 ) -> None:
     for second in range(HOUR_S):

@@ -76,7 +76,7 @@ def test_a_sidecar_of_the_servers_is_not_needed_where_the_kernels_own_is(start):
     assert records(own)
 
 
-def test_a_sidecar_of_the_servers_that_knows_nothing_yet_gives_way(start):
+def test_a_sidecar_of_the_servers_that_has_seen_no_cell_leaves(start):
     servers = start("server")
     wait_for(lambda: records(servers))
 

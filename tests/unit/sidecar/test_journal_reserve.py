@@ -1,4 +1,4 @@
-"""A journal on a full disk: room for the newest cell and for the end was taken while there was some."""
+"""A journal on a full disk keeps the newest cell and the end, for which space was reserved."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_cell_that_runs_and_the_end_are_there_though_all_else_is_lost(disk: 
     assert [one.when for one in recording.surroundings] == ["end"]
 
 
-def test_a_cell_that_had_ended_is_not_taken_for_the_running_one(disk: Path, journal: Journal) -> None:
+def test_a_cell_that_had_ended_does_not_count_as_running(disk: Path, journal: Journal) -> None:
     fill(disk)
     for seq in range(1, 1001):
         journal.write_received(started(seq))
@@ -94,7 +94,7 @@ def test_a_cell_that_had_ended_is_not_taken_for_the_running_one(disk: Path, jour
     assert recording.exit_request is not None
 
 
-def test_a_long_cell_that_waits_is_shortened_and_still_told_apart(disk: Path, journal: Journal) -> None:
+def test_a_long_cell_that_waits_is_shortened_and_still_identified(disk: Path, journal: Journal) -> None:
     fill(disk)
     journal.write_received(started(1, "ü" * 100_000))
     end(journal)
@@ -105,7 +105,9 @@ def test_a_long_cell_that_waits_is_shortened_and_still_told_apart(disk: Path, jo
     assert recorded(disk).end is not None
 
 
-def test_what_waits_is_written_as_soon_as_there_is_room_and_counts_as_not_lost(disk: Path, journal: Journal) -> None:
+def test_what_waits_is_written_as_soon_as_there_is_space_and_does_not_count_as_lost(
+    disk: Path, journal: Journal
+) -> None:
     fill(disk)
     journal.write_received(started(1, "y" * 60_000))
     (disk / "filler").unlink()
@@ -116,7 +118,7 @@ def test_what_waits_is_written_as_soon_as_there_is_room_and_counts_as_not_lost(d
     assert journal.lost == 0
 
 
-def test_the_room_is_given_back(disk: Path, journal: Journal) -> None:
+def test_the_reserve_is_released(disk: Path, journal: Journal) -> None:
     held = (disk / "journal.jsonl").stat()
     assert (held.st_size, held.st_blocks * 512 >= RESERVED_BYTES) == (0, True)
 

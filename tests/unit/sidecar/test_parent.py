@@ -25,7 +25,7 @@ def starter():
         process.kill()
 
 
-def test_it_is_told_when_the_parent_was_last_seen(tmp_path, starter):
+def test_it_is_recorded_when_the_parent_was_last_seen(tmp_path, starter):
     kernel = identify(int(starter.stdout.readline()))
     watched = Watched(tmp_path, Journal(tmp_path / "journal.jsonl"), kernel)
     observer = ParentObserver(watched)

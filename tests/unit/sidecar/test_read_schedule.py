@@ -78,7 +78,7 @@ def test_a_day_of_climbing_is_read_four_times_a_second_at_most() -> None:
     assert len(saw.reasons) <= 60 * 4 + 6
 
 
-def test_looks_are_seldom_where_there_is_much_room() -> None:
+def test_checks_are_seldom_with_much_headroom() -> None:
     assert Run(lambda _: 300 * MIB, 60, limit_bytes=32 * GIB).looks <= 60 / 0.25 + 1
     assert Run(lambda _: 300 * MIB, 60, limit_bytes=GIB).looks <= 60 / 0.03 + 1
 

@@ -30,7 +30,7 @@ def started(seq: int, source: str) -> dict[str, Any]:
     return {"event": "cell_start", "seq": seq, "mono_s": float(seq), "source": source}
 
 
-def test_many_runs_of_a_long_cell_take_the_room_of_one(tmp_path: Path) -> None:
+def test_many_runs_of_a_long_cell_take_the_space_of_one(tmp_path: Path) -> None:
     record(tmp_path, *([TABLE, OTHER, "x = 1"] * 50))
 
     assert (tmp_path / JOURNAL).stat().st_size < 1.5 * len(TABLE)
@@ -43,7 +43,7 @@ def test_the_last_cell_is_known_also_where_its_source_stands_far_above(tmp_path:
     assert last_cell_source(tmp_path) == OTHER
 
 
-def test_a_start_that_is_told_twice_keeps_its_source(tmp_path: Path) -> None:
+def test_a_start_that_is_sent_twice_keeps_its_source(tmp_path: Path) -> None:
     journal = Journal(tmp_path / JOURNAL)
     journal.write_received(started(1, OTHER))
     journal.write_received({**started(1, OTHER), "execution_count": 7})

@@ -237,7 +237,7 @@ def test_every_thread_with_what_it_waits_for(start: Callable[..., Program]) -> N
         assert "sleep" in by_function["holds"]["waits_in"]
 
 
-def test_forks_are_read_as_well_and_other_children_are_told_apart(start: Callable[..., Program]) -> None:
+def test_forks_are_read_as_well_and_distinguished_from_other_children(start: Callable[..., Program]) -> None:
     program = start(
         """
         import subprocess
