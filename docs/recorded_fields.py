@@ -8,7 +8,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 PACKAGE = DOCS.parent / "jupyter_kerneldoctor" / "recording"
-SOURCES = ("model.py", "evidence.py", "samples.py")
+SOURCES = ("model.py", "events.py", "samples.py")
 NOT_ON_DISK = {"Recording", "ServerView", "Cell.started_mono_s", "Cell.ended_mono_s"}
 """What a reader makes of the lines; the page says in words how."""
 

@@ -12,7 +12,7 @@ from .texts import exclusions
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from .death import Death
@@ -34,7 +34,7 @@ class Cause(Rule):
     warnings: ClassVar[tuple[str, ...]] = ()
     """The same for lines after which the process goes on, and may crash of what they warn of."""
     incidents: ClassVar[frozenset[str]] = frozenset()
-    """The kinds of incidents (`recording.evidence.Incident.kind`) that it may explain."""
+    """The kinds of incidents (`recording.events.Incident.kind`) that it may explain."""
 
     def judge(self, death: Death) -> CauseFinding | None:
         """Say whether this cause fits, how sure that is (0.9 and more is proven), and why; None when it does not."""

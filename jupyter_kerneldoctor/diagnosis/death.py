@@ -47,7 +47,7 @@ from .units import cell_name, quote, statement
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from .analysis import gpu_messages

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Incident
+from jupyter_kerneldoctor.recording.events import Incident
 
 from .analysis import stuck_before_shutdown
 from .analysis.incident_site import that_it_was_raised

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .family import Family
 
 if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
 
 Applicability = Literal["safe", "suggested", "advice"]
 Basis = Literal["fitted", "estimated", "at-most"]

@@ -47,7 +47,7 @@ _TF_BYTES = {"half": 2, "bfloat16": 2, "float": 4, "int32": 4, "double": 8, "int
 
 
 def parse(text: str) -> dict[str, int]:
-    """Return the numbers in a text by what they mean, as in `recording.evidence.Incident.numbers`."""
+    """Return the numbers in a text by what they mean, as in `recording.events.Incident.numbers`."""
     found = {name: size for name, patterns in _SIZES.items() if (size := _first(patterns, text)) is not None}
     for name in ("asked_bytes", "gpu"):
         value = integer(name, text)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .link import Link
 
 State = dict[str, Any]
-"""Fields of `recording.evidence.Framework` without the time."""
+"""Fields of `recording.events.Framework` without the time."""
 
 _FIGURES = ("allocated_bytes", "reserved_bytes", "peak_bytes")
 _BUDGET_S = 0.001

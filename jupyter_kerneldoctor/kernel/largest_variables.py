@@ -44,7 +44,7 @@ Kind = tuple[int, Any]
 def biggest(
     variables: dict[str, Any], hidden: dict[str, Any], *, budget_s: float = BUDGET_S
 ) -> tuple[list[Found], bool]:
-    """Return the biggest as `recording.evidence.NamedObject`, biggest first, and whether all were examined."""
+    """Return the biggest as `recording.events.NamedObject`, biggest first, and whether all were examined."""
     found: list[Found] = []
     begin_s = time.perf_counter()
     estimator = SizeEstimator(begin_s + budget_s)

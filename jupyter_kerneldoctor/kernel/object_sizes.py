@@ -46,7 +46,7 @@ class TimeUpError(Exception):
 
 
 class Measured(NamedTuple):
-    """What is recorded of an object (`recording.evidence.NamedObject`)."""
+    """What is recorded of an object (`recording.events.NamedObject`)."""
 
     bytes: int
     type: str

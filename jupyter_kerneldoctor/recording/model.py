@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from .processes import ProcessIdentity  # noqa: TC001 - `decode` reads the annotations
 
 if TYPE_CHECKING:
-    from .evidence import (
+    from .events import (
         Child,
         Framework,
         Gpu,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         Output,
         Stack,
         Stuck,
-        Surroundings,
+        SystemState,
         Xid,
     )
     from .samples import Sample
@@ -224,7 +224,7 @@ class Recording:
     """Why the kernel's stacks could not be read from outside."""
     not_locked: str | None = None
     """Why this may be one of two recordings of its process."""
-    surroundings: tuple[Surroundings, ...] = ()
+    system_states: tuple[SystemState, ...] = ()
     children: tuple[Child, ...] = ()
     """Processes below the kernel that ended badly, oldest first."""
     stuck: tuple[Stuck, ...] = ()

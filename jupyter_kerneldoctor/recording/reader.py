@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .cell_source import SOURCE_FIELDS
 from .decode import build, build_all, fitting, number
-from .evidence import (
+from .events import (
     Child,
     Framework,
     Gpu,
@@ -20,7 +20,7 @@ from .evidence import (
     Output,
     Stack,
     Stuck,
-    Surroundings,
+    SystemState,
     Xid,
 )
 from .journal import read_events, read_lines
@@ -117,7 +117,7 @@ def assemble(
         stacks=all_of("stack", Stack),
         no_stacks=_text(newest("no_stacks").get("why")),
         not_locked=_text(newest("not_locked").get("why")),
-        surroundings=all_of("surroundings", Surroundings),
+        system_states=all_of("surroundings", SystemState),
         children=all_of("child_end", Child),
         stuck=all_of("stuck", Stuck),
         incidents=all_of("incident", Incident),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_kerneldoctor.diagnosis.code.frames import Frame as ReadFrame
-    from jupyter_kerneldoctor.recording.evidence import Child, Frame, Incident, NamedObject, Stuck
+    from jupyter_kerneldoctor.recording.events import Child, Frame, Incident, NamedObject, Stuck
     from jupyter_kerneldoctor.recording.model import Cell, End, Recording
 
 _FRAMES = 3
@@ -179,7 +179,7 @@ def _rlimit(name: str, soft: int) -> str:
 
 
 def _system_states(recording: Recording) -> Iterator[_Entry]:
-    for seen in recording.surroundings:
+    for seen in recording.system_states:
         limits = ((name, limit.soft) for name, limit in seen.rlimits.items() if limit.soft is not None)
         parts = [f"{name.lower()} limit {_rlimit(name, soft)}" for name, soft in limits]
         parts += [] if seen.threads is None else [f"{seen.threads} threads"]

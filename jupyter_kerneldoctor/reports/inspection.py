@@ -12,7 +12,7 @@ from ..diagnosis.analysis.thread_waits import ThreadWait, frames_of
 from ..diagnosis.code.cellfiles import CellFiles, user_line
 from ..recording.decode import build
 from ..recording.disk_reserve import storage_problem
-from ..recording.evidence import Stack
+from ..recording.events import Stack
 from ..recording.journal import read_events_from
 from ..recording.layout import JOURNAL
 from ..recording.processes import is_alive
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..diagnosis.code.frames import Frame
-    from ..recording.evidence import ChildState, ThreadStack
-    from ..recording.evidence import Frame as RecordedFrame
+    from ..recording.events import ChildState, ThreadStack
+    from ..recording.events import Frame as RecordedFrame
     from ..recording.model import Cell, Recording
     from ..recording.processes import ProcessIdentity
     from ..recording.store import Store

@@ -40,7 +40,7 @@ class Watched:
         self.after_sample: list[Callable[[float], None]] = []
         """Called with the time after each sample, for what is not worth a wakeup of its own."""
         self.record_system_state: Callable[[str], None] = _record_nothing
-        """Records the state of machine and process now; takes the reason (`recording.evidence.Surroundings.when`)."""
+        """Records the state of machine and process now; takes the reason (`recording.events.SystemState.when`)."""
 
     @property
     def is_busy(self) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from support.kernels import LiveKernel
 
-    from jupyter_kerneldoctor.recording.evidence import Child
+    from jupyter_kerneldoctor.recording.events import Child
     from jupyter_kerneldoctor.recording.model import Recording
 
 pytestmark = requires.linux

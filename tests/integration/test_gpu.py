@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from support.kernels import LiveKernel
 
-    from jupyter_kerneldoctor.recording.evidence import GpuSample
+    from jupyter_kerneldoctor.recording.events import GpuSample
     from jupyter_kerneldoctor.recording.model import Recording
 
 pytestmark = requires.linux

@@ -216,7 +216,7 @@ def test_a_limit_with_the_killer_switched_off_is_a_stall(tmp_path_factory: pytes
             kernel = LiveKernel(tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("work"), prefix=limit.prefix)
             try:
                 kernel.load()
-                kernel.wait_recorded(lambda recording: recording.surroundings)
+                kernel.wait_recorded(lambda recording: recording.system_states)
                 control.write_text("1")
                 kernel.client.execute("x = 1\nbig = b'x' * 10**9")
                 deadline = time.monotonic() + 30

@@ -15,7 +15,7 @@ from jupyter_kerneldoctor.diagnosis import diagnose
 if TYPE_CHECKING:
     from support.kernels import LiveKernel
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
 
 MEMORY = """
 import mmap, resource

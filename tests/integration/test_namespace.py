@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from support.kernels import LiveKernel
 
-    from jupyter_kerneldoctor.recording.evidence import NamedObject
+    from jupyter_kerneldoctor.recording.events import NamedObject
 
 MIB = 1 << 20
 

@@ -54,7 +54,7 @@ def test_a_group_that_is_killed_at_once_leaves_the_last_second_and_no_end(limite
     assert now - recording.samples[-1].mono_s < 1.0
     assert recording.samples[-1].rss_bytes > recording.samples[0].rss_bytes
     assert any(limit.kind == "cgroup" and limit.bytes == 300 << 20 for limit in recording.limits)
-    assert recording.surroundings[0].when == "start"
+    assert recording.system_states[0].when == "start"
 
 
 def test_the_memory_of_the_last_second_is_there_also_when_it_jumps(limited_kernel: LiveKernel) -> None:

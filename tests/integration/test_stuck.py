@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from support.kernels import LiveKernel
 
-    from jupyter_kerneldoctor.recording.evidence import Stuck
+    from jupyter_kerneldoctor.recording.events import Stuck
 
 pytestmark = requires.linux
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from support.kernels import LiveKernel
 
-    from jupyter_kerneldoctor.recording.evidence import FileSystem, Surroundings
+    from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 pytestmark = requires.linux
 
@@ -32,16 +32,16 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield disk
 
 
-def at_the_end(kernel: LiveKernel) -> Surroundings:
-    return kernel.wait_recorded(lambda found: found.end is not None).surroundings[-1]
+def at_the_end(kernel: LiveKernel) -> SystemState:
+    return kernel.wait_recorded(lambda found: found.end is not None).system_states[-1]
 
 
-def file_system(surroundings: Surroundings, path: Path) -> FileSystem:
-    return next(found for found in surroundings.filesystems if found.path == str(path))
+def file_system(state: SystemState, path: Path) -> FileSystem:
+    return next(found for found in state.filesystems if found.path == str(path))
 
 
 def test_the_start_tells_the_limits_of_the_kernel_and_its_machine(kernel: LiveKernel) -> None:
-    (start,) = kernel.wait_recorded(lambda found: found.surroundings).surroundings[:1]
+    (start,) = kernel.wait_recorded(lambda found: found.system_states).system_states[:1]
 
     assert start.when == "start"
     assert start.rlimits["NOFILE"].soft == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -56,7 +56,7 @@ def test_the_display_is_that_of_the_kernel(start_kernel: Callable[..., LiveKerne
     kernel = start_kernel(DISPLAY=":93")
     kernel.load()
 
-    assert kernel.wait_recorded(lambda found: found.surroundings).surroundings[0].display == ":93"
+    assert kernel.wait_recorded(lambda found: found.system_states).system_states[0].display == ":93"
 
 
 @requires.root
@@ -109,11 +109,11 @@ def test_a_kernel_that_used_up_its_cpu_time_shows_it(kernel: LiveKernel) -> None
 
 
 def test_a_limit_that_is_set_later_is_a_change(kernel: LiveKernel) -> None:
-    kernel.wait_recorded(lambda found: found.surroundings)
+    kernel.wait_recorded(lambda found: found.system_states)
     kernel.run("import resource, time\nresource.setrlimit(resource.RLIMIT_DATA, (9 << 30, 9 << 30))\ntime.sleep(0.7)")
 
-    recording = kernel.wait_recorded(lambda found: found.surroundings[-1].when == "changed")
-    assert recording.surroundings[-1].rlimits["DATA"].soft == 9 << 30
+    recording = kernel.wait_recorded(lambda found: found.system_states[-1].when == "changed")
+    assert recording.system_states[-1].rlimits["DATA"].soft == 9 << 30
 
 
 def test_a_limit_that_stops_the_kernel_without_killing_it_is_seen(limited_kernel: LiveKernel) -> None:
@@ -125,9 +125,9 @@ def test_a_limit_that_stops_the_kernel_without_killing_it_is_seen(limited_kernel
     time.sleep(2)  # until the sidecar has all it needs: it lives under the same limit
     control.write_text("1")
     limited_kernel.client.execute("pile = b'x' * 2_000_000_000")
-    found = limited_kernel.wait_recorded(lambda found: found.surroundings[-1].under_oom)
+    found = limited_kernel.wait_recorded(lambda found: found.system_states[-1].under_oom)
 
-    assert found.surroundings[-1].oom_killer_disabled
+    assert found.system_states[-1].oom_killer_disabled
     assert found.end is None
     for _ in range(60):  # pages that come free: the kernel tries again each time, and stalls again
         for name in ("memory.memsw.limit_in_bytes", "memory.limit_in_bytes"):
@@ -138,7 +138,7 @@ def test_a_limit_that_stops_the_kernel_without_killing_it_is_seen(limited_kernel
     os.kill(limited_kernel.pid, signal.SIGKILL)
     end = at_the_end(limited_kernel)
     assert (end.when, end.under_oom) == ("end", True)
-    stalled = [one.under_oom for one in limited_kernel.recording().surroundings]
+    stalled = [one.under_oom for one in limited_kernel.recording().system_states]
     assert stalled == sorted(stalled)
 
 

@@ -10,7 +10,7 @@ from ..code.frames import Frame
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Stack, Stuck, ThreadStack
+    from jupyter_kerneldoctor.recording.events import Stack, Stuck, ThreadStack
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from ..code.ending_calls import EndingCall

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from jupyter_kerneldoctor.recording.evidence import Rlimit, Surroundings
+from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
 if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident
+    from jupyter_kerneldoctor.recording.events import FileSystem, Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
 _RECENT_S = 10.0
@@ -27,18 +27,18 @@ _A_PAGE = 64 * 1024  # bytes; the largest page Linux uses by default anywhere
 class Environment:
     """What was recorded of the machine and the process up to a moment, oldest first."""
 
-    surroundings: tuple[Surroundings, ...]
+    system_states: tuple[SystemState, ...]
     moment_s: float | None = None
 
     @cached_property
-    def known(self) -> Surroundings:
+    def known(self) -> SystemState:
         """The newest known value of each field: one record need not hold all of them."""
         merged: dict[str, Any] = {}
-        for one in reversed(self.surroundings):
+        for one in reversed(self.system_states):
             for name, value in vars(one).items():
                 if value not in (None, (), {}) and name not in merged:
                     merged[name] = value
-        return Surroundings(**{"mono_s": 0.0, "when": "end", **merged})
+        return SystemState(**{"mono_s": 0.0, "when": "end", **merged})
 
     def soft_limit(self, name: str) -> int | None:
         """Return the limit that is in force; None when there is none, or it is not known."""
@@ -72,30 +72,30 @@ class Environment:
         )
 
     @property
-    def _last_moments(self) -> tuple[Surroundings, ...]:
+    def _last_moments(self) -> tuple[SystemState, ...]:
         """What was recorded in the last seconds, and the newest record before them."""
         if self.moment_s is None:
-            return self.surroundings[-1:]
+            return self.system_states[-1:]
         begin_s = self.moment_s - _RECENT_S
-        recent = tuple(one for one in self.surroundings if one.mono_s >= begin_s)
-        earlier = tuple(one for one in self.surroundings if one.mono_s < begin_s)
+        recent = tuple(one for one in self.system_states if one.mono_s >= begin_s)
+        earlier = tuple(one for one in self.system_states if one.mono_s < begin_s)
         return (*earlier[-1:], *recent)
 
 
 def at_the_end(recording: Recording) -> Environment:
     """Return the machine and the process at the end of the recording."""
-    ordered = sorted(recording.surroundings, key=lambda one: one.mono_s)
+    ordered = sorted(recording.system_states, key=lambda one: one.mono_s)
     return Environment(tuple(ordered), None if recording.end is None else recording.end.mono_s)
 
 
 def at_incident(recording: Recording, incident: Incident) -> Environment:
     """Return the machine and the process when an incident happened."""
-    seen = (one for one in recording.surroundings if one.mono_s <= incident.mono_s or _is_about(one, incident))
+    seen = (one for one in recording.system_states if one.mono_s <= incident.mono_s or _is_about(one, incident))
     own = () if incident.surroundings is None else (incident.surroundings,)
     return Environment((*sorted(seen, key=lambda one: one.mono_s), *own), incident.mono_s)
 
 
-def _is_about(around: Surroundings, incident: Incident) -> bool:
+def _is_about(around: SystemState, incident: Incident) -> bool:
     """Return whether it was recorded because of the incident, which takes a moment."""
     return around.when == "incident" and around.mono_s <= incident.mono_s + _SOON_S
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..units import plural, sentence
 
 if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.evidence import Child
+    from jupyter_kerneldoctor.recording.events import Child
     from jupyter_kerneldoctor.recording.model import Recording
 
 

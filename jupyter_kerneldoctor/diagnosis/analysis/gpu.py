@@ -16,7 +16,7 @@ from .gpu_messages import trouble_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Framework, GpuProcess, GpuSample, Incident, Xid
+    from jupyter_kerneldoctor.recording.events import Framework, GpuProcess, GpuSample, Incident, Xid
     from jupyter_kerneldoctor.recording.model import Recording
 
     from .gpu_messages import Trouble

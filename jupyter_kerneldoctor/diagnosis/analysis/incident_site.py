@@ -9,7 +9,7 @@ from ..code.frames import Frame as CrashFrame
 from ..postmortem import Evidence
 
 if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
 

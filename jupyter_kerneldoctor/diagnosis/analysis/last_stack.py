@@ -11,7 +11,7 @@ from ..code.cellsource import enclosing_loop
 from ..code.frames import Frame
 
 if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.evidence import Stack
+    from jupyter_kerneldoctor.recording.events import Stack
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 _BEFORE_LAST_SAMPLE_S = 0.4

@@ -11,7 +11,7 @@ from ..units import plural, signal_name, size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Child, Incident
+    from jupyter_kerneldoctor.recording.events import Child, Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
 INCIDENTS = frozenset({"worker-killed", "broken-pool"})

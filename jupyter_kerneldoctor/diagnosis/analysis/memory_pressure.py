@@ -15,7 +15,7 @@ from ..units import size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Surroundings
+    from jupyter_kerneldoctor.recording.events import SystemState
     from jupyter_kerneldoctor.recording.model import Recording
 
 LOW_SHARE = 0.10
@@ -87,7 +87,7 @@ class MemoryPressure:
             )
 
 
-def memory_pressure(recording: Recording, around: Surroundings) -> MemoryPressure:
+def memory_pressure(recording: Recording, around: SystemState) -> MemoryPressure:
     """Return how short of memory the machine was at the last measurement; `around` is the machine at that moment."""
     last, ram = recording.samples[-1] if recording.samples else None, recording.kernel.ram_bytes
     available = last.available_bytes if last is not None else None

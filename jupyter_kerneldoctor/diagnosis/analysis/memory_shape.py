@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jupyter_kerneldoctor.recording.evidence import NamedObject, Namespace
+    from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
     from jupyter_kerneldoctor.recording.model import Cell
 
     from ..code.zeroed import Zeroed

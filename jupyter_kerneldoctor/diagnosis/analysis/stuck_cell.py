@@ -18,7 +18,7 @@ from .thread_waits import ThreadWait, frames_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Child, ChildState, Stuck
+    from jupyter_kerneldoctor.recording.events import Child, ChildState, Stuck
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..code.frames import Frame

@@ -16,7 +16,7 @@ from ..code.frames import Frame
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_kerneldoctor.recording.evidence import Frame as RecordedFrame
+    from jupyter_kerneldoctor.recording.events import Frame as RecordedFrame
 
 Kind = Literal[
     "sleep", "lock", "input", "pipe", "child", "disk", "file-lock", "memory", "stopped", "running", "unknown"

@@ -16,7 +16,7 @@ from ..units import cell_name, quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..code.ending_calls import EndingCall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
+from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
 
 from ..analysis.incident_site import that_it_was_raised
 from ..analysis.memory_refusals import NEAR, Refusal, refusals
@@ -111,22 +111,22 @@ class AllocationRefused(Cause):
     def fires_on() -> Iterable[Recording]:
         """C++ and Rust below a limit, more than the machine has, and a crash with the address space used up."""
         bad = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
-        full = Surroundings(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
+        full = SystemState(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
         cell = "import lightgbm\nlightgbm.train(params, data)"
         report = crash_report("Aborted", (cell_file(cell), 2, "<module>"))
-        yield recording(cell, signal="SIGABRT", output=bad, surroundings=[full], crash=report)
+        yield recording(cell, signal="SIGABRT", output=bad, system_states=[full], crash=report)
         yield recording(cell, signal="SIGABRT", output=bad, server="watched")
         rust = "memory allocation of 68719476736 bytes failed\n"
         yield recording("df.join(other, how='cross')", signal="SIGABRT", output=rust)
-        yield recording("lib.fill(n)", signal="SIGSEGV", surroundings=[full])
+        yield recording("lib.fill(n)", signal="SIGSEGV", system_states=[full])
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """Another exception, a crash far from every limit, a memory kill, the words of a program that a cell ran."""
         other = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no\n"
         yield recording("f()", signal="SIGABRT", output=other)
-        far = Surroundings(-0.4, "changed", rlimits={"AS": Rlimit(64 * GIB)}, address_space_bytes=2 * GIB)
-        yield recording("f()", signal="SIGSEGV", surroundings=[far], crash=crash_report("Segmentation fault"))
+        far = SystemState(-0.4, "changed", rlimits={"AS": Rlimit(64 * GIB)}, address_space_bytes=2 * GIB)
+        yield recording("f()", signal="SIGSEGV", system_states=[far], crash=crash_report("Segmentation fault"))
         yield recording("f()", signal="SIGKILL", output="memory allocation of 4096 bytes failed\n")
         said = "memory allocation of 4096 bytes failed\npython: a.cpp:88: void step(): Assertion `n > 0' failed.\n"
         yield recording("!worker\nf()", signal="SIGABRT", output=said)

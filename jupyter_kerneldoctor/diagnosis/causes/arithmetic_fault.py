@@ -14,7 +14,7 @@ from ..postmortem import CauseFinding, Evidence
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Frame, Incident
+from jupyter_kerneldoctor.recording.events import Frame, Incident
 
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause

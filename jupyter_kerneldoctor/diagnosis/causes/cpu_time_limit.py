@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Rlimit, Surroundings
+from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
 from ..cause import Cause
 from ..certainty import certainty
@@ -76,27 +76,27 @@ class CpuTimeLimit(Cause):
     @staticmethod
     def fires_on() -> Iterable[Recording]:
         """At the soft limit, at the hard one, and without a look at the limits."""
-        soft = Surroundings(-9, "start", rlimits={"CPU": Rlimit(3, 10)})
-        used = Surroundings(-0.1, "end", rlimits={"CPU": Rlimit(4, 10)}, cpu_s=3.0)
-        yield recording("while True: pass", signal="SIGXCPU", surroundings=[soft, used])
+        soft = SystemState(-9, "start", rlimits={"CPU": Rlimit(3, 10)})
+        used = SystemState(-0.1, "end", rlimits={"CPU": Rlimit(4, 10)}, cpu_s=3.0)
+        yield recording("while True: pass", signal="SIGXCPU", system_states=[soft, used])
         yield recording("while True: pass", signal="SIGXCPU", server="watched")
-        hard = Surroundings(-0.2, "changed", rlimits={"CPU": Rlimit(60, 60)}, cpu_s=59.6)
-        yield recording("while True: pass", signal="SIGKILL", surroundings=[hard])
+        hard = SystemState(-0.2, "changed", rlimits={"CPU": Rlimit(60, 60)}, cpu_s=59.6)
+        yield recording("while True: pass", signal="SIGKILL", system_states=[hard])
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """Signalled or killed far from the limit, killed without a limit, and a signal sent by the cell."""
-        far = Surroundings(-0.2, "changed", rlimits={"CPU": Rlimit(3600, 3600)}, cpu_s=59.6)
-        yield recording("f()", signal="SIGXCPU", surroundings=[far])
-        yield recording("f()", signal="SIGXCPU", surroundings=[Surroundings(-1, "end", rlimits={"CPU": Rlimit()})])
-        yield recording("while True: pass", signal="SIGKILL", surroundings=[far])
-        yield recording("while True: pass", signal="SIGKILL", surroundings=[Surroundings(-1, "end", cpu_s=4000.0)])
+        far = SystemState(-0.2, "changed", rlimits={"CPU": Rlimit(3600, 3600)}, cpu_s=59.6)
+        yield recording("f()", signal="SIGXCPU", system_states=[far])
+        yield recording("f()", signal="SIGXCPU", system_states=[SystemState(-1, "end", rlimits={"CPU": Rlimit()})])
+        yield recording("while True: pass", signal="SIGKILL", system_states=[far])
+        yield recording("while True: pass", signal="SIGKILL", system_states=[SystemState(-1, "end", cpu_s=4000.0)])
         yield recording("import signal\nsignal.raise_signal(signal.SIGXCPU)", signal="SIGXCPU")
 
 
 def sent_by_others(death: Death) -> bool:
     """Return whether another program sent SIGXCPU, most likely a batch system: the process was far from its limit."""
-    if not any("CPU" in around.rlimits for around in death.environment.surroundings):
+    if not any("CPU" in around.rlimits for around in death.environment.system_states):
         return False
     soft, used = _limit(death).soft, death.environment.known.cpu_s
     return soft is None or (used is not None and used < soft / 2)
@@ -105,7 +105,7 @@ def sent_by_others(death: Death) -> bool:
 def _limit(death: Death) -> Rlimit:
     """Return the limit as it was set: Linux raises the soft one by 1 s with each SIGXCPU (posix-cpu-timers.c)."""
     hard = death.environment.known.rlimits.get("CPU", Rlimit()).hard
-    seen = [around.rlimits["CPU"].soft for around in death.environment.surroundings if "CPU" in around.rlimits]
+    seen = [around.rlimits["CPU"].soft for around in death.environment.system_states if "CPU" in around.rlimits]
     return Rlimit(min((soft for soft in seen if soft is not None), default=None), hard)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surroundings
+from jupyter_kerneldoctor.recording.events import FileSystem, Incident, SystemState
 
 from ..analysis.environment import is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
@@ -91,26 +91,26 @@ class DiskFull(Cause):
         report = crash_report("Bus error", (cell_file(cell), 2, "<module>"))
         mapped = FileSystem("/scratch", "ext4", 50 * GIB, 0, ("mapped", "cwd"))
         shm = FileSystem("/dev/shm", "tmpfs", 8 * GIB, 8 * GIB, ("shm",))  # noqa: S108 - a mount point
-        around = [Surroundings(0, "end", filesystems=(mapped, shm))]
-        yield recording(cell, signal="SIGBUS", crash=report, surroundings=around)
-        opened = [Surroundings(0, "end", filesystems=(FileSystem("/data", "xfs", 9 * GIB, 4096, ("open",)),))]
-        yield recording("store.flush()", signal="SIGBUS", surroundings=opened, server="watched")
-        unseen = [Surroundings(0, "end", filesystems=(FileSystem("/scratch", "tmpfs", 50 * MIB, 0),))]
-        yield recording(cell, signal="SIGBUS", crash=report, surroundings=unseen)
+        around = [SystemState(0, "end", filesystems=(mapped, shm))]
+        yield recording(cell, signal="SIGBUS", crash=report, system_states=around)
+        opened = [SystemState(0, "end", filesystems=(FileSystem("/data", "xfs", 9 * GIB, 4096, ("open",)),))]
+        yield recording("store.flush()", signal="SIGBUS", system_states=opened, server="watched")
+        unseen = [SystemState(0, "end", filesystems=(FileSystem("/scratch", "tmpfs", 50 * MIB, 0),))]
+        yield recording(cell, signal="SIGBUS", crash=report, system_states=unseen)
         said = "terminate called after throwing an instance of 'E'\n  what():  write: No space left on device\n"
-        yield recording("store.flush()", signal="SIGABRT", output=said, surroundings=opened)
+        yield recording("store.flush()", signal="SIGABRT", output=said, system_states=opened)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """Room left, the words of a program the cell ran, only /dev/shm full, a full disk beside another crash."""
-        room = [Surroundings(0, "end", filesystems=(FileSystem("/data", "ext4", 9 * GIB, GIB, ("mapped",)),))]
-        yield recording("f()", signal="SIGBUS", surroundings=room)
+        room = [SystemState(0, "end", filesystems=(FileSystem("/data", "ext4", 9 * GIB, GIB, ("mapped",)),))]
+        yield recording("f()", signal="SIGBUS", system_states=room)
         said = "tar: write error: No space left on device\nsolver: the matrix is singular, abort\n"
-        yield recording("!tar -cf x.tar .\nsolver.run()", signal="SIGABRT", output=said, surroundings=room)
+        yield recording("!tar -cf x.tar .\nsolver.run()", signal="SIGABRT", output=said, system_states=room)
         shm = FileSystem("/dev/shm", "tmpfs", 64 * MIB, 0, ("shm", "mapped"))  # noqa: S108
-        yield recording("f()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(shm,))])
-        full = [Surroundings(0, "end", filesystems=(FileSystem("/data", "ext4", 9 * GIB, 0, ("cwd",)),))]
-        yield recording("f()", signal="SIGSEGV", surroundings=full)
+        yield recording("f()", signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(shm,))])
+        full = [SystemState(0, "end", filesystems=(FileSystem("/data", "ext4", 9 * GIB, 0, ("cwd",)),))]
+        yield recording("f()", signal="SIGSEGV", system_states=full)
 
 
 def _full(death: Death) -> FileSystem | None:

@@ -19,7 +19,7 @@ from .self_kill import ended_by_deferred, gives_away
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from ..code.ending_calls import EndingCall

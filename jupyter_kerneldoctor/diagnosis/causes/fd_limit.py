@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
+from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
 
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
@@ -78,17 +78,17 @@ class FdLimit(Cause):
         """The abort of libzmq, and a C++ library's."""
         cell = "sockets = [context.socket(zmq.PUSH) for _ in range(5000)]"
         report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
-        full = Surroundings(-0.2, "changed", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
+        full = SystemState(-0.2, "changed", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
         said = "Too many open files (src/signaler.cpp:330)\n"
-        yield recording(cell, signal="SIGABRT", crash=report, output=said, surroundings=[full])
+        yield recording(cell, signal="SIGABRT", crash=report, output=said, system_states=[full])
         cpp = "terminate called after throwing an instance of 'E'\n  what():  open: Too many open files\n"
         yield recording("reader.read()", signal="SIGABRT", output=cpp, server="watched")
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """At the limit beside a crash of another kind, killed with these words, and a program the cell ran said so."""
-        full = Surroundings(-0.2, "changed", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
-        yield recording("f()", signal="SIGSEGV", surroundings=[full])
+        full = SystemState(-0.2, "changed", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
+        yield recording("f()", signal="SIGSEGV", system_states=[full])
         yield recording("f()", signal="SIGKILL", output="Too many open files\n")
         said = "ffmpeg: Too many open files\npython: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
         yield recording("!ffmpeg\nstep()", signal="SIGABRT", output=said)

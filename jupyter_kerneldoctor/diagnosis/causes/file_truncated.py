@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import FileSystem, Surroundings
+from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ..cause import Cause
 from ..certainty import certainty
@@ -73,18 +73,18 @@ class FileTruncated(Cause):
         report = crash_report("Bus error", (cell_file(cell), 1, "<module>"))
         one = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",), ("/data/x.dat",))
         yield recording(
-            cell, signal="SIGBUS", crash=report, surroundings=[Surroundings(-1, "changed", filesystems=(one,))]
+            cell, signal="SIGBUS", crash=report, system_states=[SystemState(-1, "changed", filesystems=(one,))]
         )
         two = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",), ("/data/x.dat", "/data/y.dat"))
-        yield recording(cell, signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(two,))])
+        yield recording(cell, signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(two,))])
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """No such file, and such a file beside another kind of crash."""
         whole = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",))
-        yield recording("m.sum()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(whole,))])
+        yield recording("m.sum()", signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(whole,))])
         one = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",), ("/data/x.dat",))
-        yield recording("m.sum()", signal="SIGSEGV", surroundings=[Surroundings(0, "end", filesystems=(one,))])
+        yield recording("m.sum()", signal="SIGSEGV", system_states=[SystemState(0, "end", filesystems=(one,))])
 
 
 def _is_shorter(file: str) -> Evidence:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Xid
+from jupyter_kerneldoctor.recording.events import Xid
 
 from ..analysis import gpu
 from ..cause import Cause
@@ -19,7 +19,7 @@ from ..units import quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death

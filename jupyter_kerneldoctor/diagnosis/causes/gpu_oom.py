@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Framework, GpuProcess, NamedObject, Namespace, Output
+from jupyter_kerneldoctor.recording.events import Framework, GpuProcess, NamedObject, Namespace, Output
 
 from ..analysis import gpu
 from ..analysis.incident_site import that_it_was_raised
@@ -21,7 +21,7 @@ from ..units import quote, size
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Surroundings
+from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
@@ -17,7 +17,7 @@ from ..units import sentence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
@@ -89,10 +89,10 @@ class IllegalInstruction(Cause):
         """At an import, in compiled code on a processor that has everything, and told by the library."""
         cell = "import polars"
         report = crash_in(cell, message="Illegal instruction")
-        old = Surroundings(-8, "start", cpu_flags=("avx",))
-        yield recording(cell, signal="SIGILL", crash=report, surroundings=[old])
-        new = Surroundings(-8, "start", cpu_flags=("avx", "avx2", "avx512f"))
-        yield recording("f(x)", signal="SIGILL", surroundings=[new], server="watched")
+        old = SystemState(-8, "start", cpu_flags=("avx",))
+        yield recording(cell, signal="SIGILL", crash=report, system_states=[old])
+        new = SystemState(-8, "start", cpu_flags=("avx", "avx2", "avx512f"))
+        yield recording("f(x)", signal="SIGILL", system_states=[new], server="watched")
         said = (
             "F tensorflow/core/platform/cpu_feature_guard.cc:37] The TensorFlow library was compiled to use AVX "
             "instructions, but these aren't available on your machine.\n"

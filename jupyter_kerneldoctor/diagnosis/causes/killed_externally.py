@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Surroundings
+from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..analysis.ending import FROM_OUTSIDE
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
@@ -20,7 +20,7 @@ from . import self_kill
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
@@ -116,9 +116,9 @@ class KilledExternally(Cause):
         yield recording("f()", signal="SIGKILL", memory=(100 * MIB, 480 * MIB), groups=[full])
         yield recording("f()", signal="SIGSEGV")
         # The machine was short of memory, and Linux did not act: likelier a service that watches over memory.
-        short = [Surroundings(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0)]
+        short = [SystemState(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0)]
         yield recording(
-            "f()", signal="SIGTERM", memory=(9 * GIB,), available_bytes=300 * MIB, groups=[Group()], surroundings=short
+            "f()", signal="SIGTERM", memory=(9 * GIB,), available_bytes=300 * MIB, groups=[Group()], system_states=short
         )
 
 

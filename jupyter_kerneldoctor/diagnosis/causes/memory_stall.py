@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Surroundings
+from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..cause import Cause
 from ..examples import GIB, MIB, Group, recording
@@ -87,14 +87,14 @@ class MemoryStall(Cause):
     def fires_on() -> Iterable[Recording]:
         """At a limit without a killer (memory.oom_control of version 1); swap full and pages read back all the time."""
         full, memory = Group(500 * MIB, limit_hits=(0, 900), usage_bytes=500 * MIB), (200 * MIB, 480 * MIB)
-        under = [Surroundings(-0.5, "stuck", under_oom=True, oom_killer_disabled=True)]
+        under = [SystemState(-0.5, "stuck", under_oom=True, oom_killer_disabled=True)]
         line = "big = b'x' * 10**9"
         yield stuck_in(
-            line, 1, waits_in="mem_cgroup_oom_synchronize", state="D", surroundings=under, groups=[full], memory=memory
+            line, 1, waits_in="mem_cgroup_oom_synchronize", state="D", system_states=under, groups=[full], memory=memory
         )
-        yield recording(line, alive=True, surroundings=under, groups=[full], memory=memory)
-        swap = Surroundings(-0.5, "changed", swap_total_bytes=2 * GIB, swap_free_bytes=1 * MIB, pressure_full=88.0)
-        yield recording("fit()", alive=True, surroundings=[swap], memory=(9 * GIB, 15 * GIB), available_bytes=100 * MIB)
+        yield recording(line, alive=True, system_states=under, groups=[full], memory=memory)
+        swap = SystemState(-0.5, "changed", swap_total_bytes=2 * GIB, swap_free_bytes=1 * MIB, pressure_full=88.0)
+        yield recording("fit()", alive=True, system_states=[swap], memory=(9 * GIB, 15 * GIB), available_bytes=99 * MIB)
         almost = Group(500 * MIB, limit_hits=(0, 900), usage_bytes=500 * MIB)
         yield replace(recording("f()", alive=True, memory=(475 * MIB,), groups=[almost]), silent_s=20.0)
         yield stuck_in(
@@ -102,7 +102,7 @@ class MemoryStall(Cause):
             1,
             frame("sklearn/base.py", "fit", library=True),
             state="D",
-            surroundings=[swap],
+            system_states=[swap],
             faults_per_s=900.0,
         )
 
@@ -111,22 +111,22 @@ class MemoryStall(Cause):
         """At a limit with cached files, after it went on, a killer that is at hand, a lock, some pressure, no cell."""
         near = Group(1 * GIB, limit_hits=(0, 700), usage_bytes=1 * GIB)
         yield recording("f()", alive=True, memory=(1 * GIB,), groups=[near])
-        killer = [Surroundings(-0.5, "changed", under_oom=False, oom_killer_disabled=True, pressure_full=3.0)]
-        yield recording("f()", alive=True, memory=(1 * GIB,), groups=[near], surroundings=killer)
-        full_swap = [Surroundings(-0.5, "changed", swap_total_bytes=2 * GIB, swap_free_bytes=0, pressure_full=0.4)]
-        yield recording("f()", alive=True, surroundings=full_swap)
-        yield stuck_in("lock.acquire()", 1, waits_in="futex_wait_queue", surroundings=full_swap)
-        under = [Surroundings(-0.5, "stuck", under_oom=True, oom_killer_disabled=True)]
-        yield recording("f()", alive=True, idle=True, surroundings=under)
-        yield recording("f()", signal="SIGKILL", surroundings=under)
+        killer = [SystemState(-0.5, "changed", under_oom=False, oom_killer_disabled=True, pressure_full=3.0)]
+        yield recording("f()", alive=True, memory=(1 * GIB,), groups=[near], system_states=killer)
+        full_swap = [SystemState(-0.5, "changed", swap_total_bytes=2 * GIB, swap_free_bytes=0, pressure_full=0.4)]
+        yield recording("f()", alive=True, system_states=full_swap)
+        yield stuck_in("lock.acquire()", 1, waits_in="futex_wait_queue", system_states=full_swap)
+        under = [SystemState(-0.5, "stuck", under_oom=True, oom_killer_disabled=True)]
+        yield recording("f()", alive=True, idle=True, system_states=under)
+        yield recording("f()", signal="SIGKILL", system_states=under)
         yield replace(recording("f()", alive=True, memory=(1 * GIB,), groups=[near]), silent_s=2.0)
         # A recorder that is late, beside a kernel that is not what fills the limit.
         small = recording("f()", alive=True, memory=(200 * MIB,), groups=[near])
         cached = tuple(one._replace(cgroup_bytes=1 * GIB) for one in small.samples)
         yield replace(small, samples=cached, silent_s=20.0)
         # Stopped at the limit an hour ago, and at ease since.
-        ago = [Surroundings(-4000, "changed", under_oom=True, oom_killer_disabled=True)]
-        yield recording("f()", alive=True, surroundings=ago, memory=(100 * MIB,), groups=[Group(4 * GIB)])
+        ago = [SystemState(-4000, "changed", under_oom=True, oom_killer_disabled=True)]
+        yield recording("f()", alive=True, system_states=ago, memory=(100 * MIB,), groups=[Group(4 * GIB)])
 
 
 def _all_still(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
@@ -178,7 +178,7 @@ def _thrashing(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
 def _is_fresh(death: Death, name: str) -> bool:
     """Return whether this was looked at lately: pressure comes and goes."""
     known = death.recording
-    seen_s = [one.mono_s for one in known.surroundings if getattr(one, name) is not None]
+    seen_s = [one.mono_s for one in known.system_states if getattr(one, name) is not None]
     last_s = (*(one.mono_s for one in known.samples[-1:]), *(one.mono_s for one in known.stuck[-1:]))
     return bool(seen_s) and max(*seen_s, *last_s, 0.0) - max(seen_s) <= _FRESH_S
 

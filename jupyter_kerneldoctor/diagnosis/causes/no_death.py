@@ -17,7 +17,7 @@ from ..units import cell_name, plural
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Child
+    from jupyter_kerneldoctor.recording.events import Child
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death

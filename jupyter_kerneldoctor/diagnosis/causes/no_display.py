@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Surroundings
+from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..analysis.last_words import newest_text
 from ..cause import Cause
@@ -109,20 +109,20 @@ class NoDisplay(Cause):
         """Qt, VTK, GTK with an exit, and crashes in a library that draws."""
         cell = "cv2.imshow('x', image)"
         report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
-        none = [Surroundings(-5, "start", display="")]
+        none = [SystemState(-5, "start", display="")]
         qt = (
             "qt.qpa.xcb: could not connect to display \n"
             'qt.qpa.plugin: Could not load the Qt platform plugin "xcb" in "/env/cv2/qt/plugins" even though it was '
             "found.\n"
             "This application failed to start because no Qt platform plugin could be initialized.\n\n"
         )
-        yield recording(cell, signal="SIGABRT", crash=report, output=qt, surroundings=none)
+        yield recording(cell, signal="SIGABRT", crash=report, output=qt, system_states=none)
         vtk = "ERR| vtkXOpenGLRenderWindow (0x5581): bad X server connection. DISPLAY=. Aborting.\n"
         yield recording("plotter.show()", signal="SIGABRT", output=vtk, server="watched")
         yield recording("window.show()", exit_code=1, output="Gtk-WARNING **: cannot open display: \n")
         inside = ("/env/lib/python3.11/site-packages/vtkmodules/util/misc.py", 9, "render")
         crash = crash_report("Segmentation fault", inside, (cell_file("p.show()"), 1, "<module>"))
-        yield recording("p.show()", signal="SIGSEGV", crash=crash, surroundings=none)
+        yield recording("p.show()", signal="SIGSEGV", crash=crash, system_states=none)
         trouble = "libGL error: failed to load driver: swrast\n"
         yield recording("p.show()", signal="SIGSEGV", crash=crash, output=trouble)
 
@@ -132,22 +132,22 @@ class NoDisplay(Cause):
         inside = ("/env/lib/python3.11/site-packages/vtkmodules/util/misc.py", 9, "render")
         crash = crash_report("Segmentation fault", inside, (cell_file("p.show()"), 1, "<module>"))
         yield recording(
-            "p.show()", signal="SIGSEGV", crash=crash, surroundings=[Surroundings(-5, "start", display=":0")]
+            "p.show()", signal="SIGSEGV", crash=crash, system_states=[SystemState(-5, "start", display=":0")]
         )
         other = crash_report("Segmentation fault", ("/env/lib/python3.11/site-packages/lxml/etree.py", 5, "parse"))
-        none = [Surroundings(-5, "start", display="")]
-        yield recording("etree.parse(f)", signal="SIGSEGV", crash=other, surroundings=none)
-        yield recording("import os\nos._exit(1)", exit_code=1, surroundings=none)
+        none = [SystemState(-5, "start", display="")]
+        yield recording("etree.parse(f)", signal="SIGSEGV", crash=other, system_states=none)
+        yield recording("import os\nos._exit(1)", exit_code=1, system_states=none)
         # A library that draws, at work on something else.
         for file, function in (("cv2/dnn/__init__.py", "forward"), ("open3d/io/__init__.py", "read_point_cloud")):
             within = (f"/env/lib/python3.11/site-packages/{file}", 5, function)
             crash = crash_report("Segmentation fault", within, (cell_file("f()"), 1, "<module>"))
-            yield recording("f()", signal="SIGSEGV", crash=crash, surroundings=none)
+            yield recording("f()", signal="SIGSEGV", crash=crash, system_states=none)
         # A program that the cell ran said so.
         said = "xclip: Can't open display: (null)\n"
-        yield recording("!xclip a\netree.parse(f)", signal="SIGSEGV", crash=other, surroundings=none, output=said)
+        yield recording("!xclip a\netree.parse(f)", signal="SIGSEGV", crash=other, system_states=none, output=said)
         said += "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
-        yield recording("!xclip a\nstep()", signal="SIGABRT", surroundings=none, output=said)
+        yield recording("!xclip a\nstep()", signal="SIGABRT", system_states=none, output=said)
 
 
 def _from_circumstances(death: Death) -> float | None:
@@ -174,7 +174,7 @@ def _was_drawing(death: Death) -> bool:
 
 def _looked_for_display(death: Death) -> bool:
     """Whether the recording says that there is none; without a look nothing is known."""
-    return any(one.display == "" for one in death.recording.surroundings)
+    return any(one.display == "" for one in death.recording.system_states)
 
 
 def _trouble(death: Death) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Child
+from jupyter_kerneldoctor.recording.events import Child
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
@@ -18,7 +18,7 @@ from ..units import size
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death

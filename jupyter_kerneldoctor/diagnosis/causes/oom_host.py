@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Surroundings
+from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
@@ -18,7 +18,7 @@ from .oom_cgroup import of_a_worker
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death
@@ -89,14 +89,14 @@ class OutOfMemoryOnHost(Cause):
         group = Group(oom_kills=(3, 4))
         yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, available_bytes=90 * MIB, groups=[group])
         yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, available_bytes=90 * MIB)
-        swap = [Surroundings(-0.5, "end", swap_total_bytes=2 * GIB, swap_free_bytes=3 * MIB)]
+        swap = [SystemState(-0.5, "end", swap_total_bytes=2 * GIB, swap_free_bytes=3 * MIB)]
         yield recording(
             "m = a.merge(b)",
             signal="SIGKILL",
             memory=memory,
             available_bytes=90 * MIB,
             groups=[group],
-            surroundings=swap,
+            system_states=swap,
         )
         # The lines of Linux's mm/oom_kill.c; the last measurement is too old to show it.
         yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, available_bytes=3 * GIB, kernel_log=_LINES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Surroundings
+from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
@@ -88,8 +88,8 @@ class OutOfMemoryInUserspace(Cause):
     def fires_on() -> Iterable[Recording]:
         """As the manual pages of earlyoom and oomd.conf(5) say when they act; and their own words in the log."""
         memory, group = (3 * GIB, 9 * GIB, 12 * GIB), [Group()]
-        no_swap = [Surroundings(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0)]
-        full_swap = [Surroundings(-0.5, "end", swap_total_bytes=2 * GIB, swap_free_bytes=60 * MIB, pressure_full=72.5)]
+        no_swap = [SystemState(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0)]
+        full_swap = [SystemState(-0.5, "end", swap_total_bytes=2 * GIB, swap_free_bytes=60 * MIB, pressure_full=72.5)]
         for signal, around in (("SIGTERM", no_swap), ("SIGKILL", full_swap)):
             yield recording(
                 "m = a.merge(b)",
@@ -97,7 +97,7 @@ class OutOfMemoryInUserspace(Cause):
                 memory=memory,
                 available_bytes=600 * MIB,
                 groups=group,
-                surroundings=around,
+                system_states=around,
                 server="watched",
             )
         # earlyoom's kill.c
@@ -112,9 +112,9 @@ class OutOfMemoryInUserspace(Cause):
         """With memory left, with swap left, killed by Linux itself, and a crash."""
         memory, low = (3 * GIB, 12 * GIB), 600 * MIB
         yield recording("f()", signal="SIGTERM", memory=memory, available_bytes=4 * GIB, groups=[Group()])
-        swap = [Surroundings(-0.5, "end", swap_total_bytes=8 * GIB, swap_free_bytes=7 * GIB)]
+        swap = [SystemState(-0.5, "end", swap_total_bytes=8 * GIB, swap_free_bytes=7 * GIB)]
         yield recording(
-            "f()", signal="SIGKILL", memory=memory, available_bytes=low, groups=[Group()], surroundings=swap
+            "f()", signal="SIGKILL", memory=memory, available_bytes=low, groups=[Group()], system_states=swap
         )
         killed = [Group(oom_kills=(0, 1))]
         yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=low, groups=killed)

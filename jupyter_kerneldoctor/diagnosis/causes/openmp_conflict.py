@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Surroundings
+from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
@@ -91,22 +91,22 @@ class OpenmpConflict(Cause):
         cell = "import torch\nfaiss.IndexFlatL2(8)"
         report = crash_report("Aborted", (cell_file(cell), 2, "<module>"))
         both = ("/opt/conda/lib/libiomp5.so", "/venv/lib/python3.11/site-packages/faiss.libs/libomp.so.5")
-        twice = [Surroundings(-1, "changed", libraries=both)]
-        yield recording(cell, signal="SIGABRT", crash=report, output=said, surroundings=twice)
+        twice = [SystemState(-1, "changed", libraries=both)]
+        yield recording(cell, signal="SIGABRT", crash=report, output=said, system_states=twice)
         yield recording(cell, signal="SIGABRT", output=said, server="watched")
         stack = '\nC stack trace (most recent call first):\n  Binary file "/opt/lib/libomp.so.5", at f+0x1 [0x7f]\n'
         crash = crash_report("Segmentation fault", (cell_file(cell), 2, "<module>")) + stack
-        yield recording(cell, signal="SIGSEGV", crash=crash, surroundings=twice)
+        yield recording(cell, signal="SIGSEGV", crash=crash, system_states=twice)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """Two copies that get along, a crash in the only one, and the words of another program."""
-        both = [Surroundings(-1, "changed", libraries=("/a/libiomp5.so", "/b/libomp.so.5"))]
-        yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault"), surroundings=both)
+        both = [SystemState(-1, "changed", libraries=("/a/libiomp5.so", "/b/libomp.so.5"))]
+        yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault"), system_states=both)
         stack = '\nC stack trace (most recent call first):\n  Binary file "/opt/lib/libomp.so.5", at f+0x1 [0x7f]\n'
-        one = [Surroundings(-1, "changed", libraries=("/opt/lib/libomp.so.5", "/b/libgomp.so.1"))]
+        one = [SystemState(-1, "changed", libraries=("/opt/lib/libomp.so.5", "/b/libgomp.so.1"))]
         crash = crash_report("Segmentation fault", ("m.py", 1, "f")) + stack
-        yield recording("f()", signal="SIGSEGV", crash=crash, surroundings=one)
+        yield recording("f()", signal="SIGSEGV", crash=crash, system_states=one)
         # The runtime that says so aborts: it was that of a program which the cell ran.
         said = "OMP: Error #15: Initializing libiomp5.so, but found libomp.so.5 already initialized.\n"
         crash = crash_report("Segmentation fault", (cell_file("!./solve\nf()"), 2, "<module>"))

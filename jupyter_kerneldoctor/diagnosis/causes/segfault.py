@@ -12,7 +12,7 @@ from ..family import Family
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_kerneldoctor.recording.evidence import Incident
+    from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
 
     from ..death import Death

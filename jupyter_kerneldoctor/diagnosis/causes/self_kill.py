@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Stack, ThreadStack
+from jupyter_kerneldoctor.recording.events import Stack, ThreadStack
 
 from ..analysis.ending import FROM_OUTSIDE
 from ..cause import Cause

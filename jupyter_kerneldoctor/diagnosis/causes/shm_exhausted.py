@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Surroundings
+from jupyter_kerneldoctor.recording.events import FileSystem, Incident, SystemState
 
 from ..analysis.environment import NEARLY_FULL, Environment, is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
@@ -112,14 +112,14 @@ class ShmExhausted(Cause):
         report = crash_report("Bus error", (cell_file(cell), 2, "<module>"))
         full = (FileSystem("/dev/shm", "tmpfs", 64 * MIB, 0, ("shm", "mapped")),)  # noqa: S108 - a mount point
         free = (FileSystem("/dev/shm", "tmpfs", 64 * MIB, 60 * MIB, ("shm",)),)  # noqa: S108
-        at_end = Surroundings(0, "end", filesystems=full)
-        yield recording(cell, signal="SIGBUS", crash=report, surroundings=[at_end])
-        before, after = Surroundings(-0.3, "changed", filesystems=full), Surroundings(0, "end", filesystems=free)
-        yield recording(cell, signal="SIGBUS", surroundings=[before, after], server="watched")
+        at_end = SystemState(0, "end", filesystems=full)
+        yield recording(cell, signal="SIGBUS", crash=report, system_states=[at_end])
+        before, after = SystemState(-0.3, "changed", filesystems=full), SystemState(0, "end", filesystems=free)
+        yield recording(cell, signal="SIGBUS", system_states=[before, after], server="watched")
         filling = (FileSystem("/dev/shm", "tmpfs", 64 * MIB, 9 * MIB, ("shm",)),)  # noqa: S108
-        yield recording(cell, signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=filling)])
+        yield recording(cell, signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=filling)])
         large = (FileSystem("/dev/shm", "tmpfs", 64 * MIB, 64 * MIB, ("shm", "mapped"), mapped_bytes=200 * MIB),)  # noqa: S108
-        yield recording(cell, signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=large)])
+        yield recording(cell, signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=large)])
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -127,12 +127,12 @@ class ShmExhausted(Cause):
         free = FileSystem("/dev/shm", "tmpfs", 8 * GIB, 7 * GIB, ("shm",))  # noqa: S108
         full = FileSystem("/dev/shm", "tmpfs", 64 * MIB, 0, ("shm",))  # noqa: S108
         disk = FileSystem("/scratch", "ext4", 1000 * MIB, 0, ("mapped",))
-        yield recording("f()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(free,))])
-        yield recording("f()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(free, disk))])
-        yield recording("f()", signal="SIGKILL", surroundings=[Surroundings(0, "end", filesystems=(full,))])
+        yield recording("f()", signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(free,))])
+        yield recording("f()", signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(free, disk))])
+        yield recording("f()", signal="SIGKILL", system_states=[SystemState(0, "end", filesystems=(full,))])
         # Full of what others put there.
         short = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",), ("/data/x.dat",))
-        yield recording("m.sum()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=(full, short))])
+        yield recording("m.sum()", signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(full, short))])
 
 
 def _confidence(shm: FileSystem, state: Environment) -> float | None:

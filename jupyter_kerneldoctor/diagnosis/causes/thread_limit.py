@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Incident, Rlimit, Surroundings
+from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
 
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
@@ -111,12 +111,12 @@ class ThreadLimit(Cause):
             "F tsl/platform/default/env.cc:74] Check failed: ret == 0 (11 vs. 0)"
             "Thread tf_data creation via pthread_create() failed.\n"
         )
-        full = Surroundings(-0.2, "changed", pids_current=100, pids_limit=100, threads=88)
-        yield recording(cell, signal="SIGABRT", crash=report, output=tf, surroundings=[full])
+        full = SystemState(-0.2, "changed", pids_current=100, pids_limit=100, threads=88)
+        yield recording(cell, signal="SIGABRT", crash=report, output=tf, system_states=[full])
         thrown = "terminate called after throwing an instance of 'std::system_error'\n  what():  "
         cpp = thrown + "Resource temporarily unavailable\n"
-        limited = Surroundings(-0.2, "changed", rlimits={"NPROC": Rlimit(64, 64)}, threads=64)
-        yield recording("model.fit(x)", signal="SIGABRT", output=cpp, surroundings=[limited])
+        limited = SystemState(-0.2, "changed", rlimits={"NPROC": Rlimit(64, 64)}, threads=64)
+        yield recording("model.fit(x)", signal="SIGABRT", output=cpp, system_states=[limited])
         gnu = "\nlibgomp: Thread creation failed: Resource temporarily unavailable\n"
         yield recording("model.fit(x)", exit_code=1, output=gnu, server="watched")
         rust = (
@@ -127,10 +127,10 @@ class ThreadLimit(Cause):
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """The limit reached beside a crash of another kind, another exception, and a run that went on for a while."""
-        full = Surroundings(-0.2, "changed", pids_current=100, pids_limit=100)
-        yield recording("f()", signal="SIGSEGV", surroundings=[full])
+        full = SystemState(-0.2, "changed", pids_current=100, pids_limit=100)
+        yield recording("f()", signal="SIGSEGV", system_states=[full])
         other = "terminate called after throwing an instance of 'std::system_error'\n  what():  Permission denied\n"
-        yield recording("f()", signal="SIGABRT", output=other, surroundings=[full])
+        yield recording("f()", signal="SIGABRT", output=other, system_states=[full])
         warned = (
             "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 8: Resource temporarily unavailable\n"
         )

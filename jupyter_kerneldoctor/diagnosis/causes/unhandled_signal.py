@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.evidence import Rlimit, Surroundings
+from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
 from ..cause import Cause
 from ..certainty import certainty
@@ -123,8 +123,8 @@ class UnhandledSignal(Cause):
             yield recording("work()", signal=signal, server="watched")
         yield recording("work()", signal="SIGRTMIN")
         yield recording("x = 1", signal="SIGUSR1", idle=True)
-        unlimited = Surroundings(-1, "end", rlimits={"CPU": Rlimit()}, cpu_s=9.0)
-        yield recording("work()", signal="SIGXCPU", surroundings=[unlimited])
+        unlimited = SystemState(-1, "end", rlimits={"CPU": Rlimit()}, cpu_s=9.0)
+        yield recording("work()", signal="SIGXCPU", system_states=[unlimited])
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -132,8 +132,8 @@ class UnhandledSignal(Cause):
         yield recording("import os, signal\nos.kill(os.getpid(), signal.SIGUSR1)", signal="SIGUSR1")
         yield recording("work()", signal="SIGTERM")
         yield recording("work()", signal="SIGBUS")
-        used_up = Surroundings(-0.1, "end", rlimits={"CPU": Rlimit(4, 10)}, cpu_s=3.0)
-        yield recording("work()", signal="SIGXCPU", surroundings=[used_up])
+        used_up = SystemState(-0.1, "end", rlimits={"CPU": Rlimit(4, 10)}, cpu_s=3.0)
+        yield recording("work()", signal="SIGXCPU", system_states=[used_up])
         yield recording("import signal\nsignal.alarm(100)\nwork()", signal="SIGKILL")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from jupyter_kerneldoctor.recording.evidence import Output
+from jupyter_kerneldoctor.recording.events import Output
 from jupyter_kerneldoctor.recording.model import (
     Cell,
     CgroupDelta,
@@ -25,7 +25,7 @@ from ..units import signal_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_kerneldoctor.recording.evidence import (
+    from jupyter_kerneldoctor.recording.events import (
         Child,
         Framework,
         Gpu,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         Namespace,
         Stack,
         Stuck,
-        Surroundings,
+        SystemState,
         Xid,
     )
 
@@ -78,7 +78,7 @@ def recording(
     lost: bool = False,
     output: str | Sequence[Output] = (),
     kernel_log: Sequence[str] = (),
-    surroundings: Sequence[Surroundings] = (),
+    system_states: Sequence[SystemState] = (),
     incidents: Sequence[Incident] = (),
     children: Sequence[Child] = (),
     stacks: Sequence[Stack] = (),
@@ -125,7 +125,7 @@ def recording(
         crash_text=crash,
         output=_at_the_end([Output(-0.1, 2, output)] if isinstance(output, str) else output, death_s),
         stacks=_at_the_end(stacks, death_s),
-        surroundings=_at_the_end(surroundings, death_s),
+        system_states=_at_the_end(system_states, death_s),
         children=_at_the_end(children, death_s),
         stuck=_at_the_end(stuck, death_s),
         incidents=_at_the_end(incidents, death_s),

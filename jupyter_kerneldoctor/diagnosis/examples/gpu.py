@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from jupyter_kerneldoctor.recording.evidence import Frame, Framework, Gpu, GpuProcess, GpuSample, Incident
+from jupyter_kerneldoctor.recording.events import Frame, Framework, Gpu, GpuProcess, GpuSample, Incident
 
 from . import GIB, cell_file, recording
 

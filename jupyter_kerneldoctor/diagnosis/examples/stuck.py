@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jupyter_kerneldoctor.recording.evidence import Child, ChildState, Frame, Stuck, ThreadStack
+from jupyter_kerneldoctor.recording.events import Child, ChildState, Frame, Stuck, ThreadStack
 
 from . import MIB, PID, cell_file, recording
 

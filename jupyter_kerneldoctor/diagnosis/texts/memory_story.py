@@ -11,7 +11,7 @@ from .allocation_site import filled_by_others
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jupyter_kerneldoctor.recording.evidence import NamedObject
+    from jupyter_kerneldoctor.recording.events import NamedObject
 
     from ..analysis.memory_shape import Left, Shape
     from ..death import Death
@@ -161,7 +161,7 @@ def _in_use_by_others(death: Death) -> int:
 def _files_in_memory(death: Death) -> Iterator[str]:
     """Say by how much the files of a tmpfs grew: it has no disk, and only deleting them frees memory (tmpfs(5))."""
     used: dict[str, list[int]] = {}
-    for one in (one for around in death.recording.surroundings for one in around.filesystems):
+    for one in (one for around in death.recording.system_states for one in around.filesystems):
         if one.kind in ("tmpfs", "ramfs") and one.total_bytes is not None and one.free_bytes is not None:
             used.setdefault(one.path, []).append(one.total_bytes - one.free_bytes)
     for path, seen in used.items():

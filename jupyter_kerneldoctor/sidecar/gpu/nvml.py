@@ -43,7 +43,7 @@ class Card:
         self.index = index
         self.handle = handle
         self.facts = facts
-        """As `recording.evidence.Gpu`."""
+        """As `recording.events.Gpu`."""
 
 
 class Nvml:
@@ -69,7 +69,7 @@ class Nvml:
             raise NvmlUnusableError(self._text(error)) from error
 
     def driver(self) -> dict[str, Any]:
-        """Return the versions, as `recording.evidence.GpuDriver`."""
+        """Return the versions, as `recording.events.GpuDriver`."""
         cuda = self._ask(-1, "nvmlSystemGetCudaDriverVersion_v2")
         return {
             "version": self._ask(-1, "nvmlSystemGetDriverVersion") or module_version(),
@@ -85,7 +85,7 @@ class Nvml:
         return [card for card in map(self._card, range(count)) if card is not None]
 
     def sample(self, card: Card, kernel_pid: int) -> dict[str, Any] | None:
-        """Measure a card, as `recording.evidence.GpuSample`; None when not even its memory can be read."""
+        """Measure a card, as `recording.events.GpuSample`; None when not even its memory can be read."""
         taken = time.monotonic()
         try:
             memory = self._call("nvmlDeviceGetMemoryInfo", card.handle)
@@ -201,7 +201,7 @@ class XidSource:
         self._events = events
 
     def wait(self, seconds: float) -> dict[str, Any] | None:
-        """Return an error as `recording.evidence.Xid`; None after `seconds` without one. Raises pynvml.NVMLError."""
+        """Return an error as `recording.events.Xid`; None after `seconds` without one. Raises pynvml.NVMLError."""
         try:
             event = self._nvml.nvmlEventSetWait_v2(self._events, int(seconds * 1000))
         except self._nvml.NVMLError as error:

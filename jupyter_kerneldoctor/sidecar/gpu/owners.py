@@ -19,7 +19,7 @@ class Holder(NamedTuple):
 
 
 def shares(holders: list[Holder], kernel_pid: int) -> tuple[int | None, list[dict[str, Any]]]:
-    """Return the bytes of the kernel and its children, and the other processes as `recording.evidence.GpuProcess`.
+    """Return the bytes of the kernel and its children, and the other processes as `recording.events.GpuProcess`.
 
     In a container the driver may report process ids of the host, or no processes at all. So there the result is
     (None, []) unless every id in the list exists.

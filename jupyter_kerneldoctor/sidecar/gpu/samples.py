@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Row = dict[str, Any]
-"""As `recording.evidence.GpuSample`."""
+"""As `recording.events.GpuSample`."""
 
 MOST_BYTES = 256 * 1024
 """Of each of the two files: some 1,000 samples, hours of one card that works steadily."""

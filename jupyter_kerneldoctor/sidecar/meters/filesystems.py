@@ -113,7 +113,7 @@ def is_full(free_bytes: int | None, total_bytes: int | None) -> bool:
 def as_json(
     mount: Mount, roles: set[str], space: tuple[int | None, int | None], mapped_bytes: int | None, shrunk: list[str]
 ) -> dict[str, Any]:
-    """A `recording.evidence.FileSystem`."""
+    """A `recording.events.FileSystem`."""
     total, free = space
     known = {"total_bytes": total, "free_bytes": free} if total is not None else {}
     extra = {"mapped_bytes": mapped_bytes, "shrunk_files": shrunk}

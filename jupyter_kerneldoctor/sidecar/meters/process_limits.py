@@ -29,7 +29,7 @@ class ProcessLimitsMeter:
         self._tick_s = 1 / os.sysconf("SC_CLK_TCK")
 
     def rlimits(self) -> dict[str, dict[str, int | None]]:
-        """The limits by their short names, as `recording.evidence.Rlimit`; none once the process is gone."""
+        """The limits by their short names, as `recording.events.Rlimit`; none once the process is gone."""
         found = {}
         for line in read_file(f"/proc/{self._pid}/limits").splitlines():
             name = _RLIMITS.get(line[:_NAME_COLUMNS].strip())

@@ -71,7 +71,7 @@ class StorageMeter:
             lows[mount] = _lower(lows.get(mount), space)
 
     def filesystems(self, *, lowest: bool = False) -> list[dict[str, Any]]:
-        """The file systems in use, as `recording.evidence.FileSystem`; with the lowest free space of late, if asked.
+        """The file systems in use, as `recording.events.FileSystem`; with the lowest free space of late, if asked.
 
         Then those are named, too, that are full without being known to be in use: a file may have been mapped after
         the last look.

@@ -1,4 +1,4 @@
-"""Describes what the kernel's threads and child processes are doing, as events record it (`recording.evidence`)."""
+"""Describes what the kernel's threads and child processes are doing, as events record it (`recording.events`)."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _thread_facts(pid: int, thread: int) -> dict[str, Any]:
 
 
 def child_states(pid: int, stacks: Stacks | None) -> list[dict[str, Any]]:
-    """Return the processes below the kernel, 64 at most, as `recording.evidence.ChildState`."""
+    """Return the processes below the kernel, 64 at most, as `recording.events.ChildState`."""
     found: list[dict[str, Any]] = []
     for child, forked in descendants(pid):
         stat = read_file(f"/proc/{child}/stat")

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jupyter_kerneldoctor.diagnosis import diagnose
-from jupyter_kerneldoctor.recording import evidence as seen
+from jupyter_kerneldoctor.recording import events as seen
 from jupyter_kerneldoctor.recording.model import (
     Cell,
     End,
@@ -87,7 +87,7 @@ recordings = st.builds(
     crash_text=st.sampled_from(["", "Fatal Python error: Aborted\n\nCurrent thread 0x1 (most recent call first):\n"]),
     output=several(seen.Output),
     stacks=several(seen.Stack),
-    surroundings=several(seen.Surroundings),
+    system_states=several(seen.SystemState),
     children=several(seen.Child),
     stuck=several(seen.Stuck),
     incidents=several(seen.Incident),

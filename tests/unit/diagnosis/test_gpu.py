@@ -13,7 +13,7 @@ from jupyter_kerneldoctor.diagnosis.causes import all_causes
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, cell_file, crash_report, recording
 from jupyter_kerneldoctor.diagnosis.examples.gpu import CARD, died, sample, survived, torch_memory
 from jupyter_kerneldoctor.diagnosis.examples.stuck import stuck_in
-from jupyter_kerneldoctor.recording.evidence import (
+from jupyter_kerneldoctor.recording.events import (
     Framework,
     GpuDriver,
     GpuProcess,

@@ -7,7 +7,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, cell_file, recording
-from jupyter_kerneldoctor.recording.evidence import Child, FileSystem, Frame, Incident, Output, Surroundings
+from jupyter_kerneldoctor.recording.events import Child, FileSystem, Frame, Incident, Output, SystemState
 from jupyter_kerneldoctor.recording.reader import assemble
 
 CELL = "def f(n):\n    return np.ones(n)\n\ny = f(10**9)"
@@ -239,8 +239,8 @@ def test_a_copy_that_used_the_card_is_told_with_the_cell_that_made_it():
 
 
 def test_the_full_file_system_is_named():
-    full = Surroundings(-5.0, "incident", filesystems=(FileSystem("/data", "ext4", GIB, 0, ("open",)),))
-    answer = alive(incident("no-space", "No space left on device", "OSError"), surroundings=[full])
+    full = SystemState(-5.0, "incident", filesystems=(FileSystem("/data", "ext4", GIB, 0, ("open",)),))
+    answer = alive(incident("no-space", "No space left on device", "OSError"), system_states=[full])
 
     assert "`/data`" in answer.cause.headline
 
@@ -267,10 +267,10 @@ def test_a_memory_error_of_which_only_the_name_could_be_noted_is_told_all_the_sa
 
 def test_that_numpy_wrote_a_part_only_means_a_full_disk_where_one_is_full():
     part = incident("no-space", "requested and written", "OSError")
-    full = Surroundings(-5.0, "incident", filesystems=(FileSystem("/data", "ext4", 9 * GIB, 0, ("open",)),))
+    full = SystemState(-5.0, "incident", filesystems=(FileSystem("/data", "ext4", 9 * GIB, 0, ("open",)),))
 
     assert alive(part).cause.confidence < 0.7
-    assert alive(part, surroundings=[full]).cause.confidence > 0.9
+    assert alive(part, system_states=[full]).cause.confidence > 0.9
 
 
 def test_a_worker_killed_at_the_limit_is_told_with_the_limit_once():

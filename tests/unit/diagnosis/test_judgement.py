@@ -7,7 +7,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, cell_file, crash_report, recording
-from jupyter_kerneldoctor.recording.evidence import Child, Stuck, Surroundings
+from jupyter_kerneldoctor.recording.events import Child, Stuck, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 NEAR = Group(1 * GIB, limit_hits=(0, 12), usage_bytes=1020 * MIB)
@@ -187,9 +187,9 @@ def test_a_kernel_that_did_nothing_before_it_was_killed():
 
 def test_short_of_memory_and_nobody_of_the_system_did_it():
     """A service that watches over memory is likelier than somebody by chance, but neither is proven."""
-    short = [Surroundings(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0)]
+    short = [SystemState(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0)]
     made = recording(
-        "f()", signal="SIGTERM", memory=(9 * GIB,), available_bytes=300 * MIB, groups=[Group()], surroundings=short
+        "f()", signal="SIGTERM", memory=(9 * GIB,), available_bytes=300 * MIB, groups=[Group()], system_states=short
     )
     ((top, confidence), (second, _)) = causes(made)
     assert (top, second) == ("oom-userspace", "killed-externally")
@@ -207,9 +207,9 @@ def test_short_of_memory_and_nobody_of_the_system_did_it():
     ids=["a small kernel", "some memory left", "some left, under pressure", "next to nothing left"],
 )
 def test_a_sigterm_is_a_runners_unless_a_service_had_reason_to_choose_the_kernel(held, available, around, first):
-    short = [Surroundings(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0, **around)]
+    short = [SystemState(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0, **around)]
     made = recording(
-        "f()", signal="SIGTERM", memory=(held,), available_bytes=available, groups=[Group()], surroundings=short
+        "f()", signal="SIGTERM", memory=(held,), available_bytes=available, groups=[Group()], system_states=short
     )
     assert causes(made)[0][0] == first
 

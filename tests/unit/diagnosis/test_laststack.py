@@ -6,7 +6,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import MIB, Group, cell_file, crash_report, recording
-from jupyter_kerneldoctor.recording.evidence import Frame, Stack, ThreadStack
+from jupyter_kerneldoctor.recording.events import Frame, Stack, ThreadStack
 
 CELL = "import numpy as np\nx = 1\nbig = np.ones(10**12)\nx = 2"
 KILLED = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=499 * MIB)

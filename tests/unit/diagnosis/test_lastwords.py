@@ -9,7 +9,7 @@ from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.analysis.last_words import farewell, naming_a_cause
 from jupyter_kerneldoctor.diagnosis.causes import last_words_patterns
 from jupyter_kerneldoctor.diagnosis.examples import cell_file, crash_report, recording
-from jupyter_kerneldoctor.recording.evidence import Output, Rlimit, Surroundings
+from jupyter_kerneldoctor.recording.events import Output, Rlimit, SystemState
 
 BAD_ALLOC = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
 
@@ -314,9 +314,9 @@ def test_after_a_mere_warning_a_crash_is_likely_but_not_proven_to_be_what_it_war
 
 
 def test_at_a_limit_what_gave_up_later_may_have_followed_from_it():
-    full = Surroundings(
+    full = SystemState(
         -0.2, "changed", pids_current=100, pids_limit=100, open_files=1024, rlimits={"NOFILE": Rlimit(1024)}
     )
     for said in ("Too many open files\n", "libgomp: Thread creation failed: Resource temporarily unavailable\n"):
-        assert judged(said + CHECK, surroundings=[full])[1] == 0.75
+        assert judged(said + CHECK, system_states=[full])[1] == 0.75
         assert judged(said + CHECK)[0] == "abort"

@@ -11,7 +11,7 @@ from jupyter_kerneldoctor.diagnosis.causes.fd_limit import FdLimit
 from jupyter_kerneldoctor.diagnosis.causes.shm_exhausted import ShmExhausted
 from jupyter_kerneldoctor.diagnosis.causes.thread_limit import ThreadLimit
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, recording
-from jupyter_kerneldoctor.recording.evidence import FileSystem, Incident, Rlimit, Surroundings
+from jupyter_kerneldoctor.recording.events import FileSystem, Incident, Rlimit, SystemState
 
 SHM = "/dev/shm"
 
@@ -26,24 +26,24 @@ def explained(cause, what, **death):
 
 
 def bus_error(*filesystems):
-    return diagnose(recording("f()", signal="SIGBUS", surroundings=[Surroundings(0, "end", filesystems=filesystems)]))
+    return diagnose(recording("f()", signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=filesystems)]))
 
 
 # Space
 
 
 def test_one_look_need_not_have_seen_everything():
-    first = Surroundings(-9, "start", rlimits={"AS": Rlimit(GIB)}, threads=3)
-    last = Surroundings(-1, "end", threads=5)
-    state = at_the_end(recording("f()", signal="SIGABRT", surroundings=[first, last]))
+    first = SystemState(-9, "start", rlimits={"AS": Rlimit(GIB)}, threads=3)
+    last = SystemState(-1, "end", threads=5)
+    state = at_the_end(recording("f()", signal="SIGABRT", system_states=[first, last]))
     assert (state.soft_limit("AS"), state.soft_limit("DATA"), state.known.threads) == (GIB, None, 5)
 
 
 def test_what_a_death_freed_counts_as_it_was_before():
     full = FileSystem(SHM, "tmpfs", 64 * MIB, 0, ("shm", "mapped"))
     freed = FileSystem(SHM, "tmpfs", 64 * MIB, 64 * MIB, ("shm",))
-    before, after = Surroundings(-2, "changed", filesystems=(full,)), Surroundings(0, "end", filesystems=(freed,))
-    answer = diagnose(recording("f()", signal="SIGBUS", surroundings=[before, after]))
+    before, after = SystemState(-2, "changed", filesystems=(full,)), SystemState(0, "end", filesystems=(freed,))
+    answer = diagnose(recording("f()", signal="SIGBUS", system_states=[before, after]))
     assert (answer.cause.id, answer.cause.confidence) == ("shm-exhausted", 0.96)
 
 
@@ -51,11 +51,11 @@ def test_what_was_full_a_minute_ago_and_is_not_now_does_not_count():
     full = FileSystem("/data", "ext4", 9 * GIB, 0, ("mapped",))
     room = FileSystem("/data", "ext4", 9 * GIB, GIB, ("mapped",))
     around = [
-        Surroundings(-19, "changed", filesystems=(full,)),
-        Surroundings(-15, "changed", filesystems=(room,)),
-        Surroundings(0, "end", filesystems=(room,)),
+        SystemState(-19, "changed", filesystems=(full,)),
+        SystemState(-15, "changed", filesystems=(room,)),
+        SystemState(0, "end", filesystems=(room,)),
     ]
-    assert diagnose(recording("f()", "g()", signal="SIGBUS", surroundings=around)).cause.id == "unknown"
+    assert diagnose(recording("f()", "g()", signal="SIGBUS", system_states=around)).cause.id == "unknown"
 
 
 def test_shared_memory_and_disk_are_told_apart_by_which_is_full():
@@ -97,8 +97,8 @@ def test_a_bus_error_that_nothing_explains_says_what_was_looked_at():
 
 
 def test_an_error_about_space_is_about_shared_memory_or_the_disk():
-    shm = Surroundings(-1, "incident", filesystems=(FileSystem(SHM, "tmpfs", 64 * MIB, 0, ("shm",)),))
-    disk = Surroundings(-1, "incident", filesystems=(FileSystem("/d", "ext4", GIB, 0, ("cwd",)),))
+    shm = SystemState(-1, "incident", filesystems=(FileSystem(SHM, "tmpfs", 64 * MIB, 0, ("shm",)),))
+    disk = SystemState(-1, "incident", filesystems=(FileSystem("/d", "ext4", GIB, 0, ("cwd",)),))
     found = explained(ShmExhausted, incident("no-space", shm, signature="unable to allocate shared memory(shm)"))
     assert found is not None
     assert "64 MiB" in found.headline
@@ -128,7 +128,7 @@ def test_a_workers_bus_error_is_explained_by_what_it_said():
     ],
 )
 def test_a_request_names_the_limit_it_does_not_fit_into(around, asked, words):
-    what = incident("memory-error", Surroundings(-1, "incident", **around), asked_bytes=asked)
+    what = incident("memory-error", SystemState(-1, "incident", **around), asked_bytes=asked)
     finding = explained(AllocationRefused, what)
     assert words in finding.headline
     assert f"{asked // GIB}.0 GiB" in finding.headline
@@ -144,29 +144,29 @@ def test_a_request_names_the_limit_it_does_not_fit_into(around, asked, words):
     ],
 )
 def test_a_limit_with_room_for_the_request_is_not_named(around):
-    what = incident("memory-error", Surroundings(-1, "incident", **around), asked_bytes=3 * GIB)
+    what = incident("memory-error", SystemState(-1, "incident", **around), asked_bytes=3 * GIB)
     assert explained(AllocationRefused, what).headline == (
         "A request for 3.0 GiB of memory at once was refused in this kernel."
     )
 
 
 def test_a_crash_at_the_end_of_the_address_space_is_likely_a_refusal_but_no_proof():
-    full = Surroundings(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
-    answer = diagnose(recording("f()", signal="SIGSEGV", surroundings=[full]))
+    full = SystemState(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
+    answer = diagnose(recording("f()", signal="SIGSEGV", system_states=[full]))
     assert [(cause.id, cause.confidence) for cause in answer.causes] == [("allocation-refused", 0.7), ("segfault", 0.3)]
 
 
 def test_a_tiny_request_tells_nothing_by_its_size():
-    full = Surroundings(-1, "end", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
+    full = SystemState(-1, "end", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
     said = "memory allocation of 1824 bytes failed\n"
-    answer = diagnose(recording("f()", signal="SIGABRT", output=said, surroundings=[full]))
+    answer = diagnose(recording("f()", signal="SIGABRT", output=said, system_states=[full]))
     assert answer.cause.headline == (
         "Memory was refused in cell [1] on `f()`: the limit of 4.0 GiB that was set for this process was used up."
     )
 
 
 def test_reserved_address_space_is_told_from_resident_memory():
-    around = Surroundings(-1, "incident", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
+    around = SystemState(-1, "incident", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
     what = incident("memory-error", around)
 
     def told(resident_bytes):
@@ -181,8 +181,8 @@ def test_reserved_address_space_is_told_from_resident_memory():
 
 
 def test_the_limit_of_threads_is_that_of_the_group_or_of_the_user():
-    group = Surroundings(-1, "incident", pids_current=59, pids_limit=60, threads=55)
-    user = Surroundings(-1, "incident", rlimits={"NPROC": Rlimit(64)}, threads=64)
+    group = SystemState(-1, "incident", pids_current=59, pids_limit=60, threads=55)
+    user = SystemState(-1, "incident", rlimits={"NPROC": Rlimit(64)}, threads=64)
     assert "only 60 may exist here" in explained(ThreadLimit, incident("no-threads", group)).headline
     assert "this user may have only 64" in explained(ThreadLimit, incident("no-threads", user)).headline
     assert explained(ThreadLimit, incident("no-memory-for-process")) is None
@@ -190,12 +190,12 @@ def test_the_limit_of_threads_is_that_of_the_group_or_of_the_user():
 
 def test_threads_may_lack_address_space_for_their_stacks():
     limits = {"NPROC": Rlimit(96551), "AS": Rlimit(700 * MIB)}
-    full = Surroundings(-1, "incident", rlimits=limits, threads=13, address_space_bytes=660 * MIB)
+    full = SystemState(-1, "incident", rlimits=limits, threads=13, address_space_bytes=660 * MIB)
     found = explained(ThreadLimit, incident("no-threads", full))
     assert "the address space of 700 MiB that this process may use was nearly full" in found.headline
     assert "had taken 660 MiB of 700 MiB of address space (`ulimit -v`, RLIMIT_AS)" in found.evidence[1].text
 
-    room = Surroundings(-1, "incident", rlimits=limits, threads=13, address_space_bytes=200 * MIB)
+    room = SystemState(-1, "incident", rlimits=limits, threads=13, address_space_bytes=200 * MIB)
     assert "address space" not in explained(ThreadLimit, incident("no-threads", room)).headline
 
 
@@ -205,7 +205,7 @@ def test_the_interrupt_of_openblas_is_explained():
 
 
 def test_too_many_files_come_with_their_number():
-    around = Surroundings(-1, "incident", rlimits={"NOFILE": Rlimit(1024)}, open_files=1024)
+    around = SystemState(-1, "incident", rlimits={"NOFILE": Rlimit(1024)}, open_files=1024)
     assert "the kernel may have 1024 at once" in explained(FdLimit, incident("too-many-files", around)).headline
 
 
@@ -219,8 +219,8 @@ def test_too_many_files_come_with_their_number():
     ],
 )
 def test_a_kill_at_the_hard_limit_of_processor_time(limit, used, cause):
-    around = Surroundings(-0.2, "changed", rlimits={"CPU": limit}, cpu_s=used)
-    assert diagnose(recording("while True: pass", signal="SIGKILL", surroundings=[around])).cause.id == cause
+    around = SystemState(-0.2, "changed", rlimits={"CPU": limit}, cpu_s=used)
+    assert diagnose(recording("while True: pass", signal="SIGKILL", system_states=[around])).cause.id == cause
 
 
 # Timers
@@ -249,7 +249,7 @@ def test_a_timer_of_an_earlier_cell_is_named_with_its_cell():
 
 
 def test_the_look_that_was_taken_because_of_an_incident_comes_a_moment_later():
-    before = Surroundings(-5, "start", pids_current=16, pids_limit=64)
-    because = Surroundings(-0.8, "incident", pids_current=64, pids_limit=64)
-    finding = explained(ThreadLimit, incident("no-threads"), surroundings=[before, because])
+    before = SystemState(-5, "start", pids_current=16, pids_limit=64)
+    because = SystemState(-0.8, "incident", pids_current=64, pids_limit=64)
+    finding = explained(ThreadLimit, incident("no-threads"), system_states=[before, because])
     assert any(evidence.text.startswith("64 processes and threads existed") for evidence in finding.evidence)

@@ -9,7 +9,7 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
 from jupyter_kerneldoctor.diagnosis.examples.stuck import frame, own_frame, thread
-from jupyter_kerneldoctor.recording.evidence import Stack, Stuck
+from jupyter_kerneldoctor.recording.events import Stack, Stuck
 
 SETUP = "import os, time"
 GUARDED = "DEBUG = False\nif DEBUG:\n    os.kill(os.getpid(), 9)\ntime.sleep(60)"

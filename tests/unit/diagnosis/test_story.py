@@ -9,7 +9,7 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.analysis.memory_shape import left_behind
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
-from jupyter_kerneldoctor.recording.evidence import FileSystem, NamedObject, Namespace, Surroundings
+from jupyter_kerneldoctor.recording.events import FileSystem, NamedObject, Namespace, SystemState
 from jupyter_kerneldoctor.recording.model import Cell
 from jupyter_kerneldoctor.recording.samples import Sample
 
@@ -275,10 +275,10 @@ def test_a_thread_that_was_started_only_just_now_goes_on_in_short_pauses_as_well
 
 def test_files_that_live_in_memory_are_named():
     def around(when, mono_s, free):
-        return Surroundings(mono_s, when, filesystems=(FileSystem("/dev/shm", "tmpfs", 8 * GIB, free, ("shm",)),))
+        return SystemState(mono_s, when, filesystems=(FileSystem("/dev/shm", "tmpfs", 8 * GIB, free, ("shm",)),))
 
     looks = [around("start", -30.0, 8 * GIB), around("end", -0.1, 5 * GIB)]
-    _, story = told(killed("export()", memory=(100 * MIB, 150 * MIB), surroundings=looks))
+    _, story = told(killed("export()", memory=(100 * MIB, 150 * MIB), system_states=looks))
 
     assert "The files in `/dev/shm`, which are kept in memory, grew by 3.0 GiB." in story
-    assert "/dev/shm" not in told(killed("export()", memory=(100 * MIB, 150 * MIB), surroundings=looks[:1]))[1]
+    assert "/dev/shm" not in told(killed("export()", memory=(100 * MIB, 150 * MIB), system_states=looks[:1]))[1]

@@ -6,7 +6,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples.stuck import child_state, frame, own_frame, stuck_in, thread
-from jupyter_kerneldoctor.recording.evidence import Stuck
+from jupyter_kerneldoctor.recording.events import Stuck
 from jupyter_kerneldoctor.recording.model import End, ExitRequest, ServerView
 
 LOCKED = "with lock:\n    save()"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import recording
-from jupyter_kerneldoctor.recording.evidence import FileSystem, Surroundings
+from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 from jupyter_kerneldoctor.recording.reader import assemble
 from jupyter_kerneldoctor.recording.samples import Sample
 from jupyter_kerneldoctor.render import event_log, wording
@@ -84,8 +84,8 @@ def test_a_recording_that_breaks_off_may_have_met_a_full_disk():
 
     assert "cell [1] was running when the kernel was last seen" in answer.cause.headline
     assert "it was ended, too, or the disk that holds the recording was full." in texts(answer)
-    full = Surroundings(-0.5, "changed", filesystems=(FileSystem("/home", "ext4", 1 << 40, 0, ("cwd",)),))
-    seen = diagnose(recording("f()", end="not-seen", surroundings=[full]))
+    full = SystemState(-0.5, "changed", filesystems=(FileSystem("/home", "ext4", 1 << 40, 0, ("cwd",)),))
+    seen = diagnose(recording("f()", end="not-seen", system_states=[full]))
     assert "was full; `/home` had 0 bytes left when last looked at." in texts(seen)
     assert "the machine was restarted, or the disk" in texts(seen)
 

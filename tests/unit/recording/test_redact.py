@@ -6,7 +6,7 @@ import json
 import pytest
 from support.damaged import EVENTS, GPU, OUTPUT, SERVER_EVENTS
 
-from jupyter_kerneldoctor.recording import evidence, layout, model, redact
+from jupyter_kerneldoctor.recording import events, layout, model, redact
 from jupyter_kerneldoctor.recording.redact import Redaction
 
 SECRET = "s3cret"
@@ -146,23 +146,23 @@ LEFT_OUT_ON_PURPOSE = {
         (model.End, redact.EVENTS["end"]),
         (model.CgroupDelta, redact.CGROUP_FIELDS),
         (model.ExitRequest, redact.EVENTS["exit_request"]),
-        (evidence.Stack, redact.EVENTS["stack"]),
-        (evidence.ThreadStack, redact.THREAD_FIELDS),
-        (evidence.Frame, redact.FRAME_FIELDS),
-        (evidence.ChildState, redact.CHILD_STATE_FIELDS),
-        (evidence.Child, redact.EVENTS["child_end"]),
-        (evidence.Stuck, redact.EVENTS["stuck"]),
-        (evidence.Incident, redact.EVENTS["incident"]),
-        (evidence.FileSystem, redact.FILE_SYSTEM_FIELDS),
-        (evidence.Namespace, redact.EVENTS["namespace"]),
-        (evidence.NamedObject, redact.OBJECT_FIELDS),
-        (evidence.Framework, redact.EVENTS["framework"]),
-        (evidence.Gpu, redact.EVENTS["gpus"]["devices"][0]),
-        (evidence.GpuDriver, redact.EVENTS["gpus"]["driver"]),
-        (evidence.GpuSample, redact.GPU_FIELDS),
-        (evidence.GpuProcess, redact.GPU_PROCESS_FIELDS),
-        (evidence.Output, redact.OUTPUT_FIELDS),
-        (evidence.Xid, redact.EVENTS["xid"]),
+        (events.Stack, redact.EVENTS["stack"]),
+        (events.ThreadStack, redact.THREAD_FIELDS),
+        (events.Frame, redact.FRAME_FIELDS),
+        (events.ChildState, redact.CHILD_STATE_FIELDS),
+        (events.Child, redact.EVENTS["child_end"]),
+        (events.Stuck, redact.EVENTS["stuck"]),
+        (events.Incident, redact.EVENTS["incident"]),
+        (events.FileSystem, redact.FILE_SYSTEM_FIELDS),
+        (events.Namespace, redact.EVENTS["namespace"]),
+        (events.NamedObject, redact.OBJECT_FIELDS),
+        (events.Framework, redact.EVENTS["framework"]),
+        (events.Gpu, redact.EVENTS["gpus"]["devices"][0]),
+        (events.GpuDriver, redact.EVENTS["gpus"]["driver"]),
+        (events.GpuSample, redact.GPU_FIELDS),
+        (events.GpuProcess, redact.GPU_PROCESS_FIELDS),
+        (events.Output, redact.OUTPUT_FIELDS),
+        (events.Xid, redact.EVENTS["xid"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

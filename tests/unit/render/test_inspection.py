@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jupyter_kerneldoctor.diagnosis.examples import MIB, cell_file, recording
-from jupyter_kerneldoctor.recording.evidence import ChildState, Frame, Stack, ThreadStack
+from jupyter_kerneldoctor.recording.events import ChildState, Frame, Stack, ThreadStack
 from jupyter_kerneldoctor.render.inspection import render
 from jupyter_kerneldoctor.reports.inspection import describe
 

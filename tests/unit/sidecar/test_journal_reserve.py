@@ -77,7 +77,7 @@ def test_the_cell_that_runs_and_the_end_are_there_though_all_else_is_lost(disk: 
     assert recording.end.lost > 1000
     assert recording.running_cell is not None
     assert (recording.running_cell.seq, recording.running_cell.source) == (1000, "crash()")
-    assert [one.when for one in recording.surroundings] == ["end"]
+    assert [one.when for one in recording.system_states] == ["end"]
 
 
 def test_a_cell_that_had_ended_does_not_count_as_running(disk: Path, journal: Journal) -> None:

@@ -25,7 +25,7 @@ from jupyter_kerneldoctor.sidecar.observers.output import OutputObserver
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_kerneldoctor.recording.evidence import Output
+    from jupyter_kerneldoctor.recording.events import Output
 
 pytestmark = requires.linux
 

@@ -84,7 +84,7 @@ class FileSystem:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class SystemState:
     """The machine and the process at one moment (event `surroundings`)."""
 
     mono_s: float
@@ -196,7 +196,7 @@ class Incident:
     signature: str | None = None
     """The library's own words without any value of the user's: "CUDA error: device-side assert triggered"."""
     rss_bytes: int | None = None
-    surroundings: Surroundings | None = None
+    surroundings: SystemState | None = None
 
 
 @dataclass(frozen=True)
