@@ -27,11 +27,13 @@ def size(amount_bytes: float) -> str:
 
 
 def of_size(part_bytes: float, whole_bytes: float) -> str:
-    """Return both amounts in the unit of the larger one: "490 of 500 MiB", "1.4 of 1.5 GiB"."""
+    """Return both amounts in one unit, unless one is much smaller: "490 of 500 MiB", "46 MiB of 8.0 GiB"."""
     whole = size(whole_bytes)
     number, unit = whole.split(" ")
     if unit == "bytes":
         return f"{part_bytes:.0f} of {whole}"
+    if part_bytes < whole_bytes / 10:
+        return f"{size(part_bytes)} of {whole}"
     part = part_bytes / _KIB ** (_UNITS.index(unit) + 1)
     return f"{part:.1f} of {whole}" if "." in number else f"{part:.0f} of {whole}"
 

@@ -12,7 +12,7 @@ from ..certainty import DOUBTED, by_words, certainty
 from ..examples import cell_file, crash_report, recording
 from ..family import Family
 from ..postmortem import Evidence
-from ..units import size
+from ..units import of_size, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -167,8 +167,8 @@ def _full_address_space(state: Environment) -> int | None:
 def _counts(state: Environment) -> Iterator[Evidence]:
     space, current, limit = _full_address_space(state), state.known.pids_current, state.known.pids_limit
     if space is not None:
-        used = size(state.known.address_space_bytes or 0)
-        text = f"The kernel had taken {used} of {size(space)} of address space (`ulimit -v`, RLIMIT_AS)."
+        used = of_size(state.known.address_space_bytes or 0, space)
+        text = f"The kernel had taken {used} of address space (`ulimit -v`, RLIMIT_AS)."
         yield Evidence(text, space, "bytes", "/proc/PID/limits and /proc/PID/status")
         yield Evidence("Each thread reserves address space for its stack, 8 MiB as a rule.", source="pthread_create(3)")
     if current is not None and limit is not None:

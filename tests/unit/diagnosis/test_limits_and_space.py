@@ -193,7 +193,7 @@ def test_threads_may_lack_address_space_for_their_stacks():
     full = SystemState(-1, "incident", rlimits=limits, threads=13, address_space_bytes=660 * MIB)
     found = explained(ThreadLimit, incident("no-threads", full))
     assert "the address space of 700 MiB that this process may use was nearly full" in found.headline
-    assert "had taken 660 MiB of 700 MiB of address space (`ulimit -v`, RLIMIT_AS)" in found.evidence[1].text
+    assert "had taken 660 of 700 MiB of address space (`ulimit -v`, RLIMIT_AS)" in found.evidence[1].text
 
     room = SystemState(-1, "incident", rlimits=limits, threads=13, address_space_bytes=200 * MIB)
     assert "address space" not in explained(ThreadLimit, incident("no-threads", room)).headline
