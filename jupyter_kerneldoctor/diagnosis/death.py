@@ -40,6 +40,7 @@ from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, ending_calls
 from .code.notebook import CodeTooLargeError, Notebook
 from .code.signal_targets import Sending, sendings
+from .code.values import Values
 from .code.zeroed import reserved_before
 from .family import Family
 from .units import cell_name, quote, statement
@@ -313,6 +314,11 @@ class Death:
     def code(self) -> Notebook:
         """The code that ran, up to the cell that was running at the end."""
         return Notebook(self.recording.cells, self.cell)
+
+    @cached_property
+    def values(self) -> Values:
+        """What names and expressions stood for."""
+        return Values(self.code, self.recording.namespaces)
 
     def find(self, search: Callable[[Notebook], T]) -> T | None:
         """Return what a search of the code finds; None where there is more code than may be read."""

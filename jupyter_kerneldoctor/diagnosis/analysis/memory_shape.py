@@ -154,8 +154,9 @@ def _look_before(looks: Sequence[Namespace], cell: Cell) -> Namespace | None:
 
 
 def _biggest(objects: Iterable[NamedObject], before_bytes: int) -> tuple[NamedObject, ...]:
-    """Those worth naming: in memory, and a good part of what was held."""
-    worth = [one for one in objects if _in_memory(one) and one.bytes >= max(WORTH_TELLING_BYTES, before_bytes / 20)]
+    """Return those worth naming: a good part of what was held, and no more than that, as a lazy array may claim."""
+    least = max(WORTH_TELLING_BYTES, before_bytes / 20)
+    worth = [one for one in objects if _in_memory(one) and least <= one.bytes <= before_bytes]
     return tuple(sorted(worth, key=lambda one: -one.bytes))
 
 

@@ -12,7 +12,7 @@ from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
 from ..postmortem import Evidence
 from ..texts import evidence
-from ..texts.allocation_site import array_asked_for, filled_by_others, taken_where, taking_line
+from ..texts.allocation_site import filled_by_others, line_needs, taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class OutOfMemoryInCgroup(Cause):
                 *evidence.logged_kill(logged),
                 *evidence.counts_of_kills(death),
                 *evidence.last_measurement(death),
-                *array_asked_for(death),
+                *line_needs(death),
                 *evidence.child_memory(death),
                 *_limit_hits(death),
             ),

@@ -11,7 +11,7 @@ from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
 from ..texts import evidence
-from ..texts.allocation_site import array_asked_for, taken_where, taking_line
+from ..texts.allocation_site import line_needs, taken_where, taking_line
 from ..units import size
 from .oom_cgroup import of_a_worker
 
@@ -70,7 +70,7 @@ class OutOfMemoryOnHost(Cause):
                 *evidence.counts_of_kills(death),
                 *death.memory_pressure.evidence(),
                 *evidence.last_measurement(death),
-                *array_asked_for(death),
+                *line_needs(death),
                 *evidence.child_memory(death),
             ),
             ruled_out=("Not a container's limit: none was near." if memory.groups and not memory.pressed else None,),

@@ -10,7 +10,7 @@ from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
 from ..texts import evidence
-from ..texts.allocation_site import array_asked_for, taken_where, taking_line
+from ..texts.allocation_site import line_needs, taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class OutOfMemoryInUserspace(Cause):
                 *evidence.logged_kill(logged),
                 *shortage.evidence(),
                 *evidence.last_measurement(death),
-                *array_asked_for(death),
+                *line_needs(death),
             ),
             ruled_out=(_not_by_linux(death),),
             line=taking_line(death),

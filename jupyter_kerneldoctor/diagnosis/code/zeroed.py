@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .arraysize import bytes_of_array
+from .values import Values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,10 +83,11 @@ def _times_bound(code: Notebook, index: int, name: str) -> int:
 
 
 def _arrays(code: Notebook, index: int) -> Iterator[Zeroed]:
-    cell = code.module(index)
+    cell, values = code.module(index), Values(code)
     for statement in () if cell is None else cell.body:
         if cell is not None and isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
-            (target, *others), function = statement.targets, code.qualified(statement.value.func, cell)
-            size = bytes_of_array(statement.value, function, {}) if function in _RESERVE else None
+            target, *others = statement.targets
+            made = values.of(statement.value, cell) if code.qualified(statement.value.func, cell) in _RESERVE else None
+            size = None if made is None else made.bytes
             if isinstance(target, ast.Name) and not others and size and _times_bound(code, index, target.id) == 1:
                 yield Zeroed(target.id, size, code.cells[index].execution_count)

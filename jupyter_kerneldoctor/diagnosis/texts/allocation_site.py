@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.memory import NEAR
-from ..code.arraysize import array_made
 from ..code.cellfiles import user_line
 from ..postmortem import Evidence
 from ..units import quote, size
@@ -13,6 +12,7 @@ from ..units import quote, size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..code.values import Made
     from ..death import Death
 
 
@@ -38,19 +38,25 @@ def taking_line(death: Death) -> int | None:
     return None if death.memory.grows_by_itself or sleeps(death) else death.line
 
 
-def array_asked_for(death: Death) -> Iterator[Evidence]:
-    """Say how much memory the array takes that the line makes, where its code tells."""
+def line_needs(death: Death) -> Iterator[Evidence]:
+    """Say how much memory the line needs, where its code or what was recorded tells, and how much was left for it."""
+    need, left = needed(death), death.memory.headroom_before_bytes
+    if need is not None and need.value.bytes is not None and need.value.bytes >= _WORTH_TELLING_BYTES:
+        had = "" if left is None or left >= need.value.bytes else f"; {size(left)} were left when the cell began"
+        yield Evidence(
+            f"{quote(need.text)} needs {size(need.value.bytes)}{had}.", need.value.bytes, "bytes", "cell source"
+        )
+
+
+def needed(death: Death) -> Made | None:
+    """Return the largest object that the line made which took the memory; None where no size is known."""
     line, called = taking_line(death), death.last_stack.called if death.last_stack is not None else None
     if death.cell is None or line is None:
-        return
+        return None
     inner = death.frames.cell_of(called) if called is not None else None
     cell = death.cell if inner is None else inner
-    line = line if called is None or inner is None else user_line(inner, called)
-    if line is None:
-        return
-    made = death.find(lambda code: array_made(code, cell, line))
-    if made is not None and made[1] >= _WORTH_TELLING_BYTES:
-        yield Evidence(f"The array of {quote(made[0])} needs {size(made[1])}.", made[1], "bytes", "cell source")
+    at = line if called is None or inner is None else user_line(inner, called)
+    return None if at is None else death.find(lambda code: death.values.made_in(code.index(cell), at))
 
 
 def sleeps(death: Death) -> bool:

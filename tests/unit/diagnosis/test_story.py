@@ -38,6 +38,7 @@ def test_what_was_needed_what_was_held_and_who_had_left_it():
         NamedObject("losses", "builtins.list", 1200 * MIB, items=400, item_type="torch.Tensor"),
         NamedObject("Out[5]", "numpy.ndarray", 600 * MIB, (80_000_000,), hidden=True),
         NamedObject("small", "numpy.ndarray", 3 * MIB),
+        NamedObject("reserved", "numpy.ndarray", 900_000 * MIB),  # of zeros: the kernel does not hold that much
     )
     shape, story = told(
         killed(
