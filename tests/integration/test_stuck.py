@@ -15,11 +15,13 @@ from support import requires
 from jupyter_kerneldoctor.cli import main
 from jupyter_kerneldoctor.recording.layout import ROOT_VARIABLE
 from jupyter_kerneldoctor.recording.processes import identify
+from jupyter_kerneldoctor.recording.sidecar_launch import SIDECAR
 from jupyter_kerneldoctor.recording.store import Store
 from jupyter_kerneldoctor.reports.inspection import KernelGoneError, NoAnswerError, NotRecordedError, _signal, inspect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from support.kernels import LiveKernel
 
@@ -117,7 +119,7 @@ def test_inspect_tells_what_everybody_is_doing(kernel: LiveKernel, capsys: Any, 
     said = capsys.readouterr().out
     assert "It is in line 19:\n    os.waitpid(pid, 0)\n" in said
     assert "child (cell [2], line 10): `with lock:`" in said
-    assert "of the kernel's own" in said
+    assert "of the kernel itself" in said
     os.kill(child["pid"], signal.SIGKILL)
 
 
@@ -155,16 +157,16 @@ def test_inspect_says_why_it_cannot(start_kernel: Callable[..., LiveKernel], cap
     assert "report" in capsys.readouterr().err
 
 
-def test_a_sidecar_that_does_not_listen_yet_is_not_ended_by_asking() -> None:
+def test_a_sidecar_that_does_not_listen_yet_is_not_ended_by_asking(tmp_path: Path) -> None:
     """SIGUSR1 ends a process that has no handler for it."""
-    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    starting = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", str(SIDECAR), str(tmp_path)])
     try:
-        assert _signal(identify(other.pid)) is False
+        assert _signal(identify(starting.pid), tmp_path) is False
         time.sleep(0.1)
-        assert other.poll() is None
+        assert starting.poll() is None
     finally:
-        other.kill()
-        other.wait()
+        starting.kill()
+        starting.wait()
 
 
 def asked_until(kernel: LiveKernel, true: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
