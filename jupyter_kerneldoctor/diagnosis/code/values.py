@@ -36,7 +36,7 @@ from .arrays import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jupyter_kerneldoctor.recording.evidence import NamedObject, Namespace
+    from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
     from .notebook import Notebook
     from .scopes import Binding, Scope

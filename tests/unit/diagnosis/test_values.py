@@ -7,7 +7,7 @@ from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
 from jupyter_kerneldoctor.diagnosis.code.values import Values
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
-from jupyter_kerneldoctor.recording.evidence import NamedObject, Namespace
+from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 IMPORTS = "import numpy as np, pandas as pd\nfrom numpy import full\nfrom numpy.random import rand\nimport torch"
 
