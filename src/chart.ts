@@ -50,11 +50,15 @@ export function chartData(timeline: ITimeline, whole: boolean): IChartData {
             at: timeline.death_s,
             memory: seen.length ? seen[seen.length - 1] / scale : null
           },
-    bands: timeline.cells.map(cell => ({
+    bands: timeline.cells.map((cell, at, cells) => ({
       label: cell.execution_count === null ? '' : `[${cell.execution_count}]`,
       from: cell.start_s,
-      to: cell.end_s ?? to,
-      fatal: cell.end_s === null && timeline.death_s !== null
+      // A cell without an end that another one follows has ended unseen.
+      to: cell.end_s ?? cells[at + 1]?.start_s ?? to,
+      fatal:
+        cell.end_s === null &&
+        at === cells.length - 1 &&
+        timeline.death_s !== null
     }))
   };
 }

@@ -4,20 +4,22 @@
 is lost with the process. A file of our own keeps it. The user's own `faulthandler.enable()` wins, before ours and
 after; its text is then among the captured output (`output_capture`).
 
-faulthandler does not tell whether it still writes to us. So it is never switched off again: its descriptor stays open
-and leads elsewhere, to /dev/null after `%unload_ext` and in forked children.
+faulthandler does not tell whether it still writes to us. But it holds on to the object that it was given for a file, so
+nobody else does: it is gone when the user has told faulthandler to write elsewhere, or nowhere.
 """
 
 from __future__ import annotations
 
 import faulthandler
 import os
+import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..recording.disk_reserve import reserve
-from ..recording.layout import CRASH, O_CLOEXEC
+from ..recording.layout import CRASH
 from ..recording.private_files import open_private
-from .descriptors import Inode, inode
+from .descriptors import inode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,51 +27,61 @@ if TYPE_CHECKING:
 _RESERVED_BYTES = 16 * 1024
 """For a traceback when the disk is full: faulthandler writes at most 100 frames."""
 
-_descriptor: int | None = None
-_inode: Inode | None = None
+
+class _File:
+    """A descriptor, as faulthandler wants it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.inode = inode(descriptor)
+
+    def fileno(self) -> int:
+        return self.descriptor
+
+    def flush(self) -> None:
+        """Do nothing: faulthandler writes to the descriptor."""
+
+    def is_open(self) -> bool:
+        """Return whether the descriptor is still that of our file."""
+        return inode(self.descriptor) == self.inode
+
+    def __del__(self) -> None:
+        """Close the file when faulthandler has let go of it, which may be when Python has ended."""
+        with suppress(Exception):
+            if self.is_open():
+                os.close(self.descriptor)
+
+
+_file: weakref.ref[_File] | None = None
+"""The file that faulthandler writes to; dead when that is no longer ours."""
+_handles_forks = False
 
 
 def write_to(directory: Path) -> None:
     """Have faulthandler write into the recording in `directory`. Raises OSError."""
-    global _descriptor  # noqa: PLW0603 - the process has one faulthandler
-    if _descriptor is None:
-        if faulthandler.is_enabled():
-            return
-        _descriptor = _open(directory)
-        _remember()
-        # Walking the frames of running threads sometimes crashes itself: an abort would end as a segfault.
-        faulthandler.enable(file=_descriptor, all_threads=False)
-        # A worker's crash must not be taken for the kernel's.
-        os.register_at_fork(after_in_child=discard_output)
-    elif _is_ours():
-        _replace(_open(directory))
+    global _file, _handles_forks  # noqa: PLW0603 - the process has one faulthandler
+    if faulthandler.is_enabled() and _ours() is None:
+        return
+    file = _File(_open(directory))
+    _file = weakref.ref(file)
+    # Walking the frames of running threads sometimes crashes itself: an abort would end as a segfault.
+    faulthandler.enable(file=file, all_threads=False)
+    if not _handles_forks:
+        _handles_forks = True
+        os.register_at_fork(after_in_child=stop)  # a worker's crash must not be taken for the kernel's
 
 
-def discard_output() -> None:
-    """Discard what faulthandler writes from now on."""
-    if _is_ours():
-        _replace(os.open(os.devnull, os.O_WRONLY | O_CLOEXEC))
+def stop() -> None:
+    """Have faulthandler write to us no more; if it writes for the user by now, let it."""
+    if _ours() is not None:
+        faulthandler.disable()
+
+
+def _ours() -> _File | None:
+    return None if _file is None else _file()
 
 
 def _open(directory: Path) -> int:
     descriptor = open_private(directory / CRASH, os.O_APPEND)
     reserve(descriptor, _RESERVED_BYTES)
     return descriptor
-
-
-def _replace(descriptor: int) -> None:
-    assert _descriptor is not None
-    os.dup2(descriptor, _descriptor, inheritable=False)
-    os.close(descriptor)
-    _remember()
-
-
-def _remember() -> None:
-    global _inode  # noqa: PLW0603
-    assert _descriptor is not None
-    _inode = inode(_descriptor)
-
-
-def _is_ours() -> bool:
-    """Return whether the descriptor is still that of our file."""
-    return _descriptor is not None and inode(_descriptor) == _inode

@@ -54,6 +54,12 @@ class KeptFile:
         except OSError:
             return False
 
+    def close(self) -> None:
+        """Close it; it is opened again when it is needed."""
+        if self._inode is not None and inode(self._fd) == self._inode:
+            os.close(self._fd)
+        self._forget()
+
     def _is_ours(self) -> bool:
         """Return whether the descriptor is that of our file; open the file again if it is not."""
         return (self._inode is not None and inode(self._fd) == self._inode) or self._open()

@@ -14,7 +14,7 @@ from traitlets.config import Configurable
 from ..recording import layout
 from ..recording.disk_reserve import storage_problem
 from ..recording.journal import JsonLines
-from . import crash_file, stack_access
+from . import crash_file, memory, stack_access
 from .cells import CellHooks, execute_request
 from .joining import join
 from .kernel_info import start_fields
@@ -136,7 +136,8 @@ class Doctor:
             capture.restore()
         if link is not None:
             link.close()
-        crash_file.discard_output()
+        crash_file.stop()
+        memory.close_files()
 
     def _lost(self) -> None:
         self._stop_quietly()

@@ -25,6 +25,12 @@ _status = KeptFile("/proc/self/status")
 _clear_refs = KeptFile("/proc/self/clear_refs", os.O_WRONLY)
 
 
+def close_files() -> None:
+    """Close the files of /proc that are kept open while cells are measured."""
+    for file in (_statm, _status, _clear_refs):
+        file.close()
+
+
 def rss_bytes() -> int | None:
     """Resident memory of this process; None where it cannot be read."""
     data = _statm.read()

@@ -21,7 +21,6 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
 from ..recording.ring import RingWriter
-from .descriptors import Inode, inode
 from .messages import message
 
 if TYPE_CHECKING:
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
 
 _WAKE = b"\0"
 _PATIENCE_S = 0.1
-
-_rings: dict[int, list[tuple[RingWriter, Inode | None]]] = {1: [], 2: []}
-"""Never freed: `mmap` would close its descriptor, whose number may be that of a file of the user's by then."""
 
 
 class OutputCapture:
@@ -45,7 +41,7 @@ class OutputCapture:
         self._readers: dict[int, StreamReader] = {}
         for number, stream in ((1, sys.stdout), (2, sys.stderr)):
             with suppress(Exception):  # not ipykernel's stream, or another version of ipykernel
-                self._readers[number] = StreamReader(stream, _ring(number))
+                self._readers[number] = _reader_of(stream)
         for reader in self._readers.values():
             reader.taken_over.wait(_PATIENCE_S)
         if self._readers:
@@ -60,18 +56,14 @@ class OutputCapture:
                 reader.restore()
 
 
-def _ring(number: int) -> RingWriter:
-    """Return a ring buffer for a descriptor, not the one of the last recording, which its sidecar may still read.
-
-    Raises OSError when there is no memory for a new one.
-    """
-    rings = _rings[number]
-    if len(rings) > 1 and inode(rings[0][0].fd) == rings[0][1]:
-        rings.append(rings.pop(0))
-    else:  # the first two recordings, or user code has closed the ring
-        ring = RingWriter()
-        rings.append((ring, inode(ring.fd)))
-    return rings[-1][0]
+def _reader_of(stream: Any) -> StreamReader:
+    """Start to read a stream. Raises OSError when there is no memory for it, AttributeError, ValueError."""
+    ring = RingWriter()
+    try:
+        return StreamReader(stream, ring)
+    except BaseException:
+        ring.close()
+        raise
 
 
 class StreamReader(threading.Thread):
@@ -115,7 +107,11 @@ class StreamReader(threading.Thread):
     def _read(self) -> None:
         stream = self._stream
         try:
-            if self._take_over() and self._forward():
+            try:
+                continues = self._take_over() and self._forward()
+            finally:
+                self.ring.close()
+            if continues:
                 stream._watch_pipe_fd()  # noqa: SLF001
         except Exception:
             stream._exc = sys.exc_info()  # noqa: SLF001 - ipykernel shows it when the stream is closed

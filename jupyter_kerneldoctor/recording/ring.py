@@ -26,12 +26,17 @@ class RingWriter:
         self.fd = os.memfd_create("kerneldoctor-output")
         try:
             os.posix_fallocate(self.fd, 0, HEADER_BYTES + SIZE_BYTES)
-            shared = memoryview(mmap.mmap(self.fd, HEADER_BYTES + SIZE_BYTES))
+            self._mapped_fd = os.dup(self.fd)  # the lowest number that is free, which the mapping gets for its copy
+            os.close(self._mapped_fd)
+            self._memory = mmap.mmap(self.fd, HEADER_BYTES + SIZE_BYTES)
         except BaseException:
             os.close(self.fd)
             raise
-        self._count = shared[:8].cast("Q")
-        self._bytes = shared[HEADER_BYTES:]
+        status = os.fstat(self.fd)
+        self._inode = status.st_dev, status.st_ino
+        shared = memoryview(self._memory)
+        self._views = [shared, shared[:8], shared[:8].cast("Q"), shared[HEADER_BYTES:]]
+        self._count, self._bytes = self._views[2:]
         self.total = 0
         """How many bytes were written so far."""
 
@@ -46,10 +51,35 @@ class RingWriter:
         self._count[0] = self.total
         return data
 
+    def close(self) -> None:
+        """Free the memory; what user code has opened under our numbers meanwhile stays open."""
+        if not self._views:
+            return
+        while self._views:
+            self._views.pop().release()
+        if self._is_open(self._mapped_fd):
+            self._memory.close()  # and with it the copy of the descriptor
+        else:
+            _unclosable.append(self._memory)
+        if self._is_open(self.fd):
+            os.close(self.fd)
+
+    def _is_open(self, descriptor: int) -> bool:
+        """Return whether a descriptor still leads to this memory."""
+        try:
+            status = os.fstat(descriptor)
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == self._inode
+
     def _next_places(self) -> list[memoryview]:
         begin = self.total % SIZE_BYTES
         first = self._bytes[begin : begin + AHEAD_BYTES]
         return [first, self._bytes[: AHEAD_BYTES - len(first)]] if len(first) < AHEAD_BYTES else [first]
+
+
+_unclosable: list[object] = []
+"""Mappings that are never freed: `mmap` would close a descriptor that is not known to be its own any more."""
 
 
 class RingReader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from itertools import zip_longest
 from typing import Any
 
 from jupyter_kerneldoctor.diagnosis.units import duration, size
@@ -28,7 +29,8 @@ def chart(doc: dict[str, Any]) -> str:
     drawn = 0 < limit.get("bytes", 0) <= peak * _FAR
     top = max(peak, limit["bytes"] if drawn else 0, 1)
     plot = _Plot(end_s, top * 1.06)
-    parts = [plot.band(cell, timeline.get("death_s")) for cell in timeline.get("cells") or []]
+    cells = timeline.get("cells") or []
+    parts = [plot.band(cell, after, timeline.get("death_s")) for cell, after in zip_longest(cells, cells[1:])]
     parts += [plot.grid(share, top) for share in (0.0, 0.5, 1.0)]
     parts.append(plot.curve(points))
     if limit:
@@ -56,9 +58,11 @@ class _Plot:
     def y(self, memory: float) -> float:
         return round(HEIGHT - _BOTTOM - memory / self._top * (HEIGHT - _TOP - _BOTTOM), 1)
 
-    def band(self, cell: dict[str, Any], death_s: float | None) -> str:
-        unfinished = cell.get("end_s") is None and death_s is not None
-        left, right = self.x(cell["start_s"]), self.x(self._end_s if cell.get("end_s") is None else cell["end_s"])
+    def band(self, cell: dict[str, Any], after: dict[str, Any] | None, death_s: float | None) -> str:
+        """Draw a cell; one without an end that another one follows has ended by then, and nobody saw when."""
+        unfinished = cell.get("end_s") is None and after is None and death_s is not None
+        latest_s = self._end_s if after is None else after["start_s"]
+        left, right = self.x(cell["start_s"]), self.x(latest_s if cell.get("end_s") is None else cell["end_s"])
         kind = "kd-band kd-last" if unfinished else "kd-band"
         band = (
             f'<rect class="{kind}" x="{left}" y="{_TOP}" width="{max(1.0, round(right - left, 1))}" '

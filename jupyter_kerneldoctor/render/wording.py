@@ -103,14 +103,24 @@ def time_of_end(doc: Document) -> str | None:
     seen = doc["end"].get("seen", True)
     if ended is not None and not seen:
         ended = f"last seen {ended}"
-    timeline = doc.get("timeline") or {}
-    running = [cell for cell in timeline.get("cells") or [] if cell.get("end_s") is None]
-    if ended is None or not running or timeline.get("death_s") is None:
+    timeline, running = doc.get("timeline") or {}, _running_cell(doc)
+    if ended is None or running is None or timeline.get("death_s") is None:
         return ended
-    took = duration(max(0.0, timeline["death_s"] - running[-1]["start_s"]))
+    took = duration(max(0.0, timeline["death_s"] - running["start_s"]))
     if seen:
         return f"{ended}, after {took} in the cell"
     return ended if took == "0 ms" else f"{ended}, after at least {took} in the cell"
+
+
+def _running_cell(doc: Document) -> Document | None:
+    """Return the cell of the timeline that was running at the end; an earlier one without an end has ended unseen."""
+    cells = (doc.get("timeline") or {}).get("cells") or []
+    if not cells or not doc.get("cell"):
+        return None
+    count = doc["cell"].get("execution_count")
+    unfinished = [cell for cell in cells if cell.get("end_s") is None]
+    beside = [cell for cell in unfinished if count is not None and cell.get("execution_count") == count]
+    return cells[-1] if cells[-1] in unfinished else (beside or [None])[-1]
 
 
 def subject(doc: Document) -> str | None:

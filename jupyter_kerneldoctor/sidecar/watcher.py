@@ -9,6 +9,7 @@ import gc
 import math
 import os
 import select
+import signal
 import socket
 import sys
 import time
@@ -54,6 +55,9 @@ _DEAF_S = 0.02
 def main(arguments: list[str]) -> None:
     """Watch one kernel until it ends: DIRECTORY SOCKET_FD [KERNEL_PIDFD]."""
     os.umask(0o077)
+    # What user code has blocked or ignored is inherited: without these no request would be heard, no child waited for.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     directory = Path(arguments[0])
     for descriptor in arguments[1:]:  # no process that this one starts shares them (`stacks.discovery_process`)
         os.set_inheritable(int(descriptor), False)

@@ -58,6 +58,17 @@ it('draws a cell that never ended up to the end, as the fatal one', () => {
   expect(alive.fatal).toBe(false);
 });
 
+it('ends a cell whose end nobody saw where the next one begins', () => {
+  const cells = [
+    { execution_count: 5, start_s: 1, end_s: null },
+    { execution_count: 6, start_s: 6, end_s: 7 }
+  ];
+  expect(chartData(timeline({ cells }), false).bands).toEqual([
+    { label: '[5]', from: 1, to: 6, fatal: false },
+    { label: '[6]', from: 6, to: 7, fatal: false }
+  ]);
+});
+
 it('gives a short last cell room after hours of nothing', () => {
   const long = timeline({
     samples: { t_s: [0, 7190, 7200], memory_bytes: [9 * GIB, GIB, GIB] },

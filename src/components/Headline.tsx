@@ -75,7 +75,9 @@ function timeLastSeen(trans: Trans, report: IReport, seen: string): string {
 function secondsInCell(report: IReport): number | null {
   const { timeline } = report;
   const last = timeline?.cells[timeline.cells.length - 1];
-  return last && last.end_s === null && typeof timeline?.death_s === 'number'
+  return report.cell &&
+    last?.end_s === null &&
+    typeof timeline?.death_s === 'number'
     ? Math.max(0, timeline.death_s - last.start_s)
     : null;
 }

@@ -350,3 +350,50 @@ def test_callbacks_that_a_user_has_cleared_are_no_trouble(kernel: LiveKernel) ->
     assert "is recording" in kernel.run("%kerneldoctor on").stdout
     assert kernel.run("%unload_ext kerneldoctor").stderr == ""
     kernel.wait_sidecar_gone()
+
+
+def test_switching_it_off_closes_all_descriptors(start_kernel: Callable[..., LiveKernel]) -> None:
+    kernel = start_kernel()
+    kernel.run(
+        "import os, time\n"
+        "def target(fd):\n"
+        "    try: return os.readlink(f'/proc/self/fd/{fd}')\n"
+        "    except OSError: return None\n"  # that of the list itself
+        "def open_files(): return {(fd, target(fd)) for fd in os.listdir('/proc/self/fd') if target(fd)}"
+    )
+    kernel.run("before = open_files()")
+
+    for _ in range(3):
+        kernel.run("%load_ext kerneldoctor")
+        assert "is recording" in kernel.run("%kerneldoctor on").stdout
+        kernel.run("x = 1")
+        kernel.run("%kerneldoctor off")
+        kernel.run("time.sleep(0.2)")  # the thread that reads the output lets go by itself
+
+    assert kernel.run("open_files() - before").result == "set()"
+    assert kernel.run("import faulthandler; faulthandler.is_enabled()").result == "False"
+
+
+def test_switching_it_off_leaves_the_users_own_faulthandler_on(kernel: LiveKernel) -> None:
+    kernel.run("import faulthandler; crash = open('crash.log', 'w'); faulthandler.enable(file=crash)")
+    kernel.run("%kerneldoctor off")
+
+    assert kernel.run("faulthandler.is_enabled()").result == "True"
+    kernel.run("%kerneldoctor on")
+    kernel.run_and_die("faulthandler._sigsegv()")
+    assert (
+        "Segmentation fault"
+        in (Path(kernel.manager.provisioner.parent.connection_file).parent / "crash.log").read_text()
+    )
+
+
+def test_signals_that_user_code_has_blocked_reach_the_recorder(start_kernel: Callable[..., LiveKernel]) -> None:
+    kernel = start_kernel()
+    kernel.run("import signal; signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())")
+    kernel.run("signal.signal(signal.SIGCHLD, signal.SIG_IGN)")
+    kernel.load()
+
+    status = Path(f"/proc/{kernel.sidecar_pid()}/status").read_text()
+    masks = dict(line.split(":\t") for line in status.splitlines() if line.startswith("Sig"))
+    assert int(masks["SigBlk"], 16) == 0
+    assert int(masks["SigIgn"], 16) & 1 << (signal.SIGCHLD - 1) == 0

@@ -154,3 +154,18 @@ def test_a_living_kernel_is_told_of_by_what_it_survived_last(doc, render):
     assert "Survived, still running" in text
     assert "your variables are still there" in text
     assert wording.time_of_end(doc).endswith("14:02 UTC")
+
+
+def test_an_earlier_cell_without_an_end_is_not_the_one_that_ran(doc):
+    doc["timeline"]["cells"] = [
+        {"execution_count": 7, "start_s": 1.0, "end_s": None},
+        {"execution_count": 8, "start_s": 2.0, "end_s": 3.0},
+    ]
+    doc["cell"]["execution_count"] = 8
+
+    assert "in the cell" not in wording.time_of_end(doc)
+
+
+def test_between_cells_no_cell_has_run_for_any_time(doc):
+    doc["cell"] = None
+    assert "in the cell" not in wording.time_of_end(doc)
