@@ -10,10 +10,9 @@ from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..code.frames import Frame as CrashFrame
-from ..examples import cell_file, crash_report, recording
+from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -23,9 +22,10 @@ if TYPE_CHECKING:
 
     from ..death import Death
 
-_FAILED_BEFORE = 0.75
-_INSTALLED_TWICE = ("numpy", "importlib")
+_INSTALLED_TWICE = ("numpy", "importlib", "IPython")
 """Modules that every failed import runs through; they say nothing of which package is the wrong one."""
+
+_COREF = "/env/lib/python3.11/site-packages/neuralcoref/__init__.py"
 
 
 class BinaryIncompatibility(Cause):
@@ -33,10 +33,10 @@ class BinaryIncompatibility(Cause):
 
     What it means
     -------------
-    Compiled code knows the layout of what it works with: that of NumPy's arrays, of a C++ library, of the C library. A
-    package that was built for NumPy 1 cannot run with NumPy 2; one that was built on a newer system asks for functions
-    an older one lacks; two packages may each bring another version of the same library. Some say so and stop, some
-    crash.
+    Compiled code knows the layout of what it works with: of NumPy's arrays, of a C++ library, of the C library. A
+    package that was built for NumPy 1 cannot run with NumPy 2. One that was built on a newer system asks for functions
+    that an older one lacks. Two packages may each bring another version of the same library. Some packages say so and
+    stop, others crash.
 
     How it is recognised
     --------------------
@@ -44,7 +44,7 @@ class BinaryIncompatibility(Cause):
     error" (ld.so(8), 127), "HDF5 library version mismatched error", "compiled against version ... of the Protocol
     Buffer runtime", "Cannot mix incompatible Qt library". Or an import failed with "compiled using NumPy 1.x",
     "module compiled against ABI version", "GLIBCXX_... not found" or "undefined symbol", which the kernel survives. A
-    crash in a package whose import had failed that way before is likely to be this.
+    later crash in the package whose import had failed is likely to be this, too.
 
     What to do
     ----------
@@ -76,27 +76,15 @@ class BinaryIncompatibility(Cause):
     )
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
-        if not death.is_unasked_end:
-            return None
         words, before = death.said(self.id), _failed_before(death)
-        if words is None and before is None:
+        if not death.is_unasked_end or (words is None and before is None):
             return None
-        of_before = DOUBTED if before is None else _FAILED_BEFORE
-        return CauseFinding(
-            self.id,
-            self.title,
-            certainty(death, of_before if words is None else by_words(death, 0.95, of_before)),
+        otherwise = DOUBTED if before is None else 0.75
+        return self.finding(
+            death,
+            certainty(death, otherwise if words is None else by_words(death, 0.95, otherwise)),
             f"Compiled packages that do not fit together ended the kernel {death.where()}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *(() if words is None else (words.evidence,)),
-                *_earlier(before),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
-            line=death.line,
+            _complaint(before),
             summary="Ended: packages do not fit together",
         )
 
@@ -104,16 +92,11 @@ class BinaryIncompatibility(Cause):
         """Name the package whose import failed."""
         module = _module(incident)
         package = "A compiled package" if module is None else f"The compiled package {module}"
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             0.95,
-            f"{package} does not fit the other packages of this environment, and could not be used {death.where()}.",
-            evidence=(
-                that_it_was_raised(incident),
-                *_earlier(incident),
-            ),
-            line=death.line,
+            f"{package} does not fit the other packages of this environment. It could not be used {death.where()}.",
+            (that_it_was_raised(incident), *_complaint(incident)),
             summary="Packages do not fit together",
         )
 
@@ -125,25 +108,23 @@ class BinaryIncompatibility(Cause):
         linker = "python: symbol lookup error: /env/lib/libA.so: undefined symbol: _ZN3foo3barEv\n"
         yield recording("solver.solve()", exit_code=127, output=linker, server="watched")
         cell = "import h5py"
-        report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
+        cell = "import h5py"
         hdf = "Warning! ***HDF5 library version mismatched error***\nHeaders are 1.10.6, library is 1.12.1\nBye...\n"
-        yield recording(cell, signal="SIGABRT", output=hdf, crash=report)
+        yield recording(cell, signal="SIGABRT", output=hdf, crash=crash_in(cell, message="Aborted"))
         protobuf = (
             "[libprotobuf FATAL google/protobuf/stubs/common.cc:83] This program was compiled against version 3.9.2 of "
             "the Protocol Buffer runtime library, which is not compatible with the installed version (3.19.6).\n"
             "terminate called after throwing an instance of 'google::protobuf::FatalException'\n"
         )
         yield recording("import onnx", signal="SIGABRT", output=protobuf)
-        old = "/env/lib/python3.11/site-packages/neuralcoref/__init__.py"
-        failed = Incident("binary-mismatch", -30, "ImportError", frames=(Frame(old, 14, "<module>"),))
-        crash = crash_report("Segmentation fault", (old, 88, "coref"), (cell_file("f()"), 1, "<module>"))
+        failed = Incident("binary-mismatch", -30, "ImportError", frames=(Frame(_COREF, 14, "<module>"),))
+        crash = crash_in("f()", (_COREF, 88, "coref"))
         yield recording("import neuralcoref", "f()", signal="SIGSEGV", incidents=[failed], crash=crash)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """A crash in another package than the one that complained, the exit codes without words, a program's words."""
-        old = "/env/lib/python3.11/site-packages/neuralcoref/__init__.py"
-        failed = Incident("binary-mismatch", -30, "ImportError", frames=(Frame(old, 14, "<module>"),))
+        failed = Incident("binary-mismatch", -30, "ImportError", frames=(Frame(_COREF, 14, "<module>"),))
         other = ("/env/lib/python3.11/site-packages/lxml/etree.py", 5, "parse")
         yield recording("f()", signal="SIGSEGV", incidents=[failed], crash=crash_report("Segmentation fault", other))
         yield recording("solver.solve()", exit_code=2)
@@ -164,24 +145,18 @@ def _failed_before(death: Death) -> Incident | None:
 
 
 def _module(incident: Incident) -> str | None:
-    """The package that complained: the outermost of the libraries that the exception came through."""
+    """Return the package that complained: the outermost of the libraries that the exception came through."""
     frames = [CrashFrame(frame.file, frame.line, frame.function) for frame in incident.frames]
-    libraries = [frame.module for frame in reversed(frames) if "-packages" in frame.file and frame.module is not None]
-    return next((name for name in libraries if name not in _INSTALLED_TWICE and name != "IPython"), None)
+    libraries = (frame.module for frame in reversed(frames) if "-packages" in frame.file)
+    return next((name for name in libraries if name is not None and name not in _INSTALLED_TWICE), None)
 
 
-def _earlier(incident: Incident | None) -> Iterator[Evidence]:
+def _complaint(incident: Incident | None) -> Iterator[Evidence]:
     if incident is None:
         return
-    if incident.signature is not None:
-        yield Evidence(
-            f"The library said: {quote(incident.signature, 200)}.", incident.signature[:200], None, "the exception"
-        )
-    module = _module(incident)
+    said, module = incident.signature, _module(incident)
+    if said is not None:
+        yield Evidence(f"The library said: {quote(said, 200)}.", said[:200], None, "the exception")
     if module is not None:
-        yield Evidence(
-            f"Using the package {module} had failed because it was built for another version.",
-            module,
-            None,
-            "the exception",
-        )
+        told = f"The package {module} could not be used: it was built for another version."
+        yield Evidence(told, module, None, "the exception")

@@ -13,11 +13,10 @@ from ..examples import GIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence
 from ..units import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Recording
@@ -31,15 +30,15 @@ class DriverMismatch(Cause):
     What it means
     -------------
     A library such as PyTorch or TensorFlow is built for one generation of CUDA and of cuDNN, and the driver allows CUDA
-    up to some version. A driver that is too old, a second cuDNN found first, a card too new or too old for the build,
-    or a driver that was updated without a restart of the machine: then the card cannot be used, or the process is
-    ended.
+    up to some version. The card cannot be used, or the process is ended, if the driver is too old, another cuDNN is
+    found first, or the card is too new or too old for the build. The same happens after an update of the driver until
+    the machine is restarted.
 
     How it is recognised
     --------------------
     CUDA, cuDNN or the driver's library say so ("driver version is insufficient", "no kernel image is available",
     "source was compiled with", "Driver/library version mismatch"), in an error or in the last words before an abort.
-    The versions that were recorded stand beside it: what the driver allows, and what the library was built for.
+    The report adds the versions: what the driver allows, and what the library was built for.
 
     What to do
     ----------
@@ -58,19 +57,16 @@ class DriverMismatch(Cause):
     incidents = frozenset({"cuda-error"})
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         words = death.gpu_message
         if words is None or words.trouble not in ("mismatch", "handle"):
             return None
-        confidence = min(words.sure, 0.92 if words.trouble == "mismatch" else _of_a_handle(death))
-        return CauseFinding(
-            self.id,
-            self.title,
-            certainty(death, confidence),
-            f"The driver of the graphics card and the libraries that use it do not fit together{_versions(death)}: the "
-            f"library ended the kernel {death.where()}.",
-            evidence=(words.evidence, *evidence.exit_status(death), *gpu.driver_evidence(death.recording)),
-            line=death.line,
+        confidence = 0.92 if words.trouble == "mismatch" else _of_a_handle(death)
+        return self.finding(
+            death,
+            certainty(death, min(words.sure, confidence)),
+            f"The graphics card's driver does not fit the libraries that use it{_versions(death)}: a library ended the "
+            f"kernel {death.where()}.",
+            (words.evidence, *gpu.driver_evidence(death.recording)),
             summary="Ended: driver and library do not fit together",
         )
 
@@ -79,14 +75,13 @@ class DriverMismatch(Cause):
         trouble = gpu.incident_trouble(incident)
         if trouble not in ("mismatch", "handle"):
             return None
-        return CauseFinding(
-            self.id,
-            self.title,
+        said = Evidence(f"CUDA reported: {quote(incident.signature or '', 120)}.", None, None, incident.error)
+        return self.finding(
+            death,
             0.95 if trouble == "mismatch" else _of_a_handle(death),
-            f"The driver of the graphics card and the library that uses it do not fit together{_versions(death)}, so "
-            f"the card could not be used {death.where()}.",
-            evidence=(*_said(incident), *gpu.driver_evidence(death.recording)),
-            line=death.line,
+            f"The graphics card's driver does not fit the library that uses it{_versions(death)}: the card could not "
+            f"be used {death.where()}.",
+            (said, *gpu.driver_evidence(death.recording)),
             summary="Driver and library do not fit together",
         )
 
@@ -102,25 +97,21 @@ class DriverMismatch(Cause):
         yield died(words)
         old = GpuDriver("470.57.02", "11.4")
         words = "E cuda_dnn.cc: Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n"
-        free = [sample(2 * GIB, 1 * GIB)]
-        yield died(
-            words, gpu_driver=old, frameworks=[Framework("tensorflow", -9.0, "2.15", {"cuda": "12.2"})], samples=free
-        )
+        built, free = [Framework("tensorflow", -9.0, "2.15", {"cuda": "12.2"})], [sample(2 * GIB, 1 * GIB)]
+        yield died(words, gpu_driver=old, frameworks=built, samples=free)
 
     @staticmethod
     def survives() -> Iterable[Recording]:
         """PyTorch's errors at the first use of the card."""
-        old, built = GpuDriver("470.57.02", "11.4"), [torch_memory(0, 0)]
+        old, built, error = GpuDriver("470.57.02", "11.4"), [torch_memory(0, 0)], "builtins.RuntimeError"
         for words in (
             "The NVIDIA driver on your system is too old",
             "no kernel image is available for execution on the device",
         ):
-            yield survived(
-                "cuda-error", words, "x.cuda()", gpu_driver=old, frameworks=built, error="builtins.RuntimeError"
-            )
+            yield survived("cuda-error", words, "x.cuda()", gpu_driver=old, frameworks=built, error=error)
         broken = GpuDriver(error="Driver/library version mismatch")
         words = "system has unsupported display driver / cuda driver combination"
-        yield survived("cuda-error", words, "x.cuda()", gpu_driver=broken, error="builtins.RuntimeError")
+        yield survived("cuda-error", words, "x.cuda()", gpu_driver=broken, error=error)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -152,7 +143,3 @@ def _of_a_handle(death: Death) -> float:
 def _versions(death: Death) -> str:
     found = gpu.too_new(death.recording)
     return f" (built for CUDA {found[0]}, where the driver allows {found[1]})" if found else ""
-
-
-def _said(incident: Incident) -> Iterator[Evidence]:
-    yield Evidence(f"CUDA reported: {quote(incident.signature or '', 120)}.", None, None, incident.error)

@@ -9,10 +9,10 @@ from ..analysis.failed_children import failed_children, how_they_ended
 from ..analysis.stuck_cell import written
 from ..cause import Cause
 from ..examples import recording
-from ..examples.stuck import child, child_state, frame, own_frame, stuck_in
+from ..examples.stuck import IN_JOIN, IN_MAP, child, child_state, frame, own_frame, stuck_in
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..units import cell_name, plural, quote
+from ..units import cell_name, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,15 +34,15 @@ class ForkUnsafe(Cause):
 
     What it means
     -------------
-    A fork copies the memory of a process, but only one of its threads. A lock that another thread held at that moment
-    is held for ever in the copy; a library with threads of its own (OpenMP in NumPy, PyTorch or numba, CUDA, gRPC,
+    A fork copies the memory of a process, but only one of its threads. If another thread held a lock at that moment,
+    it is never released in the copy. A library with threads of its own (OpenMP in NumPy, PyTorch or numba, CUDA, gRPC,
     polars) believes that they are there. The worker waits or ends itself, and the kernel waits for the worker.
 
     How it is recognised
     --------------------
-    The cell does nothing, and below the kernel there are copies of it that wait for a lock, while the kernel waits for
-    them. Or workers end one after another by themselves, which GNU OpenMP says in so many words. Workers that wait for
-    their next task, or in the locks and queues of multiprocessing itself, are none.
+    The cell does nothing, copies of the kernel below it wait for a lock, and the kernel waits for them. Or workers end
+    one after another by themselves, which GNU OpenMP says in so many words. Workers that wait for their next task, or
+    in the locks and queues of multiprocessing itself, do not count.
 
     What to do
     ----------
@@ -62,46 +62,44 @@ class ForkUnsafe(Cause):
     last_words = (r"fork\(\) called from a process already using GNU OpenMP",)
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if death.ended is not False or death.recording.running_cell is None or death.stopped_early:
             return None
-        still, failed = death.stuck_cell, failed_children(death.recording)
-        told = _told(death)
-        if told is not None and (len(failed) >= _SERIES or still is not None):
-            return self._finding(death, 0.95, "end themselves at once", (*told, *_failed(failed), *_seen(still)))
+        still, failed, told = death.stuck_cell, failed_children(death.recording), _told(death)
+        is_series = len(failed) >= _SERIES
+        if told is not None and (is_series or still is not None):
+            return self._stuck(death, 0.95, "end themselves at once", (told, *_failed(failed)))
         if still is not None and still.blocked_forks:
-            blocked = still.blocked_forks
-            return self._finding(death, _confidence(still), _where(still, blocked), (*_blocked(blocked), *_seen(still)))
-        if len(failed) >= _SERIES and still is not None and _ended_themselves(failed, still):
-            return self._finding(death, 0.7, "end themselves at once", (*_failed(failed), *_seen(still)))
+            name = still.name_of(still.blocked_forks[0])
+            what = f"wait for ever in {name}" if name is not None else "wait for ever"
+            return self._stuck(death, _confidence(still), what, (_blocked(still.blocked_forks),))
+        if is_series and still is not None and _ended_themselves(failed, still):
+            return self._stuck(death, 0.7, "end themselves at once", _failed(failed))
         return None
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
-        """See the class's page."""
-        if not _CUDA.search(incident.signature or ""):
+        """Explain a worker that could not use the graphics card."""
+        said = incident.signature or ""
+        if not _CUDA.search(said):
             return None
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             0.95,
-            f"A worker process that is a copy of the kernel tried to use the graphics card "
-            f"{death.where()}, which works only in the process that began with it.",
-            evidence=(Evidence(f"PyTorch said: {quote(incident.signature or '', 120)}.", None, None, incident.error),),
-            line=death.line,
+            f"A worker process tried to use the graphics card {death.where()}. It is a copy of the kernel (a fork); "
+            "only the process that began to use the card may.",
+            (Evidence(f"PyTorch said: {quote(said, 120)}.", None, None, incident.error),),
         )
 
-    def _finding(self, death: Death, confidence: float, what: str, evidence: tuple[Evidence, ...]) -> CauseFinding:
+    def _stuck(self, death: Death, confidence: float, what: str, shown: Iterable[Evidence]) -> CauseFinding:
         cell, still = death.recording.running_cell, death.stuck_cell
-        at = still.at() if still is not None else ""
         name = cell_name(cell.execution_count if cell is not None else None)
-        return CauseFinding(
-            self.id,
-            self.title,
+        at, line, seen = (still.at(), still.line, still.evidence()) if still is not None else ("", None, ())
+        return self.finding(
+            death,
             confidence,
             f"The kernel is stuck in {name}{at}: its worker processes are copies of it (a fork) and {what}.",
-            evidence=evidence,
+            (*shown, *seen),
             ruled_out=("Not slow work: none of the processes used any processor time.",) if still is not None else (),
-            line=still.line if still is not None else None,
+            line=line,
             summary="Running, but stuck",
         )
 
@@ -109,50 +107,46 @@ class ForkUnsafe(Cause):
     def fires_on() -> Iterable[Recording]:
         """Copies that wait for a held lock, in an OpenMP library, in the log's lock; and those that end themselves."""
         source = "def work(x):\n    with lock: return x\nwith ctx.Pool(2) as p:\n    p.map(work, range(2))"
-        waiting = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))
         worker = (frame("multiprocessing/pool.py", "mapstar"), frame("multiprocessing/pool.py", "worker"))
         forks = [child_state(901, own_frame(source, 2, "work"), *worker, waits_in="futex_wait_queue")]
-        yield stuck_in(source, 4, *waiting, waits_in="futex_wait_queue", children=forks)
-        join = (frame("multiprocessing/popen_fork.py", "poll"), frame("multiprocessing/process.py", "join"))
+        yield stuck_in(source, 4, *IN_MAP, waits_in="futex_wait_queue", children=forks)
         conv = (frame("torch/nn/modules/conv.py", "_conv_forward", library=True),)
         forks = [
             child_state(901 + n, *conv, own_frame("train()", 1, "train"), waits_in="futex_do_wait") for n in range(2)
         ]
-        yield stuck_in("for p in ps: p.join()", 1, *join, waits_in="do_wait", children=forks)
+        yield stuck_in("for p in ps: p.join()", 1, *IN_JOIN, waits_in="do_wait", children=forks)
         log = (frame("threading.py", "acquire"), frame("logging/__init__.py", "acquire"))
         yield stuck_in(
-            "p.join()", 1, *join, waits_in="do_wait", children=[child_state(9, *log, waits_in="futex_wait_queue")]
+            "p.join()", 1, *IN_JOIN, waits_in="do_wait", children=[child_state(9, *log, waits_in="futex_wait_queue")]
         )
         # numba/np/ufunc/omppool.cpp writes this, and raises SIGTERM
         said = "Terminating: fork() called from a process already using GNU OpenMP, this is unsafe.\n"
         gone = [child(900 + number, signal="SIGTERM") for number in range(6)]
-        yield stuck_in("p.map(g, x)", 1, *waiting, waits_in="futex_wait_queue", gone=gone, output=said * 6)
+        yield stuck_in("p.map(g, x)", 1, *IN_MAP, waits_in="futex_wait_queue", gone=gone, output=said * 6)
         yield recording("p.map(g, x)", alive=True, children=gone, output=said * 6)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """Idle workers, workers at work, another program, and a queue that the workers wait for themselves."""
-        waiting = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))
         idle = (frame("multiprocessing/synchronize.py", "__enter__"), frame("multiprocessing/queues.py", "get"))
         idlers = [child_state(901, *idle, frame("multiprocessing/pool.py", "worker"), waits_in="futex_wait_queue")]
-        yield stuck_in("p.map(f, x)", 1, *waiting, waits_in="futex_wait_queue", children=idlers)
+        yield stuck_in("p.map(f, x)", 1, *IN_MAP, waits_in="futex_wait_queue", children=idlers)
         sleeping = [child_state(901, own_frame("def f(): time.sleep(99)", 1, "f"), waits_in="hrtimer_nanosleep")]
-        yield stuck_in("p.map(f, x)", 1, *waiting, waits_in="futex_wait_queue", children=sleeping)
+        yield stuck_in("p.map(f, x)", 1, *IN_MAP, waits_in="futex_wait_queue", children=sleeping)
         program = [child_state(901, forked=False, name="ffmpeg", waits_in="futex_wait_queue")]
         yield stuck_in(
             "subprocess.run(c)", 1, frame("subprocess.py", "_try_wait"), waits_in="do_wait", children=program
         )
         full = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
-        join = (frame("multiprocessing/popen_fork.py", "poll"), frame("multiprocessing/process.py", "join"))
         feeding = [child_state(901, *full, waits_in="futex_wait_queue")]
-        yield stuck_in("p.join()", 1, *join, waits_in="do_wait", children=feeding)
+        yield stuck_in("p.join()", 1, *IN_JOIN, waits_in="do_wait", children=feeding)
         yield recording("p.map(g, x)", alive=True, idle=True)
         # Whoever closes a pool, or ends programs, sends the same signal as GNU OpenMP.
         ended = [child(900 + number, signal="SIGTERM") for number in range(4)]
         yield stuck_in("for p in ps: p.terminate()\ntime.sleep(600)", 2, waits_in="hrtimer_nanosleep", gone=ended)
         asking = (frame("ipykernel/kernelbase.py", "_input_request", library=True),)
         yield stuck_in("with Pool(4) as p: p.map(f, x)\ninput()", 2, *asking, waits_in="do_poll", gone=ended)
-        yield stuck_in("q.map(f, x)", 1, *waiting, waits_in="futex_wait_queue", children=sleeping, gone=ended)
+        yield stuck_in("q.map(f, x)", 1, *IN_MAP, waits_in="futex_wait_queue", children=sleeping, gone=ended)
 
 
 def _ended_themselves(failed: tuple[Child, ...], still: StuckCell) -> bool:
@@ -161,16 +155,16 @@ def _ended_themselves(failed: tuple[Child, ...], still: StuckCell) -> bool:
     return waits and all(one.signal == "SIGTERM" for one in failed)
 
 
-def _told(death: Death) -> tuple[Evidence, ...] | None:
-    """What GNU OpenMP writes in a copy before it ends it."""
+def _told(death: Death) -> Evidence | None:
+    """Return what GNU OpenMP writes in a copy before it ends it."""
     found = _SAID.search(written(death.recording))
     if found is None:
         return None
-    return (Evidence(f"The worker wrote: {quote(found[0], 120)}.", None, None, "the process's output"),)
+    return Evidence(f"The worker wrote: {quote(found[0], 120)}.", None, None, "the process's output")
 
 
 def _confidence(still: StuckCell) -> float:
-    """Surest where the copy's stack shows the wait, and the kernel waits for it, and nobody is at work."""
+    """Return how sure it is: most where the copy's stack shows the wait, the kernel waits for it and nobody works."""
     seen = any(one.waiting.frames for one in still.blocked_forks)
     confidence = 0.92 if seen else 0.75
     if not still.main.waits_for_processes:
@@ -182,27 +176,13 @@ def _confidence(still: StuckCell) -> float:
     return round(confidence, 2)
 
 
-def _where(still: StuckCell, blocked: tuple[BlockedChild, ...]) -> str:
-    name = still.name_of(blocked[0])
-    return f"wait for ever in {name}" if name is not None else "wait for ever"
-
-
-def _blocked(blocked: tuple[BlockedChild, ...]) -> Iterator[Evidence]:
-    copies = plural(len(blocked), "copy").replace("copys", "copies")
-    yield Evidence(
-        f"{copies} of the kernel, made by a fork, {'waits' if len(blocked) == 1 else 'wait'} for a lock that only a "
-        "thread could give back which the copying left out.",
-        len(blocked),
-        "processes",
-        "stack",
-    )
+def _blocked(blocked: tuple[BlockedChild, ...]) -> Evidence:
+    count = len(blocked)
+    who = "A copy of the kernel (a fork) waits" if count == 1 else f"{count} copies of the kernel (forks) wait"
+    told = f"{who} for a lock. The thread that holds it does not exist in the copy, so it is never released."
+    return Evidence(told, count, "processes", "stack")
 
 
 def _failed(failed: tuple[Child, ...]) -> Iterator[Evidence]:
     if failed:
         yield Evidence(f"{how_they_ended(failed)} since the cell began.", len(failed), "processes", "process list")
-
-
-def _seen(still: StuckCell | None) -> Iterator[Evidence]:
-    if still is not None:
-        yield from still.evidence()

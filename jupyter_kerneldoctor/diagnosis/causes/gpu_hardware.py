@@ -9,11 +9,10 @@ from jupyter_kerneldoctor.recording.events import GpuSample, Xid
 from ..analysis import gpu, gpu_messages
 from ..cause import Cause
 from ..certainty import certainty
-from ..examples import GIB, Group, cell_file, crash_report, recording
+from ..examples import GIB, Group, crash_in, recording
 from ..examples.gpu import CARD, died, sample, survived
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -38,15 +37,15 @@ class GpuHardware(Cause):
     What it means
     -------------
     The card fell off the bus, its memory has errors that cannot be corrected, it got too hot, or the power supply could
-    not keep up: then the card stops, or the whole machine starts anew. The program is not to blame.
+    not keep up. Then the card stops, or the whole machine restarts. The program is not to blame.
 
     How it is recognised
     --------------------
     The driver reports an error event (Xid) of the hardware: 79 (off the bus), 48, 63, 64, 94, 95 (memory), 74, 119,
     120; or the count of uncorrectable memory errors rose, within the last minute and on a card that the kernel used.
     It is proven where a library gave up with words about a card. Or the machine was restarted while the card worked
-    hard, at worst with its clocks held down for heat or power; that alone is no more than a suspicion. Xid 13 and 31
-    are the program's, mostly.
+    hard, perhaps slowed down for heat or power; that alone is no more than a suspicion. Xid 13 and 31 are mostly the
+    program's.
 
     What to do
     ----------
@@ -64,75 +63,53 @@ class GpuHardware(Cause):
     incidents = frozenset({"cuda-error"})
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if death.ended is False:
             return self._unreachable(death)
         if not death.is_unasked_end:
             return None
-        moment_s = _last_s(death)
-        failed = _failures(death, moment_s)
-        words = death.gpu_message
+        moment_s, words = _last_s(death), death.gpu_message
+        failed, errors = _failures(death, moment_s), tuple(_memory_errors(death, moment_s))
         said = (words.evidence,) if words is not None and words.trouble == "hardware" else ()
-        errors = tuple(_memory_errors(death, moment_s))
         if failed or said or errors:
             confidence = certainty(death, _confidence(death, words, failed, errors=bool(errors)))
             headline = f"The graphics card failed {death.where()}, and the kernel ended{_why(failed)}."
             summary = "Ended: the graphics card failed"
         elif (load := _restarted_under_load(death)) is not None:
             confidence = 0.6 if load.throttle else 0.5
-            headline = f"The machine was restarted {death.when()} and the graphics card worked hard{_strain(load)}."
+            headline = f"The machine restarted {death.when()} and the graphics card worked hard{_strain(load)}."
             summary = "Gone: the machine was restarted while the graphics card worked hard"
         else:
             return None
-        return CauseFinding(
-            self.id,
-            self.title,
-            confidence,
-            headline,
-            evidence=(
-                *said,
-                *gpu.xid_evidence(failed),
-                *errors,
-                *_state_of_the_card(death),
-                *_restart(death),
-                *(evidence.exit_status(death) if not death.recording.rebooted else ()),
-            ),
-            line=death.line,
-            summary=summary,
-        )
+        again = (Evidence("The machine has restarted since.", source="boot id"),) if death.recording.rebooted else ()
+        shown = (*said, *gpu.xid_evidence(failed), *errors, *_state_of_the_card(death), *again)
+        return self.finding(death, confidence, headline, shown, summary=summary)
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Say that it is the card, where CUDA or the driver do."""
-        trouble, failed = gpu.incident_trouble(incident), _failures(death, incident.mono_s)
-        if trouble != "hardware" and not failed:
+        is_said, failed = gpu.incident_trouble(incident) == "hardware", _failures(death, incident.mono_s)
+        if not is_said and not failed:
             return None
-        return CauseFinding(
-            self.id,
-            self.title,
-            0.95 if trouble == "hardware" else 0.9,
+        said = Evidence(f"CUDA reported: {quote(incident.signature or '', 120)}.", None, None, incident.error)
+        errors = _memory_errors(death, incident.mono_s)
+        return self.finding(
+            death,
+            0.95 if is_said else 0.9,
             f"The graphics card failed {death.where()}{_why(failed)}.",
-            evidence=(
-                Evidence(f"CUDA reported: {quote(incident.signature or '', 120)}.", None, None, incident.error),
-                *gpu.xid_evidence(failed),
-                *_memory_errors(death, incident.mono_s),
-                *_state_of_the_card(death),
-            ),
-            line=death.line,
+            (said, *gpu.xid_evidence(failed), *errors, *_state_of_the_card(death)),
             summary="The graphics card failed",
         )
 
     def _unreachable(self, death: Death) -> CauseFinding | None:
-        """A cell that waits for a card which is gone."""
+        """Explain a cell that waits for a card which is gone."""
         still = death.stuck_cell
         failed = tuple(xid for xid in death.recording.xids if xid.code in _UNREACHABLE)
         if still is None or death.cell is None or not any(xid.mono_s >= death.cell.started_mono_s for xid in failed):
             return None
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             0.93,
-            f"The kernel is stuck {death.where(still.line)}: the graphics card failed and does not answer any more.",
-            evidence=(*gpu.xid_evidence(failed), *still.evidence()),
+            f"The kernel is stuck {death.where(still.line)}: the graphics card failed and no longer answers.",
+            (*gpu.xid_evidence(failed), *still.evidence()),
             line=still.line,
             summary="Running, but stuck",
         )
@@ -154,10 +131,9 @@ class GpuHardware(Cause):
     @staticmethod
     def survives() -> Iterable[Recording]:
         """An error with the driver's event beside it."""
-        yield survived(
-            "cuda-error", "CUDA error: unknown error", "x.cpu()", xids=[Xid(-1.5, 95, 0)], error="RuntimeError"
-        )
-        yield survived("cuda-error", "uncorrectable ECC error encountered", "x.cpu()", error="RuntimeError")
+        error, xid = "RuntimeError", Xid(-1.5, 95, 0)
+        yield survived("cuda-error", "CUDA error: unknown error", "x.cpu()", xids=[xid], error=error)
+        yield survived("cuda-error", "uncorrectable ECC error encountered", "x.cpu()", error=error)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -166,7 +142,7 @@ class GpuHardware(Cause):
         yield recording("f()", signal="SIGKILL", xids=[Xid(-900.0, 63, 0)])
         # Another card, and another reason to crash or to end.
         cell = "lib.f(x)"
-        crash = crash_report("Segmentation fault", (cell_file(cell), 1, "<module>"))
+        crash = crash_in(cell)
         yield recording(cell, signal="SIGSEGV", crash=crash, xids=[Xid(-50.0, 63, 5)])
         yield died("", cell, signal="SIGSEGV", crash=crash, samples=[sample(GIB, GIB)], xids=[Xid(-50.0, 63, 0)])
         yield died("CUDA error: unknown error\n", samples=[sample(GIB, 0)], xids=[Xid(-5.0, 79, 0)])
@@ -182,7 +158,7 @@ class GpuHardware(Cause):
 
 
 def _last_s(death: Death) -> float:
-    """When it ended, or was last measured."""
+    """Return when it ended, or was last measured."""
     recording = death.recording
     if recording.end is not None:
         return recording.end.mono_s
@@ -197,7 +173,7 @@ def _failures(death: Death, mono_s: float) -> tuple[Xid, ...]:
 
 
 def _confidence(death: Death, words: gpu_messages.Words | None, failed: tuple[Xid, ...], *, errors: bool) -> float:
-    """How sure it is that the kernel ended of it, and not beside it: a library that meets such a card says so."""
+    """Return how sure it is that the kernel ended of it: a library that meets such a card says so."""
     if words is not None and (failed or words.trouble == "hardware"):
         return min(words.sure, 0.93)
     if not death.ended_by_itself or gpu_messages.crashed_elsewhere(death.signal, death.traceback):
@@ -211,7 +187,7 @@ def _why(failed: tuple[Xid, ...]) -> str:
 
 
 def _memory_errors(death: Death, mono_s: float) -> Iterator[Evidence]:
-    """What cards that the kernel may have used counted in the minute before."""
+    """Say what cards that the kernel may have used counted in the minute before."""
     counts: dict[int, list[int]] = {}
     for one in death.recording.gpu_samples:
         if one.ecc_uncorrected is not None and one.mono_s <= mono_s:
@@ -221,13 +197,8 @@ def _memory_errors(death: Death, mono_s: float) -> Iterator[Evidence]:
             seen.append(one.ecc_uncorrected)
     for index, seen in counts.items():
         if (more := seen[-1] - seen[0]) > 0 and gpu.holds_memory(death.recording, index) is not False:
-            yield Evidence(
-                f"Graphics card {index} counted {more} more memory errors that could not be corrected (ECC) in the "
-                "minute before.",
-                more,
-                "errors",
-                "NVML",
-            )
+            told = f"Graphics card {index} counted {more} more uncorrectable memory errors (ECC) in the last minute."
+            yield Evidence(told, more, "errors", "NVML")
 
 
 def _restarted_under_load(death: Death) -> GpuSample | None:
@@ -250,17 +221,8 @@ def _state_of_the_card(death: Death) -> Iterator[Evidence]:
     last = death.recording.gpu_samples[-1] if death.recording.gpu_samples else None
     if last is None:
         return
-    parts = [
-        (last.temperature_c, "{:.0f} °C"),
-        (last.power_w, "{:.0f} W"),
-        (last.utilisation, "{:.0f} % busy"),
-    ]
+    parts = ((last.temperature_c, "{:.0f} °C"), (last.power_w, "{:.0f} W"), (last.utilisation, "{:.0f} % busy"))
     known = ", ".join(text.format(value) for value, text in parts if value is not None)
     if known:
-        held = f"; its clocks were held down ({', '.join(last.throttle)})" if last.throttle else ""
-        yield Evidence(f"At the last measurement the card was at {known}{held}.", known, None, "NVML")
-
-
-def _restart(death: Death) -> Iterator[Evidence]:
-    if death.recording.rebooted:
-        yield Evidence("The machine has been started anew since.", source="boot id")
+        slowed = f"; it was slowed down ({', '.join(last.throttle)})" if last.throttle else ""
+        yield Evidence(f"At the last measurement the card was at {known}{slowed}.", known, None, "NVML")

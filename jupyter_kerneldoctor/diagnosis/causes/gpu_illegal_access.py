@@ -1,4 +1,4 @@
-"""`gpu-illegal-access`: a program on the card went astray."""
+"""`gpu-illegal-access`: a computation on the card used an invalid address."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from jupyter_kerneldoctor.recording.events import Xid
 from ..analysis import gpu
 from ..cause import Cause
 from ..certainty import certainty
-from ..examples import cell_file, crash_report
+from ..examples import crash_in
 from ..examples.gpu import died, survived
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -28,14 +27,13 @@ _VAGUE = ("unspecified launch failure", "CUDA_ERROR_LAUNCH_FAILED")
 
 
 class GpuIllegalAccess(Cause):
-    """A computation on the graphics card touched memory that is not its own, or found a value that cannot be.
+    """A computation on the graphics card used an invalid memory address or an index out of range.
 
     What it means
     -------------
     An index was out of range (a label of 10 with ten classes, a token beyond the embedding), or native code for the
     card has a bug. The card reports it later than it happens, so the line that raises need not be the line at fault.
-    What the process had set up on the card is unusable from then on: every further use fails until the kernel is
-    restarted.
+    From then on every use of the card fails in this process, until the kernel is restarted.
 
     How it is recognised
     --------------------
@@ -55,54 +53,41 @@ class GpuIllegalAccess(Cause):
     """
 
     id = "gpu-illegal-access"
-    title = "A computation on the graphics card went astray"
+    title = "Invalid memory access on the graphics card"
     family = Family.GPU
     incidents = frozenset({"cuda-error"})
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         words, end = death.gpu_message, death.recording.end
         if words is None or words.trouble != "astray":
             return None
         near = gpu.xids_near(death.recording, end.mono_s) if end is not None else ()
-        confidence = min(words.sure, _confidence(words.line, near))
-        return CauseFinding(
-            self.id,
-            self.title,
-            certainty(death, confidence),
-            f"A computation on the graphics card touched memory that is not its own {death.where()}, and the library "
-            "ended the kernel.",
-            evidence=(words.evidence, *evidence.exit_status(death), *gpu.xid_evidence(near)),
-            ruled_out=_ruled_out(near),
-            line=death.line,
-            summary="Ended: a computation on the graphics card went astray",
+        return self.finding(
+            death,
+            certainty(death, min(words.sure, _confidence(words.line, near))),
+            f"A computation on the graphics card used an invalid memory address {death.where()}, and the library ended "
+            "the kernel.",
+            (words.evidence, *gpu.xid_evidence(near)),
+            ruled_out=(_not_the_card(near),),
+            summary="Ended: invalid memory access on the graphics card",
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Say that the card cannot be used any more in this kernel."""
         if gpu.incident_trouble(incident) != "astray":
             return None
-        near = gpu.xids_near(death.recording, incident.mono_s)
-        signature = incident.signature or ""
-        what = (
-            "found a value that cannot be, such as an index out of range,"
-            if "assert" in signature.lower()
-            else "touched memory that is not its own"
-        )
-        return CauseFinding(
-            self.id,
-            self.title,
+        near, signature = gpu.xids_near(death.recording, incident.mono_s), incident.signature or ""
+        is_value = "assert" in signature.lower()
+        what = "found an impossible value, such as an index out of range," if is_value else "used an invalid address"
+        told = Evidence(f"CUDA reported: {quote(signature, 120)}.", None, None, incident.error)
+        return self.finding(
+            death,
             _confidence(signature, near),
-            f"A computation on the graphics card {what} {death.where()} or before; the card cannot be "
-            "used in this kernel until it is restarted.",
-            evidence=(
-                Evidence(f"CUDA reported: {quote(signature, 120)}.", None, None, incident.error),
-                *gpu.xid_evidence(near),
-                *_again(death, incident),
-            ),
-            ruled_out=_ruled_out(near),
-            line=death.line,
-            summary="A computation on the graphics card went astray",
+            f"A computation on the graphics card {what} {death.where()} or before. Restart the kernel to use the card "
+            "again.",
+            (told, *gpu.xid_evidence(near), *_again(death, incident)),
+            ruled_out=(_not_the_card(near),),
+            summary="Invalid memory access on the graphics card",
         )
 
     @staticmethod
@@ -130,9 +115,8 @@ class GpuIllegalAccess(Cause):
         yield died("CUDA_ERROR_OUT_OF_MEMORY: out of memory\n")
         yield died("CUDA error: unspecified launch failure\n", xids=[Xid(-1.0, 79, 0)])
         yield died("", signal="SIGSEGV")
-        cell = "lib.f(x)"
-        crash = crash_report("Segmentation fault", (cell_file(cell), 1, "<module>"))
-        yield died("an illegal memory access was encountered\n", cell, signal="SIGSEGV", crash=crash)
+        said, cell = "an illegal memory access was encountered\n", "lib.f(x)"
+        yield died(said, cell, signal="SIGSEGV", crash=crash_in(cell))
 
 
 def _confidence(words: str, near: tuple[Xid, ...]) -> float:
@@ -149,7 +133,7 @@ def _again(death: Death, incident: Incident) -> Iterator[Evidence]:
         yield Evidence(f"{len(later)} later uses of the card failed, too.", len(later), "times", "the exceptions")
 
 
-def _ruled_out(near: tuple[Xid, ...]) -> tuple[str, ...]:
-    if near and not any(xid.code in gpu.HARDWARE_XIDS for xid in near):
-        return ("Not the card itself: the driver reported no error of the hardware.",)
-    return ()
+def _not_the_card(near: tuple[Xid, ...]) -> str | None:
+    if not near or any(xid.code in gpu.HARDWARE_XIDS for xid in near):
+        return None
+    return "Not the card itself: the driver reported no hardware error."

@@ -15,8 +15,7 @@ from ..examples import GIB, MIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence
-from ..units import quote, size
+from ..units import enumeration, quote, sentence, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,15 +35,15 @@ class OutOfGpuMemory(Cause):
 
     What it means
     -------------
-    A card has memory of its own, which the batch, the weights, the gradients and all that a network remembers for the
-    way back share with every other program on the card. PyTorch, CuPy and JAX raise an error then, and the kernel
-    lives; TensorFlow, XLA and libraries below them may end the process.
+    A card has memory of its own. The batch, the weights, the gradients, and all that a network keeps for the backward
+    pass share it with every other program on the card. When it is full, PyTorch, CuPy and JAX raise an error, and the
+    kernel lives. TensorFlow, XLA and libraries below them may end the process.
 
     How it is recognised
     --------------------
     The library says so in its error, or in its last words before an abort. The report adds who holds the memory: other
-    programs on the card (NVML), what the library keeps in reserve without using it, and what hidden references such as
-    the last traceback or the Out cache keep alive. TensorFlow and JAX take most of a card at their first use.
+    programs on the card (NVML), what the library reserved without using it, and what hidden references such as the last
+    traceback or the Out cache keep alive. TensorFlow and JAX take most of a card at their first use.
 
     What to do
     ----------
@@ -64,46 +63,34 @@ class OutOfGpuMemory(Cause):
     incidents = gpu.OUT_OF_MEMORY | {"cuda-error"}
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
-        words = death.gpu_message
+        words, end = death.gpu_message, death.recording.end
         if words is None or words.trouble not in ("memory", "handle"):
             return None
-        end = death.recording.end
         moment_s = end.mono_s if end is not None else float("inf")
         card = gpu.card_at(death.recording, moment_s)
-        full = card is not None and card.is_full
-        confidence = min(words.sure, 0.93 if words.trouble == "memory" else 0.8 if full else 0.5)
-        return CauseFinding(
-            self.id,
-            self.title,
-            certainty(death, confidence),
+        confidence = 0.93 if words.trouble == "memory" else 0.8 if card is not None and card.is_full else 0.5
+        return self.finding(
+            death,
+            certainty(death, min(words.sure, confidence)),
             f"The graphics card had no memory left {death.where()}, and the library ended the kernel{_holder(card)}.",
-            evidence=(words.evidence, *evidence.exit_status(death), *_who(death, card, moment_s)),
-            line=death.line,
+            (words.evidence, *_who(death, card, moment_s)),
             summary="Ended: the graphics card's memory was full",
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Say who holds the memory of the card."""
         trouble = gpu.incident_trouble(incident)
-        card = gpu.card_at(death.recording, incident.mono_s, incident.numbers.get("gpu"))
-        if trouble == "handle":
-            confidence = 0.8 if card is not None and card.is_full else 0.5
-        elif trouble == "memory":
-            confidence = 0.97
-        else:
+        if trouble not in ("memory", "handle"):
             return None
-        return CauseFinding(
-            self.id,
-            self.title,
-            confidence,
-            f"The graphics card had no memory left {death.where()}{_asked(incident)}{_holder(card)}.",
-            evidence=(
-                that_it_was_raised(incident),
-                *_figures(incident),
-                *_who(death, card, incident.mono_s, incident),
-            ),
-            line=death.line,
+        card = gpu.card_at(death.recording, incident.mono_s, incident.numbers.get("gpu"))
+        free = incident.numbers.get("free_bytes")
+        left = f", with {size(free)} left" if free is not None else ""
+        asked = "" if incident.asked_bytes is None else f": {size(incident.asked_bytes)} was asked for{left}"
+        return self.finding(
+            death,
+            0.97 if trouble == "memory" else 0.8 if card is not None and card.is_full else 0.5,
+            f"The graphics card had no memory left {death.where()}{asked}{_holder(card)}.",
+            (that_it_was_raised(incident), *_figures(incident), *_who(death, card, incident.mono_s, incident)),
             summary="The graphics card's memory was full",
         )
 
@@ -118,9 +105,8 @@ class OutOfGpuMemory(Cause):
         jax = GpuProcess(777, 18 * GIB, "python3")
         words = "E gpu/cuda_dnn.cc:522] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
         yield died(words, samples=[sample(int(23.9 * GIB), 5 * GIB, jax)])
-        yield died(
-            "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.\n", "f(x).block_until_ready()"
-        )
+        words = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.\n"
+        yield died(words, "f(x).block_until_ready()")
 
     @staticmethod
     def survives() -> Iterable[Recording]:
@@ -131,17 +117,12 @@ class OutOfGpuMemory(Cause):
             "allocated_bytes": 14 * GIB,
             "reserved_bytes": 22 * GIB,
         }
-        yield survived(
-            "torch-out-of-memory",
-            "CUDA out of memory",
-            frameworks=[torch_memory(14 * GIB, 22 * GIB)],
-            asked_bytes=2 * GIB,
-            numbers=numbers,
-        )
+        used, torch = [torch_memory(14 * GIB, 22 * GIB)], ("torch-out-of-memory", "CUDA out of memory")
+        yield survived(*torch, frameworks=used, asked_bytes=2 * GIB, numbers=numbers)
         other = GpuProcess(777, 18 * GIB, "python3")
-        yield survived("torch-out-of-memory", "CUDA out of memory", gpu_samples=[sample(24 * GIB, 5 * GIB, other)])
+        yield survived(*torch, gpu_samples=[sample(24 * GIB, 5 * GIB, other)])
         kept = NamedObject("the last traceback", "traceback", 9 * GIB, hidden=True, device="cuda:0")
-        yield survived("torch-out-of-memory", "CUDA out of memory", namespaces=[Namespace(-2.0, 1, (kept,))])
+        yield survived(*torch, namespaces=[Namespace(-2.0, 1, (kept,))])
         jax = Framework("jax", -0.5, "0.7", {}, None, "gpu:0", 1 * GIB)
         yield survived("jax-out-of-memory", "RESOURCE_EXHAUSTED: Out of memory", "f(x)", frameworks=[jax])
         yield survived("tf-resource-exhausted", "OOM when allocating tensor: GPU", "model.fit(x)")
@@ -162,14 +143,6 @@ class OutOfGpuMemory(Cause):
         yield replace(before, cells=(*before.cells[:-1], later))
 
 
-def _asked(incident: Incident) -> str:
-    free = incident.numbers.get("free_bytes")
-    if incident.asked_bytes is None:
-        return ""
-    left = f", with {size(free)} left" if free is not None else ""
-    return f": {size(incident.asked_bytes)} was asked for{left}"
-
-
 def _holder(card: gpu.Card | None) -> str:
     """Who else holds most of the card: that changes what to do."""
     if card is None or not card.total_bytes or card.others_bytes < _MOST * card.total_bytes:
@@ -178,18 +151,11 @@ def _holder(card: gpu.Card | None) -> str:
 
 
 def _figures(incident: Incident) -> Iterator[Evidence]:
-    named = (
-        ("asked_bytes", "{} was asked for."),
-        ("total_bytes", "The card has {} in total."),
-        ("free_bytes", "{} of it was free."),
-    )
-    figures = {
-        **incident.numbers,
-        **({"asked_bytes": incident.asked_bytes} if incident.asked_bytes is not None else {}),
-    }
-    for name, text in named:
-        if name in figures:
-            yield Evidence(text.format(size(figures[name])), figures[name], "bytes", "the exception")
+    total, free = incident.numbers.get("total_bytes"), incident.numbers.get("free_bytes")
+    asked = incident.asked_bytes, "{} was asked for."
+    for amount, text in (asked, (free, "{} of the card was free."), (total, "The card has {} in total.")):
+        if amount is not None:
+            yield Evidence(text.format(size(amount)), amount, "bytes", "the exception")
 
 
 def _who(death: Death, card: gpu.Card | None, mono_s: float, incident: Incident | None = None) -> Iterator[Evidence]:
@@ -201,46 +167,35 @@ def _who(death: Death, card: gpu.Card | None, mono_s: float, incident: Incident 
 
 
 def _in_reserve(death: Death, mono_s: float, incident: Incident | None) -> Iterator[Evidence]:
-    """Memory that PyTorch holds, but in pieces too small for what was asked."""
+    """Say how much PyTorch holds without using it, in pieces too small for what was asked."""
     numbers = incident.numbers if incident is not None else {}
     framework = gpu.framework_at(death.recording, mono_s, "torch")
     allocated = numbers.get("allocated_bytes", framework.allocated_bytes if framework else None)
     reserved = numbers.get("reserved_bytes", framework.reserved_bytes if framework else None)
     if allocated is None or reserved is None:
         return
-    yield Evidence(f"PyTorch had {size(allocated)} of the card in use.", allocated, "bytes", "PyTorch's allocator")
-    unused = reserved - allocated
+    source, unused = "PyTorch's allocator", reserved - allocated
+    yield Evidence(f"PyTorch was using {size(allocated)} of the card.", allocated, "bytes", source)
     if unused > _FRAGMENTED * reserved:
-        yield Evidence(
-            f"Another {size(unused)} was reserved by PyTorch without being in use, in pieces (fragmentation).",
-            unused,
-            "bytes",
-            "PyTorch's allocator",
-        )
+        told = f"PyTorch had reserved another {size(unused)} without using it, in pieces (fragmentation)."
+        yield Evidence(told, unused, "bytes", source)
 
 
 def _preallocated(death: Death, card: gpu.Card | None) -> Iterator[Evidence]:
-    """TensorFlow and JAX take most of a card at their first use, whatever they need."""
-    names = sorted({one.name for one in death.recording.frameworks if one.name in ("tensorflow", "jax")})
-    takes_most = (
-        card is not None and card.own_bytes and card.total_bytes and card.own_bytes > _PREALLOCATED * card.total_bytes
-    )
-    if names and takes_most and card is not None:
-        yield Evidence(
-            f"{' and '.join(names)} takes most of a card at its first use, so what it holds says little of its need.",
-            card.own_bytes,
-            "bytes",
-            "NVML",
-        )
+    """Say that TensorFlow and JAX take most of a card at their first use, whatever they need."""
+    names = sorted({one.name for one in death.recording.frameworks} & {"tensorflow", "jax"})
+    own, total = (card.own_bytes or 0, card.total_bytes or 0) if card is not None else (0, 0)
+    if names and own > _PREALLOCATED * total > 0:
+        takes = f"{enumeration(names)} {'takes' if len(names) == 1 else 'take'}"
+        told = f"{takes} most of a card at first use: what is held is not what is needed."
+        yield Evidence(told, own, "bytes", "NVML")
 
 
 def _kept(death: Death, mono_s: float) -> Iterator[Evidence]:
-    """The biggest things on the card that the last look at the variables found."""
+    """Name the biggest things on the card that the last look at the variables found."""
     looks = [look for look in death.recording.namespaces if look.mono_s <= mono_s]
     on_card = [one for one in looks[-1].objects if one.device and one.device != "cpu"] if looks else []
     for one in sorted(on_card, key=lambda thing: -thing.bytes)[:3]:
-        keeps = "keeps" if one.hidden else "holds"
-        name = one.name if one.hidden else quote(one.name)
-        yield Evidence(
-            f"{name} {keeps} {size(one.bytes)} on the card ({one.type}).", one.bytes, "bytes", "the variables"
-        )
+        holds = f"{one.name} keeps" if one.hidden else f"{quote(one.name)} holds"
+        told = f"{sentence(holds)} {size(one.bytes)} on the card ({one.type})."
+        yield Evidence(told, one.bytes, "bytes", "the variables")

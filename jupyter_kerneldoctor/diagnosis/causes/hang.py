@@ -9,7 +9,7 @@ from ..analysis.failed_children import how_they_ended
 from ..cause import Cause
 from ..code.timers import timers
 from ..examples import recording
-from ..examples.stuck import child, child_state, frame, own_frame, stuck_in, thread
+from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in, thread
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name
@@ -23,22 +23,35 @@ if TYPE_CHECKING:
     from ..analysis.stuck_cell import StuckCell
     from ..death import Death
 
+_NOT_FOUND = re.compile(r"AttributeError: Can't get attribute '(\w+)' on <module '__main__'")
+"""What a process that was started anew says of a function that is defined in a cell (multiprocessing/spawn.py)."""
+
+_PYTHON = re.compile(r"(?i)python|pypy|ipykernel|loky|^pt_")
+"""What a worker is called: as the program it runs, or as PyTorch names its processes."""
+
+_SWITCHED_OFF = re.compile(r"[(,]\s*0(?:\.0*)?\s*\)")
+_HANDLES_A_SIGNAL = re.compile(r"\bsignal\s*\(\s*[\w.]*SIG(?!INT|TERM)|\badd_signal_handler\s*\(")
+
+_POOL_WORKER = (frame("multiprocessing/queues.py", "get"), frame("multiprocessing/pool.py", "worker"))
+_IDLE = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL_WORKER, waits_in="pipe_read")
+_WAITS = (frame("threading.py", "wait"), frame("threading.py", "wait"))
+
 
 class Hang(Cause):
-    """The cell waits for something that will not come; the kernel is alive, but not answering.
+    """The cell waits for something that will not come; the kernel is alive, but does not answer.
 
     What it means
     -------------
-    Two parts of a program wait for each other, or for a part that has ended: a lock that nobody gives back, a result
-    of a worker process that is gone, an empty queue that nobody fills. No error is raised, and nothing is computed. It
-    would stay so for ever.
+    Two parts of a program wait for each other, or for a part that has ended: a lock that nobody releases, a result of a
+    worker process that is gone, an empty queue that nobody fills. No error is raised, and nothing is computed. It would
+    stay so for ever.
 
     How it is recognised
     --------------------
     For at least ten seconds the cell and all processes it started used no processor time and wrote nothing. The stacks
     of all threads show what each waits for: nobody is left who could end the wait. A `sleep`, an `input()`, a slow
-    network or a program that works is none: there, somebody is. A kernel that is asked to end in this state, as by a
-    runner whose patience is over, ends in the ordinary way; the report then names the hang as survived.
+    network or a program at work is no hang: there, somebody is left. A kernel that is asked to end in this state, as by
+    a runner that gives up, ends in the ordinary way; the report then lists the hang as survived.
 
     What to do
     ----------
@@ -57,21 +70,19 @@ class Hang(Cause):
     family = Family.STUCK
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         still = death.stuck_cell
         found = _judge(still, death) if still is not None else None
         if still is None or found is None:
             return None
-        confidence, why, because = found
+        confidence, why = found
         cell = still.recording.running_cell
         name = cell_name(cell.execution_count if cell is not None else None)
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             confidence,
             f"The kernel is stuck in {name}{still.at()}: {why}.",
-            evidence=(*because, *still.evidence()),
-            ruled_out=tuple(_ruled_out(still)),
+            (*_failed(still), *still.evidence()),
+            ruled_out=_ruled_out(still),
             line=still.line,
             summary="Running, but stuck",
         )
@@ -92,18 +103,15 @@ class Hang(Cause):
         plumbing = (frame("multiprocessing/connection.py", "_recv"), frame("multiprocessing/queues.py", "get"))
         yield stuck_in("results = [q.get() for _ in ps]", 1, *plumbing, waits_in="pipe_read", gone=gone)
         # A worker of a Pool was killed: its task is lost, and map() waits for it.
-        plumbing = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))
-        idle = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL_WORKER, waits_in="pipe_read")
         killed = [child(900, signal="SIGKILL")]
-        yield stuck_in("pool.map(f, x)", 1, *plumbing, waits_in="futex_wait_queue", children=[idle], gone=killed)
+        yield stuck_in("pool.map(f, x)", 1, *IN_MAP, waits_in="futex_wait_queue", children=[_IDLE], gone=killed)
         # A program that writes more than a pipe holds, before wait(); and two that both write, or both read.
-        waiting = (frame("subprocess.py", "_try_wait"), frame("subprocess.py", "wait"))
         writer = child_state(900, forked=False, name="du", waits_in="anon_pipe_write")
-        yield stuck_in("code = p.wait()", 1, *waiting, waits_in="do_wait", children=[writer])
+        yield stuck_in("code = p.wait()", 1, *IN_RUN, waits_in="do_wait", children=[writer])
         shell = child_state(901, forked=False, name="sh", waits_in="do_wait")
-        yield stuck_in("code = p.wait()", 1, *waiting, waits_in="do_wait", children=[shell, writer])
+        yield stuck_in("code = p.wait()", 1, *IN_RUN, waits_in="do_wait", children=[shell, writer])
         asks = child_state(900, forked=False, name="sort", waits_in="pipe_read")
-        yield stuck_in("p = Popen(c, stdin=PIPE)\np.wait()", 2, *waiting, waits_in="do_wait", children=[asks])
+        yield stuck_in("p = Popen(c, stdin=PIPE)\np.wait()", 2, *IN_RUN, waits_in="do_wait", children=[asks])
         yield stuck_in("p.stdin.write(rows)", 1, waits_in="pipe_write", children=[writer])
         reader = child_state(900, forked=False, name="sort", waits_in="pipe_read")
         yield stuck_in("p.stdout.read()", 1, waits_in="pipe_read", children=[reader])
@@ -112,20 +120,17 @@ class Hang(Cause):
         )
         yield stuck_in("work()", 1, state="T", waits_in="do_signal_stop")
         yield stuck_in("with self.lock: save()", 1, waits_in="0")
-        waiting = (frame("threading.py", "wait"), frame("threading.py", "wait"))
-        yield stuck_in("signal.alarm(9)\nf()\nsignal.alarm(0)\ndone.wait()", 4, *waiting, waits_in="futex_wait_queue")
+        yield stuck_in("signal.alarm(9)\nf()\nsignal.alarm(0)\ndone.wait()", 4, *_WAITS, waits_in="futex_wait_queue")
         # A process does not end before all it put into a queue has been taken out, and join() takes nothing.
-        plumbing = (frame("multiprocessing/popen_fork.py", "poll"), frame("multiprocessing/process.py", "join"))
         feeding = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
         child_full = child_state(900, *feeding, waits_in="futex_wait_queue")
-        yield stuck_in("p.join()\nrows = q.get()", 1, *plumbing, waits_in="do_wait", children=[child_full])
+        yield stuck_in("p.join()\nrows = q.get()", 1, *IN_JOIN, waits_in="do_wait", children=[child_full])
         # The kernel holds the other end of the pipe itself: the end of the process is no end of the data.
         plumbing = (frame("multiprocessing/connection.py", "_recv"), frame("multiprocessing/connection.py", "recv"))
         yield stuck_in("rows.append(r.recv())", 1, *plumbing, waits_in="pipe_read")
         # Workers that were started anew show no stack: one reads the pipe of tasks, the others wait for their turn.
-        plumbing = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))
         anew = [child_state(900, forked=False, waits_in="pipe_read"), child_state(901, forked=False, waits_in="futex")]
-        yield stuck_in("pool.map(f, x)", 1, *plumbing, waits_in="futex_wait_queue", children=anew)
+        yield stuck_in("pool.map(f, x)", 1, *IN_MAP, waits_in="futex_wait_queue", children=anew)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -139,12 +144,11 @@ class Hang(Cause):
         yield stuck_in("name = input()", 1, *asking, waits_in="do_poll")
         yield stuck_in("requests.get(url)", 1, frame("socket.py", "readinto"), waits_in="wait_woken")
         program = child_state(900, forked=False, name="rsync", waits_in="do_select")
-        waiting = (frame("subprocess.py", "_try_wait"), frame("subprocess.py", "wait"))
-        yield stuck_in("subprocess.run(command)", 1, *waiting, waits_in="do_wait", children=[program])
+        yield stuck_in("subprocess.run(command)", 1, *IN_RUN, waits_in="do_wait", children=[program])
         reader = child_state(901, forked=False, name="sort", waits_in="pipe_read")
-        yield stuck_in("subprocess.run(command)", 1, *waiting, waits_in="do_wait", children=[program, reader])
+        yield stuck_in("subprocess.run(command)", 1, *IN_RUN, waits_in="do_wait", children=[program, reader])
         writer = child_state(900, forked=False, name="du", waits_in="pipe_write")
-        yield stuck_in("p.wait(timeout=900)", 1, *waiting, waits_in="do_wait", children=[writer])
+        yield stuck_in("p.wait(timeout=900)", 1, *IN_RUN, waits_in="do_wait", children=[writer])
         yield stuck_in("size = load(page)", 1, frame("socket.py", "recv"), waits_in="wait_woken", children=[writer])
         source = "def fetch():\n    time.sleep(99)\nt.start()\nt.join()"
         fetching = thread(own_frame(source, 2, "fetch"), waits_in="hrtimer_nanosleep", main=False)
@@ -158,70 +162,54 @@ class Hang(Cause):
             main=False,
         )
         getting = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "next"))
-        idle = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL_WORKER, waits_in="pipe_read")
-        yield stuck_in(source, 4, *getting, waits_in="futex_wait_queue", threads=[fetching], children=[idle])
-        waiting = (frame("threading.py", "wait"), frame("threading.py", "wait"))
-        yield stuck_in("stop.wait(600)", 1, *waiting, waits_in="futex_wait_queue")
+        yield stuck_in(source, 4, *getting, waits_in="futex_wait_queue", threads=[fetching], children=[_IDLE])
+        yield stuck_in("stop.wait(600)", 1, *_WAITS, waits_in="futex_wait_queue")
         # A timer, a scheduler, or the signal of a timer may end the wait: nobody has seen for how long they sleep.
-        timer = thread(*waiting, frame("threading.py", "run"), waits_in="futex_wait_queue", main=False)
-        scheduler = (*waiting, frame("apscheduler/schedulers/blocking.py", "_main_loop", library=True))
+        timer = thread(*_WAITS, frame("threading.py", "run"), waits_in="futex_wait_queue", main=False)
+        scheduler = (*_WAITS, frame("apscheduler/schedulers/blocking.py", "_main_loop", library=True))
         other = thread(*scheduler, waits_in="futex_wait_queue", main=False)
         for one in (timer, other):
-            yield stuck_in("done.wait()", 1, *waiting, waits_in="futex_wait_queue", threads=[one])
+            yield stuck_in("done.wait()", 1, *_WAITS, waits_in="futex_wait_queue", threads=[one])
         yield stuck_in("scheduler.start()", 1, *scheduler, waits_in="futex_wait_queue")
         source = "import signal\nsignal.signal(signal.SIGALRM, tell)\nsignal.alarm(900)\ndone.wait()"
-        yield stuck_in(source, 4, *waiting, waits_in="futex_wait_queue")
+        yield stuck_in(source, 4, *_WAITS, waits_in="futex_wait_queue")
         # Where Linux does not say what it waits for, the code has to: this is a database's, a file's.
         for source in ("with db.cursor() as c: c.execute(q)", "rows = store.get('x')", "with open(f) as h: h.read()"):
             yield stuck_in(source, 1, waits_in="0")
         # A program with threads that waits for the network, one that failed before, one that reads a named pipe.
         java = child_state(900, forked=False, name="java", waits_in="futex_wait_queue")
-        waiting = (frame("subprocess.py", "_try_wait"), frame("subprocess.py", "wait"))
-        yield stuck_in("run(job)", 1, *waiting, waits_in="do_wait", children=[java])
+        yield stuck_in("run(job)", 1, *IN_RUN, waits_in="do_wait", children=[java])
         nothing_found = [child(901, exit_code=1)]
-        yield stuck_in("run(grep); run(job)", 1, *waiting, waits_in="do_wait", children=[java], gone=nothing_found)
-        yield stuck_in("run(grep); p.wait()", 1, *waiting, waits_in="do_wait", gone=nothing_found)
+        yield stuck_in("run(grep); run(job)", 1, *IN_RUN, waits_in="do_wait", children=[java], gone=nothing_found)
+        yield stuck_in("run(grep); p.wait()", 1, *IN_RUN, waits_in="do_wait", gone=nothing_found)
         cat = child_state(902, forked=False, name="cat", waits_in="anon_pipe_read")
-        yield stuck_in("subprocess.run(['cat', fifo])", 1, *waiting, waits_in="do_wait", children=[cat])
+        yield stuck_in("subprocess.run(['cat', fifo])", 1, *IN_RUN, waits_in="do_wait", children=[cat])
         yield stuck_in("rows = open(fifo).read()", 1, waits_in="anon_pipe_read")
         yield stuck_in("lock.acquire()", 1, waits_in="futex_wait_queue", over=True)
         yield recording("f()", alive=True)
         yield recording("f()", signal="SIGKILL")
 
 
-_POOL_WORKER = (frame("multiprocessing/queues.py", "get"), frame("multiprocessing/pool.py", "worker"))
-
-_NOT_FOUND = re.compile(r"AttributeError: Can't get attribute '(\w+)' on <module '__main__'")
-"""What a process that was started anew says of a function that is defined in a cell (multiprocessing/spawn.py)."""
-
-_PYTHON = re.compile(r"(?i)python|pypy|ipykernel|loky|^pt_")
-"""What a worker is called: as the program it runs, or as PyTorch names its processes."""
-
-_SWITCHED_OFF = re.compile(r"[(,]\s*0(?:\.0*)?\s*\)")
-_HANDLES_A_SIGNAL = re.compile(r"\bsignal\s*\(\s*[\w.]*SIG(?!INT|TERM)|\badd_signal_handler\s*\(")
-
-_Judgement = tuple[float, str, tuple[Evidence, ...]]
+_Judgement = tuple[float, str]
+"""How sure, and why: the rest of the headline."""
 
 
 def _judge(still: StuckCell, death: Death) -> _Judgement | None:
-    """How sure, why (the rest of the headline), and what shows it; None where somebody can still end the wait."""
+    """Return how sure it is and why; None where somebody can still end the wait."""
     kind = still.main.kind
     if kind == "stopped":
-        return 0.95, "the process was stopped, as by `kill -STOP` or a debugger", ()
-    if kind in ("memory", "running", "sleep", "input") and not _waits_for_failed_workers(still):
-        return None
+        return 0.95, "the process was stopped, as by `kill -STOP` or a debugger"
     if _waits_for_failed_workers(still):
-        missing = _NOT_FOUND.search(still.written())
-        if missing is not None:
-            why = (
-                f"its worker processes have failed, as they cannot find `{missing[1]}`, which is only in this notebook"
-            )
-            return 0.95, why, _failed(still)
-        return 0.9, "it waits for worker processes that have failed", _failed(still)
+        if (missing := _NOT_FOUND.search(still.written())) is not None:
+            why = f"its worker processes failed, as they cannot find `{missing[1]}`, which is only in this notebook"
+            return 0.95, why
+        return 0.9, "it waits for worker processes that have failed"
+    if kind in ("memory", "running", "sleep", "input"):
+        return None
     if kind == "file-lock":
-        return 0.75, "it waits for a file that another process has locked", ()
+        return 0.75, "it waits for a file that another process has locked"
     if kind == "disk":
-        return 0.5, "it waits for a disk or a network drive that does not answer", ()
+        return 0.5, "it waits for a disk or a network drive that does not answer"
     return None if still.main.has_a_timeout or _a_timer_runs(death) else _of_each_other(still)
 
 
@@ -231,12 +219,9 @@ def _of_each_other(still: StuckCell) -> _Judgement | None:
     if not still.nobody_can_end_it:
         return None
     if still.waits_for_what_nobody_reads:
-        why = (
-            "it waits for processes to end that still have to hand over what they put into a queue, and nobody reads it"
-        )
-        return 0.9, why, ()
+        return 0.9, "it waits for processes that cannot end before their queue is read, and nobody reads it"
     if still.blocked_by_each_other:
-        return 0.9 if still.all_were_seen_to_wait else 0.75, "its processes wait for each other", ()
+        return 0.9 if still.all_were_seen_to_wait else 0.75, "its processes wait for each other"
     return _of_a_lock(still)
 
 
@@ -245,37 +230,36 @@ def _of_pipes(still: StuckCell) -> _Judgement | None:
     waits = (still.main, *(child.waiting for child in still.held_up_by_pipes))
     writing = any(one.writes_to_a_pipe for one in waits)
     if still.main.kind == "pipe":
-        each_other = "it and the process it talks to wait for each other, at the two ends of their pipes"
-        return 0.8 if writing else 0.7, each_other, ()
+        return 0.8 if writing else 0.7, "it and the process it talks to wait for each other, at the ends of their pipes"
     if writing:
-        return 0.85, "it waits for a process to end that has filled a pipe, and nobody reads from that pipe", ()
+        return 0.85, "it waits for a process to end that has filled a pipe, and nobody reads from that pipe"
     if not any("stdin" in cell.source for cell in still.recording.cells):
         return None  # a pipe that the code did not make: somebody else may write to it
-    return 0.7, "it waits for a process to end that itself waits for input from a pipe, and nobody writes any", ()
+    return 0.7, "it waits for a process to end that itself waits for input from a pipe, and nobody writes any"
 
 
 def _of_a_lock(still: StuckCell) -> _Judgement | None:
     kind = still.main.kind
     if still.main.writes_to_a_pipe:
-        return 0.8, "it has filled a pipe that nobody reads", ()
+        return 0.8, "it has filled a pipe that nobody reads"
     if kind == "pipe" and not (still.stuck.children or still.main.works_with_processes):
         return None  # a pipe with a name in the file system may be written to by anybody
     if kind == "pipe" and still.main.works_with_processes and still.children_have_ended:
-        return 0.9, "it waits for data from a pipe, and no process is left that could send any", ()
+        return 0.9, "it waits for data from a pipe, and no process is left that could send any"
     if kind == "pipe" or (kind == "child" and still.stuck.children):
-        return 0.7, "it waits for data of a process that sends none", ()
+        return 0.7, "it waits for data from a process that sends none"
     if kind != "lock":
         return None
     if still.has_idle_workers:
-        return 0.8, "it waits for a result of its worker processes, and these wait for work", ()
+        return 0.8, "it waits for a result of its worker processes, and these wait for work"
     if still.main.is_native:
-        return 0.6, f"native code in {still.innermost()} waits for a thread that does nothing", ()
+        return 0.6, f"native code in {still.innermost()} waits for a thread that does nothing"
     if still.main.may_have_a_timeout and not still.others:
         return None
     sure = 0.6 if still.main.is_guessed or still.main.may_have_a_timeout or _handles_signals(still) else 0.9
     if still.others:
-        return sure, "it waits for another thread, which waits as well", ()
-    return sure, "it waits for a lock or a signal, and no other thread is left to give it", ()
+        return sure, "it waits for another thread, which waits as well"
+    return sure, "it waits for a lock or a signal, and no other thread is left to give it"
 
 
 def _a_timer_runs(death: Death) -> bool:
@@ -301,9 +285,10 @@ def _failed_workers(still: StuckCell) -> tuple[Child, ...]:
     return tuple(one for one in still.failed_children if one.name is None or _PYTHON.search(one.name))
 
 
-def _failed(still: StuckCell) -> tuple[Evidence, ...]:
-    failed = _failed_workers(still)
-    return (Evidence(f"{how_they_ended(failed)} since the cell began.", len(failed), "processes", "process list"),)
+def _failed(still: StuckCell) -> Iterator[Evidence]:
+    failed = _failed_workers(still) if _waits_for_failed_workers(still) else ()
+    if failed:
+        yield Evidence(f"{how_they_ended(failed)} since the cell began.", len(failed), "processes", "process list")
 
 
 def _ruled_out(still: StuckCell) -> Iterator[str]:

@@ -33,14 +33,14 @@ class NoDeath(Cause):
 
     What it means
     -------------
-    The process that the recording speaks of is alive, and nothing shows that it is stuck: it computes, is idle, or
-    waits for something that can still come, such as the network, a program that it started, or a `sleep`.
+    The process of this recording is alive, and nothing shows that it is stuck. It computes, is idle, or waits for
+    something that can still come: the network, a program that it started, or the end of a `sleep`.
 
     How it is recognised
     --------------------
-    A process with the same id, the same start time and on the same boot of the machine exists. Where its cell does
-    nothing, the stacks of its threads show somebody who can end the wait. A child process that Linux ended for memory,
-    or that crashed, is no death of the kernel.
+    A process with the same id, the same start time and on the same boot of the machine exists. If its cell does
+    nothing, the stacks of its threads show somebody who can end the wait. The kernel also lives on when Linux ends one
+    of its child processes for memory, or when one crashes.
 
     What to do
     ----------
@@ -54,25 +54,25 @@ class NoDeath(Cause):
     id = "no-death"
     title = "The kernel is running"
     family = Family.ALIVE
+    general = True
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if death.ended is not False:
             return None
-        pid = death.recording.kernel.process.pid
-        return CauseFinding(
-            self.id,
-            self.title,
+        pid, lost = death.recording.kernel.process.pid, _lost_now(death)
+        told = f"; Linux ended {lost} of its child processes for memory" if lost else ""
+        return self.finding(
+            death,
             _confidence(death),
-            f"The kernel is running{_lost(death)}{_and(death)}.",
-            evidence=(
+            f"The kernel is running{told}{_and(death)}.",
+            (
                 Evidence(f"Process {pid} is alive.", pid, None, "process list"),
-                *_at_rest(death),
+                *(death.stuck_cell.evidence() if death.stuck_cell is not None else ()),
                 *_writes_a_traceback(death),
                 *_lost_children(death),
                 *evidence.recorder_gone(death),
             ),
-            general=True,
+            line=None,
         )
 
     @staticmethod
@@ -115,44 +115,27 @@ def _lost_now(death: Death) -> int:
     return sum(child.mono_s >= since for child in _ended_for_memory(death))
 
 
-def _lost(death: Death) -> str:
-    return f"; Linux ended {lost} of its child processes for memory" if (lost := _lost_now(death)) else ""
-
-
 def _and(death: Death) -> str:
     if death.recording.switched_off:
         return "; recording was switched off"
     if death.stopped_early:
-        return ", but recording has stopped, because the recorder is gone; `%kerneldoctor on` starts a new recording"
+        return ". It is no longer recorded, because the recorder is gone; `%kerneldoctor on` starts a new recording"
     if death.stuck_cell is not None and death.cell is not None:
         return f"; {cell_name(death.cell.execution_count)} {death.stuck_cell.does}{death.stuck_cell.at()}"
     return "" if _lost_now(death) else ", and there is nothing to report"
 
 
-def _at_rest(death: Death) -> Iterator[Evidence]:
-    if death.stuck_cell is not None:
-        yield from death.stuck_cell.evidence()
-
-
 def _writes_a_traceback(death: Death) -> Iterator[Evidence]:
-    """A deep recursion makes a traceback of thousands of functions, which IPython takes minutes to write."""
+    """Say that a deep recursion makes a traceback of thousands of functions, which IPython takes minutes to write."""
     stacks, cell = death.recording.stacks, death.recording.running_cell
     if cell is None or not stacks or stacks[-1].mono_s < cell.started_mono_s or not stacks[-1].threads:
         return
-    files = [frame.short_file for frame in frames_of(stacks[-1].threads[0].frames)]
-    if any(file in _WRITE_TRACEBACKS for file in files):
-        yield Evidence(
-            "The code of the cell has ended with an error, and IPython is writing its traceback; after a deep "
-            "recursion that takes minutes.",
-            source="stack",
-        )
+    if any(frame.short_file in _WRITE_TRACEBACKS for frame in frames_of(stacks[-1].threads[0].frames)):
+        told = "The cell has ended with an error, and IPython is writing its traceback. After a deep recursion that "
+        yield Evidence(f"{told}takes minutes.", source="stack")
 
 
 def _lost_children(death: Death) -> Iterator[Evidence]:
     if lost := _ended_for_memory(death):
-        yield Evidence(
-            f"Linux ended {plural(len(lost), 'process')} that the kernel had started, for memory; the kernel lives.",
-            len(lost),
-            "processes",
-            "the control group's count of memory kills",
-        )
+        told = f"Linux ended {plural(len(lost), 'child process')} of the kernel for memory; the kernel lives."
+        yield Evidence(told, len(lost), "processes", "the control group's count of memory kills")

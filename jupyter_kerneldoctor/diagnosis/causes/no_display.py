@@ -10,10 +10,9 @@ from jupyter_kerneldoctor.recording.events import SystemState
 from ..analysis.last_words import newest_text
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
-from ..examples import cell_file, crash_report, recording
+from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
 from ..units import quote
 
 if TYPE_CHECKING:
@@ -35,11 +34,11 @@ _AND_MORE = frozenset({"cv2", "open3d", "vtk", "vtkmodules", "pyvista", "mayavi"
 
 _DRAWING = re.compile(r"show|window|render|draw|plot|view|display|visuali|screen|gui|canvas|camera", re.IGNORECASE)
 
-_IN_A_LIBRARY_THAT_DRAWS = 0.85
-
 _GRAPHICS_TROUBLE = re.compile(
     r"^(?:libGL error|libEGL warning|MESA: error|MESA-LOADER: failed|GLFW [Ee]rror).*", re.MULTILINE
 )
+
+_PACKAGES = "/env/lib/python3.11/site-packages"
 
 
 class NoDisplay(Cause):
@@ -59,7 +58,7 @@ class NoDisplay(Cause):
     What to do
     ----------
     Show pictures in the notebook: `plt.imshow(image)` in place of `cv2.imshow`. For Qt set
-    `QT_QPA_PLATFORM=offscreen` before the import, for PyVista `pv.OFF_SCREEN = True`; install
+    `QT_QPA_PLATFORM=offscreen` before the import, for PyVista `pv.OFF_SCREEN = True`. Install
     `opencv-python-headless`, or start a virtual screen with Xvfb.
 
     Example
@@ -79,28 +78,21 @@ class NoDisplay(Cause):
     )
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end:
             return None
-        words = death.said(self.id)
-        confidence = _from_circumstances(death) if words is None else _from_words(death)
+        is_said, draws = death.said(self.id) is not None, _was_drawing(death)
+        confidence = by_words(death, 0.96, 0.85 if draws else DOUBTED) if is_said else _by_circumstances(death)
         if confidence is None:
             return None
-        who = _caller(death)
-        return CauseFinding(
-            self.id,
-            self.title,
+        frame, display = death.innermost, death.environment.known.display
+        is_known = frame is not None and frame.module in _DRAWS and frame is not death.background
+        who = f"The library {frame.module}" if frame is not None and is_known else "A library"
+        lack = f"the screen {quote(display)} did not answer" if display else "this kernel has no screen"
+        return self.finding(
+            death,
             certainty(death, confidence),
-            f"{who} wanted to open a window or to draw {death.where()}, and {_lack(death)}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *(() if words is None else (words.evidence,)),
-                *_display(death),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
-            line=death.line,
+            f"{who} wanted to open a window or to draw {death.where()}, and {lack}.",
+            _screen(death, None if is_said else _complaint(death)),
             summary="Ended: no screen to draw on",
         )
 
@@ -108,7 +100,6 @@ class NoDisplay(Cause):
     def fires_on() -> Iterable[Recording]:
         """Qt, VTK, GTK with an exit, and crashes in a library that draws."""
         cell = "cv2.imshow('x', image)"
-        report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
         none = [SystemState(-5, "start", display="")]
         qt = (
             "qt.qpa.xcb: could not connect to display \n"
@@ -116,12 +107,12 @@ class NoDisplay(Cause):
             "found.\n"
             "This application failed to start because no Qt platform plugin could be initialized.\n\n"
         )
-        yield recording(cell, signal="SIGABRT", crash=report, output=qt, system_states=none)
+        crash = crash_in(cell, message="Aborted")
+        yield recording(cell, signal="SIGABRT", crash=crash, output=qt, system_states=none)
         vtk = "ERR| vtkXOpenGLRenderWindow (0x5581): bad X server connection. DISPLAY=. Aborting.\n"
         yield recording("plotter.show()", signal="SIGABRT", output=vtk, server="watched")
         yield recording("window.show()", exit_code=1, output="Gtk-WARNING **: cannot open display: \n")
-        inside = ("/env/lib/python3.11/site-packages/vtkmodules/util/misc.py", 9, "render")
-        crash = crash_report("Segmentation fault", inside, (cell_file("p.show()"), 1, "<module>"))
+        crash = crash_in("p.show()", (f"{_PACKAGES}/vtkmodules/util/misc.py", 9, "render"))
         yield recording("p.show()", signal="SIGSEGV", crash=crash, system_states=none)
         trouble = "libGL error: failed to load driver: swrast\n"
         yield recording("p.show()", signal="SIGSEGV", crash=crash, output=trouble)
@@ -129,19 +120,16 @@ class NoDisplay(Cause):
     @staticmethod
     def silent_on() -> Iterable[Recording]:
         """A crash in a library that draws: with a screen, or while it computes; no screen, but a crash elsewhere."""
-        inside = ("/env/lib/python3.11/site-packages/vtkmodules/util/misc.py", 9, "render")
-        crash = crash_report("Segmentation fault", inside, (cell_file("p.show()"), 1, "<module>"))
-        yield recording(
-            "p.show()", signal="SIGSEGV", crash=crash, system_states=[SystemState(-5, "start", display=":0")]
-        )
-        other = crash_report("Segmentation fault", ("/env/lib/python3.11/site-packages/lxml/etree.py", 5, "parse"))
+        crash = crash_in("p.show()", (f"{_PACKAGES}/vtkmodules/util/misc.py", 9, "render"))
+        screen = [SystemState(-5, "start", display=":0")]
+        yield recording("p.show()", signal="SIGSEGV", crash=crash, system_states=screen)
+        other = crash_report("Segmentation fault", (f"{_PACKAGES}/lxml/etree.py", 5, "parse"))
         none = [SystemState(-5, "start", display="")]
         yield recording("etree.parse(f)", signal="SIGSEGV", crash=other, system_states=none)
         yield recording("import os\nos._exit(1)", exit_code=1, system_states=none)
         # A library that draws, at work on something else.
         for file, function in (("cv2/dnn/__init__.py", "forward"), ("open3d/io/__init__.py", "read_point_cloud")):
-            within = (f"/env/lib/python3.11/site-packages/{file}", 5, function)
-            crash = crash_report("Segmentation fault", within, (cell_file("f()"), 1, "<module>"))
+            crash = crash_in("f()", (f"{_PACKAGES}/{file}", 5, function))
             yield recording("f()", signal="SIGSEGV", crash=crash, system_states=none)
         # A program that the cell ran said so.
         said = "xclip: Can't open display: (null)\n"
@@ -150,17 +138,13 @@ class NoDisplay(Cause):
         yield recording("!xclip a\nstep()", signal="SIGABRT", system_states=none, output=said)
 
 
-def _from_circumstances(death: Death) -> float | None:
-    """How likely it is from where it crashed, without words."""
+def _by_circumstances(death: Death) -> float | None:
+    """Return how likely it is from where it crashed, without words."""
     if death.signal not in ("SIGSEGV", "SIGABRT") or not _was_drawing(death):
         return None
-    if _trouble(death) is not None:
+    if _complaint(death) is not None:
         return 0.75
     return 0.6 if death.environment.known.display == "" and _looked_for_display(death) else None
-
-
-def _from_words(death: Death) -> float:
-    return by_words(death, 0.96, _IN_A_LIBRARY_THAT_DRAWS if _was_drawing(death) else DOUBTED)
 
 
 def _was_drawing(death: Death) -> bool:
@@ -177,33 +161,16 @@ def _looked_for_display(death: Death) -> bool:
     return any(one.display == "" for one in death.recording.system_states)
 
 
-def _trouble(death: Death) -> str | None:
+def _complaint(death: Death) -> str | None:
     found = _GRAPHICS_TROUBLE.search(newest_text(death.recording))
     return found[0] if found else None
 
 
-def _caller(death: Death) -> str:
-    frame = death.innermost
-    if frame is not None and frame.module in _DRAWS and frame is not death.background:
-        return f"The library {frame.module}"
-    return "A library"
-
-
-def _lack(death: Death) -> str:
-    display = death.environment.known.display
+def _screen(death: Death, complaint: str | None) -> Iterator[Evidence]:
+    display, source = death.environment.known.display, "environment of the process"
+    if complaint is not None:
+        yield Evidence(f"The graphics driver complained: {quote(complaint, 200)}.", complaint[:200], None, "output")
     if display:
-        return f"the screen that this kernel was told to use, {quote(display)}, did not answer"
-    return "this kernel has no screen"
-
-
-def _display(death: Death) -> Iterator[Evidence]:
-    trouble, display = _trouble(death), death.environment.known.display
-    if death.said("no-display") is None and trouble is not None:
-        yield Evidence(f"The graphics driver complained: {quote(trouble, 200)}.", trouble[:200], None, "output")
-    if display:
-        yield Evidence(f"DISPLAY was set to {quote(display)}.", display, None, "environment of the process")
+        yield Evidence(f"DISPLAY was set to {quote(display)}.", display, None, source)
     elif _looked_for_display(death):
-        yield Evidence(
-            "Neither DISPLAY nor WAYLAND_DISPLAY was set: the kernel was not told of any screen.",
-            source="environment of the process",
-        )
+        yield Evidence("The kernel was told of no screen: DISPLAY and WAYLAND_DISPLAY were not set.", source=source)

@@ -10,14 +10,13 @@ from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
-from ..examples import cell_file, crash_report, recording
+from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
 from ..units import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from jupyter_kerneldoctor.recording.model import Recording
 
@@ -26,23 +25,21 @@ if TYPE_CHECKING:
 _LLVM_RUNTIME = re.compile(r"lib(?:iomp5|omp)(?:md)?(?:-[0-9a-f]+)?\.(?:so|dylib)[\d.]*")
 """The runtimes of LLVM and Intel, which are one code base. GNU's libgomp beside one is no conflict by itself."""
 
-_IN_ONE_OF_TWO = 0.75
-
 
 class OpenmpConflict(Cause):
-    """Two packages bring a copy each of the same OpenMP runtime, and the second copy refuses to run beside the first.
+    """Two packages bring a copy each of the same OpenMP runtime, and only one copy may run.
 
     What it means
     -------------
-    OpenMP is what NumPy with MKL, PyTorch, scikit-learn, LightGBM and others use for their threads. Intel's and
-    LLVM's runtime (libiomp5, libomp) may be in a process only once. With packages from different sources, such as
-    conda and pip, or two environments mixed, each brings its own.
+    NumPy with MKL, PyTorch, scikit-learn, LightGBM and others use OpenMP for their threads. Intel's and LLVM's runtime
+    (libiomp5, libomp) may be in a process only once. Packages from different sources, such as conda and pip, or from
+    two environments that were mixed, each bring their own.
 
     How it is recognised
     --------------------
     The process aborted, and the runtime said "OMP: Error #15: Initializing ..., but found ... already initialized"
-    (LLVM OpenMP, runtime/src/kmp_runtime.cpp). With less certainty: it crashed inside of such a runtime while two
-    copies of it were loaded.
+    (LLVM OpenMP, runtime/src/kmp_runtime.cpp). With less certainty: it crashed inside such a runtime while two copies
+    of it were loaded.
 
     What to do
     ----------
@@ -61,26 +58,24 @@ class OpenmpConflict(Cause):
     last_words = (r"OMP: Error #15: Initializing (?P<second>\S+), but found (?P<first>\S+) already initialized",)
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
-        words, crashed_in_one = death.said(self.id), _crashed_in_one_of_two(death)
+        words, copies = death.said(self.id), _runtimes(death)
+        crashed_in_one = len(copies) > 1 and _crashed_in_a_runtime(death)
         if not death.is_unasked_end or (words is None and not crashed_in_one):
             return None
-        otherwise = _IN_ONE_OF_TWO if crashed_in_one else DOUBTED
-        return CauseFinding(
-            self.id,
-            self.title,
+        otherwise = 0.75 if crashed_in_one else DOUBTED
+        named = words.details if words is not None else {}
+        names = " and ".join(dict.fromkeys(quote(named[one]) for one in ("first", "second") if one in named))
+        return self.finding(
+            death,
             certainty(death, otherwise if words is None else by_words(death, 0.97, otherwise)),
-            f"Two copies of the same OpenMP library{_names(death)} met in this kernel {death.where()}, and only one "
-            "may run.",
-            evidence=(
-                *evidence.exit_status(death),
-                *(() if words is None else (words.evidence,)),
-                *_copies(death),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
+            f"Two copies of the same OpenMP library{names and f' ({names})'} met in this kernel {death.where()}, and "
+            "only one may run.",
+            (
+                Evidence(
+                    f"This copy of the OpenMP library was loaded: {quote(path, 200)}.", path, None, "/proc/PID/maps"
+                )
+                for path in copies
             ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
-            line=death.line,
             summary="Aborted: two OpenMP libraries" if death.signal == "SIGABRT" else "Crashed: two OpenMP libraries",
         )
 
@@ -89,14 +84,13 @@ class OpenmpConflict(Cause):
         """The runtime's words, and a crash in a runtime that is there twice."""
         said = "OMP: Error #15: Initializing libiomp5.so, but found libomp.so.5 already initialized.\nOMP: Hint ...\n"
         cell = "import torch\nfaiss.IndexFlatL2(8)"
-        report = crash_report("Aborted", (cell_file(cell), 2, "<module>"))
+        report = crash_in(cell, line=2, message="Aborted")
         both = ("/opt/conda/lib/libiomp5.so", "/venv/lib/python3.11/site-packages/faiss.libs/libomp.so.5")
         twice = [SystemState(-1, "changed", libraries=both)]
         yield recording(cell, signal="SIGABRT", crash=report, output=said, system_states=twice)
         yield recording(cell, signal="SIGABRT", output=said, server="watched")
         stack = '\nC stack trace (most recent call first):\n  Binary file "/opt/lib/libomp.so.5", at f+0x1 [0x7f]\n'
-        crash = crash_report("Segmentation fault", (cell_file(cell), 2, "<module>")) + stack
-        yield recording(cell, signal="SIGSEGV", crash=crash, system_states=twice)
+        yield recording(cell, signal="SIGSEGV", crash=crash_in(cell, line=2) + stack, system_states=twice)
 
     @staticmethod
     def silent_on() -> Iterable[Recording]:
@@ -109,32 +103,17 @@ class OpenmpConflict(Cause):
         yield recording("f()", signal="SIGSEGV", crash=crash, system_states=one)
         # The runtime that says so aborts: it was that of a program which the cell ran.
         said = "OMP: Error #15: Initializing libiomp5.so, but found libomp.so.5 already initialized.\n"
-        crash = crash_report("Segmentation fault", (cell_file("!./solve\nf()"), 2, "<module>"))
+        crash = crash_in("!./solve\nf()", line=2)
         yield recording("!./solve\nf()", signal="SIGSEGV", crash=crash, output=said)
 
 
-def runtimes(death: Death) -> tuple[str, ...]:
+def _runtimes(death: Death) -> tuple[str, ...]:
     """Return the copies of LLVM's or Intel's runtime that were loaded."""
-    return tuple(
-        path for path in death.environment.known.libraries if _LLVM_RUNTIME.fullmatch(PurePosixPath(path).name)
-    )
+    loaded = death.environment.known.libraries
+    return tuple(path for path in loaded if _LLVM_RUNTIME.fullmatch(PurePosixPath(path).name))
 
 
-def _crashed_in_one_of_two(death: Death) -> bool:
+def _crashed_in_a_runtime(death: Death) -> bool:
     if death.signal not in ("SIGSEGV", "SIGBUS", "SIGABRT") or death.traceback is None:
         return False
-    library = death.traceback.library
-    return library is not None and bool(_LLVM_RUNTIME.fullmatch(library)) and len(runtimes(death)) > 1
-
-
-def _names(death: Death) -> str:
-    words = death.said("openmp-conflict")
-    if words is None or not {"first", "second"} <= words.details.keys():
-        return ""
-    first, second = words.details["first"], words.details["second"]
-    return f" ({quote(first)})" if first == second else f" ({quote(first)} and {quote(second)})"
-
-
-def _copies(death: Death) -> Iterator[Evidence]:
-    for path in runtimes(death):
-        yield Evidence(f"This copy of the OpenMP runtime was loaded: {quote(path, 200)}.", path, None, "/proc/PID/maps")
+    return _LLVM_RUNTIME.fullmatch(death.traceback.library or "") is not None

@@ -23,13 +23,13 @@ class OrdinaryEnd(Cause):
 
     What it means
     -------------
-    Nothing went wrong: a person, the server's clean-up of idle kernels, or the program that runs the notebook ended the
+    Nothing went wrong. A person, the server's clean-up of idle kernels, or the program that runs the notebook ended the
     kernel in the proper way.
 
     How it is recognised
     --------------------
-    The Jupyter server noted a request to restart or shut down, or the kernel received one. What the exit status is does
-    not matter then: a kernel too busy to answer is ended by SIGKILL in the end.
+    The Jupyter server noted a request to restart or shut down, or the kernel received one. The exit status does not
+    matter then: a kernel too busy to answer is ended by SIGKILL in the end.
 
     What to do
     ----------
@@ -45,17 +45,11 @@ class OrdinaryEnd(Cause):
     family = Family.ORDINARY_END
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if death.ended is not True or death.request is None:
             return None
         done = "restarted" if death.request == "restart" else "shut down"
-        return CauseFinding(
-            self.id,
-            self.title,
-            0.99,
-            f"The kernel was {done}, as it was asked to be.",
-            evidence=(*_requests(death), *evidence.exit_status(death)),
-        )
+        shown = (*_requests(death), *evidence.exit_status(death))
+        return self.finding(death, 0.99, f"The kernel was {done}, as it was asked to be.", shown, line=None)
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -82,15 +76,10 @@ class OrdinaryEnd(Cause):
 def _requests(death: Death) -> Iterator[Evidence]:
     server, asked = death.recording.server, death.recording.exit_request
     if server.requested is not None:
-        yield Evidence(
-            f"The Jupyter server was asked to {_verb(server.requested)} the kernel.", source="Jupyter server"
-        )
+        action = "restart" if server.requested == "restart" else "shut down"
+        yield Evidence(f"The Jupyter server was asked to {action} the kernel.", source="Jupyter server")
     if asked is not None and asked.by == "terminal":
-        yield Evidence("The IPython session in a terminal was left: exit, quit or Ctrl-D.", source="journal")
+        yield Evidence("The user left the IPython session in the terminal: exit, quit or Ctrl-D.", source="journal")
     elif asked is not None and asked.by == "message":
-        verb = "restart" if asked.restart else "shut down"
-        yield Evidence(f"The kernel received the message to {verb}.", source="journal")
-
-
-def _verb(action: str) -> str:
-    return "restart" if action == "restart" else "shut down"
+        action = "restart" if asked.restart else "shut down"
+        yield Evidence(f"The kernel received the message to {action}.", source="journal")

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
-from ..examples import cell_file, crash_report, recording
+from ..examples import cell_file, crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,6 +30,7 @@ datasets, GUI toolkits."""
 
 _NAMES = "|".join(sorted(_ONE_AT_A_TIME))
 _IMPORTED = re.compile(rf"^[ \t]*(?:import[ \t]+.*?|from[ \t]+)\b({_NAMES})\b", re.MULTILINE)
+_READ = "def read(n):\n    return nc.Dataset(n)['t'][:]"
 
 
 class ThreadUnsafe(Cause):
@@ -38,16 +38,16 @@ class ThreadUnsafe(Cause):
 
     What it means
     -------------
-    Not every library protects its data against threads that work on it at the same time. Thread pools are easy to come
-    by without noticing: a `ThreadPoolExecutor`, `joblib` with threads, dask, a server in the background, a figure
-    that is drawn outside of the main thread.
+    Not every library protects its data against threads that work on it at the same time. Threads are easy to come by
+    without noticing: a `ThreadPoolExecutor`, `joblib` with threads, dask, a server in the background, a figure that is
+    drawn outside the main thread.
 
     How it is recognised
     --------------------
     By the last words: numba's "Concurrent access has been detected" (its workqueue threading layer), Tcl's "async
     handler deleted by the wrong thread", Xlib's "XInitThreads has not been called". With less certainty: it crashed
-    while two threads were inside of the same library, one of those whose documentation allows one thread only (netCDF,
-    HDF5, GDAL, GUI toolkits), or in a background thread, below a function of a cell that uses one of these.
+    while two threads were in the same library, one of those whose documentation allows one thread only (netCDF, HDF5,
+    GDAL, GUI toolkits), or in a background thread, below a function of a cell that uses one of these.
 
     What to do
     ----------
@@ -70,32 +70,20 @@ class ThreadUnsafe(Cause):
     )
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if not death.is_unasked_end:
             return None
         words, shared = death.said(self.id), _shared_module(death)
         module = shared or _called_from_a_cell(death)
         if words is None and module is None:
             return None
-        library = "A library" if module is None else f"The library {module}"
-        seen = words is not None or shared is not None
+        is_seen = words is not None or shared is not None
         crashed = 0.75 if shared is not None else 0.65 if module is not None else DOUBTED
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             certainty(death, crashed if words is None else by_words(death, 0.95, crashed)),
-            f"{library} that works for one thread at a time was {'' if seen else 'probably '}used by several "
-            f"{death.where()}.",
-            evidence=(
-                *evidence.exit_status(death),
-                *(() if words is None else (words.evidence,)),
-                *_threads(death, shared),
-                *_in_the_background(death, None if seen else module),
-                *evidence.crash_report(death),
-                *evidence.running_cell(death),
-            ),
-            ruled_out=exclusions.known(exclusions.not_memory(death), exclusions.not_asked_for(death)),
-            line=death.line,
+            f"{'A library' if module is None else f'The library {module}'} that works for one thread at a time was "
+            f"{'' if is_seen else 'probably '}used by several {death.where()}.",
+            (*_threads(death, shared), *_in_the_background(death, None if is_seen else module)),
             summary="Ended: two threads in a library for one",
         )
 
@@ -103,12 +91,10 @@ class ThreadUnsafe(Cause):
     def fires_on() -> Iterable[Recording]:
         """numba, Tcl, X, and a crash with two threads in netCDF."""
         cell = "list(pool.map(f, parts))"
-        report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
         numba = "Terminating: Numba workqueue threading layer is terminating: Concurrent access has been detected.\n"
-        yield recording(cell, signal="SIGABRT", output=numba, crash=report)
-        yield recording(
-            "gc.collect()", signal="SIGABRT", output="Tcl_AsyncDelete: async handler deleted by the wrong thread\n"
-        )
+        yield recording(cell, signal="SIGABRT", output=numba, crash=crash_in(cell, message="Aborted"))
+        tcl = "Tcl_AsyncDelete: async handler deleted by the wrong thread\n"
+        yield recording("gc.collect()", signal="SIGABRT", output=tcl)
         xcb = (
             "[xcb] Most likely this is a multi-threaded client and XInitThreads has not been called\n"
             "python: xcb_io.c:263: poll_for_event: Assertion `!xcb_xlib_threads_sequence_lost' failed.\n"
@@ -126,22 +112,29 @@ class ThreadUnsafe(Cause):
         # A variable that is called like such a library, and the library in the thread that runs the cells.
         variable = "def read(n):\n    return tables[n]"
         yield recording(variable, "list(pool.map(read, parts))", signal="SIGSEGV", crash=_in_a_thread(variable))
-        called = ((cell_file(_READ), 2, "read"), (cell_file("read(1)"), 1, "<module>"))
-        crash = crash_report("Segmentation fault", *called)
+        crash = crash_in("read(1)", (cell_file(_READ), 2, "read"))
         yield recording("import netCDF4 as nc", _READ, "read(1)", signal="SIGSEGV", crash=crash)
         # A worker process said so: numba aborts then.
         said = "Numba workqueue threading layer is terminating: Concurrent access has been detected.\n"
-        crash = crash_report("Segmentation fault", (cell_file("f()"), 1, "<module>"))
-        yield recording("f()", signal="SIGSEGV", crash=crash, output=said)
+        yield recording("f()", signal="SIGSEGV", crash=crash_in("f()"), output=said)
+
+
+def _module(thread: Thread) -> str | None:
+    return thread.frames[0].module if thread.frames else None
 
 
 def _shared_module(death: Death) -> str | None:
-    """The library for one thread in which two threads were when it crashed."""
+    """Return the library for one thread in which two threads were when it crashed."""
     if death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS") or death.traceback is None:
         return None
-    modules = [_module(thread) for thread in death.traceback.threads if thread.frames]
     crashed_in = _module(death.traceback.current)
-    return crashed_in if crashed_in in _ONE_AT_A_TIME and modules.count(crashed_in) > 1 else None
+    return crashed_in if crashed_in in _ONE_AT_A_TIME and _inside(death, crashed_in) > 1 else None
+
+
+def _inside(death: Death, module: str | None) -> int:
+    """Return how many threads were in a library."""
+    threads = death.traceback.threads if death.traceback is not None else ()
+    return sum(_module(thread) == module for thread in threads)
 
 
 def _called_from_a_cell(death: Death) -> str | None:
@@ -171,33 +164,18 @@ def _imported(death: Death) -> set[str]:
     return {found[1] for cell in death.recording.cells for found in _IMPORTED.finditer(cell.source)}
 
 
+def _threads(death: Death, module: str | None) -> Iterator[Evidence]:
+    if module is not None:
+        count = _inside(death, module)
+        told = f"{count} threads were in {module} at that moment; its documentation allows one."
+        yield Evidence(told, count, "threads", "crash report of Python's faulthandler")
+
+
 def _in_the_background(death: Death, module: str | None) -> Iterator[Evidence]:
     if module is not None and death.background is not None:
-        yield Evidence(
-            "It crashed in a thread that runs no cells, "
-            f"in {death.frames.name(death.background)}, which uses {module}; "
-            "its documentation allows one thread at a time.",
-            source="crash report of Python's faulthandler",
-        )
-
-
-def _module(thread: Thread) -> str | None:
-    return thread.frames[0].module if thread.frames else None
-
-
-def _threads(death: Death, module: str | None) -> Iterator[Evidence]:
-    if module is None or death.traceback is None:
-        return
-    inside = sum(_module(thread) == module for thread in death.traceback.threads)
-    yield Evidence(
-        f"{inside} threads were inside of {module} at that moment; its documentation allows one.",
-        inside,
-        "threads",
-        "crash report of Python's faulthandler",
-    )
-
-
-_READ = "def read(n):\n    return nc.Dataset(n)['t'][:]"
+        place = death.frames.name(death.background)
+        told = f"A background thread used {module} in {place}; its documentation allows one thread at a time."
+        yield Evidence(told, source="crash report of Python's faulthandler")
 
 
 def _in_a_thread(source: str) -> str:

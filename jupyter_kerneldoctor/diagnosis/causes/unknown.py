@@ -27,9 +27,9 @@ class Unknown(Cause):
 
     What it means
     -------------
-    None of the known causes fits well enough. The end may be of a kind that KernelDoctor does not know, or the facts
-    that would tell are missing: the recording was switched off, the machine was restarted, the disk that holds the
-    recording was full, or the process that records was ended before the kernel or together with it.
+    None of the known causes fits well enough. KernelDoctor may not know this kind of end. Or facts are missing: the
+    recording was switched off, the machine restarted, the disk that holds the recording was full, or the process that
+    records was ended before the kernel or together with it.
 
     How it is recognised
     --------------------
@@ -37,8 +37,8 @@ class Unknown(Cause):
 
     What to do
     ----------
-    Run the cell again with KernelDoctor on. If it ends the same way, the two recordings say more than one. Where the
-    last measurement was close to a memory limit, try it with less data first.
+    Run the cell again with KernelDoctor on. If it ends the same way, the two recordings say more than one. If the last
+    measurement was close to a memory limit, try it with less data first.
 
     Example
     -------
@@ -50,26 +50,10 @@ class Unknown(Cause):
     family = Family.UNKNOWN
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         if death.ended is False:
             return None
-        return CauseFinding(
-            self.id,
-            self.title,
-            0.3,
-            _headline(death),
-            evidence=(*_evidence(death),),
-            ruled_out=()
-            if death.missed_the_end
-            else exclusions.known(
-                exclusions.not_asked_for(death),
-                exclusions.not_memory(death),
-                exclusions.not_a_crash(death) if death.status.known else None,
-                exclusions.not_by_itself(death),
-                _nothing_missing_behind(death),
-            ),
-            line=death.crash_line,
-        )
+        ruled_out = () if death.missed_the_end else _ruled_out(death)
+        return self.finding(death, 0.3, _headline(death), _shown(death), ruled_out=ruled_out, line=death.crash_line)
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
@@ -105,10 +89,7 @@ def _headline(death: Death) -> str:
         return "Recording was switched off before the kernel ended, so its end is not known."
     when = death.when()
     if death.recording.rebooted and death.recording.end is None:
-        return (
-            f"The machine was restarted {when}, or the notebook moved to another one; that ended the kernel, and what "
-            "led to it is not known."
-        )
+        return f"The machine was restarted {when}, or the notebook moved to another machine. Nothing tells why."
     what = "what ran last, and what led to it," if death.last_cell_is_unknown else "what led to it"
     if death.signal is not None:
         return f"The kernel was ended by the signal {death.signal} {when}; {what} is not known."
@@ -139,18 +120,17 @@ def _near_limit(death: Death) -> str:
     return f"; at the last measurement memory was at {min(share, 1):.0%} of its limit"
 
 
-def _nothing_missing_behind(death: Death) -> str | None:
-    if (
-        death.signal != "SIGBUS"
-        or not death.environment.filesystems
-        or death.environment.full
-        or death.environment.shrunk
-    ):
-        return None
-    return (
-        "Not a full disk, full shared memory or a mapped file that became shorter, as far as was seen: there was room "
-        "on all file systems in use, and the mapped files were whole."
-    )
+def _ruled_out(death: Death) -> Iterator[str | None]:
+    yield exclusions.not_asked_for(death)
+    yield exclusions.not_memory(death)
+    yield exclusions.not_a_crash(death) if death.status.known else None
+    yield exclusions.not_by_itself(death)
+    known = death.environment
+    if death.signal == "SIGBUS" and known.filesystems and not known.full and not known.shrunk:
+        yield (
+            "Not a full disk, full shared memory or a mapped file that became shorter, as far as was seen: all file "
+            "systems in use had room, and the mapped files were whole."
+        )
 
 
 def _why_not(death: Death) -> str:
@@ -162,41 +142,35 @@ def _why_not(death: Death) -> str:
     return f"it was ended, too{restarted}, or the disk that holds the recording was full{seen}"
 
 
-def _evidence(death: Death) -> Iterator[Evidence]:
+def _shown(death: Death) -> Iterator[Evidence]:
     if death.ended is None:
         yield Evidence("The recording was made on another machine, or does not name the process.", source="journal")
         yield from evidence.recorder_gone(death)
-        return
-    if death.recording.switched_off:
+    elif death.recording.switched_off:
         yield Evidence("Recording was switched off by the user.", source="journal")
-        return
-    if death.missed_the_end:
+    elif death.missed_the_end:
         yield from evidence.recorder_gone(death)
         pid = death.recording.kernel.process.pid
         yield Evidence(f"Process {pid} is gone by now.", pid, None, "process list")
-        return
-    yield from evidence.exit_status(death)
+    else:
+        yield from _at_the_end(death)
+
+
+def _at_the_end(death: Death) -> Iterator[Evidence]:
+    yield from evidence.said_at_the_end(death) if death.status.exit_code else evidence.said_last(death.farewell)
     if death.recording.end is None and not death.stopped_early:
         yield Evidence(f"The process that records did not write the end: {_why_not(death)}.", source="journal")
         if death.recording.rebooted is not None:
-            since = "The machine has been started anew since" if death.recording.rebooted else "The machine ran on"
+            since = "The machine has restarted since" if death.recording.rebooted else "The machine did not restart"
             yield Evidence(f"{since}.", source="boot id")
-    if death.recording.end is not None and death.recording.end.lost:
-        lost = death.recording.end.lost
-        yield Evidence(
-            f"{plural(lost, 'line')} of the recording could not be written: what is known is not all.",
-            lost,
-            "lines",
-            "journal",
-        )
     yield from evidence.counts_of_kills(death)
     yield from evidence.last_measurement(death)
     if death.signal == "SIGBUS":
         yield Evidence(
-            "That happens when a file or shared memory that is mapped has no room, or has become shorter, when a disk "
-            "or a network file system fails, or when memory itself is faulty.",
+            "That happens when a mapped file or shared memory has no room or became shorter, or when a disk, a network "
+            "file system or memory itself fails.",
             source="mmap(2)",
         )
-    yield from evidence.said_at_the_end(death) if death.status.exit_code else evidence.said_last(death.farewell)
-    yield from evidence.crash_report(death)
-    yield from evidence.running_cell(death)
+    if death.recording.end is not None and (lost := death.recording.end.lost):
+        told = f"{plural(lost, 'line')} of the recording could not be written: not everything is known."
+        yield Evidence(told, lost, "lines", "journal")

@@ -62,3 +62,11 @@ def stuck_in(
     heart = thread(frame("ipykernel/heartbeat.py", "run", library=True), waits_in="do_poll", main=False)
     event = Stuck(-0.1, -30.1, tuple(children), (main, heart, *threads), over, faults_per_s)
     return recording(source, alive=True, stuck=[event], children=gone, **more)
+
+
+IN_MAP = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))
+"""`pool.map(f, x)`, innermost function first."""
+IN_RUN = (frame("subprocess.py", "_try_wait"), frame("subprocess.py", "wait"))
+"""`subprocess.run(command)`."""
+IN_JOIN = (frame("multiprocessing/popen_fork.py", "poll"), frame("multiprocessing/process.py", "join"))
+"""`process.join()`."""

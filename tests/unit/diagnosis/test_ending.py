@@ -136,7 +136,7 @@ def test_the_recorder_was_gone_before_the_end():
 def test_the_recorder_is_gone_and_the_kernel_lives():
     answer = diagnose(recording("fit()", alive=True, lost=True))
     assert (answer.end.kind, answer.cause.id, answer.died) == ("running", "no-death", False)
-    assert "recording has stopped" in answer.cause.headline
+    assert "no longer recorded" in answer.cause.headline
 
 
 def test_the_recorder_was_gone_but_the_server_saw_the_death():
