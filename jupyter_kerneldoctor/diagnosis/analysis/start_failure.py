@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -55,13 +56,14 @@ def start_failure(server: ServerView) -> StartFailure:
     if found is not None:
         return found
     said, code = said_before_it_left(text), server.returncode or 0
-    ended = f"it was ended by the signal {quote(signal_name(-code))}" if code < 0 else ""
+    if code == -signal.SIGINT or (said or "").startswith("KeyboardInterrupt"):
+        return StartFailure("an interrupt ended it before it answered", known=False)
+    ended = f"it was ended by the signal {signal_name(-code)} before it answered" if code < 0 else ""
     if said:
-        last = f"the last thing that was heard of it is {quote(said, 120)}"
+        last = f"the last message was {quote(said, 120)}"
         return StartFailure(f"{ended}, and {last}" if ended else last, known=False)
-    if code > 0:
-        return StartFailure(f"it left with exit code {code} and said nothing", known=False)
-    return StartFailure(f"{ended} and said nothing" if ended else "nothing was heard of it", known=False)
+    left = f"it left with exit code {code} before it answered" if code > 0 else "it ended before it answered"
+    return StartFailure(ended or left, known=False)
 
 
 def said_before_it_left(text: str) -> str | None:

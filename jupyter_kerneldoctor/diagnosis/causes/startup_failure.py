@@ -30,21 +30,22 @@ class StartupFailure(Cause):
 
     What it means
     -------------
-    The trouble is not in the notebook but in what it runs with: the program that kernel.json names is gone, the
+    The trouble is not in the notebook but in what it runs with. The program that kernel.json names is gone, the
     environment has no ipykernel, a file of yours has the name of a module of Python's (`random.py`, `token.py`), the
-    disk is full, packages do not fit together.
+    disk is full, or packages do not fit together. A client that interrupts the kernel while it starts also ends it.
 
     How it is recognised
     --------------------
     The Jupyter server noted that the kernel ended, or could not be started at all, before it answered. The reason is
-    read from the error that the server got and from what the process wrote. Before the server has noted anything: it
-    left with an error within seconds, and no cell ran.
+    read from the error that the server got and from what the process wrote, where that was kept: the server keeps it
+    from the second attempt on. Before the server has noted anything: it left with an error within seconds, and no cell
+    ran.
 
     What to do
     ----------
     Look at the last lines of that text. Install the kernel again from the environment that it is to run in: `python -m
-    ipykernel install --user`; `jupyter kernelspec list` shows where each kernel.json lies. Rename a file that
-    hides a module, and delete its `__pycache__`. Run the command line of kernel.json in a terminal to see it fail.
+    ipykernel install --user`; `jupyter kernelspec list` shows where each kernel.json lies. Rename a file that hides a
+    module, and delete its `__pycache__`. Run the command line of kernel.json in a terminal to see it fail.
 
     Example
     -------
@@ -56,41 +57,22 @@ class StartupFailure(Cause):
     family = Family.START
 
     def judge(self, death: Death) -> CauseFinding | None:
-        """See the class's page."""
         server = death.recording.server
         if death.request is not None or death.recording.cells:
             return None
+        status = evidence.exit_status(death) if death.status.known else ()
         if not server.never_ready:
-            return self._left_at_once(death)
+            told = f"The kernel did not start: it left at once with exit code {death.status.exit_code}."
+            left = _left_at_once(death)
+            return self.finding(death, 0.7, told, status, line=None, summary="Left at once") if left else None
         failure = start_failure(server)
-        return CauseFinding(
-            self.id,
-            self.title,
+        return self.finding(
+            death,
             0.97 if failure.known else 0.9,
             f"The kernel did not start: {failure.reason}.",
-            evidence=(
-                Evidence("The kernel ended before it answered for the first time.", source="Jupyter server"),
-                *_from_server(server),
-                *(evidence.exit_status(death) if death.status.known else ()),
-            ),
+            (*_from_server(server), *status),
+            line=None,
             summary="Never became ready",
-        )
-
-    def _left_at_once(self, death: Death) -> CauseFinding | None:
-        """A kernel that the server started, and of which it has not yet said anything."""
-        recording, code = death.recording, death.status.exit_code
-        end = recording.end
-        if recording.kernel.loaded_by != "server" or not code or end is None:
-            return None
-        if end.mono_s - recording.started_mono_s > _AT_ONCE_S:
-            return None
-        return CauseFinding(
-            self.id,
-            self.title,
-            0.7,
-            f"The kernel did not start: it left at once with exit code {code}.",
-            evidence=tuple(evidence.exit_status(death)),
-            summary="Left at once",
         )
 
     @staticmethod
@@ -132,14 +114,21 @@ def _failed(**seen: object) -> ServerView:
     return ServerView(never_ready=True, **seen)  # type: ignore[arg-type]
 
 
+def _left_at_once(death: Death) -> bool:
+    """Whether the server started it, has not yet said anything of it, and it left within seconds with an error."""
+    recording, end = death.recording, death.recording.end
+    if recording.kernel.loaded_by != "server" or not death.status.exit_code or end is None:
+        return False
+    return end.mono_s - recording.started_mono_s <= _AT_ONCE_S
+
+
 def _from_server(server: ServerView) -> Iterator[Evidence]:
-    if server.start_error:
-        yield Evidence(
-            f"The server was told: {quote(server.start_error, 200)}.", server.start_error[:200], None, "Jupyter server"
-        )
+    said, error = said_before_it_left(server.stderr), server.start_error
+    if said is not None:
+        yield Evidence(f"It wrote last: {quote(said, 200)}.", said[:200], None, "the kernel's output")
+    if error:
+        yield Evidence(f"The server was told: {quote(error, 200)}.", error[:200], None, "Jupyter server")
     if server.start_command:
         command = " ".join(server.start_command)
         yield Evidence(f"It was to be started with {quote(command, 200)}.", command[:200], None, "kernel.json")
-    said = said_before_it_left(server.stderr)
-    if said is not None:
-        yield Evidence(f"It wrote last: {quote(said, 200)}.", said[:200], None, "the kernel's output")
+    yield Evidence("The kernel ended before it answered for the first time.", source="Jupyter server")

@@ -41,7 +41,7 @@ def reason(stderr="", **seen):
         ("ImportError: /lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found\n", "could not be loaded"),
         ("zmq.error.ZMQError: Address already in use (addr='tcp://127.0.0.1:5555')\n", "network port"),
         ("ValueError: bad profile\n", "`ValueError: bad profile`"),
-        ("", "nothing was heard of it"),
+        ("", "it ended before it answered"),
     ],
 )
 def test_the_reason_is_read_from_what_the_process_wrote(stderr, words):
@@ -58,12 +58,18 @@ def test_the_reason_is_read_from_what_the_process_wrote(stderr, words):
 )
 def test_what_was_told_before_the_last_exception_was_not_the_reason(warning):
     said = f"{warning}\nTraceback (most recent call last):\nRuntimeError: kaboom\n"
-    assert reason(said) == "the last thing that was heard of it is `RuntimeError: kaboom`"
+    assert reason(said) == "the last message was `RuntimeError: kaboom`"
 
 
 def test_the_signal_of_a_kernel_that_crashed_while_starting_is_named():
-    assert reason(returncode=-11) == "it was ended by the signal `SIGSEGV` and said nothing"
-    assert reason("loading\n", returncode=-9).startswith("it was ended by the signal `SIGKILL`, and the last thing")
+    assert reason(returncode=-11) == "it was ended by the signal SIGSEGV before it answered"
+    assert reason("loading\n", returncode=-9).endswith("SIGKILL before it answered, and the last message was `loading`")
+
+
+@pytest.mark.parametrize("seen", [{"returncode": -2}, {"stderr": "KeyboardInterrupt\n", "returncode": 1}])
+def test_a_client_that_interrupts_the_start_is_named_and_what_was_not_kept_is_not_guessed(seen):
+    assert reason(**seen) == "an interrupt ended it before it answered"
+    assert reason(returncode=1) == "it left with exit code 1 before it answered"
 
 
 def test_a_users_module_with_a_name_of_its_own_hides_nothing():
