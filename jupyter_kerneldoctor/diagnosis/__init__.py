@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .analysis.ending import is_death
 from .causes import examine
-from .context import FixContext
+from .code.notebook import CodeTooLargeError
 from .family import Family
 from .incidents import survived
 from .postmortem import Culprit, PostMortem, iso
@@ -39,6 +39,7 @@ def diagnose(recording: Recording) -> PostMortem:
         ranked, death = (shown.finding,), death.at(shown.incident)
     state = "survived" if shown is not None else _state(death, ranked[0])
     judged = death.judged(ranked)
+    fixes, left_out = _fixes(judged) if state in ("died", "stuck", "survived") else ((), None)
     shape = judged.memory_shape if state in ("died", "stuck") and ranked[0].family in _WITH_STORY else None
     return PostMortem(
         recording=recording.id,
@@ -55,7 +56,8 @@ def diagnose(recording: Recording) -> PostMortem:
         story=None if shape is None else story(judged, shape),
         memory_shape=None if shape is None else shape.name,
         cell=_culprit(death, ranked[0]),
-        fixes=_fixes(judged) if state in ("died", "stuck", "survived") else (),
+        fixes=fixes,
+        fixes_left_out=left_out,
         incidents=incidents,
     )
 
@@ -92,20 +94,13 @@ def _ended(death: Death) -> str | None:
     return iso(end.wall_s if end is not None else death.recording.last_wall_s)
 
 
-def _fixes(death: Death) -> tuple[FixProposal, ...]:
-    from .fixes import propose  # noqa: PLC0415 - what went well needs no fixes
+def _fixes(death: Death) -> tuple[tuple[FixProposal, ...], str | None]:
+    """Return the fixes, and a sentence on why there are none where they could not be looked for."""
+    from .proposals import propose  # noqa: PLC0415 - what went well needs no fixes
 
-    cause, memory = death.causes[0], death.memory
-    context = FixContext(
-        recording=death.recording,
-        causes=death.causes,
-        culprit=_culprit(death, cause),
-        cell=death.cell,
-        limit_bytes=memory.limit_bytes,
-        peak_bytes=memory.peak_bytes,
-        rss_before_bytes=memory.before_bytes,
-    )
     try:
-        return propose(context)
+        return propose(death), None
+    except CodeTooLargeError:
+        return (), "The code is too long to look for fixes."
     except Exception:
-        return ()
+        return (), None

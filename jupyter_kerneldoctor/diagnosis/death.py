@@ -46,7 +46,7 @@ from .family import Family
 from .units import cell_name, quote, statement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from jupyter_kerneldoctor.recording.events import Incident
     from jupyter_kerneldoctor.recording.model import Cell, Recording
@@ -90,6 +90,18 @@ class Death:
         judged = replace(self, causes=causes)
         vars(judged)["code"] = self.code.at(self.cell, causes[0].line)  # what was read is read once
         return judged
+
+    def edited(self, sources: Mapping[int, str]) -> Death:
+        """Return the same death with another text in some cells, by index, as if that had been what ran."""
+        edited = replace(self)
+        vars(edited)["code"] = self.code.edited(sources)
+        return edited
+
+    @property
+    def likely_causes(self) -> frozenset[str]:
+        """The causes that are at least half as likely as the first, and their families."""
+        likely = [one for one in self.causes if one.confidence >= self.causes[0].confidence / 2]
+        return frozenset(name for one in likely for name in (one.id, one.family))
 
     @property
     def is_about_memory(self) -> bool:

@@ -203,6 +203,8 @@ class PostMortem:
     """That the same cell ended kernels before."""
     cell: Culprit | None = None
     fixes: tuple[FixProposal, ...] = ()
+    fixes_left_out: str | None = None
+    """A sentence on why no fixes were looked for; None where they were."""
     incidents: tuple[Survived, ...] = ()
     """What it survived, oldest first."""
 

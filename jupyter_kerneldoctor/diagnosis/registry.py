@@ -21,6 +21,11 @@ class Rule:
     title: ClassVar[str]
     """A few words for people."""
 
+    @classmethod
+    def example(cls) -> str:
+        """Return the example that its page ends with, as Markdown; "" when its docstring holds one."""
+        return ""
+
 
 R = TypeVar("R", bound=Rule)
 
@@ -50,4 +55,5 @@ def rules(package: ModuleType, base: type[R]) -> tuple[type[R], ...]:
 def page(rule: type[Rule]) -> str:
     """Return the reference page of a rule as Markdown: its title, its id, and its docstring."""
     text = _UNDERLINED.sub(r"## \1", inspect.cleandoc(rule.__doc__ or ""))
-    return f"# {rule.title}\n\n`{rule.id}`\n\n{text}\n"
+    example = f"\n\n## Example\n\n{rule.example()}" if rule.example() else ""
+    return f"# {rule.title}\n\n`{rule.id}`\n\n{text}{example}\n"

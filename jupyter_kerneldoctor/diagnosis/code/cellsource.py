@@ -132,7 +132,7 @@ def offset(source: str, line: int, byte_column: int) -> int:
     return start + len(text.encode("utf-8", "surrogatepass")[:byte_column].decode("utf-8", "surrogatepass"))
 
 
-def span(source: str, node: ast.expr | ast.stmt) -> tuple[int, int]:
+def span(source: str, node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:
     """Where a node stands, as offsets in code points."""
     assert node.end_lineno is not None
     assert node.end_col_offset is not None

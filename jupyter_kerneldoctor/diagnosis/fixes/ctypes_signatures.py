@@ -5,251 +5,204 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.diagnosis.analysis.last_words import newest_text
-from jupyter_kerneldoctor.diagnosis.code.cellsource import segment
-from jupyter_kerneldoctor.diagnosis.units import cell_name, quote
-
-from ._examples import Example
-from ._rule import Draft, FixRule
+from ..case import Case
+from ..fix import Fix, Proposal
+from ..units import cell_name, quote
 
 if TYPE_CHECKING:
-    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook, Scope
-    from jupyter_kerneldoctor.diagnosis.context import FixContext
-    from jupyter_kerneldoctor.diagnosis.postmortem import Applicability
+    from collections.abc import Iterator
+
+    from ..code.notebook import Notebook, Scope
+    from ..death import Death
 
 _LOADERS = ("ctypes.CDLL", "ctypes.PyDLL", "ctypes.cdll.", "ctypes.pydll.", "numpy.ctypeslib.load_library")
-_RAW = frozenset({"string_at", "wstring_at", "memmove", "memset", "memoryview_at"})
+_RAW = frozenset({f"ctypes.{name}" for name in ("string_at", "wstring_at", "memmove", "memset", "memoryview_at")})
 _C_LIBRARY = re.compile(
     r"_?exit|abort|ato[ifl]|bzero|close|free|f(?:close|flush|printf|puts|read|write)|raise_?|kill|mem(?:cmp|cpy|move|set)|"
     r"mprotect|munmap|open|printf|puts|qsort|read|setenv|sleep|sprintf|sscanf|strn?(?:cat|cmp|cpy)|strlen|usleep|write"
 )
 """Functions of the C library whose result is none, a number, or one of the arguments."""
-_DECLARATIONS = ("argtypes", "restype")
+_TYPES = {int: "c_int", float: "c_double", bytes: "c_char_p", str: "c_wchar_p", bool: "c_bool"}
+_LIBRARY = "import ctypes\nlib = ctypes.CDLL('./geo.so')\n"
+_LIBC = "import ctypes\nlibc = ctypes.CDLL(None)\n"
 
 
 @dataclass(frozen=True)
-class NativeCall:
+class _NativeCall:
     """A call into a library that Python cannot check."""
 
-    call: ast.Call
+    node: ast.Call
     scope: Scope
-    function: str
-    """As the user writes it: `lib.area`."""
     missing: tuple[str, ...]
     """Which declarations no cell makes; none for a call that takes an address as it is."""
 
 
-class CtypesSignatures(FixRule[NativeCall]):
+class CtypesSignatures(Fix):
     """Declare what a C function takes and returns, and check addresses before use.
 
     What it does
     ------------
-    ctypes takes every argument and result for a C int unless told otherwise. A pointer of 64 bits then loses its upper
-    half, and the library reads from an address that is not there. The snippet declares `argtypes` and `restype` of
-    the functions that were called; with them a wrong call raises an error in place of a crash.
+    ctypes takes every number and every result for a C int unless told otherwise. An address of 64 bits then loses its
+    upper half, and the library reads from an address that is not there. The snippet declares `argtypes` and `restype`
+    of the functions that were called; with them a wrong call raises an error in place of a crash.
 
     When it is offered
     ------------------
     Native code crashed, and the code that ran calls a function of a library loaded with ctypes without having
     declared it, or reads from an address with `string_at`, `memmove` or the like that may be the null pointer. Not
-    where the declarations are no trouble: memory that was freed twice, or `libc.raise_(11)`.
+    where declarations change nothing: memory that was freed twice, `libc.raise_(11)`, arguments that are ctypes'
+    own objects, as those of `create_string_buffer`.
 
     What it costs
     -------------
     Nothing; the right types stand in the library's header file.
-
-    Example
-    -------
-    `lib.area.restype = ctypes.c_double`
     """
 
-    id = "ctypes-signatures"
-    title = "Declare argtypes and restype, and check each pointer before use"
+    id, title = "ctypes-signatures", "Declare argtypes and restype, and check each pointer before use"
     causes = ("segfault", "heap-corruption")
-    applicability: ClassVar[Applicability] = "advice"
 
-    def detect(self, context: FixContext, code: Notebook) -> NativeCall | None:
-        """The last call into an undeclared function, or with a raw address, that may have been running."""
-        damaged = context.cause.id == "heap-corruption"
-        if damaged and "double free" in newest_text(context.recording):
-            return None  # the address was whole: it was right the first time
-        declared = _declared(code)
-        found = [
-            one
-            for scope in code.running
-            for node in scope.walk()
-            if isinstance(node, ast.Call)
-            and code.is_at_line(node, scope)
-            and (one := _native(node, scope, code, declared))
-            and _can_be_it(one, damaged=damaged)
-        ]
-        return found[-1] if found else None
-
-    def fix(self, context: FixContext, code: Notebook, found: NativeCall) -> Draft:  # noqa: ARG002 - same for all rules
-        """Write the declarations down."""
-        text = quote(segment(code.source(found.scope.cell), found.call))
-        where = f"{cell_name(code.cells[found.scope.cell].execution_count)}, line {found.call.lineno}"
-        if not found.missing:
-            null = "It is 0 here, the null pointer, which nothing may read. " if _is_null(found.call) else ""
-            why = (
-                f"{text} ({where}) goes to a memory address as it is, and Python cannot check it. {null}"
-                "Check the pointer first."
-            )
-            address = segment(code.source(found.scope.cell), found.call.args[0]) if found.call.args else "address"
-            return Draft(why, snippet=f"address = {address}\nif not address:\n    raise ValueError('a null pointer')")
-        missing = " or ".join(found.missing)
-        why = (
-            f"{text} ({where}) is called without {missing}: ctypes then takes all it does not know for a C int, and a "
-            "pointer loses its upper half."
-        )
-        types = ", ".join(_type(argument) for argument in found.call.args)
-        lines = {
-            "argtypes": f"{found.function}.argtypes = [{types}]  # as in the library's header file",
-            "restype": f"{found.function}.restype = ctypes.c_void_p  # as in the library's header file",
-        }
-        return Draft(why, snippet="\n".join(["import ctypes", *(lines[name] for name in found.missing)]))
-
-    examples = (
-        Example(
-            cells=("import ctypes as c", "c.string_at(0)"),
+    FIRES = [
+        Case(
+            "from ctypes import CDLL\nlib = CDLL('./geo.so')",
+            "p = lib.make(3, 2.5, b'x')\nlib.area(p)",
             cause="segfault",
-            growth="none",
-            says=("null pointer", "cell [2], line 1"),
-        ),
-        Example(
-            cells=("from ctypes import CDLL\nlib = CDLL('./geo.so')", "p = lib.make(3, 2.5, b'x')\nlib.area(p)"),
-            cause="segfault",
-            growth="none",
             line=1,
             says=("lib.make.argtypes = [ctypes.c_int, ctypes.c_double, ctypes.c_char_p]", "lib.make.restype"),
         ),
-        Example(
-            cells=(
-                "import ctypes\nlib = ctypes.CDLL('./geo.so')\nlib.area.argtypes = []\nlib.area.restype = ctypes.c_int",
-                "lib.area()",
-            ),
-            cause="segfault",
-            growth="none",
-            fires=False,
-        ),
-        Example(cells=("lib = load()", "lib.area(1)"), cause="segfault", growth="none", fires=False),
-        Example(
-            cells=("import ctypes\nlibc = ctypes.CDLL(None)", "p = lib_address()\nlibc.free(p)"),
+        Case("import ctypes as c", "c.string_at(0)", cause="segfault", says=("null", "cell [2], line 1")),
+        Case("import ctypes", "ctypes.string_at(p)", cause="segfault", says=("if not p:\n    raise",)),
+        Case(
+            _LIBC,
+            "p = libc.malloc(100_000_000)\nlibc.free(p)",
             cause="heap-corruption",
-            growth="none",
             line=2,
             says=("libc.free.argtypes = [ctypes.c_void_p]",),
         ),
-        Example(  # the result is used: an address may have lost its upper half
-            cells=("import ctypes\nlib = ctypes.CDLL('./geo.so')\nlib.make.argtypes = []", "p = lib.make()"),
+        # the result is used: an address may have lost its upper half
+        Case(_LIBRARY + "lib.make.argtypes = []", "p = lib.make()", cause="segfault", says=("restype",)),
+    ]
+    SILENT = [
+        Case(
+            _LIBRARY + "lib.area.argtypes = []\nlib.area.restype = ctypes.c_int",
+            "lib.area()",
             cause="segfault",
-            growth="none",
-            says=("lib.make.restype",),
         ),
-        Example(
-            cells=(
-                "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.malloc.restype = ctypes.c_void_p",
-                "libc.free.argtypes = [ctypes.c_void_p]",
-                "p = libc.malloc(100)\nlibc.free(p)\nlibc.free(p)",
-            ),
+        Case("lib = load()", "lib.area(1)", cause="segfault"),
+        Case(  # freed twice
+            _LIBC + "libc.malloc.restype = libc.free.argtypes = ctypes.c_void_p, ",
+            "libc.free(p)\nlibc.free(p)",
             cause="heap-corruption",
-            growth="none",
-            line=3,
-            fires=False,
+            line=2,
         ),
-        Example(
-            cells=("import ctypes\nlibc = ctypes.CDLL(None)", "libc.raise_(11)"),
-            cause="segfault",
-            growth="none",
-            fires=False,
+        # too much is copied into a buffer that is ctypes' own: no declaration finds that
+        Case(
+            _LIBC + "buffer = ctypes.create_string_buffer(8)",
+            "libc.strcpy(buffer, b'x' * 999)",
+            cause="heap-corruption",
         ),
-        Example(cells=("import ctypes", "ctypes.memset(8, 1, 4)"), cause="segfault", growth="none", fires=False),
-        Example(cells=("import ctypes", "ctypes.memset(p, 1, 4)"), cause="heap-corruption", fires=False),
-        Example(cells=("import ctypes", "ctypes.string_at(0)"), cause="oom-cgroup", fires=False),
-    )
+        Case(_LIBC, "libc.raise_(11)", cause="segfault"),
+        Case("import ctypes", "ctypes.memset(8, 1, 4)", cause="segfault"),
+        Case("import ctypes", "ctypes.memset(p, 1, 4)", cause="heap-corruption"),
+        Case("import ctypes", "ctypes.string_at(0)"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write down the declarations of the last call that may have been running."""
+        code, is_damaged = death.code, death.causes[0].id == "heap-corruption"
+        if is_damaged and "double free" in death.text:
+            return  # the address was whole: it was right the first time
+        found = [
+            one
+            for scope in code.running
+            for node in scope.calls
+            if code.is_at_line(node, scope) and (one := _native_call(node, scope, code, is_damaged=is_damaged))
+        ]
+        if found:
+            yield _unchecked_address(found[-1], code) if not found[-1].missing else _undeclared(found[-1], code)
 
 
-def _native(node: ast.Call, scope: Scope, code: Notebook, declared: set[tuple[str, str]]) -> NativeCall | None:
+def _native_call(node: ast.Call, scope: Scope, code: Notebook, *, is_damaged: bool) -> _NativeCall | None:
     full = code.qualified(node.func, scope) or ""
-    source = code.source(scope.cell)
-    if full.startswith("ctypes.") and full.rsplit(".", 1)[-1] in {*_RAW, "from_address"}:
-        return NativeCall(node, scope, segment(source, node.func), ())
-    function: ast.expr = node.func
+    if full in _RAW or (full.startswith("ctypes.") and full.endswith(".from_address")):
+        return None if is_damaged or not _may_be_null(node) else _NativeCall(node, scope, ())
+    function, home, names = node.func, scope, set[str]()
     if isinstance(function, ast.Name):  # area = lib.area
         binding = code.lookup(function.id, scope, node)
-        if binding is None or not isinstance(binding.value, ast.Attribute):
+        names.add(function.id)
+        if binding is None or binding.value is None:
             return None
-        named, function, scope_of = function.id, binding.value, binding.scope
-    elif isinstance(function, ast.Attribute):
-        named, scope_of = function.attr, scope
-    else:
+        function, home = binding.value, binding.scope
+    if not isinstance(function, ast.Attribute) or not (code.described(function.value, home) or "").startswith(_LOADERS):
         return None
-    if not _is_library(function.value, scope_of, code):
-        return None
-    missing = tuple(
-        name for name in _DECLARATIONS if (named, name) not in declared and (function.attr, name) not in declared
-    )
-    if _C_LIBRARY.fullmatch(function.attr):
-        missing = tuple(name for name in missing if name != "restype")
-    return NativeCall(node, scope, segment(source, node.func), missing) if missing else None
+    names.add(function.attr)
+    is_of_c = _C_LIBRARY.fullmatch(function.attr) is not None
+    missing = {"argtypes", "restype"} - _declared(names, code)
+    if all(_is_passed_right(one, scope, code, is_of_c=is_of_c) for one in node.args):
+        missing.discard("argtypes")
+    if is_damaged or is_of_c or isinstance(scope.tree.statements[node], ast.Expr):
+        missing.discard("restype")  # nobody uses the result
+    return _NativeCall(node, scope, tuple(sorted(missing))) if missing else None
 
 
-def _can_be_it(one: NativeCall, *, damaged: bool) -> bool:
-    """Whether declarations or a look at the pointer would have changed anything; `damaged`: the heap was."""
-    if not one.missing:
-        return not damaged and _may_be_null(one.call)
-    if "argtypes" in one.missing:
-        named = one.function.rpartition(".")[2]
-        return not _C_LIBRARY.fullmatch(named) or any(not isinstance(each, ast.Constant) for each in one.call.args)
-    return not damaged and not _is_dropped(one.call, one.scope)
+def _declared(functions: set[str], code: Notebook) -> set[str]:
+    """Return which declarations the cells make of a function that goes by these names."""
+    found = set()
+    for scope in (*code.mentioning("argtypes", "restype"), *code.running.functions):
+        for node in scope.names:
+            match node:
+                case ast.Attribute(attr=what, ctx=ast.Store(), value=ast.Attribute(attr=name) | ast.Name(id=name)):
+                    found |= {what} if name in functions else set()
+    return found
+
+
+def _is_passed_right(argument: ast.expr, scope: Scope, code: Notebook, *, is_of_c: bool) -> bool:
+    """Whether an argument reaches the library whole without a declaration: a number need not."""
+    if isinstance(argument, ast.Constant):
+        return is_of_c or not isinstance(argument.value, int | float)
+    if isinstance(argument, ast.BinOp):
+        return all(_is_passed_right(one, scope, code, is_of_c=True) for one in (argument.left, argument.right))
+    made = code.described(argument, scope) or ""
+    return made.startswith("ctypes.") and not made.startswith(_LOADERS)  # a library gives plain numbers
 
 
 def _may_be_null(call: ast.Call) -> bool:
     """A number that is not 0, and what is worked out from another address, are not caught by a check for null."""
-    first = call.args[0] if call.args else None
-    return _is_null(call) or not isinstance(first, (ast.Constant, ast.BinOp))
-
-
-def _is_dropped(call: ast.Call, scope: Scope) -> bool:
-    """Whether nobody uses the result: then its type is no trouble."""
-    return any(isinstance(node, ast.Expr) and node.value is call for node in scope.walk())
-
-
-def _is_library(node: ast.expr, scope: Scope, code: Notebook) -> bool:
-    for _ in range(3):
-        if isinstance(node, ast.Call):
-            return (code.qualified(node.func, scope) or "").startswith(_LOADERS)
-        if not isinstance(node, ast.Name):
+    match call.args[:1]:
+        case [ast.Constant(value=value)]:
+            return value in (0, None)
+        case [ast.BinOp()]:
             return False
-        binding = code.lookup(node.id, scope, node)
-        if binding is None or binding.value is None:
-            return False
-        node, scope = binding.value, binding.scope
-    return False
+    return True
 
 
-def _declared(code: Notebook) -> set[tuple[str, str]]:
-    """What the cells declare, as (name of the function, argtypes or restype)."""
-    found = set()
-    for scope in (*code.mentioning(*_DECLARATIONS), *code.running.functions):
-        for node in scope.walk():
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in _DECLARATIONS:
-                owner = node.value
-                name = (
-                    owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
-                )
-                found.add((name, node.attr))
-    return found
+def _where(call: _NativeCall, code: Notebook) -> str:
+    place = f"{cell_name(code.cells[call.scope.cell].execution_count)}, line {call.node.lineno}"
+    return f"{quote(call.scope.segment(call.node))} ({place})"
 
 
-def _type(argument: ast.expr) -> str:
-    value = argument.value if isinstance(argument, ast.Constant) else None
-    known = {int: "c_int", float: "c_double", bytes: "c_char_p", str: "c_wchar_p", bool: "c_bool"}
-    return f"ctypes.{known.get(type(value), 'c_void_p')}"
+def _unchecked_address(call: _NativeCall, code: Notebook) -> Proposal:
+    why, address = f"{_where(call, code)} uses a memory address that Python cannot check. ", call.node.args[:1]
+    match address:
+        case [ast.Constant()]:
+            return Proposal(why=why + "It is 0 here, the null pointer, which nothing may read.")
+        case [ast.Name(id=name)]:
+            first = ""
+        case _:
+            name, first = "address", f"address = {call.scope.segment(address[0])}\n" if address else ""
+    check = f"{first}if not {name}:\n    raise ValueError('a null pointer')"
+    return Proposal(why=f"{why}It may be 0, the null pointer: check that first.", snippet=check)
 
 
-def _is_null(call: ast.Call) -> bool:
-    first = call.args[0] if call.args else None
-    return isinstance(first, ast.Constant) and first.value in (0, None)
+def _undeclared(call: _NativeCall, code: Notebook) -> Proposal:
+    function = call.scope.segment(call.node.func)
+    given = (one.value if isinstance(one, ast.Constant) else None for one in call.node.args)
+    types = ", ".join(f"ctypes.{_TYPES.get(type(value), 'c_void_p')}" for value in given)
+    values = {"argtypes": f"[{types}]", "restype": "ctypes.c_void_p"}
+    lines = (f"{function}.{name} = {values[name]}  # as in the library's header file" for name in call.missing)
+    return Proposal(
+        why=f"{_where(call, code)} is called without {' and '.join(call.missing)}. ctypes then takes a number for a C "
+        "int, and an address loses its upper half.",
+        snippet="\n".join(["import ctypes", *lines]),
+    )

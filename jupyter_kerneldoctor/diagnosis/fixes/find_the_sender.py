@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from ._examples import Example
-from ._rule import Draft, FixRule
+from ..case import Case
+from ..fix import Fix, Proposal
 
 if TYPE_CHECKING:
-    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
-    from jupyter_kerneldoctor.diagnosis.context import FixContext
-    from jupyter_kerneldoctor.diagnosis.postmortem import Applicability
-    from jupyter_kerneldoctor.recording.model import End
+    from collections.abc import Iterator
+
+    from ..death import Death
 
 _AROUND = timedelta(seconds=30)
+_SURE = 0.7
 
 
-class FindTheSender(FixRule["End"]):
+class FindTheSender(Fix):
     """Find out who ended the kernel.
 
     What it does
@@ -31,38 +31,29 @@ class FindTheSender(FixRule["End"]):
     What it costs
     -------------
     Nothing. Reading the log may need an administrator.
-
-    Example
-    -------
-    `journalctl --since "2026-11-21 03:21:06 UTC" --until "2026-11-21 03:22:06 UTC" | grep -iE "4242|kill|oom|evict"`
     """
 
-    id = "find-the-sender"
-    title = "Find out who sent the signal"
-    causes = ("killed-externally",)
-    applicability: ClassVar[Applicability] = "advice"
+    id, title, causes = "find-the-sender", "Find out who sent the signal", ("killed-externally",)
 
-    def detect(self, context: FixContext, code: Notebook) -> End | None:  # noqa: ARG002 - same for all rules
-        """The end, when it was a signal."""
-        end = context.recording.end
-        return end if end is not None and end.kind == "signal" else None
+    FIRES = [Case("import time\ntime.sleep(30)", cause="killed-externally", says=("4242", "UTC", "came"))]
+    SILENT = [Case("import time\ntime.sleep(30)", cause="self-kill")]
 
-    def fix(self, context: FixContext, code: Notebook, found: End) -> Draft:  # noqa: ARG002 - same for all rules
-        """A command with this death's time and process id."""
-        pid = context.recording.kernel.process.pid
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Give a command with this death's time and process id."""
+        end, pid = death.recording.end, death.recording.kernel.process.pid
+        if end is None or end.kind != "signal":
+            return
+        came = "came" if death.causes[0].confidence >= _SURE else "probably came"
         why = (
-            f"{found.signal or 'The signal'} to process {pid} came from outside. Those who send it: a person or a "
+            f"{end.signal or 'The signal'} to process {pid} {came} from outside. Those who send it: a person or a "
             "script, a job scheduler at its time or memory limit, a cluster that moves pods, a service that ends idle "
             "kernels, a guard such as earlyoom."
         )
         try:
-            died = datetime.fromtimestamp(found.wall_s, UTC)
+            died = datetime.fromtimestamp(end.wall_s, UTC)
         except (OverflowError, OSError, ValueError):
-            return Draft(why)
+            yield Proposal(why=why)
+            return
         since, until = (f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in (died - _AROUND, died + _AROUND))
-        return Draft(why, snippet=f'journalctl --since "{since}" --until "{until}" | grep -iE "{pid}|kill|oom|evict"')
-
-    examples = (
-        Example(cells=("import time\ntime.sleep(30)",), cause="killed-externally", growth="none", says=("4242", "UTC")),
-        Example(cells=("import time\ntime.sleep(30)",), cause="self-kill", growth="none", fires=False),
-    )
+        command = f'journalctl --since "{since}" --until "{until}" | grep -iE "{pid}|kill|oom|evict"'
+        yield Proposal(why=why, snippet=command)

@@ -3,52 +3,32 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.diagnosis.analysis.traceback import Recursion, reports
-from jupyter_kerneldoctor.diagnosis.code.literals import number
-from jupyter_kerneldoctor.diagnosis.units import cell_name, quote, sentence
-
-from ._edits import replace_node
-from ._examples import Example
-from ._numbers import MEMORY, grew_here, is_memory_death, of_words, ramp_bytes
-from ._rule import CellEdit, Draft, FixRule, Size
+from ..analysis.traceback import reports
+from ..case import Case
+from ..code.literals import number
+from ..edits import replace
+from ..family import Family
+from ..fix import Fix, Proposal
+from ..units import cell_name, of_size, quote, sentence
 
 if TYPE_CHECKING:
-    from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook, Scope
-    from jupyter_kerneldoctor.diagnosis.context import FixContext
-    from jupyter_kerneldoctor.diagnosis.postmortem import Applicability
+    from collections.abc import Iterator
 
-_SANE = 3000
+    from ..code.notebook import Call, Notebook, Scope
+    from ..death import Death
+
+_SANE = "3000"
 _HIGHEST_SANE = 10_000  # about 20,000 calls through C use up the usual 8 MB of stack
+_LOWERED = "Stop with a RecursionError in place of a dead kernel: keep the recursion limit low"
 _SPECIAL = {
     "__bool__": "bool", "__len__": "len", "__str__": "str", "__repr__": "repr", "__hash__": "hash", "__iter__": "iter",
     "__next__": "next", "__abs__": "abs", "__int__": "int", "__float__": "float", "__format__": "format",
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Raised:
-    """A call of `sys.setrecursionlimit` with a number no stack is made for."""
-
-    cell: int
-    argument: ast.expr
-    limit: int
-
-
-@dataclass(frozen=True)
-class Deep:
-    """What recurses, and what let it."""
-
-    raised: tuple[Raised, ...]
-    function: Scope | None
-    """The user's own function that calls itself."""
-    recursion: Recursion | None
-    """What the crash showed."""
-
-
-class RecursionToIteration(FixRule[Deep]):
+class RecursionToIteration(Fix):
     """Lower the recursion limit again, and use a loop where calls go deep.
 
     What it does
@@ -66,169 +46,110 @@ class RecursionToIteration(FixRule[Deep]):
     What it costs
     -------------
     Code that needs more than 3000 nested calls stops with a `RecursionError` until it is rewritten as a loop.
-
-    Example
-    -------
-    `sys.setrecursionlimit(10**6)` becomes `sys.setrecursionlimit(3000)`.
     """
 
-    id = "recursion-to-iteration"
-    title = "Keep the recursion limit low, and use a loop where the recursion is deep"
-    causes = ("stack-overflow", *MEMORY)
-    applicability: ClassVar[Applicability] = "suggested"
+    id, title = "recursion-to-iteration", "Use a loop where the recursion is deep"
+    causes = ("stack-overflow", Family.MEMORY)
 
-    def detect(self, context: FixContext, code: Notebook) -> Deep | None:
-        """A raised limit, and a function that calls itself."""
-        ran = (*code.mentioning("setrecursionlimit"), *code.running.functions)
-        raised = tuple(one for scope in ran for one in _raised(scope, code))
-        functions = [scope for scope in code.running if _calls_itself(scope, code)]
-        if is_memory_death(context):
-            if not (raised and functions and grew_here(context)):
-                return None
-            return Deep(raised, functions[0], None)
-        recursion = next(
-            (one.recursion for one in reversed(reports(context.recording.crash_text)) if one.recursion), None
-        )
-        named = list(code.functions_named(recursion.function.rsplit(".", 1)[-1])) if recursion else []
-        function = next(iter(named or functions), None)
-        return Deep(raised, function, recursion) if raised or self._is_advice(context) else None
-
-    def size(self, context: FixContext, code: Notebook, found: Deep) -> Size:  # noqa: ARG002 - same for all rules
-        """Of a death of memory, all that grew step by step."""
-        return Size(ramp_bytes(context) if is_memory_death(context) else None)
-
-    def fix(self, context: FixContext, code: Notebook, found: Deep) -> Draft:
-        """Lower the limit where it was raised; show the loop."""
-        edits: dict[int, list[Raised]] = {}
-        for one in found.raised:
-            edits.setdefault(one.cell, []).append(one)
-        return Draft(
-            _why(context, code, found),
-            tuple(
-                CellEdit(cell, tuple(replace_node(code.source(cell), one.argument, str(_SANE)) for one in all_))
-                for cell, all_ in edits.items()
-            ),
-            snippet=_snippet(found),
-        )
-
-    @staticmethod
-    def _is_advice(context: FixContext) -> bool:
-        """Whether there is still something to say: not when asked again about cells whose limit has been lowered."""
-        return not any("setrecursionlimit" in cell.source for cell in context.cells)
-
-    examples = (
-        Example(
-            cells=(
-                "import sys\nsys.setrecursionlimit(10**6)",
-                "class Node:\n    def __bool__(self): return bool(self.next)\nhead = Node()\nbool(head)",
-            ),
+    FIRES = [
+        Case(
+            "import sys\nsys.setrecursionlimit(10**6)",
+            "class Node:\n    def __bool__(self): return bool(self.next)\nhead = Node()\nbool(head)",
             cause="stack-overflow",
-            changed={1: "import sys\nsys.setrecursionlimit(3000)"},
-            says=("1,000,000", "__bool__"),
+            becomes={1: "import sys\nsys.setrecursionlimit(3000)"},
+            says=("1,000,000", "__bool__", "RecursionError in place of"),
         ),
-        Example(
-            cells=(
-                "from sys import setrecursionlimit as deeper\ndeeper( 500_000 )  # tiefer",
-                "def walk(tree, depth=0):\n    for child in tree.children: walk(child, depth + 1)",
-                "walk(root)",
-            ),
+        Case(
+            "from sys import setrecursionlimit as deeper\ndeeper( 500_000 )  # tiefer",
+            "def walk(tree, depth=0):\n    for child in tree.children: walk(child, depth + 1)",
+            "walk(root)",
             cause="stack-overflow",
-            changed={1: "from sys import setrecursionlimit as deeper\ndeeper( 3000 )  # tiefer"},
+            becomes={1: "from sys import setrecursionlimit as deeper\ndeeper( 3000 )  # tiefer"},
             says=("def walk(tree, depth=0):", "while waiting:"),
         ),
-        Example(
-            cells=("import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1) + 1", "f(0)"),
-            cause="oom-cgroup",
-            changed={1: "import sys\nsys.setrecursionlimit(3000)\ndef f(n): return f(n + 1) + 1"},
-            says=("Explains 1.8 of 1.8 GiB",),
+        Case(
+            "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1) + 1",
+            "f(0)",
+            becomes={1: "import sys\nsys.setrecursionlimit(3000)\ndef f(n): return f(n + 1) + 1"},
+            says=("accounts for 1.8 of 1.8 GiB",),
         ),
-        Example(
-            cells=("def depth(tree): return 1 + max(map(depth, tree), default=0)", "depth(nested)"),
+        Case(
+            "def depth(tree): return 1 + max(map(depth, tree), default=0)",
+            "depth(nested)",
             cause="stack-overflow",
-            says=("depth",),
+            says=("depth", "Use a loop"),
         ),
-        Example(cells=("import sys\nsys.setrecursionlimit(5000)", "work()"), cause="stack-overflow", fires=False),
-        Example(
-            cells=("import sys\nsys.setrecursionlimit(10**9)", "x = [0] * 10**10"), cause="oom-cgroup", fires=False
-        ),
-        Example(cells=("import sys\nsys.setrecursionlimit(10**6)", "crash()"), cause="segfault", fires=False),
-    )
+    ]
+    SILENT = [
+        Case("import sys\nsys.setrecursionlimit(5000)", "work()", cause="stack-overflow"),
+        Case("import sys\nsys.setrecursionlimit(10**9)", "x = [0] * 10**10"),
+        Case("import sys\nsys.setrecursionlimit(10**6)", "crash()", cause="segfault"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Lower the limit where it was raised; show the loop."""
+        code, memory = death.code, death.memory
+        raised = [one for one in code.calls("sys.setrecursionlimit") if _limit(one) > _HIGHEST_SANE]
+        functions = [scope for scope in code.running.functions if _calls_itself(scope, code)]
+        shown = [one.recursion for one in reports(death.recording.crash_text) if one.recursion]
+        if not death.is_about_memory:
+            named = [scope for one in shown[-1:] for scope in code.functions_named(one.function.rsplit(".", 1)[-1])]
+            functions = named or functions
+            if not raised and any("setrecursionlimit" in cell.source for cell in code.cells):
+                return  # the limit is low already
+        elif not (raised and functions and memory.grew_here):
+            return
+        explains = memory.ramp_bytes if death.is_about_memory else None
+        function = functions[0] if functions else None
+        if death.is_about_memory and function is not None:
+            share = of_size(memory.ramp_bytes, memory.missing_bytes or 0)
+            why = f"This accounts for {share}: {quote(function.name)} calls itself, and each call waits in memory. "
+        elif shown:
+            name = quote(function.name if function is not None else shown[-1].function)
+            calls = f"{shown[-1].times} of the {shown[-1].shown} calls that the crash shows"
+            why = f"{name} fills {calls}: it calls itself until the stack is used up. "
+        else:
+            who = "A function" if function is None else quote(function.name)
+            why = f"{who} calls itself until the stack is used up. "
+        for one in raised:
+            why += (
+                f"{sentence(cell_name(code.cells[one.cell].execution_count))} raised Python's limit to {_limit(one):,} "
+                f"calls. With {_SANE} the recursion ends with a RecursionError and a traceback, and the kernel lives. "
+            )
+            break
+        why += "Check its base case first: a recursion without an end needs a correction, not a deeper stack."
+        edits = tuple(change for one in raised for change in replace(one.scope, one.node.args[0], _SANE))
+        yield Proposal(edits, why, explains, _LOWERED if raised else None, _snippet(function))
 
 
-def _raised(scope: Scope, code: Notebook) -> list[Raised]:
-    found = []
-    for node in scope.walk():
-        if not (isinstance(node, ast.Call) and len(node.args) == 1):
-            continue
-        limit = number(node.args[0])
-        if limit is not None and limit > _HIGHEST_SANE and code.qualified(node.func, scope) == "sys.setrecursionlimit":
-            found.append(Raised(scope.cell, node.args[0], limit))
-    return found
+def _limit(call: Call) -> int:
+    return (number(call.node.args[0]) or 0) if len(call.node.args) == 1 else 0
 
 
 def _calls_itself(scope: Scope, code: Notebook) -> bool:
     """Whether a function calls itself, directly or through another; or a special method what calls that method."""
-    if scope.is_cell:
-        return False
     if scope.owner is not None and (builtin := _SPECIAL.get(scope.function)):
-        return any(isinstance(node, ast.Call) and _is_name(node.func, builtin) for node in scope.walk())
-    seen, waiting = set[str](), [scope]
-    scopes = {other.function: other for other in code.running}
+        return any(isinstance(call.func, ast.Name) and call.func.id == builtin for call in scope.calls)
+    others = {other.function: other for other in code.running.functions}
+    waiting, seen = [scope], {scope}
     while waiting:
-        for node in waiting.pop().walk():
-            called = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
+        for node in waiting.pop().names:
+            called = node.id if isinstance(node, ast.Name) else node.attr
             if called == scope.function:
                 return True
-            if called in scopes and called not in seen:
-                seen.add(called)
-                waiting.append(scopes[called])
+            if called in others and others[called] not in seen:
+                seen.add(others[called])
+                waiting.append(others[called])
     return False
 
 
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
-
-
-def _why(context: FixContext, code: Notebook, found: Deep) -> str:
-    text = _what_happened(context, found)
-    if found.raised:
-        last = found.raised[0]
-        where = sentence(cell_name(code.cells[last.cell].execution_count))
-        text += (
-            f"{where} raised Python's limit to {last.limit:,} calls. With {_SANE} the recursion ends with a "
-            "RecursionError and a traceback, and the kernel lives on. "
-        )
-    return text + "Check its base case first: a recursion without an end needs a correction, not a deeper stack."
-
-
-def _what_happened(context: FixContext, found: Deep) -> str:
-    function = found.function.name if found.function is not None else None
-    if found.recursion is not None:
-        shown = f"{found.recursion.times} of the {found.recursion.shown} calls that the crash shows"
-        name = quote(function or found.recursion.function)
-        return f"{name} fills {shown}: it calls itself until the stack is used up. "
-    if function is None:
-        return "Calls within calls used up the stack. "
-    if is_memory_death(context):
-        share = of_words(ramp_bytes(context), context.missing_bytes or 0)
-        return f"Explains {share}: {quote(function)} calls itself, and each call waits in memory. "
-    return f"{quote(function)} calls itself until the stack is used up. "
-
-
-def _snippet(found: Deep) -> str | None:
-    """The user's function with a list in place of the call stack."""
-    scope = found.function
-    if scope is None or scope.is_cell:
-        return None
-    names = [name for name in scope.parameters if name not in ("self", "cls")]
-    if not names:
+def _snippet(scope: Scope | None) -> str | None:
+    """Return the user's function with a list in place of the call stack."""
+    names = [] if scope is None else [name for name in scope.parameters if name not in ("self", "cls")]
+    if scope is None or not names:
         return None  # a special method that leads back to itself is a slip, not a walk
-    item = names[0]
     return (
-        f"def {scope.function}({ast.unparse(scope.arguments)}):\n"
-        f"    waiting = [{item}]\n"
-        "    while waiting:\n"
-        f"        {item} = waiting.pop()\n"
-        f"        …  # the work on one {item}\n"
+        f"def {scope.function}({ast.unparse(scope.arguments)}):\n    waiting = [{names[0]}]\n    while waiting:\n"
+        f"        {names[0]} = waiting.pop()\n        …  # the work on one {names[0]}\n"
         f"        waiting.extend(…)  # instead of the call of {scope.function} in itself"
     )

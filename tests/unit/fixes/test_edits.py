@@ -1,18 +1,30 @@
-"""Where a node stands in the user's text, and edits of it."""
+"""Edits: each changes one thing in the user's text, and nothing besides."""
 
 import ast
 
 import pytest
 
-from jupyter_kerneldoctor.diagnosis.code.cellsource import mask, segment
-from jupyter_kerneldoctor.diagnosis.fixes._edits import (
-    EditRefusedError,
-    Replacement,
-    append_to,
-    apply,
-    touches,
-    unified_diff,
-)
+from jupyter_kerneldoctor.diagnosis import edits
+from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
+from jupyter_kerneldoctor.diagnosis.edits import Change, EditRefusedError
+from jupyter_kerneldoctor.recording.model import Cell
+
+
+def read(source):
+    """The cell's module level, and its notebook."""
+    cell = Cell(source)
+    code = Notebook([cell], cell)
+    return code.module(0), code
+
+
+def call_of(source):
+    scope, code = read("from m import f\n" + source)
+    return next(code.calls_in([scope], "m.f"))
+
+
+def edited_call(source, verb, *arguments):
+    call = call_of(source)
+    return edits.apply("from m import f\n" + source, verb(call, *arguments)).removeprefix("from m import f\n")
 
 
 @pytest.mark.parametrize(
@@ -28,29 +40,127 @@ from jupyter_kerneldoctor.diagnosis.fixes._edits import (
     ],
 )
 def test_nodes_are_found_in_the_users_text(source):
-    masked = mask(source)
-    assert masked is not None
-    names = [node for node in ast.walk(masked.tree) if isinstance(node, ast.Name) and node.id == "value"]
-    assert [segment(source, node) for node in names] == ["value"]
-    assert apply(source, append_to(source, names[0], ".item()")) == source.replace("value", "value.item()")
-    parenthesized = apply(source, append_to(source, names[0], ".item()", parenthesize=True))
-    assert parenthesized == source.replace("value", "(value).item()")
+    scope, _ = read(source)
+    (node,) = [one for one in scope.names if getattr(one, "id", "") == "value"]
+    assert edits.apply(source, edits.append(scope, node, ".item()")) == source.replace("value", "value.item()")
+    assert edits.apply(source, edits.replace(scope, node, "b")) == source.replace("value", "b")
 
 
-def test_overlapping_edits_are_refused():
+def test_append_puts_an_operation_in_parentheses():
+    scope, _ = read("keep(a + b)")
+    (node,) = [one for one in scope.nodes if isinstance(one, ast.BinOp)]
+    assert edits.apply("keep(a + b)", edits.append(scope, node, ".item()")) == "keep((a + b).item())"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("f(X)", "f(X, k=1)"),
+        ("f()", "f(k=1)"),
+        ("f(X,)", "f(X, k=1,)"),
+        ("f((X))", "f((X), k=1)"),
+        ("f((X),)", "f((X),k=1)"),
+        ("f(*X, **Y)", "f(*X, **Y, k=1)"),
+        ("f(\n    X,  # data\n)", "f(\n    X, k=1,  # data\n)"),
+        ("f('ä', b=(2))", "f('ä', b=(2), k=1)"),
+        ("f(X, k=False)", "f(X, k=1)"),
+        ("%time y = f(X)", "%time y = f(X, k=1)"),
+        ("y = await f(X)", "y = await f(X, k=1)"),
+    ],
+)
+def test_set_argument(source, expected):
+    assert edited_call(source, edits.set_argument, "k", "1") == expected
+
+
+def test_set_argument_knows_the_place_of_one_without_a_name():
+    assert edited_call("f(X, True)", edits.set_argument, "k", "1", 1) == "f(X, 1)"
+
+
+def test_set_argument_refuses_what_it_cannot_write():
     with pytest.raises(EditRefusedError):
-        apply("abcdef", [Replacement(0, 3, ""), Replacement(2, 4, "")])
+        edits.set_argument(call_of("f(x for x in y)"), "k", "1")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("f(X, k=1)", "f(X)"),
+        ("f(X, k=(1), b=2)", "f(X, b=2)"),
+        ("f(k=1, b=2)", "f(b=2)"),
+        ("f(k=1)", "f()"),
+        ("f((X), k=1,)", "f((X),)"),
+        ("f(X,  # data\n  k=1)", "f(X,  # data\n  )"),
+    ],
+)
+def test_drop_argument(source, expected):
+    assert edited_call(source, edits.drop_argument, "k") == expected
+
+
+def test_drop_argument_refuses_what_is_not_there():
     with pytest.raises(EditRefusedError):
-        apply("abc", [Replacement(2, 5, "")])
+        edits.drop_argument(call_of("f(X)"), "k")
 
 
-def test_masked_parts_are_not_touched():
-    spans = [(4, 8)]
-    assert not touches([Replacement(0, 4, "x"), Replacement(8, 9, "y"), Replacement(4, 4, "z")], spans)
-    assert touches([Replacement(3, 5, "x")], spans)
-    assert touches([Replacement(6, 6, "x")], spans)
+def wrapped(source, kind=ast.For):
+    scope, _ = read(source)
+    node = next(one for one in scope.nodes if isinstance(one, kind))
+    return edits.apply(source, edits.wrap(scope, [node], "with c:"))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("for x in y:\n    z(x)", "with c:\n    for x in y:\n        z(x)"),
+        ("a\nfor x in y: z(x)  # é\nb", "a\nwith c:\n    for x in y: z(x)  # é\nb"),
+        ("if a:\n\tfor x in y:\n\t\tz\n", "if a:\n\twith c:\n\t\tfor x in y:\n\t\t\tz\n"),
+        ("for x in y:\r\n  z\r\n\r\n  # é\r\n  w", "with c:\r\n  for x in y:\r\n    z\r\n\r\n    # é\r\n    w"),
+        ("for x in y:\n    a = '''\nb\n'''\n    c", "with c:\n    for x in y:\n        a = '''\nb\n'''\n        c"),
+        ("for x in y:\n    %timeit z\n    !ls", "with c:\n    for x in y:\n        %timeit z\n        !ls"),
+        ("%%time\nfor x in y:\n  z", "%%time\nwith c:\n  for x in y:\n    z"),
+    ],
+)
+def test_wrap(source, expected):
+    assert wrapped(source) == expected
+
+
+@pytest.mark.parametrize(
+    "source", ["a = 1; b = f(x)", "%time b = f(x)", "if a: b = f(x)", "b = f(x); a = 1", "b = f(x)\\\n    .y; a = 1"]
+)
+def test_wrap_refuses_a_statement_that_shares_its_line(source):
+    scope, _ = read(source)
+    call = next(one for one in scope.calls)
+    with pytest.raises(EditRefusedError):
+        edits.apply(source, edits.wrap(scope, [scope.statement_of(call)], "with c:"))
+
+
+def test_insert_before_a_function_goes_before_its_decorators():
+    scope, _ = read("@a\ndef f(): pass")
+    assert edits.apply("@a\ndef f(): pass", edits.insert_before(scope, scope.body[0], "x", "y")) == (
+        "x\ny\n@a\ndef f(): pass"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "changes"),
+    [
+        ("x = 1", [Change(0, 4, 5, "(")]),  # does not parse
+        ("x = 1", [Change(0, 4, 5, "1")]),  # changes nothing
+        ("x = 1", [Change(0, 0, 9, "y")]),  # outside of the text
+        ("x = 1", [Change(0, 0, 3, "a"), Change(0, 2, 4, "b")]),  # overlap
+        ("%time x = 1\ny = 2", [Change(0, 0, 3, "#")]),  # touches a magic
+        ("!ls\ny = 2", [Change(0, 2, 2, "#")]),  # within a magic
+        ("%%bash\nls", [Change(0, 7, 9, "pwd")]),  # another language
+    ],
+)
+def test_apply_refuses(source, changes):
+    with pytest.raises(EditRefusedError):
+        edits.apply(source, changes)
+
+
+def test_apply_makes_what_is_said_twice_once():
+    assert edits.apply("x = 1", [Change(0, 0, 0, "y = "), Change(0, 0, 0, "y = ")]) == "y = x = 1"
 
 
 def test_diff_names_the_cell():
-    diff = unified_diff("a\nb", "a\nc", "cell [3]")
+    diff = edits.unified_diff("a\nb", "a\nc", "cell [3]")
     assert diff == "--- cell [3]\n+++ cell [3]\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jupyter_kerneldoctor.diagnosis import fixes
-from jupyter_kerneldoctor.diagnosis.fixes._examples import Example
+from jupyter_kerneldoctor.diagnosis.case import Case
+from jupyter_kerneldoctor.diagnosis.proposals import propose
 
 jupyter_client = pytest.importorskip("jupyter_client.manager")
 
@@ -28,7 +28,7 @@ def kernel():
 )
 def test_cell_stops_and_kernel_lives(kernel, cells, status):
     manager, client = kernel
-    (proposal,) = fixes.propose(Example(cells=cells, cause="exit-call", growth="none").context())
+    (proposal,) = propose(Case(*cells, cause="exit-call").death())
     sources = list(cells)
     for edit in proposal.edits:
         sources[edit.execution_count - 1] = edit.new_source

@@ -6,12 +6,13 @@ import difflib
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jupyter_kerneldoctor.diagnosis import fixes
+from jupyter_kerneldoctor.diagnosis.case import Case, Ran
 from jupyter_kerneldoctor.diagnosis.code.cellsource import mask
-from jupyter_kerneldoctor.diagnosis.fixes._examples import Example
+from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
+from jupyter_kerneldoctor.diagnosis.proposals import propose
 
-CAUSES = sorted({cause for rule in fixes.fixes() for cause in rule.causes})
-FIRING = [(rule, example) for rule in fixes.fixes() for example in rule.examples if example.fires and example.changed]
+CAUSES = sorted({case.cause for fix in all_fixes() for case in fix.FIRES})
+FIRING = [(fix, case) for fix in all_fixes() for case in fix.FIRES if case.changed]
 RELAXED = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
 PIECES = st.sampled_from(
@@ -86,8 +87,7 @@ TEXT = st.one_of(CODE, CODE, st.text(max_size=60), st.text(st.characters(codec=N
 @RELAXED
 @given(cells=st.lists(TEXT, min_size=1, max_size=4), cause=st.sampled_from(CAUSES), line=st.none() | st.integers(-1, 9))
 def test_propose_never_raises(cells, cause, line):
-    context = Example(cells=tuple(cells), cause=cause, line=line, crash_text="\n".join(cells)).context()
-    for proposal in fixes.propose(context):
+    for proposal in propose(Case(*cells, cause=cause, line=line, crash="\n".join(cells)).death()):
         for edit in proposal.edits:
             assert mask(edit.new_source) is not None
             assert edit.old_source in cells
@@ -107,14 +107,14 @@ TAILS = ["", "\n", "  # end", "\n\n", "\n# ß\n"]
 
 @RELAXED
 @given(
-    case=st.sampled_from(FIRING),
+    firing=st.sampled_from(FIRING),
     head=st.sampled_from(HEADS),
     tail=st.sampled_from(TAILS),
     line_end=st.sampled_from(["\n", "\r\n"]),
     indent=st.sampled_from(["    ", "  ", "\t"]),
 )
-def test_all_other_bytes_stay(case, head, tail, line_end, indent):
-    rule, example = case
+def test_all_other_bytes_stay(firing, head, tail, line_end, indent):
+    fix, case = firing
 
     def dressed(text):
         head_fits = not (head.startswith("%%") and text.startswith("%%"))
@@ -124,14 +124,14 @@ def test_all_other_bytes_stay(case, head, tail, line_end, indent):
             return (first + "\n" + (head if head_fits else "") + rest + tail).replace("\n", line_end)
         return (head + body + tail).replace("\n", line_end)
 
-    cells = tuple(
-        dressed(cell) if isinstance(cell, str) else dataclasses.replace(cell, source=dressed(cell.source))
-        for cell in example.cells
-    )
-    again = dataclasses.replace(example, cells=cells, line=None)
-    (proposal,) = [one for one in fixes.propose(again.context()) if one.id == rule.id]
+    cells = [
+        dataclasses.replace(cell, source=dressed(cell.source)) if isinstance(cell, Ran) else dressed(cell)
+        for cell in case.cells
+    ]
+    again = Case(*cells, cause=case.cause)
+    (proposal,) = [one for one in propose(again.death()) if one.id == fix.id]
     changed = {edit.execution_count: edit.new_source for edit in proposal.edits}
-    assert changed == {count: dressed(source) for count, source in example.changed.items()}
+    assert changed == {count: dressed(source) for count, source in case.changed.items()}
     for edit in proposal.edits:
         matcher = difflib.SequenceMatcher(None, edit.old_source, edit.new_source, autojunk=False)
         kept = sum(block.size for block in matcher.get_matching_blocks())

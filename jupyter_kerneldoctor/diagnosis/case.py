@@ -1,0 +1,93 @@
+"""An example of a fix: cells that ran, how the last one died, and what the fix answers. Tests and pages use it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from .causes import all_causes, examine
+from .examples import MIB, Group, recording
+from .family import Family
+from .postmortem import CauseFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .death import Death
+
+_SAMPLES = 20
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A cell that ran to its end before the one that died, with what was measured."""
+
+    source: str
+    before_mib: int | None = None
+    peak_mib: int | None = None
+
+
+class Case:
+    """The cells of a notebook in the order in which they ran; the last was running at the death.
+
+    Where memory ran out, it grows from `before_mib` to the limit meanwhile, evenly or in one jump.
+    """
+
+    def __init__(
+        self,
+        *cells: str | Ran,
+        becomes: str | Mapping[int, str] = {},
+        says: Sequence[str] = (),
+        cause: str = "oom-cgroup",
+        growth: Literal["ramp", "jump"] = "ramp",
+        before_mib: int = 200,
+        limit_mib: int = 2000,
+        line: int | None = None,
+        crash: str = "",
+    ) -> None:
+        """Take the cells, and what the fix makes of them.
+
+        Parameters
+        ----------
+        cells
+            Their text, or with `Ran` what was measured of them as well.
+        becomes
+            The new text of the last cell, or of cells by their number. Nothing: the fix is silent, or only advice.
+        says
+            What must stand in the title, the reason or the snippet.
+        cause
+            The id of the likeliest cause.
+        line
+            The line of the last cell at which it died, where that is known.
+        """
+        self.sources = tuple(one.source if isinstance(one, Ran) else one for one in cells)
+        self.changed = {len(cells): becomes} if isinstance(becomes, str) else dict(becomes)
+        self.says, self.cause, self.limit_mib, self.line = says, cause, limit_mib, line
+        self.cells, self._growth, self._before_mib = cells, growth, before_mib
+        self._crash = crash
+
+    def death(self) -> Death:
+        """Return the death, judged."""
+        family = next(one.family for one in all_causes() if one.id == self.cause)
+        low, high = self._before_mib, self.limit_mib if family == Family.MEMORY else self._before_mib
+        steps = [step / _SAMPLES for step in range(_SAMPLES + 1)]
+        shares = steps if self._growth == "ramp" else [*(0.0 for _ in steps), 1.0]
+        made = recording(
+            *self.sources,
+            signal="SIGSEGV" if family == Family.NATIVE_CRASH else "SIGKILL",
+            memory=[int((low + (high - low) * share) * MIB) for share in shares],
+            groups=[Group(self.limit_mib * MIB)],
+            crash=self._crash,
+        )
+        cause = CauseFinding(self.cause, self.cause, 0.97, "It died.", line=self.line, family=family)
+        cells = [
+            replace(
+                cell,
+                rss_before_bytes=None if ran.before_mib is None else ran.before_mib * MIB,
+                peak_bytes=None if ran.peak_mib is None else ran.peak_mib * MIB,
+            )
+            if isinstance(ran, Ran)
+            else cell
+            for cell, ran in zip(made.cells, self.cells, strict=True)
+        ]
+        return examine(replace(made, cells=tuple(cells))).judged((cause,))

@@ -1,0 +1,211 @@
+"""Edits of the user's own text: each verb changes one thing in a cell, and no character besides.
+
+    set_argument(call, "full_matrices", "False")
+    wrap(scope, [loop], "with torch.no_grad():")
+
+A verb returns changes; those of several verbs are joined with `+`. It raises EditRefusedError where the text does not
+allow the edit, as where a statement does not begin its line; the fix is then left out. IPython's magics, line ends,
+tabs and comments stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from .code.cellsource import LINE_END, is_same, line_of, mask, offset, parse, span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from .code.notebook import Call
+    from .code.scopes import Scope
+
+_USUAL_INDENT = "    "
+_SIMPLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
+
+
+class EditRefusedError(Exception):
+    """The text does not allow the edit."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Puts `text` in place of the characters from `start` to `end` of a cell."""
+
+    cell: int
+    """Which cell, as an index of `Notebook.cells`."""
+    start: int
+    end: int
+    text: str
+
+
+Changes: TypeAlias = tuple[Change, ...]
+
+
+def replace(scope: Scope, node: ast.expr | ast.stmt, text: str) -> Changes:
+    """Put a text in a node's place."""
+    return (Change(scope.cell, *span(scope.tree.source, node), text),)
+
+
+def append(scope: Scope, node: ast.expr, text: str) -> Changes:
+    """Write a text directly behind an expression, `.item()`; put the expression in parentheses where it needs them."""
+    start, end = span(scope.tree.source, node)
+    if isinstance(node, _SIMPLE):
+        return (Change(scope.cell, end, end, text),)
+    return Change(scope.cell, start, start, "("), Change(scope.cell, end, end, ")" + text)
+
+
+def set_argument(call: Call, name: str, value: str, position: int | None = None) -> Changes:
+    """Give a call an argument by its name, or another value for it where it has one.
+
+    `position` is where the argument may also be given without its name.
+    """
+    given = call.argument(name) if position is None else call.argument(name, position)
+    if given is not None:
+        return replace(call.scope, given, value)
+    source, (start, end) = call.scope.tree.source, span(call.scope.tree.source, call.node)
+    node, written = call.node, f"{name}={value}"
+    places = [span(source, one)[1] for one in (*node.args, *(word.value for word in node.keywords))]
+    tries = [(max(places), f", {written}"), (end - 1, f", {written}")] if places else []
+    before = _arguments(call.text)
+    for place, text in [*tries, (end - 1, written)]:  # the last argument may stand in parentheses of its own
+        if _arguments(source[start:place] + text + source[place:end]) == before + 1:
+            return (Change(call.cell, place, place, text),)
+    raise EditRefusedError
+
+
+def drop_argument(call: Call, name: str) -> Changes:
+    """Take an argument that is given by its name out of a call. Raises EditRefusedError when it is not given so."""
+    source = call.scope.tree.source
+    given = next((word for word in call.node.keywords if word.arg == name), None)
+    if given is None:
+        raise EditRefusedError
+    start, end = span(source, given)
+    if (comma := re.search(r",\s*$", source[:start])) is not None:
+        start = comma.start()
+    elif (comma := re.compile(r"\s*,[ \t]*").match(source, end)) is not None:
+        end = comma.end()
+    return (Change(call.cell, start, end, ""),)
+
+
+def insert_before(scope: Scope, statement: ast.stmt, *lines: str) -> Changes:
+    """Write lines before a statement, as far indented as it is."""
+    source, first = scope.tree.source, _first_line(statement)
+    start, indent = offset(source, first, 0), _indent(source, statement)
+    found = LINE_END.search(source)
+    end = found[0] if found is not None else "\n"
+    return (Change(scope.cell, start, start, "".join(f"{indent}{line}{end}" for line in lines)),)
+
+
+def indent(scope: Scope, statements: Sequence[ast.stmt]) -> Changes:
+    """Indent statements that follow each other by one level, in the way in which the cell indents."""
+    source, unit = scope.tree.source, _unit(scope, statements[0])
+    for one in statements:
+        _indent(source, one)  # each begins its own line
+    last = statements[-1].end_lineno or statements[-1].lineno
+    masked = mask(source)
+    text = source if masked is None else masked.text  # a magic ends its line, too
+    behind = text[span(source, statements[-1])[1] : offset(source, last, 0) + len(line_of(source, last))]
+    if not re.fullmatch(r"[ \t;]*(#.*)?[\r\n]*", behind):
+        raise EditRefusedError
+    texts = {line for one in statements for line in _lines_within_texts(one)}
+    lines = (line for line in range(_first_line(statements[0]), last + 1) if line not in texts)
+    starts = [offset(source, line, 0) for line in lines if line_of(source, line).strip()]
+    return tuple(Change(scope.cell, start, start, unit) for start in starts)
+
+
+def wrap(scope: Scope, statements: Sequence[ast.stmt], header: str) -> Changes:
+    """Put statements that follow each other below a header, `with torch.no_grad():`."""
+    return insert_before(scope, statements[0], header) + indent(scope, statements)
+
+
+def apply(source: str, changes: Iterable[Change]) -> str:
+    """Return the text of a cell with the changes made.
+
+    Raises EditRefusedError where they overlap, lie outside of the text, reach into IPython's own syntax, or leave
+    something that does not parse or is the same as before.
+    """
+    before, changes = mask(source), tuple(changes)
+    if before is None or _touches(changes, before.spans):
+        raise EditRefusedError
+    new = _joined(source, changes)
+    after = mask(new)
+    if after is None or len(after.spans) != len(before.spans) or is_same(after.tree, before.tree):
+        raise EditRefusedError
+    return new
+
+
+def text_of(call: Call, changes: Changes) -> str:
+    """Return the call as it would be written with these changes of it, for a snippet."""
+    start = span(call.scope.tree.source, call.node)[0]
+    moved = (Change(one.cell, one.start - start, one.end - start, one.text) for one in changes)
+    return _joined(call.text, moved)
+
+
+def unified_diff(old: str, new: str, label: str) -> str:
+    """Return the change as a unified diff; `label` names the cell. A last line without an end is given one."""
+    lines = difflib.unified_diff(LINE_END.split(old), LINE_END.split(new), label, label, lineterm="")
+    return "".join(line + "\n" for line in lines)
+
+
+def _joined(source: str, changes: Iterable[Change]) -> str:
+    parts: list[str] = []
+    position = 0
+    for one in sorted(dict.fromkeys(changes), key=lambda one: (one.start, one.end)):
+        if one.start < position or one.end < one.start or one.end > len(source):
+            raise EditRefusedError
+        parts += source[position : one.start], one.text
+        position = one.end
+    return "".join([*parts, source[position:]])
+
+
+def _touches(changes: Iterable[Change], spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether a change reaches into one of the parts of the cell that are IPython's, not Python's."""
+    return any(
+        one.start < end and (start < one.end or (one.start == one.end and start < one.start))
+        for one in changes
+        for start, end in spans
+    )
+
+
+def _first_line(statement: ast.stmt) -> int:
+    return min((one.lineno for one in getattr(statement, "decorator_list", ())), default=statement.lineno)
+
+
+def _indent(source: str, statement: ast.stmt) -> str:
+    """What stands before a statement. Raises EditRefusedError when that is more than blanks."""
+    first = _first_line(statement)
+    before = source[offset(source, first, 0) : offset(source, first, statement.col_offset)]
+    if before.strip():
+        raise EditRefusedError
+    return before
+
+
+def _unit(scope: Scope, statement: ast.stmt) -> str:
+    """What one more level is indented by here."""
+    source = scope.tree.source
+    outside = next(scope.around(statement), None if isinstance(scope.node, ast.Module) else scope.node)
+    for outer, inner in ((outside, statement), (statement, next(iter(getattr(statement, "body", ())), None))):
+        if isinstance(outer, ast.stmt) and inner is not None and inner.lineno > outer.lineno:
+            return _indent(source, inner).removeprefix(_indent(source, outer))
+    return _USUAL_INDENT
+
+
+def _lines_within_texts(statement: ast.stmt) -> Iterator[int]:
+    """Yield the lines that begin inside of a string, which must stay as it is."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno is not None:
+            yield from range(node.lineno + 1, node.end_lineno + 1)
+
+
+def _arguments(text: str) -> int:
+    """Return how many arguments a call has; -1 for a text that is no call."""
+    tree = parse(text)
+    match tree and tree.body:
+        case [ast.Expr(value=ast.Call() as call)]:
+            return len(call.args) + len(call.keywords)
+    return -1

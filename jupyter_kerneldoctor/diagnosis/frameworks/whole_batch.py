@@ -1,0 +1,133 @@
+"""A data set that goes through a PyTorch network as one batch, in every round of the loop that trains."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..code.literals import number
+from ..code.notebook import Binding
+from ..edits import EditRefusedError, replace, wrap
+from .torch import Kind, Tensors, backward_calls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..code.notebook import Notebook, Scope
+    from ..edits import Changes
+
+_FILLED = frozenset({"randn", "rand", "zeros", "ones", "empty", "randint", "full"})
+
+
+@dataclass(frozen=True)
+class WholeBatch:
+    """A loop whose every round takes all the data."""
+
+    loop: ast.For
+    scope: Scope
+    names: tuple[str, ...]
+    """The data that go in first, then what is compared with the result row by row."""
+    rows: int | None
+
+
+def find_whole_batch(code: Notebook) -> WholeBatch | None:
+    """Return a loop with a backward pass that gives a network the same whole tensor again and again."""
+    tensors = Tensors(code)
+    for scope in code.running if tensors.in_use else ():
+        for loop in dict.fromkeys(
+            around for one in backward_calls(scope.node, scope) for around in scope.loops_around(one.node)[:1]
+        ):
+            nodes = scope.inside(loop)
+            if not isinstance(loop, ast.For) or sum(isinstance(one, ast.For | ast.While) for one in nodes) > 1:
+                continue
+            bound = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+            given = [
+                (call, one)
+                for call in nodes
+                if isinstance(call, ast.Call)
+                for one in call.args
+                if isinstance(one, ast.Name) and one.id not in bound and tensors.kind(one, scope) is Kind.TENSOR
+            ]
+            data = {one.id: one for call, one in given if _is_network(call, scope, tensors)}
+            if len(data) == 1:
+                ((name, node),) = data.items()
+                others = dict.fromkeys(one.id for call, one in given if one.id != name and len(call.args) > 1)
+                return WholeBatch(loop, scope, (name, *others), _rows(node, scope, code))
+    return None
+
+
+def split(found: WholeBatch, batch_size: int) -> Changes:
+    """Put a loop over pieces around what makes a step.
+
+    Raises EditRefusedError where that would change what the code says afterwards: something that is worked out for all
+    rows is used behind the step, other than the loss.
+    """
+    step = _step(found)
+    if _results_used_behind(found, step):
+        raise EditRefusedError
+    changes = wrap(found.scope, step, header(found, batch_size))
+    for node in _names(step):
+        if node.id in found.names:
+            changes += replace(found.scope, node, f"{node.id}[start:start + {batch_size}]")
+    return changes
+
+
+def header(found: WholeBatch, batch_size: int) -> str:
+    """Return the head of the loop over pieces."""
+    return f"for start in range(0, len({found.names[0]}), {batch_size}):"
+
+
+def snippet(found: WholeBatch, batch_size: int) -> str:
+    """Return the same loop to copy, for where it cannot be written into the cell."""
+    parts = (f"    {name}_part = {name}[start:start + {batch_size}]" for name in found.names)
+    return "\n".join([header(found, batch_size), *parts, "    …  # the step, with the parts"])
+
+
+def _step(found: WholeBatch) -> list[ast.stmt]:
+    """Return the statements of the loop from the first to the last that have to do with the step."""
+    marks = [_is_of_step(statement, found.names) for statement in found.loop.body]
+    if True not in marks or found.loop.orelse:
+        raise EditRefusedError
+    return found.loop.body[marks.index(True) : len(marks) - marks[::-1].index(True)]
+
+
+def _is_of_step(statement: ast.stmt, names: tuple[str, ...]) -> bool:
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(id=name) if name in names:
+                return True
+            case ast.Attribute(attr="zero_grad" | "backward"):
+                return True
+            case ast.Attribute(attr="step", value=owner):
+                return not (isinstance(owner, ast.Name) and "sched" in owner.id.lower())
+    return False
+
+
+def _results_used_behind(found: WholeBatch, step: list[ast.stmt]) -> bool:
+    """Whether more than the loss, of what the step works out, is used outside of it: it would be the last piece's."""
+    losses = {one.target.id for one in backward_calls(found.loop, found.scope) if isinstance(one.target, ast.Name)}
+    made = {one.id for one in _names(step) if isinstance(one.ctx, ast.Store)} - losses
+    inside = set(_names(step))
+    read = (one for one in found.scope.names if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+    return any(one.id in made and one not in inside for one in read)
+
+
+def _names(statements: list[ast.stmt]) -> Iterator[ast.Name]:
+    return (node for one in statements for node in ast.walk(one) if isinstance(node, ast.Name))
+
+
+def _is_network(call: ast.Call, scope: Scope, tensors: Tensors) -> bool:
+    return tensors.kind(call.func, scope) is Kind.MODULE and not tensors.is_scalar(call, scope)
+
+
+def _rows(name: ast.Name, scope: Scope, code: Notebook) -> int | None:
+    """Return how many rows a tensor has, where it is made with a number for that."""
+    binding = code.lookup(name.id, scope, name)
+    match binding:
+        case Binding(value=ast.Call(func=maker, args=[first, *_] as given), scope=home):
+            full = code.qualified(maker, home) or ""
+            if full.startswith("torch.") and full.rsplit(".", 1)[-1] in _FILLED:
+                shape = next((one.elts for one in given if isinstance(one, ast.Tuple | ast.List)), [first])
+                return number(shape[0]) if shape else None
+    return None

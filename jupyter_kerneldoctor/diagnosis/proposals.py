@@ -1,0 +1,96 @@
+"""Asks the fixes what to change, checks what they answer, and puts what explains most of the missing memory first.
+
+A fix that fails is left out, and an edit that does not pass all checks is not offered: it must parse, leave IPython's
+own syntax alone, and cure what it was proposed for.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from .code.cellsource import parsing_cost
+from .code.notebook import CodeTooLargeError
+from .edits import EditRefusedError, apply, unified_diff
+from .fixes import all_fixes
+from .postmortem import Edit, FixProposal
+from .units import cell_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .death import Death
+    from .edits import Change
+    from .fix import Fix
+
+MOST_SHOWN = 3
+_SMALLEST_SHARE = 0.1  # of the missing memory: what explains less is no fix
+
+
+def propose(death: Death) -> tuple[FixProposal, ...]:
+    """Return the fixes for a death that was judged, the most useful first; three at most.
+
+    Raises CodeTooLargeError when more code would have to be read than there is time for.
+    """
+    causes = death.likely_causes
+    found = [one for fix in all_fixes() if causes & set(fix.causes) and (one := _ask(fix, death)) is not None]
+    found.sort(key=lambda one: (-round(_share(one.explained_bytes, death), 1), not one.edits))
+    return tuple(found[:MOST_SHOWN])
+
+
+def _ask(fix: Fix, death: Death) -> FixProposal | None:
+    try:
+        parts = list(fix.propose(death))
+        explained = max((part.explains for part in parts if part.explains is not None), default=None)
+        if not parts or _share(explained, death) < _SMALLEST_SHARE:
+            return None
+        changed = _changed([one for part in parts for one in part.edits], death)
+        if changed and not fix.is_cured(death, death.edited(changed)):
+            changed = {}
+    except CodeTooLargeError:
+        raise
+    except Exception:
+        return None
+    first, wants_edits = parts[0], any(part.edits for part in parts)
+    if wants_edits and not changed and first.snippet is None:
+        return None
+    return FixProposal(
+        id=fix.id,
+        title=first.title or fix.title,
+        why=first.why,
+        applicability=first.applicability if changed else "advice",
+        edits=tuple(_edit(death, at, new) for at, new in sorted(changed.items())),
+        snippet=first.snippet,
+        explained_bytes=explained,
+        expected_peak_bytes=first.peak,
+    )
+
+
+def _share(explained_bytes: int | None, death: Death) -> float:
+    missing = death.memory.missing_bytes
+    if not death.is_about_memory or explained_bytes is None or not missing:
+        return 1.0
+    return min(1.0, explained_bytes / missing)
+
+
+def _changed(changes: Iterable[Change], death: Death) -> Mapping[int, str]:
+    """Return the new text of each cell, by index; of none when one fails its checks, as half a fix is none."""
+    changes = list(changes)
+    if any(death.code.cells[one.cell].truncated for one in changes):
+        return {}
+    try:
+        for one in {change.cell for change in changes}:
+            death.code.spend(2 * parsing_cost(death.code.source(one)))
+        return {
+            at: apply(death.code.source(at), some)
+            for at, some in groupby(sorted(changes, key=attrgetter("cell")), attrgetter("cell"))
+        }
+    except EditRefusedError:
+        return {}
+
+
+def _edit(death: Death, at: int, new: str) -> Edit:
+    cell = death.code.cells[at]
+    diff = unified_diff(cell.source, new, cell_name(cell.execution_count))
+    return Edit(cell.execution_count, cell.cell_id, cell.source, new, diff)

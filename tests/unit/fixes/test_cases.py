@@ -1,0 +1,66 @@
+"""Every fix does what its own cases say, on the cells they show."""
+
+import copy
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis.code.cellsource import parse
+from jupyter_kerneldoctor.diagnosis.fix import HEADINGS
+from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
+from jupyter_kerneldoctor.diagnosis.proposals import propose
+
+
+def cases(kind):
+    return [
+        pytest.param(fix, case, id=f"{fix.id}-{number}")
+        for fix in all_fixes()
+        for number, case in enumerate(getattr(fix, kind))
+    ]
+
+
+def proposed(fix, case):
+    return [one for one in propose(case.death()) if one.id == fix.id]
+
+
+@pytest.mark.parametrize(("fix", "case"), cases("FIRES"))
+def test_fires(fix, case):
+    (proposal,) = proposed(fix, case)
+    assert {edit.execution_count: edit.new_source for edit in proposal.edits} == case.changed
+    assert (proposal.applicability == "advice") == (not case.changed)
+    text = "\n".join([proposal.title, proposal.why, proposal.snippet or ""])
+    assert [part for part in case.says if part not in text] == []
+
+
+@pytest.mark.parametrize(("fix", "case"), cases("SILENT"))
+def test_is_silent(fix, case):
+    list(fix.propose(case.death()))  # it does not keep silent by failing
+    assert proposed(fix, case) == []
+
+
+@pytest.mark.parametrize(("fix", "case"), cases("FIRES"))
+@pytest.mark.parametrize("cause", ["ordinary-end", "no-death", "unknown", "abort", "hang"])
+def test_nothing_is_proposed_for_what_is_no_such_death(fix, case, cause):
+    other = copy.copy(case)
+    other.cause = cause
+    assert proposed(fix, other) == []
+
+
+@pytest.mark.parametrize(("fix", "case"), cases("FIRES"))
+def test_words_are_plain(fix, case):
+    for proposal in propose(case.death()):
+        assert proposal.why.endswith(".")
+        assert "None" not in proposal.why
+        assert "!" not in proposal.why.replace("!=", "")
+        if proposal.snippet and "journalctl" not in proposal.snippet:
+            assert parse(proposal.snippet.replace("if …:", "if x:").replace("…", "...")) is not None
+
+
+@pytest.mark.parametrize("fix", all_fixes(), ids=lambda fix: fix.id)
+def test_page_is_complete(fix):
+    lines = [line.strip() for line in fix.__doc__.split("\n")]
+    assert [line for line in lines if line in HEADINGS] == list(HEADINGS)
+    assert fix.SILENT
+    assert fix.FIRES
+    assert not fix.title.endswith((".", "!"))
+    assert "!" not in fix.__doc__
+    assert fix.id.replace("-", "_") == type(fix).__module__.rpartition(".")[2]
