@@ -57,18 +57,23 @@ _file: weakref.ref[_File] | None = None
 _handles_forks = False
 
 
-def write_to(directory: Path) -> None:
-    """Have faulthandler write into the recording in `directory`. Raises OSError."""
+def write_to(directory: Path, *, in_memory: bool = False) -> int | None:
+    """Have faulthandler write into the recording in `directory`. Raises OSError.
+
+    With `in_memory`, have it write to memory instead and return the descriptor of that, for the sidecar: a process that
+    crashes is not to wait for a disk that does not answer.
+    """
     global _file, _handles_forks  # noqa: PLW0603 - the process has one faulthandler
     if faulthandler.is_enabled() and _ours() is None:
-        return
-    file = _File(_open(directory))
+        return None
+    file = _File(os.memfd_create("kerneldoctor-crash") if in_memory else _open(directory))
     _file = weakref.ref(file)
     # Walking the frames of running threads sometimes crashes itself: an abort would end as a segfault.
     faulthandler.enable(file=file, all_threads=False)
     if not _handles_forks:
         _handles_forks = True
         os.register_at_fork(after_in_child=stop)  # a worker's crash must not be taken for the kernel's
+    return file.descriptor if in_memory else None
 
 
 def stop() -> None:

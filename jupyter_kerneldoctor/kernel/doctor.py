@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -14,6 +15,7 @@ from traitlets.config import Configurable
 from ..recording import layout
 from ..recording.disk_reserve import storage_problem
 from ..recording.journal import JsonLines
+from ..recording.remote_disk import append_line, check_answers, is_remote
 from . import crash_file, memory, stack_access
 from .cells import CellHooks, execute_request
 from .joining import join
@@ -66,6 +68,8 @@ class Doctor:
         self.hooks: CellHooks | None = None
         self._output_capture: OutputCapture | None = None
         self.directory: Path | None = None
+        self._is_remote = False
+        """Whether the recording lies on a file system that may stop answering, where the kernel itself does nothing."""
         self.problem: str | None = None
         """Why nothing is recorded, in a sentence; None without a problem."""
 
@@ -83,9 +87,12 @@ class Doctor:
             self._give_up("KernelDoctor records on Linux and macOS only; nothing is recorded.")
             return
         try:
+            self._is_remote = is_remote(layout.recordings_dir())
+            if self._is_remote:
+                check_answers(layout.recordings_dir())
             joined = join()
             self.directory = joined.directory if joined else layout.create(layout.new_id(os.getpid()))
-            crash_file.write_to(self.directory)
+            crash_memory = crash_file.write_to(self.directory, in_memory=self._is_remote)
             settings = KernelDoctor(parent=self._shell)
             fields = start_fields(self._loaded_by)
             if settings.stacks:
@@ -95,6 +102,8 @@ class Doctor:
             if not self._link.is_open:
                 self._link = None
                 return  # the user has been told
+            if crash_memory is not None:
+                self._link.send(message("crash_memory", time.monotonic()), [crash_memory])
             if settings.stacks:
                 stack_access.permit(self._link.sidecar_pid)
             self.hooks = CellHooks(
@@ -120,7 +129,7 @@ class Doctor:
     def status(self) -> str:
         """Return whether and where this kernel is recorded, in a line or two."""
         if self.is_recording:
-            why_not = storage_problem(self.directory) if self.directory is not None else None
+            why_not = None if self.directory is None or self._is_remote else storage_problem(self.directory)
             but = f", but {why_not}: most of what happens now is lost" if why_not else ""
             return f"KernelDoctor is recording this kernel{but}.\nRecording: {self.directory}"
         reason = self.problem or "The recording is switched off. To switch it on: %kerneldoctor on"
@@ -143,9 +152,13 @@ class Doctor:
         self._stop_quietly()
         if self.directory is not None:  # without this event it would seem that the kernel died just now
             with suppress(OSError):
-                file = JsonLines(self.directory / layout.KERNEL)
-                file.write({"event": "lost", "mono_s": time.monotonic(), "wall_s": time.time()})
-                file.close()
+                lost = {"event": "lost", "mono_s": time.monotonic(), "wall_s": time.time()}
+                if self._is_remote:
+                    append_line(self.directory / layout.KERNEL, json.dumps(lost))
+                else:
+                    file = JsonLines(self.directory / layout.KERNEL)
+                    file.write(lost)
+                    file.close()
         self._give_up(
             "KernelDoctor stopped recording: its sidecar process is gone. Your kernel is not affected. "
             "`%kerneldoctor on` starts a new recording."

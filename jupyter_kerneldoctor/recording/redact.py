@@ -335,6 +335,7 @@ EVENTS: dict[str, Fields] = {
     },
     "cell_withdrawn": {**STAMPS, "seq": number},
     "last_words": {**STAMPS, **_fields(numbers, "fds begins")},
+    "crash_memory": STAMPS,
     "exit_request": {**STAMPS, "by": word, "restart": number},
     "surroundings": STATE_FIELDS,
     "stack": {**STAMPS, "reason": word, "threads": [THREAD_FIELDS], "children": [CHILD_STATE_FIELDS]},

@@ -114,13 +114,13 @@ def time_of_end(doc: Document) -> str | None:
 
 def _running_cell(doc: Document) -> Document | None:
     """Return the cell of the timeline that was running at the end; an earlier one without an end has ended unseen."""
-    cells = (doc.get("timeline") or {}).get("cells") or []
+    cells: list[Document] = (doc.get("timeline") or {}).get("cells") or []
     if not cells or not doc.get("cell"):
         return None
     count = doc["cell"].get("execution_count")
     unfinished = [cell for cell in cells if cell.get("end_s") is None]
     beside = [cell for cell in unfinished if count is not None and cell.get("execution_count") == count]
-    return cells[-1] if cells[-1] in unfinished else (beside or [None])[-1]
+    return cells[-1] if cells[-1] in unfinished else next(reversed(beside), None)
 
 
 def subject(doc: Document) -> str | None:

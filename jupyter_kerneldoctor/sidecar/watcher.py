@@ -31,6 +31,7 @@ from .journal import Journal
 from .observer import Watched
 from .observers.children import ChildrenObserver
 from .observers.clock import ClockObserver
+from .observers.crash import CrashObserver
 from .observers.gpu import GpuObserver
 from .observers.kernel_log import KernelLogObserver
 from .observers.memory import MemoryObserver
@@ -131,6 +132,7 @@ class Watcher:
             GpuObserver(self._watched),
             stacks,
             StuckObserver(self._watched, stacks),
+            CrashObserver(self._watched),
             RetentionObserver(self._watched),
         )
         journal.write({**start, "sidecar": identify(os.getpid()), "ram_bytes": self._memory.ram_bytes})

@@ -7,15 +7,11 @@ import re
 import select
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...recording.file_system_kinds import MAY_HANG
 from .procfs import link_target, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-_MAY_HANG = re.compile(
-    r"(nfs|cifs|smb|fuse(?!blk|\.fuse-overlayfs)|9p|ceph|afs|lustre|gpfs|beegfs|glusterfs|virtiofs|davfs|coda|ncp|orangefs|autofs|pvfs|wekafs)"
-)
-"""Kinds that ask a server, which may never answer: they are named, and never asked."""
 
 _PSEUDO = frozenset(("proc", "sysfs", "devtmpfs", "cgroup", "cgroup2", "devpts", "mqueue", "debugfs", "tracefs"))
 
@@ -28,8 +24,8 @@ class Mount(NamedTuple):
 
     @property
     def may_hang(self) -> bool:
-        """Whether asking it for anything could wait for a server."""
-        return _MAY_HANG.match(self.kind) is not None
+        """Whether asking it for anything could wait for a server: such are named, and never asked."""
+        return MAY_HANG.match(self.kind) is not None
 
 
 class Mounts:
