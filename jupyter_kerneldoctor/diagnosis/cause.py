@@ -36,9 +36,9 @@ class Cause(Rule):
     incidents: ClassVar[frozenset[str]] = frozenset()
     """The kinds of incidents (`recording.events.Incident.kind`) that it may explain."""
 
-    def judge(self, death: Death) -> CauseFinding | None:
+    def judge(self, death: Death) -> CauseFinding | None:  # noqa: ARG002 - for those that can
         """Say whether this cause fits, how sure that is (0.9 and more is proven), and why; None when it does not."""
-        raise NotImplementedError
+        return None
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002 - for those that can
         """Say the same of an incident that the kernel survived, of one of the kinds in `incidents`.

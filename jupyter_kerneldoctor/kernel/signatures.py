@@ -52,12 +52,16 @@ WORKER_SIGNALS = (
 )
 """Signals as strsignal(3) and loky name them."""
 
+_RAY_MEMORY_MONITOR = "Task was killed due to the node running low on memory"
+"""Of ray.exceptions.OutOfMemoryError."""
+
 SIGNATURES: tuple[Signature, ...] = (
     # A worker process that was lost comes first: its text may quote another error.
     Signature("worker-killed", "DataLoader worker is killed by signal", ("DataLoader worker (pid", "killed by signal")),
     Signature(
         "worker-killed", "DataLoader worker exited unexpectedly", ("DataLoader worker (pid", "exited unexpectedly")
     ),
+    Signature("worker-killed", _RAY_MEMORY_MONITOR, (_RAY_MEMORY_MONITOR,)),
     Signature("worker-killed", "KilledWorker", types=("distributed.scheduler.KilledWorker",)),
     Signature(
         "broken-pool",

@@ -175,28 +175,18 @@ def _cell(number: int, source: str) -> Cell:
         rss_after_bytes=100 * MIB,
         peak_bytes=100 * MIB,
         peak_basis="exact",
+        seq=number,
     )
 
 
 def _running(cell: Cell, memory: Sequence[int]) -> Cell:
-    return Cell(
-        cell.source,
-        execution_count=cell.execution_count,
-        cell_id=cell.cell_id,
-        started_mono_s=cell.started_mono_s,
-        rss_before_bytes=memory[0] if memory else 100 * MIB,
-    )
+    before = memory[0] if memory else cell.rss_before_bytes
+    cell = replace(cell, rss_before_bytes=before, ended_mono_s=None)
+    return replace(cell, rss_after_bytes=None, peak_bytes=None, peak_basis=None)
 
 
 def _asking(cell: Cell) -> Cell:
-    return Cell(
-        cell.source,
-        execution_count=cell.execution_count,
-        cell_id=cell.cell_id,
-        started_mono_s=cell.started_mono_s,
-        ended_mono_s=cell.ended_mono_s,
-        asked_exit=True,
-    )
+    return replace(cell, asked_exit=True)
 
 
 def _limits(groups: Sequence[Group], ram_bytes: int) -> tuple[Limit, ...]:

@@ -5,7 +5,6 @@ There was no card to record them from: they follow the documentation of NVML, CU
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_kerneldoctor.recording.events import Frame, Framework, Gpu, GpuProcess, GpuSample, Incident
@@ -44,8 +43,7 @@ def survived(kind: str, signature: str, source: str = "loss.backward()", **more:
         signature=signature,
         **figures,
     )
-    made = recording(source, alive=True, idle=True, incidents=[incident], gpus=[CARD], **more)
-    return replace(made, cells=tuple(replace(cell, seq=number) for number, cell in enumerate(made.cells, 1)))
+    return recording(source, alive=True, idle=True, incidents=[incident], gpus=[CARD], **more)
 
 
 def died(

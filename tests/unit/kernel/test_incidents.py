@@ -92,6 +92,7 @@ def library_type(name, module, *bases):
         ("unable to write to file </torch_7_1>: No space left on device (28)", "no-space", None, {}),
         ("received 0 items of ancdata", "too-many-files", None, {}),
         ("DataLoader worker (pid 1234) is killed by signal: Bus error. ", "worker-killed", None, {"pid": 1234}),
+        ("Task was killed due to the node running low on memory.\nMemory on the node", "worker-killed", None, {}),
         ("DataLoader worker (pid(s) 12, 13) exited unexpectedly", "worker-killed", None, {"pid": 12}),
         ("module compiled against API version 0x10 but this version of numpy is 0xf", "binary-mismatch", None, {}),
     ],
