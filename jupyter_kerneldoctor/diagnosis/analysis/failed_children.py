@@ -25,8 +25,8 @@ def how_they_ended(children: tuple[Child, ...]) -> str:
         child.signal or (f"exit code {child.exit_code}" if child.exit_code is not None else "") for child in children
     ]
     most = max(set(ends), key=ends.count, default="")
-    count = plural(len(children), "process")
+    count = plural(len(children), "child process")
     were = "was" if len(children) == 1 else "were"
     if most.startswith("SIG"):
-        return sentence(f"{count} it had started {were} ended by {most}")
-    return sentence(f"{count} it had started left {f'with {most}' if most else 'early'}")
+        return sentence(f"{count} {were} ended by {most}")
+    return sentence(f"{count} left {f'with {most}' if most else 'early'}")

@@ -167,7 +167,7 @@ def _at_the_end(death: Death) -> Iterator[Evidence]:
     yield from evidence.last_measurement(death)
     if death.signal == "SIGBUS":
         yield Evidence(
-            "That happens when a mapped file or shared memory has no room or became shorter, or when a disk, a network "
+            "SIGBUS comes when a mapped file or shared memory has no room or became shorter, or when a disk, a network "
             "file system or memory itself fails.",
             source="mmap(2)",
         )
