@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..units import plural, sentence
+from ..units import plural
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.events import Child
@@ -20,7 +20,7 @@ def failed_children(recording: Recording) -> tuple[Child, ...]:
 
 
 def how_they_ended(children: tuple[Child, ...]) -> str:
-    """Return "3 processes it had started were ended by SIGTERM"."""
+    """Return "3 child processes were ended by SIGTERM"."""
     ends = [
         child.signal or (f"exit code {child.exit_code}" if child.exit_code is not None else "") for child in children
     ]
@@ -28,5 +28,5 @@ def how_they_ended(children: tuple[Child, ...]) -> str:
     count = plural(len(children), "child process")
     were = "was" if len(children) == 1 else "were"
     if most.startswith("SIG"):
-        return sentence(f"{count} {were} ended by {most}")
-    return sentence(f"{count} left {f'with {most}' if most else 'early'}")
+        return f"{count} {were} ended by {most}"
+    return f"{count} left {f'with {most}' if most else 'early'}"
