@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .analysis.ending import is_death
+from .analysis.ending import FROM_OUTSIDE, is_death
 from .causes import examine
 from .code.notebook import CodeTooLargeError
 from .family import Family
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["diagnose"]
 
-_WITH_STORY = frozenset({Family.MEMORY, Family.OUTSIDE, Family.UNKNOWN})
-"""Where the story of the memory belongs to the answer: memory was it, or it has to be seen that it was not."""
-
 
 def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
@@ -40,7 +37,7 @@ def diagnose(recording: Recording) -> PostMortem:
     state = "survived" if shown is not None else _state(death, ranked[0])
     judged = death.judged(ranked)
     fixes, left_out = _fixes(judged) if state in ("died", "stuck", "survived") else ((), None)
-    shape = judged.memory_shape if state in ("died", "stuck") and ranked[0].family in _WITH_STORY else None
+    shape = judged.memory_shape if state in ("died", "stuck") and _is_about_memory(death, ranked[0]) else None
     return PostMortem(
         recording=recording.id,
         kernel_id=recording.kernel.kernel_id,
@@ -60,6 +57,13 @@ def diagnose(recording: Recording) -> PostMortem:
         fixes_left_out=left_out,
         incidents=incidents,
     )
+
+
+def _is_about_memory(death: Death, cause: CauseFinding) -> bool:
+    """Return whether the story of the memory belongs to the answer: memory was the cause, or could be taken for it."""
+    if cause.family == Family.OUTSIDE:
+        return death.signal in FROM_OUTSIDE
+    return cause.family in (Family.MEMORY, Family.UNKNOWN)
 
 
 def _state(death: Death, cause: CauseFinding) -> State:

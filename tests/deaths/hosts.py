@@ -26,6 +26,19 @@ _SECOND_ATTEMPT_S = 12.0
 """A server looks after its kernels every 3 s, and starts again what has ended."""
 
 
+def _wait_for_ready(client: BlockingKernelClient, patience_s: float) -> None:
+    """Wait until the kernel answers, asking again: jupyter_client allows 0.2 s for the message after the answer."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            client.wait_for_ready(timeout=min(patience_s, 5))
+        except RuntimeError:
+            if time.monotonic() > deadline:
+                raise
+        else:
+            return
+
+
 class Host(Protocol):
     """A kernel and a client of it."""
 
@@ -69,7 +82,7 @@ class Alone:
         self.client = self._manager.client()
         self.client.start_channels()
         try:
-            self.client.wait_for_ready(timeout=patience_s)
+            _wait_for_ready(self.client, patience_s)
         except RuntimeError:
             return False
         return True
@@ -133,7 +146,7 @@ class UnderServer:
         self.client.load_connection_file()
         self.client.start_channels()
         try:
-            self.client.wait_for_ready(timeout=min(patience_s, 20))
+            _wait_for_ready(self.client, min(patience_s, 20))
         except RuntimeError:
             time.sleep(_SECOND_ATTEMPT_S)
             return False

@@ -11,7 +11,7 @@ from ..code.notebook import Binding
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_kerneldoctor.recording.evidence import Namespace
+    from jupyter_kerneldoctor.recording.events import Namespace
 
     from ..code.notebook import Notebook
     from ..code.scopes import Scope
