@@ -12,6 +12,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def enclosing_loop(source: str, line: int) -> int | None:
         for node in (() if tree is None else ast.walk(tree))
         if isinstance(node, (ast.For, ast.AsyncFor, ast.While))
         and node.lineno <= line <= (node.body[-1].end_lineno or 0)
-        and sum(isinstance(part, ast.stmt) for statement in node.body for part in ast.walk(statement)) > 1
+        and (len(node.body) > 1 or any(isinstance(part, ast.stmt) for part in islice(ast.walk(node.body[0]), 1, None)))
     ]
     return max((node.lineno for node in loops), default=None)
 

@@ -91,6 +91,7 @@ class EndingCalls:
 
     def of_cell(self, cell: Scope) -> Iterator[EndingCall]:
         """Yield those that the statements of a cell make, also by calling a function."""
+        self._code.spend(4 * len(cell.nodes))
         prompt, lines = True, cell.tree.source.split("\n")
         for statement in cell.body:
             for call, certain in _reachable(statement):
@@ -117,6 +118,7 @@ class EndingCalls:
         return self._by_function[function]
 
     def _first(self, function: Scope) -> EndingCall | None:
+        self._code.spend(4 * len(function.nodes))
         prompt = True
         for statement in function.body:
             for call, certain in _reachable(statement):
@@ -178,7 +180,7 @@ class EndingCalls:
 
     def _by_shell(self, script: str, ending: EndingCall) -> EndingCall | None:
         """The first command of a shell's that signals its parent, as a call of the kernel's."""
-        self._code.spend(len(script))
+        self._code.spend(50 + 2 * len(script))
         first = next(shell_kills(script), None)
         if first is None:
             return None

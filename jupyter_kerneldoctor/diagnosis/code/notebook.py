@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Binding", "Call", "CodeTooLargeError", "Notebook", "Running", "Scope"]
 
-MOST_WORK = 1_200_000
+MOST_WORK = 800_000
 """How much of the code may be read, in units of about a microsecond."""
 _DEEPEST = 80  # steps from an expression to what it stands for: its parts, and the assignments of its names
 _MOST_STEPS = 12  # assignments from a name to a definition
@@ -44,10 +44,10 @@ _LONGEST = 200  # characters; a chain beyond that is no name of anything
 _END = (1 << 30, 0)
 
 _INJECTED = frozenset({"exit", "quit", "get_ipython", "display", "In", "Out"})
-_MAY_BIND = re.compile(
-    r"\bimport\b([^\n]*+)|\b(?:def|class)[ \t]++(\w++)|(?<![\w.])([^\W\d]\w*+)(?![ \t]*+[(.])",
-)
-"""What a cell may bind: what it imports and defines, and any other name but one that is called or reached into."""
+_MAY_BIND = re.compile(r"(?<![\w.])[^\W\d]\w*+(?![ \t]*+[(.])")
+"""A name that is neither called nor reached into: a cell may bind it."""
+_BINDS = re.compile(r"(?:import|def|class)\b[^\n]*+")
+"""What a cell imports, and what it defines, it binds as well."""
 _WORD = re.compile(r"\w++")
 
 _OWN = (
@@ -163,7 +163,7 @@ class Notebook:
         self._newest = self.last if self.last >= 0 else len(self.cells) - 1
         self._budget = Budget(MOST_WORK)
         self._trees: dict[int, CellTree | None] = {}
-        self._bound: dict[int, frozenset[str]] = {}
+        self._bound: dict[int, set[str]] = {}
         self._binders: dict[str, tuple[list[int], Iterator[int]]] = {}
         self._imports: dict[str, bool] = {}
         self._meanings: dict[ast.expr, _Meaning | None] = {}
@@ -445,15 +445,13 @@ class Notebook:
                 if module is not None and name in module.bindings:
                     yield index
 
-    def _may_bind(self, index: int) -> frozenset[str]:
+    def _may_bind(self, index: int) -> set[str]:
         """The names that a cell may bind, told without parsing it."""
         if index not in self._bound:
             source = self.source(index)
-            self._budget.spend(len(source) / 20)
-            words: set[str] = set()
-            for imported, defined, other in _MAY_BIND.findall(source):
-                words.update(_WORD.findall(imported) if imported else (defined or other,))
-            self._bound[index] = frozenset(words)
+            self._budget.spend(parsing_cost(source) / 4)
+            bound = {word for line in _BINDS.findall(source) for word in _WORD.findall(line)}
+            self._bound[index] = bound | set(_MAY_BIND.findall(source))
         return self._bound[index]
 
 

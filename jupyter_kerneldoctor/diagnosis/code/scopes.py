@@ -27,7 +27,6 @@ _BINDERS = (
 )
 _MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 _LEAVES = (ast.Name, ast.Constant)
-_NODES_A_UNIT = 10
 
 
 class CodeTooLargeError(Exception):
@@ -149,13 +148,13 @@ class Scope:
 
     def walk(self) -> Iterator[ast.AST]:
         """Return all that runs in this scope, in the order of the text."""
-        self.tree.budget.spend(len(self.nodes) / _NODES_A_UNIT)
+        self.tree.budget.spend(len(self.nodes) / 2)
         return iter(self.nodes)
 
     def inside(self, node: ast.AST) -> list[ast.AST]:
         """Return what runs in a statement or an expression of this scope, itself included, in the order of the text."""
         nodes = list(walk_scope(node))
-        self.tree.budget.spend(len(nodes))
+        self.tree.budget.spend(3 * len(nodes))
         return nodes
 
     def statement_of(self, node: ast.AST) -> ast.stmt | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from .notebook import Notebook
 
 _MAKERS = re.compile(r"\b(?:zeros|empty)\s*\(")
+_WORD = re.compile(r"\w++")
 _RESERVE = ("numpy.zeros", "numpy.empty")
 _NO_GROWTH = 0.1
 """A cell that grew by less than this share of the array did not fill it."""
@@ -42,52 +44,48 @@ def reserved_before(code: Notebook) -> tuple[Zeroed, ...]:
     """
     found: dict[str, Zeroed] = {}
     for index, cell in enumerate(code.cells[: code.last]):
-        code.spend(2 + len(found) * len(cell.source) / 500)
-        found = {
-            name: array for name, array in found.items() if not _fills(cell, array) and not _rebinds(code, index, name)
-        }
+        code.spend(1 + len(cell.source) / 20)
+        named = found.keys() & set(_WORD.findall(cell.source)) if found else set()
+        bound = _bound(code, index) if named else Counter()
+        for name in named:
+            if name in bound or _fills(cell, found[name]):
+                del found[name]
         if _MAKERS.search(cell.source):
-            found.update({array.name: array for array in _arrays(code, index) if not _fills(cell, array)})
-    named = [one for one in found.values() if _names(code.cells[code.last], one.name)]
-    named = [one for one in named if not _rebinds(code, code.last, one.name)]
-    return tuple(sorted(named, key=lambda array: -array.bytes))
+            found |= {array.name: array for array in _arrays(code, index) if not _fills(cell, array)}
+    named = found.keys() & set(_WORD.findall(code.source(code.last))) if found else set()
+    bound = _bound(code, code.last) if named else Counter()
+    touched = [array for name, array in found.items() if name in named and name not in bound]
+    return tuple(sorted(touched, key=lambda array: -array.bytes))
 
 
 def _fills(cell: Cell, array: Zeroed) -> bool:
-    """Whether a cell may have filled the array: it names it, and grew, or nobody knows."""
-    if not _names(cell, array.name):
-        return False
+    """Whether a cell that names the array may have filled it: it grew, or nobody knows."""
     if cell.rss_before_bytes is None or cell.rss_after_bytes is None:
         return True
     return cell.rss_after_bytes - cell.rss_before_bytes >= _NO_GROWTH * array.bytes
 
 
-def _names(cell: Cell, name: str) -> bool:
-    return name in cell.source and re.search(rf"\b{re.escape(name)}\b", cell.source) is not None
-
-
-def _rebinds(code: Notebook, index: int, name: str) -> bool:
-    """Whether the name stands for something else after the cell; `a += 1` changes the array itself."""
-    return _names(code.cells[index], name) and _times_bound(code, index, name) > 0
-
-
-def _times_bound(code: Notebook, index: int, name: str) -> int:
-    stored = [
-        isinstance(scope.statement_of(node), ast.AugAssign)
+def _bound(code: Notebook, index: int) -> Counter[str]:
+    """How often a cell binds each name."""
+    code.spend(sum(len(scope.names) for scope in code.scopes(index)) / 2)
+    return Counter(
+        node.id
         for scope in code.scopes(index)
         for node in scope.names
-        if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
-    ]
-    code.spend(len(stored))
-    return stored.count(False)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        if not isinstance(scope.statement_of(node), ast.AugAssign)
+    )
 
 
 def _arrays(code: Notebook, index: int) -> Iterator[Zeroed]:
     cell, values = code.module(index), Values(code)
-    for statement in () if cell is None else cell.body:
-        if cell is not None and isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
+    if cell is None:
+        return
+    bound = _bound(code, index)
+    for statement in cell.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
             target, *others = statement.targets
             made = values.of(statement.value, cell) if code.qualified(statement.value.func, cell) in _RESERVE else None
             size = None if made is None else made.bytes
-            if isinstance(target, ast.Name) and not others and size and _times_bound(code, index, target.id) == 1:
+            if isinstance(target, ast.Name) and not others and size and bound[target.id] == 1:
                 yield Zeroed(target.id, size, code.cells[index].execution_count)

@@ -14,7 +14,7 @@ from ..fix import Fix, Proposal
 from ..units import cell_name, of_size, quote, sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ..code.notebook import Call, Notebook, Scope
     from ..death import Death
@@ -90,7 +90,8 @@ class RecursionToIteration(Fix):
         """Lower the limit where it was raised; show the loop."""
         code, memory = death.code, death.memory
         raised = [one for one in code.calls("sys.setrecursionlimit") if _limit(one) > _HIGHEST_SANE]
-        functions = [scope for scope in code.running.functions if _calls_itself(scope, code)]
+        others = {one.function: one for one in code.running.functions}
+        functions = [scope for scope in code.running.functions if _calls_itself(scope, others, code)]
         shown = [one.recursion for one in reports(death.recording.crash_text) if one.recursion]
         if not death.is_about_memory:
             named = [scope for one in shown[-1:] for scope in code.functions_named(one.function.rsplit(".", 1)[-1])]
@@ -126,14 +127,15 @@ def _limit(call: Call) -> int:
     return (number(call.node.args[0]) or 0) if len(call.node.args) == 1 else 0
 
 
-def _calls_itself(scope: Scope, code: Notebook) -> bool:
+def _calls_itself(scope: Scope, others: Mapping[str, Scope], code: Notebook) -> bool:
     """Whether a function calls itself, directly or through another; or a special method what calls that method."""
     if scope.owner is not None and (builtin := _SPECIAL.get(scope.function)):
         return any(isinstance(call.func, ast.Name) and call.func.id == builtin for call in scope.calls)
-    others = {other.function: other for other in code.running.functions}
     waiting, seen = [scope], {scope}
     while waiting:
-        for node in waiting.pop().names:
+        names = waiting.pop().names
+        code.spend(1 + len(names) / 2)
+        for node in names:
             called = node.id if isinstance(node, ast.Name) else node.attr
             if called == scope.function:
                 return True
