@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.arrays import Value
 from ..family import Family
 from ..fix import SetArgument
-from ..frameworks.numpy import recorded_shape
 
 if TYPE_CHECKING:
     from ..code.notebook import Call
@@ -53,7 +53,8 @@ class CorrcoefRowvar(SetArgument):
 
     def saves(self, call: Call, death: Death) -> int | None:
         """Count the result; nothing where the rows are the fewer."""
-        match recorded_shape(call.argument(0), call.scope, death.code, death.recording.namespaces):
-            case (rows, columns):
+        given = call.argument(0)
+        match given and death.values.of(given, call.scope):
+            case Value(shape=(rows, columns)):
                 return (rows * rows - columns * columns) * _FLOAT_BYTES if rows > columns else 0
         return death.memory.missing_bytes

@@ -146,13 +146,17 @@ class ReduceBatchSize(Fix):
                 edits = replace(batch.scope, batch.node, str(choice.value))
                 missing = death.memory.missing_bytes
                 yield Proposal(edits, began + _reason(choice) + more, missing, title, peak=choice.peak)
-        elif (whole := find_whole_batch(code)) and (choice := _choice(death, whole)):
+        elif (whole := find_whole_batch(code, death.values)) and (choice := _choice(death, whole)):
             yield _in_pieces(death, whole, choice)
 
     def is_cured(self, before: Death, after: Death) -> bool:
         """A smaller number is still a number: what matters is that the loop uses it."""
         old, new = find_batch_size(before.code), find_batch_size(after.code)
-        return new is None or (old is not None and new.value < old.value) or find_whole_batch(after.code) is None
+        return (
+            new is None
+            or (old is not None and new.value < old.value)
+            or find_whole_batch(after.code, after.values) is None
+        )
 
 
 def _choice(death: Death, whole: WholeBatch) -> Choice | None:

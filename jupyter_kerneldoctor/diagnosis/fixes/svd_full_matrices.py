@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.arrays import Value
 from ..family import Family
 from ..fix import SetArgument
-from ..frameworks.numpy import recorded_shape
 
 if TYPE_CHECKING:
     from ..code.notebook import Call
@@ -61,7 +61,8 @@ class SvdFullMatrices(SetArgument):
 
     def saves(self, call: Call, death: Death) -> int | None:
         """Count the square, or all that was missing where the shape is not known."""
-        match recorded_shape(call.argument(0), call.scope, death.code, death.recording.namespaces):
-            case (rows, columns):
+        given = call.argument(0)
+        match given and death.values.of(given, call.scope):
+            case Value(shape=(rows, columns)):
                 return (max(rows, columns) - min(rows, columns)) * max(rows, columns) * _FLOAT_BYTES
         return death.memory.missing_bytes

@@ -6,8 +6,6 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..code.literals import number
-from ..code.notebook import Binding
 from ..edits import EditRefusedError, replace, wrap
 from .torch import Kind, Tensors, backward_calls
 
@@ -15,9 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..code.notebook import Notebook, Scope
+    from ..code.values import Values
     from ..edits import Changes
-
-_FILLED = frozenset({"randn", "rand", "zeros", "ones", "empty", "randint", "full"})
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class WholeBatch:
     rows: int | None
 
 
-def find_whole_batch(code: Notebook) -> WholeBatch | None:
+def find_whole_batch(code: Notebook, values: Values) -> WholeBatch | None:
     """Return a loop with a backward pass that gives a network the same whole tensor again and again."""
     tensors = Tensors(code)
     for scope in code.running if tensors.in_use else ():
@@ -52,8 +49,10 @@ def find_whole_batch(code: Notebook) -> WholeBatch | None:
             data = {one.id: one for call, one in given if _is_network(call, scope, tensors)}
             if len(data) == 1:
                 ((name, node),) = data.items()
+                known = values.of(node, scope)
+                rows = known.shape[0] if known is not None and known.shape else None
                 others = dict.fromkeys(one.id for call, one in given if one.id != name and len(call.args) > 1)
-                return WholeBatch(loop, scope, (name, *others), _rows(node, scope, code))
+                return WholeBatch(loop, scope, (name, *others), rows)
     return None
 
 
@@ -119,15 +118,3 @@ def _names(statements: list[ast.stmt]) -> Iterator[ast.Name]:
 
 def _is_network(call: ast.Call, scope: Scope, tensors: Tensors) -> bool:
     return tensors.kind(call.func, scope) is Kind.MODULE and not tensors.is_scalar(call, scope)
-
-
-def _rows(name: ast.Name, scope: Scope, code: Notebook) -> int | None:
-    """Return how many rows a tensor has, where it is made with a number for that."""
-    binding = code.lookup(name.id, scope, name)
-    match binding:
-        case Binding(value=ast.Call(func=maker, args=[first, *_] as given), scope=home):
-            full = code.qualified(maker, home) or ""
-            if full.startswith("torch.") and full.rsplit(".", 1)[-1] in _FILLED:
-                shape = next((one.elts for one in given if isinstance(one, ast.Tuple | ast.List)), [first])
-                return number(shape[0]) if shape else None
-    return None

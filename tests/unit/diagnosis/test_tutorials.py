@@ -10,17 +10,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-TUTORIAL = ROOT / "docs" / "tutorials" / "first-cause.md"
+COPIED = (
+    *("pyproject.toml", "docs/causes.md", "docs/fixes.md"),
+    *("tests/unit/diagnosis/test_causes.py", "tests/unit/fixes/test_cases.py"),
+)
 
 
 @pytest.fixture
 def tree(tmp_path):
-    """A copy of what the tutorial needs: the package, the reference, the tests of causes."""
+    """A copy of what the tutorials need: the package, the reference, the tests of causes and fixes."""
     leave_out = shutil.ignore_patterns("__pycache__", "labextension")
     shutil.copytree(ROOT / "jupyter_kerneldoctor", tmp_path / "jupyter_kerneldoctor", ignore=leave_out)
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "tests" / "unit" / "diagnosis").mkdir(parents=True)
-    for name in ("pyproject.toml", "docs/causes.md", "docs/fixes.md", "tests/unit/diagnosis/test_causes.py"):
+    for name in COPIED:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -48,9 +50,10 @@ def run(tree, command):
     return done.stdout
 
 
-def test_a_first_cause(tree):
-    text = TUTORIAL.read_text(encoding="utf-8")
-    path = re.search(r"Create `(\S+\.py)`", text)[1]
+@pytest.mark.parametrize("kind", ["cause", "fix"])
+def test_a_first_one(tree, kind):
+    text = (ROOT / "docs" / "tutorials" / f"first-{kind}.md").read_text(encoding="utf-8")
+    path, page = re.search(r"Create `(\S+\.py)`", text)[1], f"docs/{kind.removesuffix('e')}es.md"
     source = re.search(r"```python\n(\"\"\".*?)```", text, re.DOTALL)[1]
     before = contents(tree)
     (tree / path).write_text(source, encoding="utf-8")
@@ -59,6 +62,6 @@ def test_a_first_cause(tree):
 
     after = contents(tree)
     assert len(source.splitlines()) <= 80
-    assert {name for name in after if after[name] != before.get(name)} == {path, "docs/causes.md"}
+    assert {name for name in after if after[name] != before.get(name)} == {path, page}
     assert " passed" in outputs[0]
-    assert b"ray-memory-monitor" in after["docs/causes.md"]
+    assert Path(path).stem.replace("_", "-").encode() in after[page]
