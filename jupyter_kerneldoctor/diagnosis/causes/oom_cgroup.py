@@ -12,7 +12,7 @@ from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
 from ..postmortem import Evidence
 from ..texts import evidence
-from ..texts.allocation_site import filled_by_others, line_needs, taken_where, taking_line
+from ..texts.allocation_site import filled_by_others, line_needs, shortage, taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ class OutOfMemoryInCgroup(Cause):
         if confidence == 0:
             return None
         memory, held = death.memory, filled_by_others(death)
-        allowed = f": {memory.allowance}" if memory.has_group_limit else ""
+        allowed = memory.allowance if memory.has_group_limit else ""
         return self.finding(
             death,
             confidence,
-            f"{_ran_out(death, confidence, held)}{allowed}.",
+            f"{_ran_out(death, confidence, held)}{shortage(death, allowed)}.",
             (
                 *evidence.logged_kill(logged),
                 *evidence.counts_of_kills(death),

@@ -11,7 +11,7 @@ from ..examples import GIB, MIB, Group, recording
 from ..family import Family
 from ..postmortem import Evidence
 from ..texts import evidence
-from ..texts.allocation_site import taken_where, taking_line
+from ..texts.allocation_site import shortage, taken_where, taking_line
 from ..units import size
 
 if TYPE_CHECKING:
@@ -64,12 +64,13 @@ class OutOfMemoryInContainer(Cause):
         if confidence == 0:
             return None
         surely = "ran out of memory" if group is not None else "probably ran out of memory"
-        allowed = f": {death.memory.allowance}" if death.memory.has_group_limit else ""
+        allowed = death.memory.allowance if death.memory.has_group_limit else ""
         ran_on = death.recording.rebooted is False
         return self.finding(
             death,
             confidence,
-            f"The whole container {surely} {taken_where(death)}, and everything in it was ended{allowed}.",
+            f"The whole container {surely} {taken_where(death)}, and everything in it was ended"
+            f"{shortage(death, allowed)}.",
             (
                 _together(group),
                 *evidence.last_measurement(death),

@@ -11,7 +11,7 @@ from ..cause import Cause
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
 from ..texts import evidence
-from ..texts.allocation_site import line_needs, taken_where, taking_line
+from ..texts.allocation_site import line_needs, shortage, taken_where, taking_line
 from ..units import size
 from .oom_cgroup import of_a_worker
 
@@ -60,11 +60,11 @@ class OutOfMemoryOnHost(Cause):
         if confidence == 0:
             return None
         memory, ram = death.memory, death.recording.kernel.ram_bytes
-        has = f": it has {size(ram)}" if ram else ""
+        has = f"it has {size(ram)}" if ram else ""
         return self.finding(
             death,
             confidence,
-            f"The machine ran out of memory {taken_where(death)}{has}.",
+            f"The machine ran out of memory {taken_where(death)}{shortage(death, has)}.",
             (
                 *evidence.logged_kill(logged),
                 *evidence.counts_of_kills(death),

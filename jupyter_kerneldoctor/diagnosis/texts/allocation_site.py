@@ -48,6 +48,14 @@ def line_needs(death: Death) -> Iterator[Evidence]:
         )
 
 
+def shortage(death: Death, allowed: str) -> str:
+    """Return ": the line needs 14.9 GiB; 1.4 GiB were left" for a headline, else what is `allowed`, if anything."""
+    need, left = needed(death), death.memory.headroom_before_bytes
+    if need is not None and left is not None and (need.value.bytes or 0) > max(left, _WORTH_TELLING_BYTES):
+        return f": the line needs {size(need.value.bytes or 0)}; {size(left)} were left"
+    return f": {allowed}" if allowed else ""
+
+
 def needed(death: Death) -> Made | None:
     """Return the largest object that the line made which took the memory; None where no size is known."""
     line, called = taking_line(death), death.last_stack.called if death.last_stack is not None else None
