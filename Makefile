@@ -7,13 +7,14 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(CURDIR)/$(VENV)/bin
 WORKERS ?= 2
+ROUNDS ?= 100
 export PATH := $(BIN):$(PATH)
 
 PANEL := jupyter_kerneldoctor/labextension/package.json
 PANEL_SOURCES := package.json yarn.lock tsconfig.json $(shell find src style schema -type f -not -path '*/__tests__/*' 2>/dev/null)
 PACKAGE_SOURCES := pyproject.toml kerneldoctor.py $(shell find jupyter_kerneldoctor jupyter-config -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null)
 
-.PHONY: demo lab test lint test-python test-panel test-ui bench deaths docs screenshots clean
+.PHONY: demo lab test lint test-python test-panel test-ui bench deaths torture docs screenshots clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python demo/demo.py
@@ -44,6 +45,10 @@ bench: $(VENV)/.test
 
 deaths: $(VENV)/.test
 	PYTHONPATH=tests:demo $(BIN)/python -m deaths.accuracy --write docs/accuracy.md
+
+# Some minutes; a night's worth with ROUNDS=5000.
+torture: $(VENV)/.test
+	PYTHONPATH=tests:demo $(BIN)/python -m torture --rounds $(ROUNDS) --workers $(WORKERS)
 
 docs: $(VENV)/.test
 	$(BIN)/python -m jupyter_kerneldoctor.diagnosis.reference

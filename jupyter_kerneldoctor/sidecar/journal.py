@@ -23,6 +23,8 @@ RESERVED_BYTES = 48 * 1024
 
 _FOR_THE_END_BYTES = 16 * 1024
 _STEP_BYTES = 16 * 1024
+_MOST_BYTES = 128 * 1024 * 1024
+"""Of ordinary events: a month of work. User code that talks without end must not fill the disk."""
 _LONGEST_WAITING_BYTES = 16 * 1024
 _SOURCE_CHARACTERS = 8 * 1024  # one takes up to twelve bytes in JSON
 _OF_THE_CELL = ("cell_start", "cell_end", "cell_withdrawn")
@@ -39,6 +41,7 @@ class Journal(JsonLines):
         """How much is reserved behind the end of the file."""
         self._withheld_bytes = RESERVED_BYTES
         """How much of the reserve ordinary events may not use."""
+        self._written_bytes = 0
         self._waiting: list[dict[str, Any]] = []
         self._deduplicator = SourceDeduplicator()
         self._memory = MemoryReserve()
@@ -82,9 +85,12 @@ class Journal(JsonLines):
         while not done and self._memory.release_block():
             done = super()._append(data)
         self._reserved_bytes = max(0, self._reserved_bytes - length)
+        self._written_bytes += length
         return done
 
     def _may_write(self, length: int) -> bool:
+        if self._written_bytes > _MOST_BYTES and self._withheld_bytes == RESERVED_BYTES:
+            return False  # as on a disk that is full: the newest cell and the end are still to come
         if self._reserved_bytes >= length + self._withheld_bytes or self._reserve(length):
             return True
         # Without a reserve, only writing shows what can be written.

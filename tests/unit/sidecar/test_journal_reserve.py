@@ -135,3 +135,19 @@ def test_a_disk_that_was_full_before_takes_what_it_can(disk: Path) -> None:
 
     assert journal.write({"event": "two"})
     assert [event["event"] for event in read_events(disk / "journal.jsonl")] == ["two"]
+
+
+def test_events_without_end_do_not_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jupyter_kerneldoctor.sidecar.journal._MOST_BYTES", 50_000)
+    journal = Journal(tmp_path / "journal.jsonl")
+    for number in range(1000):
+        journal.write_received({"event": "incident", "mono_s": 1.0, "text": "x" * 1000})
+        journal.write_received({"event": "cell_start", "seq": number, "mono_s": 2.0, "source": f"cell({number})"})
+    journal.begin_end()
+    journal.write_end(END)
+    journal.close()
+
+    assert (tmp_path / "journal.jsonl").stat().st_size < 60_000
+    found = assemble("x", list(read_events(tmp_path / "journal.jsonl")))
+    assert found.cells[-1].source == "cell(999)"
+    assert found.end is not None
