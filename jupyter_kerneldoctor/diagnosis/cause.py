@@ -85,6 +85,16 @@ class Cause(Rule):
             family=family,
         )
 
+    def of_lost_worker(
+        self, death: Death, signal: str, confidence: float, what: str, title: str = "A worker process crashed"
+    ) -> CauseFinding | None:
+        """Return a finding if the incident reports a worker process that this signal ended; `what`: what it did."""
+        worker = death.lost_worker
+        if worker is None or worker.signal != signal:
+            return None
+        told = f"A worker process {what} {death.where()}; the kernel lived on."
+        return self.finding(death, confidence, told, worker.evidence(), title=title)
+
     @staticmethod
     def fires_on() -> Iterable[Recording]:
         """Recordings for which this is the answer."""

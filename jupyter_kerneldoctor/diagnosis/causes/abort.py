@@ -73,12 +73,8 @@ class Abort(Cause):
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that aborted."""
-        worker = death.lost_worker
-        if worker is None or worker.signal != "SIGABRT":
-            return None
-        told = f"A worker process aborted {death.where()}, as a library gave up; the kernel lived on."
-        return self.finding(death, 0.85, told, worker.evidence(), title="A worker process gave up")
+        """Explain a worker process that was lost in this way."""
+        return self.of_lost_worker(death, "SIGABRT", 0.85, "aborted", "A worker process gave up")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

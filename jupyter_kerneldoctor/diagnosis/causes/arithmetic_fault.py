@@ -64,12 +64,8 @@ class ArithmeticFault(Cause):
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that crashed at such a calculation."""
-        worker = death.lost_worker
-        if worker is None or worker.signal != "SIGFPE":
-            return None
-        told = f"A worker process most likely divided by 0 in native code {death.where()}; the kernel lived on."
-        return self.finding(death, 0.9, told, worker.evidence(), title="A worker process crashed")
+        """Explain a worker process that was lost in this way."""
+        return self.of_lost_worker(death, "SIGFPE", 0.9, "most likely divided by 0 in native code")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

@@ -77,12 +77,8 @@ class IllegalInstruction(Cause):
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that met an instruction the processor lacks."""
-        worker = death.lost_worker
-        if worker is None or worker.signal != "SIGILL":
-            return None
-        told = f"A worker process met an instruction the processor lacks {death.where()}; the kernel lived on."
-        return self.finding(death, 0.9, told, worker.evidence(), title="A worker process crashed")
+        """Explain a worker process that was lost in this way."""
+        return self.of_lost_worker(death, "SIGILL", 0.9, "met an instruction the processor lacks")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

@@ -67,12 +67,8 @@ class Segfault(Cause):
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that crashed."""
-        worker = death.lost_worker
-        if worker is None or worker.signal != "SIGSEGV":
-            return None
-        told = f"A worker process crashed in native code {death.where()}; the kernel lived on."
-        return self.finding(death, 0.9, told, worker.evidence(), title="A worker process crashed")
+        """Explain a worker process that was lost in this way."""
+        return self.of_lost_worker(death, "SIGSEGV", 0.9, "crashed in native code")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

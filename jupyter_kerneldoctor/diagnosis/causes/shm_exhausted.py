@@ -89,7 +89,8 @@ class ShmExhausted(Cause):
             if not about and not full:
                 return None
         elif incident.kind != "worker-killed" or said is None:
-            return self._of_a_worker(death)
+            title = "A worker found no room in shared memory"
+            return self.of_lost_worker(death, "SIGBUS", 0.7, "was lost, most likely as shared memory was full,", title)
         return self.finding(
             death,
             0.95 if said or about or full else 0.8,
@@ -97,13 +98,6 @@ class ShmExhausted(Cause):
             (that_it_was_raised(incident), *([quoted(said[0], "A process wrote")] if said else []), *_room_left(shm)),
             summary="Shared memory is full",
         )
-
-    def _of_a_worker(self, death: Death) -> CauseFinding | None:
-        worker = death.lost_worker
-        if worker is None or worker.signal != "SIGBUS":
-            return None
-        told = f"A worker process was lost {death.where()}, most likely because shared memory was full."
-        return self.finding(death, 0.7, told, worker.evidence(), title="A worker found no room in shared memory")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:
