@@ -62,11 +62,15 @@ def append(scope: Scope, node: ast.expr, text: str) -> Changes:
 def set_argument(call: Call, name: str, value: str, position: int | None = None) -> Changes:
     """Give a call an argument by its name, or another value for it where it has one.
 
-    `position` is where the argument may also be given without its name.
+    `position` is where the argument may also be given without its name. Raises EditRefusedError where `*` or `**` in the
+    call may give it already.
     """
     given = call.argument(name) if position is None else call.argument(name, position)
     if given is not None:
         return replace(call.scope, given, value)
+    hides_names = any(word.arg is None for word in call.node.keywords)
+    if hides_names or (position is not None and any(isinstance(one, ast.Starred) for one in call.node.args)):
+        raise EditRefusedError
     source, (start, end) = call.scope.tree.source, span(call.scope.tree.source, call.node)
     node, written = call.node, f"{name}={value}"
     places = [span(source, one)[1] for one in (*node.args, *(word.value for word in node.keywords))]

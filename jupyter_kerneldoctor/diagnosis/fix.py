@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from .edits import set_argument, unified_diff
 from .registry import Rule
-from .units import cell_name, quote
+from .units import cell_name, quote, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -103,8 +103,9 @@ class SetArgument(Fix):
             at_it = death.memory.grew_here and death.code.is_at_line(call.node, call.scope)
             if at_it and call.argument(*places) is None and (saved := self.saves(call, death)):
                 edits = set_argument(call, self.argument, self.value)
-                yield Proposal(edits, f"{quote(call.text)} {self.why}", explains=saved)
+                worth = "" if saved == death.memory.missing_bytes else f" That saves {size(saved)}."
+                yield Proposal(edits, f"{quote(call.text)} {self.why}{worth}", explains=saved)
 
     def saves(self, call: Call, death: Death) -> int | None:  # noqa: ARG002 - for those that can tell
-        """Return how many bytes it saves; None or 0 when nothing."""
+        """Return how many bytes it saves: all that was missing, where that is not known; None or 0 when nothing."""
         return death.memory.missing_bytes

@@ -1,10 +1,12 @@
 """Every fix does what its own cases say, on the cells they show."""
 
+import contextlib
 import copy
 
 import pytest
 
 from jupyter_kerneldoctor.diagnosis.code.cellsource import parse
+from jupyter_kerneldoctor.diagnosis.edits import EditRefusedError
 from jupyter_kerneldoctor.diagnosis.fix import HEADINGS
 from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
 from jupyter_kerneldoctor.diagnosis.proposals import propose
@@ -33,7 +35,8 @@ def test_fires(fix, case):
 
 @pytest.mark.parametrize(("fix", "case"), cases("SILENT"))
 def test_is_silent(fix, case):
-    list(fix.propose(case.death()))  # it does not keep silent by failing
+    with contextlib.suppress(EditRefusedError):  # it does not keep silent by failing otherwise
+        list(fix.propose(case.death()))
     assert proposed(fix, case) == []
 
 

@@ -60,7 +60,7 @@ def test_append_puts_an_operation_in_parentheses():
         ("f(X,)", "f(X, k=1,)"),
         ("f((X))", "f((X), k=1)"),
         ("f((X),)", "f((X),k=1)"),
-        ("f(*X, **Y)", "f(*X, **Y, k=1)"),
+        ("f(*X)", "f(*X, k=1)"),
         ("f(\n    X,  # data\n)", "f(\n    X, k=1,  # data\n)"),
         ("f('ä', b=(2))", "f('ä', b=(2), k=1)"),
         ("f(X, k=False)", "f(X, k=1)"),
@@ -76,9 +76,10 @@ def test_set_argument_knows_the_place_of_one_without_a_name():
     assert edited_call("f(X, True)", edits.set_argument, "k", "1", 1) == "f(X, 1)"
 
 
-def test_set_argument_refuses_what_it_cannot_write():
+@pytest.mark.parametrize(("source", "position"), [("f(x for x in y)", None), ("f(X, **Y)", None), ("f(*X)", 1)])
+def test_set_argument_refuses_what_it_cannot_write(source, position):
     with pytest.raises(EditRefusedError):
-        edits.set_argument(call_of("f(x for x in y)"), "k", "1")
+        edits.set_argument(call_of(source), "k", "1", position)
 
 
 @pytest.mark.parametrize(
