@@ -118,6 +118,8 @@ export interface IReport {
   ruled_out?: string[];
   cell: ICulprit | null;
   fixes: IFix[];
+  /** Why no fixes were looked for. */
+  fixes_left_out?: string | null;
   /** Oldest first. */
   incidents?: IIncident[];
   timeline?: ITimeline | null;

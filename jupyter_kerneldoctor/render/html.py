@@ -127,8 +127,8 @@ def _evidence_item(fact: Document) -> str:
 
 
 def _fixes(doc: Document) -> Iterator[str]:
-    if doc["fixes"]:
-        yield "<h4>What to change</h4>"
+    if doc["fixes"] or doc.get("fixes_left_out"):
+        yield f"<h4>What to change</h4>{escaped(doc.get('fixes_left_out') or '')}"
     for fix in doc["fixes"]:
         said = " ".join(escaped(text) for text in (fix["why"], wording.expected_peak(fix)) if text)
         yield f"<p><b>{escaped(fix['title'])}</b></p><p>{said} "

@@ -99,8 +99,8 @@ def _evidence_item(fact: Document) -> str:
 
 
 def _fixes(doc: Document) -> Iterator[str]:
-    if doc["fixes"]:
-        yield "#### What to change\n"
+    if doc["fixes"] or doc.get("fixes_left_out"):
+        yield f"#### What to change\n\n{escaped(doc.get('fixes_left_out') or '')}"
     for fix in doc["fixes"]:
         yield f"**{escaped(fix['title'])}** ({wording.APPLICABILITY[fix['applicability']]})\n"
         yield " ".join(escaped(text) for text in (fix["why"], wording.expected_peak(fix)) if text) + "\n"

@@ -182,8 +182,10 @@ def _evidence(doc: Document, *, details: bool) -> Iterator[_Paragraph | Text]:
 
 
 def _fixes(doc: Document) -> Iterator[_Paragraph | Text]:
-    if doc["fixes"]:
+    if doc["fixes"] or doc.get("fixes_left_out"):
         yield from _title("What to change")
+    if doc.get("fixes_left_out"):
+        yield _Paragraph(doc["fixes_left_out"], 2)
     for number, fix in enumerate(doc["fixes"], start=1):
         if number > 1:
             yield Text("")

@@ -47,8 +47,9 @@ export function PostMortem({ report }: IProps): JSX.Element {
           above={report.cell}
         />
       )}
-      {report.fixes.length > 0 && (
+      {(report.fixes.length > 0 || report.fixes_left_out) && (
         <Section title={trans.__('What to change')}>
+          {report.fixes_left_out}
           {report.fixes.map(fix => (
             <Fix key={fix.id} fix={fix} report={report} />
           ))}

@@ -121,7 +121,6 @@ def _headline(death: Death, call: EndingCall | None) -> str:
         who = "Native code"
     said = "" if death.farewell is None else f", with the words {quote(death.farewell, 100)}"
     return f"{who} gave up and ended the kernel {death.where()}{said}."
-    return f"{who} gave up and ended the kernel {death.where()}{said}."
 
 
 def _of_the_call(call: EndingCall | None) -> Iterator[Evidence]:
