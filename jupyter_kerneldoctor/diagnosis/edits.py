@@ -62,8 +62,8 @@ def append(scope: Scope, node: ast.expr, text: str) -> Changes:
 def set_argument(call: Call, name: str, value: str, position: int | None = None) -> Changes:
     """Give a call an argument by its name, or another value for it where it has one.
 
-    `position` is where the argument may also be given without its name. Raises EditRefusedError where `*` or `**` in the
-    call may give it already.
+    `position` is where the argument may also be given without its name. Raises EditRefusedError where `*` or `**` in
+    the call may give it already.
     """
     given = call.argument(name) if position is None else call.argument(name, position)
     if given is not None:
