@@ -59,6 +59,7 @@ class NoGradEvaluation(Fix):
         Case(_NET + "@torch.inference_mode()\ndef score(x): return net(x)", "score(x)"),
         Case("net = print", "y = net(x)"),
         Case(_NET, "y = net(x)\nbig = torch.ones(10**10)", line=2),
+        Case(_NET, "for x in batches: y = net(x)\nbig = torch.ones(10**10)", growth="jump"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -70,10 +71,11 @@ class NoGradEvaluation(Fix):
             for call in scope.calls:
                 at_it = code.is_at_line(call, scope) and records_graph(call, scope, code)
                 if at_it and tensors.kind(call.func, scope) is Kind.MODULE:
-                    outermost = (scope.tree.statements[call], *scope.loops_around(call))[-1]
+                    loops = scope.loops_around(call)
+                    outermost = (scope.tree.statements[call], *loops)[-1]
                     edits = wrap(scope, [outermost], f"with {torch_name(code)}.no_grad():")
                     why = (
                         f"{quote(scope.segment(call))} keeps the network's intermediate results for gradients that "
                         f"nothing here works out. Memory grew by {size(memory.missing_bytes or 0)}."
                     )
-                    yield Proposal(edits, why, memory.missing_bytes)
+                    yield Proposal(edits, why, memory.ramp_bytes if loops else memory.missing_bytes)
