@@ -72,8 +72,9 @@ class NoGradEvaluation(Fix):
                 at_it = code.is_at_line(call, scope) and records_graph(call, scope, code)
                 if at_it and tensors.kind(call.func, scope) is Kind.MODULE:
                     loops = scope.loops_around(call)
-                    outermost = (scope.tree.statements[call], *loops)[-1]
-                    edits = wrap(scope, [outermost], f"with {torch_name(code)}.no_grad():")
+                    edits = wrap(
+                        scope, [(scope.tree.statements[call], *loops)[-1]], f"with {torch_name(code)}.no_grad():"
+                    )
                     why = (
                         f"{quote(scope.segment(call))} keeps the network's intermediate results for gradients that "
                         f"nothing here works out. Memory grew by {size(memory.missing_bytes or 0)}."
