@@ -57,7 +57,6 @@ class NoGradEvaluation(Fix):
         Case(_NET, "net(x.requires_grad_())[0].backward"),
         Case(_NET, "with torch.no_grad():\n    y = net(x)"),
         Case(_NET + "@torch.inference_mode()\ndef score(x): return net(x)", "score(x)"),
-        Case("net = print", "y = net(x)"),
         Case(_NET, "y = net(x)\nbig = torch.ones(10**10)", line=2),
         Case(_NET, "for x in batches: y = net(x)\nbig = torch.ones(10**10)", growth="jump"),
     ]
@@ -72,9 +71,8 @@ class NoGradEvaluation(Fix):
                 at_it = code.is_at_line(call, scope) and records_graph(call, scope, code)
                 if at_it and tensors.kind(call.func, scope) is Kind.MODULE:
                     loops = scope.loops_around(call)
-                    edits = wrap(
-                        scope, [(scope.tree.statements[call], *loops)[-1]], f"with {torch_name(code)}.no_grad():"
-                    )
+                    outermost = (scope.tree.statements[call], *loops)[-1]
+                    edits = wrap(scope, [outermost], f"with {torch_name(code)}.no_grad():")
                     why = (
                         f"{quote(scope.segment(call))} keeps the network's intermediate results for gradients that "
                         f"nothing here works out. Memory grew by {size(memory.missing_bytes or 0)}."
