@@ -39,12 +39,15 @@ class ProcessLimitsMeter:
         return found
 
     def amounts(self) -> dict[str, Any]:
-        """Threads and memory; nothing once the process has ended, when Linux says no more of its memory."""
+        """Return threads, memory and CPU time; what is not known is left out. A zombie tells its CPU time only."""
+        cpu_s = self.cpu_s()
+        known = {} if cpu_s is None else {"cpu_s": cpu_s}
         status = self._status.read()
         space = kilobytes(status, b"VmSize:")
         if space is None:
-            return {}
+            return known
         return {
+            **known,
             "threads": value(status, b"Threads:"),
             "address_space_bytes": space,
             "data_bytes": kilobytes(status, b"VmData:"),

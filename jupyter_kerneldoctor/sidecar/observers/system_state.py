@@ -95,7 +95,7 @@ class SystemStateObserver(Observer):
 
     def at_end(self) -> dict[str, Any]:
         """Write the state just before the death, and what can still be read."""
-        self._amounts["cpu_s"] = self._process.cpu_s() or self._amounts.get("cpu_s")
+        self._amounts.update(self._process.amounts())
         self._note("end", self._storage.filesystems(lowest=True))
         return {}
 
@@ -126,9 +126,8 @@ class SystemStateObserver(Observer):
         return PidsMeter(self._membership), PressureMeter("/proc/pressure/memory", *own)
 
     def _read_process(self) -> None:
-        self._amounts.update(self._process.amounts())
-        self._amounts["cpu_s"] = self._process.cpu_s() or self._amounts.get("cpu_s")
-        self._amounts.update(self._pids.amounts())
+        for meter in (self._process, self._pids):
+            self._amounts.update(meter.amounts())
 
     def _read_cpu(self, now_mono_s: float) -> None:
         """Read everything soon if the process uses CPU time: some kernels send no cells."""

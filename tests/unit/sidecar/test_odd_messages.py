@@ -3,18 +3,16 @@
 import json
 import random
 import signal
-import socket
 import subprocess
 import time
 
 import pytest
 from support.damaged import EVENTS, ODD_VALUES
 from support.requires import linux
+from support.sidecars import record, send, wait_for
 
 from jupyter_kerneldoctor.recording import layout
-from jupyter_kerneldoctor.recording.processes import identify
 from jupyter_kerneldoctor.recording.reader import read
-from jupyter_kerneldoctor.recording.sidecar_launch import spawn_sidecar
 
 pytestmark = linux
 
@@ -29,24 +27,7 @@ def kernel():
 @pytest.fixture
 def recorded(kernel, tmp_path):
     """The directory of a recording that its sidecar has begun, and the socket to it."""
-    directory = layout.create(layout.new_id(kernel.pid), tmp_path)
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    send(ours, {"event": "start", "process": identify(kernel.pid), "mono_s": time.monotonic(), "wall_s": time.time()})
-    spawn_sidecar(directory, theirs.fileno(), None)
-    theirs.close()
-    wait_for(lambda: read(directory).sidecar is not None)
-    return directory, ours
-
-
-def send(link, event):
-    link.send(json.dumps(event).encode())
-
-
-def wait_for(look):
-    deadline = time.monotonic() + 20
-    while not look():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    return record(kernel.pid, tmp_path)
 
 
 def odd_messages():
