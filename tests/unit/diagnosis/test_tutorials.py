@@ -8,17 +8,23 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.requires import linux
+
+from jupyter_kerneldoctor.recording.journal import read_events
+from jupyter_kerneldoctor.recording.reader import read
 
 ROOT = Path(__file__).parents[3]
 COPIED = (
     *("pyproject.toml", "docs/causes.md", "docs/fixes.md"),
+    *("docs/recording.md", "docs/recorded_fields.py"),
     *("tests/unit/diagnosis/test_causes.py", "tests/unit/fixes/test_cases.py"),
+    *("tests/unit/sidecar/test_system_state_event.py", "tests/support/requires.py", "tests/support/sidecars.py"),
 )
 
 
 @pytest.fixture
 def tree(tmp_path):
-    """A copy of what the tutorials need: the package, the reference, the tests of causes and fixes."""
+    """A copy of what the tutorials need: the package, the pages that are written, the tests."""
     leave_out = shutil.ignore_patterns("__pycache__", "labextension")
     shutil.copytree(ROOT / "jupyter_kerneldoctor", tmp_path / "jupyter_kerneldoctor", ignore=leave_out)
     for name in COPIED:
@@ -34,13 +40,17 @@ def contents(tree):
     return {str(path.relative_to(tree)): path.read_bytes() for path in files}
 
 
-def run(tree, command):
+def tutorial(kind):
+    return (ROOT / "docs" / "tutorials" / f"first-{kind}.md").read_text(encoding="utf-8")
+
+
+def run(tree, command, options=""):
     program, *arguments = command.split()
     assert program == "python"
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree), "PYTEST_ADDOPTS": "-p no:cacheprovider -p no:xdist"},
+        env={**os.environ, "PYTHONPATH": str(tree), "PYTEST_ADDOPTS": f"-p no:cacheprovider -p no:xdist {options}"},
         capture_output=True,
         text=True,
         timeout=120,
@@ -52,7 +62,7 @@ def run(tree, command):
 
 @pytest.mark.parametrize("kind", ["cause", "fix"])
 def test_a_first_one(tree, kind):
-    text = (ROOT / "docs" / "tutorials" / f"first-{kind}.md").read_text(encoding="utf-8")
+    text = tutorial(kind)
     path, page = re.search(r"Create `(\S+\.py)`", text)[1], f"docs/{kind.removesuffix('e')}es.md"
     source = re.search(r"```python\n(\"\"\".*?)```", text, re.DOTALL)[1]
     before = contents(tree)
@@ -65,3 +75,41 @@ def test_a_first_one(tree, kind):
     assert {name for name in after if after[name] != before.get(name)} == {path, page}
     assert " passed" in outputs[0]
     assert Path(path).stem.replace("_", "-").encode() in after[page]
+
+
+@linux
+def test_a_first_meter(tree, tmp_path_factory):
+    text = tutorial("meter")
+    path = re.search(r"Create `(\S+\.py)`", text)[1]
+    source = re.search(r"```python\n(\"\"\".*?)```", text, re.DOTALL)[1]
+    before = contents(tree)
+    (tree / path).write_text(source, encoding="utf-8")
+    changed = apply_changes(tree, text)
+    recorded = tmp_path_factory.mktemp("recorded") / "base"
+
+    outputs = [run(tree, command, f"--basetemp={recorded}") for command in re.findall(r"```sh\n(.*?)\n```", text)]
+
+    after = contents(tree)
+    (journal,) = recorded.rglob("journal.jsonl")
+    states = [event for event in read_events(journal) if event["event"] == "surroundings"]
+    own = int(Path("/proc/self/oom_score_adj").read_text())
+    assert {name for name in after if after[name] != before.get(name)} == {path, *changed, "docs/recording.md"}
+    assert "| `oom_score_adj` | int or None |" in after["docs/recording.md"].decode()
+    assert " passed" in outputs[0]
+    assert states[0]["oom_score_adj"] == own, "a process has that of its parent"
+    assert read(journal.parent).system_states[0].threads == 1, "readers that do not know the new field read the others"
+
+
+def apply_changes(tree, text):
+    """Make each change that the page shows in the file it names before; return the files."""
+    changed = set()
+    for place in re.finditer(r"```diff\n(.*?)```", text, re.DOTALL):
+        name = re.findall(r"Change\s+`(\S+\.py)`", text[: place.start()])[-1]
+        lines = place[1].splitlines(keepends=True)
+        old, new = ("".join(line[1:] for line in lines if line[0] in kept) for kept in (" -", " +"))
+        file = tree / name
+        whole = file.read_text(encoding="utf-8")
+        assert whole.count(old) == 1, f"{name} has changed: {old}"
+        file.write_text(whole.replace(old, new), encoding="utf-8")
+        changed.add(name)
+    return changed
