@@ -80,6 +80,7 @@ def is_same(one: ast.AST, other: ast.AST) -> bool:
     return True
 
 
+@lru_cache(maxsize=64)
 def header_magics(source: str) -> dict[int, str]:
     """Return the cell magics that the cell begins with: line number (from 1) to name, without the percent signs."""
     found: dict[int, str] = {}

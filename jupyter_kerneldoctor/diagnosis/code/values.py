@@ -260,7 +260,9 @@ def _recorded(one: NamedObject) -> Value:
 
 def _depends(binding: Binding, name: str) -> bool:
     """Return whether what a name stands for depends on a branch or a loop."""
-    for bound in binding.scope.bindings.get(name, ()):
+    all_bound = binding.scope.bindings.get(name, ())
+    binding.scope.tree.budget.spend(3 * len(all_bound))
+    for bound in all_bound:
         if bound.value is None:
             if bound.position >= binding.position:
                 return True

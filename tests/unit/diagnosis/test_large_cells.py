@@ -6,6 +6,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, cell_file, crash_report, recording
+from jupyter_kerneldoctor.recording.events import Frame, Stack, ThreadStack
 
 ENOUGH_S = 2.0
 
@@ -20,7 +21,7 @@ HEADS = "".join(" " * depth + f"for x{depth} in y:\n" for depth in range(95))
 STEPS = "losses.append(model(x).mean())\n" + " " * 95 + "loss.backward()\n" + " " * 95
 CASES = {
     "20,000 lines": (MEMORY, ["x = x + x\n" * 20_000]),
-    "12,000 lines in a loop that trains": (MEMORY, [TORCH + "for i in y:\n x.backward()\n" + " x = x + x\n" * 12_000]),
+    "9,000 lines in a loop that trains": (MEMORY, [TORCH + "for i in y:\n x.backward()\n" + " x = x + x\n" * 9000]),
     "one name bound 30,000 times": (MEMORY, ["a = " * 30_000 + "1"]),
     "names that lead to names": (EXIT, ["\n".join(f"a{i} = a{i - 1}" for i in range(8000)), "a7999(a7998)"]),
     "400 cells of 2,000 lines": (EXIT, ["import os\n" + "x = os.f(x)\n" * 2000] * 399 + ["os._exit(x)"]),
@@ -50,6 +51,7 @@ CASES = {
     ),
     "6,000 exits": (EXIT, ["import os\n" + "exit(); os._exit(1)\n" * 6000]),
     "a shell's script": (EXIT, ["%%bash\n" + "kill -9 'abc\n" * 9000]),
+    "6,000 commands of a shell": (MEMORY, ["!kill -9 $PPID\n" * 6000]),
     "shells": (KILLED, ["import os\n" + "os.system('kill %d' % x)\n" * 4000]),
     "methods that call each other": (
         MEMORY,
@@ -72,7 +74,9 @@ CASES = {
 def test_every_recording_is_diagnosed_soon(name):
     diagnose(recording("x", signal="SIGKILL"))  # the rules are imported
     how, cells = CASES[name]
-    ended = recording(*cells, **how)
+    seen = Frame(cell_file(cells[-1]), 1 + cells[-1].count("\n") // 2, "<module>")
+    stack = Stack(-0.1, "climbing", (ThreadStack((seen,), main=True),))
+    ended = recording(*cells, stacks=[stack] if how is MEMORY else [], **how)
     took_s = []
     while len(took_s) < 3 and min(took_s, default=ENOUGH_S) >= ENOUGH_S:  # the machine may have other work
         began_s = time.process_time()
