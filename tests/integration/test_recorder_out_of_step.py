@@ -82,10 +82,10 @@ def test_a_full_disk_is_named_when_somebody_asks(small_disk: Path, tmp_path: Pat
         fill(small_disk)
 
         said = kernel.run("%kerneldoctor status").stdout
-        assert "recording this kernel, but the disk is full: little of what happens now is kept." in said
+        assert "recording this kernel, but the disk is full: most of what happens now is lost." in said
         use_up_what_was_held(kernel, Store().path(recording_id) / JOURNAL)
         with pytest.raises(NothingKeptError, match="the disk is full"):
-            inspect(Store(), recording_id, patience_s=0.5)
+            inspect(Store(), recording_id, timeout_s=0.5)
 
         (small_disk / "filler").unlink()
         assert "disk is full" not in kernel.run("%kerneldoctor status").stdout

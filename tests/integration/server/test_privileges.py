@@ -42,8 +42,7 @@ async def test_a_kernel_that_gave_its_privileges_away_is_not_run_with_ours(noteb
     kernel = await notebook()
 
     await kernel.send(BECOMES_A_HOSTILE_PYTHON.format(nobody=NOBODY, program=str(program)))
-    found = await kernel.recorded(lambda recording: recording.no_stacks)
+    await kernel.recorded(lambda recording: recording.no_stacks)
     await asyncio.sleep(0.5)
 
     assert log.read_text().split() == [str(NOBODY)]
-    assert "other privileges" in found.no_stacks
