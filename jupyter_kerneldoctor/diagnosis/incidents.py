@@ -55,7 +55,7 @@ _BY_KIND: dict[str, tuple[str, str, float, str]] = {
 _HANGS = ("hang", "fork-unsafe")
 """Causes of a stuck_cell that would have lasted for ever."""
 
-_OTHER = ("unknown", "An error that was survived", 0.3, "An error of the system was survived {where}.")
+_OTHER = ("unknown", "An error that was survived", 0.3, "The kernel survived a system error {where}.")
 
 
 def survived(death: Death) -> tuple[Survived, ...]:
@@ -112,7 +112,7 @@ def _circumstances(incident: Incident) -> Iterator[Evidence]:
     if inner is not None and not inner.file.startswith("<") and not is_cell_file(inner.file):
         file = "/".join(inner.file.replace("\\", "/").rsplit("/", 2)[-2:])
         yield Evidence(
-            f"It was raised in {quote(inner.function)}, {file}" + (f", line {inner.line}." if inner.line else "."),
+            f"It was raised in {quote(inner.function)} ({file}{f', line {inner.line}' if inner.line else ''}).",
             inner.line,
             "line" if inner.line else None,
             "the exception",

@@ -38,6 +38,12 @@ def of_size(part_bytes: float, whole_bytes: float) -> str:
     return f"{part:.1f} of {whole}" if "." in number else f"{part:.0f} of {whole}"
 
 
+def share_of(part_bytes: float, whole_bytes: float) -> str:
+    """Return "490 of 500 MiB", or "all 500 MiB"."""
+    said, all_of_it = of_size(part_bytes, whole_bytes), of_size(whole_bytes, whole_bytes)
+    return f"all {size(whole_bytes)}" if said == all_of_it else said
+
+
 def duration(time_s: float) -> str:
     """Return "0.4 s", "29 s", "2 min 5 s", "3 h 10 min"."""
     if time_s < 0.095:

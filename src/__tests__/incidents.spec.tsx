@@ -52,7 +52,7 @@ it('lists what other kernels survived', async () => {
   const other = row({
     recording: 'r0',
     state: 'ended',
-    headline: 'The kernel was shut down, as it was asked to be.',
+    headline: 'The kernel was shut down, as requested.',
     survived: 'The disk was full in cell [2].'
   });
   await show({ rows: [row(), other] });

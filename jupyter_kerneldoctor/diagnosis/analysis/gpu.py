@@ -28,7 +28,7 @@ HARDWARE_XIDS = {
     63: "a memory page was taken out of use (ECC)",
     64: "a memory page could not be taken out of use (ECC)",
     74: "an error of the link between cards (NVLink)",
-    79: "the card has fallen off the bus: the system cannot reach it any more",
+    79: "the system has lost contact with the card (it fell off the bus)",
     94: "a memory error that stayed within one program (contained ECC)",
     95: "a memory error that spread beyond one program (uncontained ECC)",
     119: "its system processor (GSP) does not answer",
@@ -38,7 +38,7 @@ HARDWARE_XIDS = {
 
 PROGRAM_XIDS = {
     13: "an error in a program that ran on it",
-    31: "a program touched memory of the card that is not its own",
+    31: "a program used an invalid memory address on the card",
 }
 """Those that NVIDIA puts down to the program, mostly."""
 

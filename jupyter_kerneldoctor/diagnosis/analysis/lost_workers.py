@@ -67,13 +67,13 @@ class LostWorker:
         yield Evidence(f"{incident.error} was raised{words}.", incident.error, None, "the exception")
         if child is None:
             return
-        subject = f"Process {child.pid}, below the kernel,"
+        subject = f"Child process {child.pid}"
         if child.signal is not None:
             yield Evidence(f"{subject} was ended by {child.signal}.", child.signal, None, "/proc")
         if child.kind == "exit":
             yield Evidence(f"{subject} left with exit code {child.exit_code}.", child.exit_code, None, "/proc")
         if child.peak_bytes:
-            yield Evidence(f"It held {size(child.peak_bytes)} at its largest.", child.peak_bytes, "bytes", "samples")
+            yield Evidence(f"It held up to {size(child.peak_bytes)}.", child.peak_bytes, "bytes", "samples")
         if child.oom_kills:
             yield Evidence(
                 f"Linux killed {plural(child.oom_kills, 'process')} for memory at that moment.",

@@ -229,10 +229,10 @@ class Memory:
         return "memory limit" if self.has_group_limit else "the machine's memory"
 
     @property
-    def group_name(self) -> str:
-        """What the kernel shares its limit with, for a sentence: "the container", "the session"."""
+    def group_name(self) -> str | None:
+        """What the kernel shares its limit with, for a sentence: "the container"; None: it has no known name."""
         kind, _, noun = self.limit_name.rpartition(" ")
-        return f"the {kind}" if noun == "limit" and kind not in ("", "memory") else "the kernel's control group"
+        return f"the {kind}" if noun == "limit" and kind not in ("", "memory") else None
 
     @property
     def allowance(self) -> str:

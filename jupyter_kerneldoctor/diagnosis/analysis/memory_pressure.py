@@ -80,7 +80,7 @@ class MemoryPressure:
             )
         if self.is_pressed and self.pressure_full is not None:
             yield Evidence(
-                f"All programs at once had to wait for memory in {self.pressure_full:.0f} % of the last ten seconds.",
+                f"All programs at once waited for memory for {self.pressure_full:.0f}% of the last ten seconds.",
                 round(self.pressure_full, 1),
                 "percent",
                 "/proc/pressure/memory full",

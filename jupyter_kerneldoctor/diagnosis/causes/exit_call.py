@@ -189,7 +189,7 @@ def _something_in_the_cell(death: Death, line: int | None) -> str:
 def _not_the_cell(death: Death, cell: Cell) -> Iterator[Evidence]:
     if not cell.truncated and not _exits(death):
         name = sentence(cell_name(cell.execution_count))
-        yield Evidence(f"{name} itself holds no call that ends the process; a library or another thread may.")
+        yield Evidence(f"{name} has no call that ends the process; a library or another thread may have ended it.")
 
 
 def _of_the_code(code: int) -> Iterator[Evidence]:

@@ -213,7 +213,7 @@ def _restarted_under_load(death: Death) -> GpuSample | None:
 
 def _strain(load: GpuSample) -> str:
     if "power-brake" in load.throttle:
-        return ", braked because the power supply could not keep up"
+        return ", slowed down because the power supply could not keep up"
     return ", slowed down because it was too hot" if "thermal" in load.throttle else ""
 
 

@@ -187,7 +187,7 @@ def _preallocated(death: Death, card: gpu.Card | None) -> Iterator[Evidence]:
     own, total = (card.own_bytes or 0, card.total_bytes or 0) if card is not None else (0, 0)
     if names and own > _PREALLOCATED * total > 0:
         takes = f"{enumeration(names)} {'takes' if len(names) == 1 else 'take'}"
-        told = f"{takes} most of a card at first use: what is held is not what is needed."
+        told = f"{takes} most of a card at first use, whether it is needed or not."
         yield Evidence(told, own, "bytes", "NVML")
 
 

@@ -85,7 +85,7 @@ class KilledExternally(Cause):
         """Explain a worker process that somebody ended, and not Linux for want of memory."""
         worker = death.lost_worker
         if worker is not None and worker.signal == "SIGTERM":
-            confidence, title, told = 0.6, "ended", "A worker process was lost, by a request to end (SIGTERM),"
+            confidence, title, told = 0.6, "ended", "A request to end (SIGTERM) ended a worker process"
         elif worker is not None and worker.signal == "SIGKILL" and worker.killed_for_memory is False:
             confidence, title = 0.7, "killed"
             told = "Something other than a shortage of memory killed a worker process"
@@ -154,7 +154,7 @@ def _memory_remark(death: Death) -> str:
     share, kills = death.memory.share_of_limit, death.memory.kills
     if share is not None and share >= NEAR:
         close = f"memory was at {min(share, 1):.0%} of its limit"
-        return f"; {close}, but Linux did not kill for it" if kills is not None else f"; {close}"
+        return f"; {close}, but Linux counted no out-of-memory kill" if kills is not None else f"; {close}"
     return "; there is no sign that memory was the reason" if kills is not None else ""
 
 

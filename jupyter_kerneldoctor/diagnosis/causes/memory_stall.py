@@ -140,7 +140,7 @@ def _all_still(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
     if (death.memory.held_bytes or 0) < _MOST * (death.memory.limit_bytes or 0):
         return None
     text = (
-        f"{share:.0%} of the memory allowed was in use {duration(silent_s)} ago; since then the process that records "
+        f"{share:.0%} of the memory allowed was in use {duration(silent_s)} ago; since then the recorder "
         "has been stuck, too."
     )
     return 0.7, (Evidence(text, round(silent_s, 1), "seconds", "samples"),)

@@ -137,5 +137,5 @@ def _writes_a_traceback(death: Death) -> Iterator[Evidence]:
 
 def _lost_children(death: Death) -> Iterator[Evidence]:
     if lost := _ended_for_memory(death):
-        told = f"Linux ended {plural(len(lost), 'child process')} of the kernel for memory; the kernel lives."
+        told = f"Linux ended {plural(len(lost), 'child process')} of the kernel for memory; the kernel lives on."
         yield Evidence(told, len(lost), "processes", "the control group's count of memory kills")

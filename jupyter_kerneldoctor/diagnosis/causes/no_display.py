@@ -173,4 +173,4 @@ def _screen(death: Death, complaint: str | None) -> Iterator[Evidence]:
     if display:
         yield Evidence(f"DISPLAY was set to {quote(display)}.", display, None, source)
     elif _looked_for_display(death):
-        yield Evidence("The kernel was told of no screen: DISPLAY and WAYLAND_DISPLAY were not set.", source=source)
+        yield Evidence("The kernel knew of no screen: DISPLAY and WAYLAND_DISPLAY were not set.", source=source)

@@ -67,6 +67,7 @@ class OutOfMemoryInCgroup(Cause):
             return None
         memory, held = death.memory, filled_by_others(death)
         allowed = memory.allowance if memory.has_group_limit else ""
+        at = f"at the {memory.limit_name}" if memory.has_group_limit else "as memory was full"
         return self.finding(
             death,
             confidence,
@@ -81,7 +82,7 @@ class OutOfMemoryInCgroup(Cause):
             ),
             ruled_out=(_not_by_someone(confidence), _not_the_machine(death)),
             line=taking_line(death) if held is None else None,
-            summary=f"Killed by Linux at the {memory.limit_name}" if memory.pressed or logged else None,
+            summary=f"Killed by Linux {at}" if memory.pressed or logged else None,
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
@@ -178,7 +179,7 @@ def _confidence(death: Death) -> float:
 def _ran_out(death: Death, confidence: float, held_bytes: int | None) -> str:
     if held_bytes is not None:
         return (
-            f"Linux ended the kernel, which held only {size(held_bytes)}, {death.when()}, because other programs had "
+            f"Linux killed the kernel, which held only {size(held_bytes)}, {death.when()}, because other programs had "
             "used up the memory"
         )
     ran_out = "ran out of memory" if confidence > 0.5 else "may have run out of memory"
@@ -191,7 +192,7 @@ def _limit_hits(death: Death) -> Iterator[Evidence]:
         text = f"The limit was hit {pressed.limit_hits} times after the last measurement."
         yield Evidence(text, pressed.limit_hits, "times", "the control group's count of limit hits")
     elif pressed is None and death.memory.kills is not None:
-        yield Evidence("No limit was seen to be nearly reached, so the machine itself may have run out of memory.")
+        yield Evidence("No measurement came near a limit, so the machine itself may have run out of memory.")
 
 
 def _not_by_someone(confidence: float) -> str | None:

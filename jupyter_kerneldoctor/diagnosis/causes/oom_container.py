@@ -151,12 +151,12 @@ def _growth_at_the_end(death: Death) -> int | None:
 
 def _together(group: CgroupDelta | None) -> Evidence:
     if group is None:
-        return Evidence("The kernel and the process that records it disappeared together.", source="journal")
+        return Evidence("The kernel and its recorder disappeared together.", source="journal")
     text = "Linux ended all processes of the container at once."
     return Evidence(text, group.group_kills_after, "times so far", "memory.events: oom_group_kill")
 
 
 def _grew(grew_bytes: int | None) -> Iterator[Evidence]:
     if grew_bytes is not None:
-        text = f"Memory grew by {size(grew_bytes)} in the last second that was measured."
+        text = f"Memory grew by {size(grew_bytes)} in the last measured second."
         yield Evidence(text, grew_bytes, "bytes", "samples")

@@ -68,7 +68,7 @@ class OpenmpConflict(Cause):
         return self.finding(
             death,
             certainty(death, otherwise if words is None else by_words(death, 0.97, otherwise)),
-            f"Two copies of the same OpenMP library{names and f' ({names})'} met in this kernel {death.where()}, and "
+            f"Two copies of the same OpenMP library{names and f' ({names})'} were used {death.where()}, and "
             "only one may run.",
             (
                 Evidence(

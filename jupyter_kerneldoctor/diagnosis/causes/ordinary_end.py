@@ -49,7 +49,7 @@ class OrdinaryEnd(Cause):
             return None
         done = "restarted" if death.request == "restart" else "shut down"
         shown = (*_requests(death), *evidence.exit_status(death))
-        return self.finding(death, 0.99, f"The kernel was {done}, as it was asked to be.", shown, line=None)
+        return self.finding(death, 0.99, f"The kernel was {done}, as requested.", shown, line=None)
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

@@ -101,7 +101,7 @@ class SelfKill(Cause):
             f"The code in {cell_name(death.cell.execution_count)} {ended} its own kernel with {what}.",
             (*pieces, *evidence.counts_of_kills(death)),
             line=line,
-            summary=f"The cell's own {death.signal}" if death.signal else None,
+            summary=f"Ended by its own cell ({death.signal})" if death.signal else None,
         )
 
     def _by_a_deferred_call(self, death: Death, cell: Cell, call: EndingCall) -> CauseFinding:
@@ -111,7 +111,7 @@ class SelfKill(Cause):
             ended_by_deferred(death, cell, call),
             (gives_away(cell, call), *evidence.counts_of_kills(death)),
             line=call.line if cell is death.cell else None,
-            summary=f"The notebook's own {death.signal}",
+            summary=f"Ended by its own notebook ({death.signal})",
         )
 
     @staticmethod
@@ -179,14 +179,14 @@ def sends(one: Sending) -> Evidence:
 
 def ended_by_deferred(death: Death, cell: Cell, call: EndingCall) -> str:
     """Say that a timer, a thread or a handler made the call that a cell had given to it."""
-    whose = f"code of {cell_name(cell.execution_count)} that a timer, a thread or a handler ran"
-    return f"The kernel was probably ended {death.when()} by {whose}: {quote(call.text)}."
+    code = f"Code of {cell_name(cell.execution_count)}, run by a timer, a thread or a handler,"
+    return f"{code} probably ended the kernel {death.when()}: {quote(call.text)}."
 
 
 def gives_away(cell: Cell, call: EndingCall) -> Evidence:
     """Quote a call that a cell gave to a timer, a thread or a handler."""
     where = f"Line {call.line} of {cell_name(cell.execution_count)}"
-    text = f"{where} leaves this to a timer, a thread or a handler: {quote(call.text, 100)}."
+    text = f"{where} gives this call to a timer, a thread or a handler: {quote(call.text, 100)}."
     return Evidence(text, call.line, "line", "cell source")
 
 

@@ -78,10 +78,10 @@ class ServerGone(Cause):
         return self.finding(
             death,
             certainty(death, confidence),
-            f"The kernel left {death.when()}, {surely} the Jupyter server or whatever had started it was gone.",
+            f"The kernel left {death.when()}, {surely} the Jupyter server, or whatever else had started it, was gone.",
             (*_said(death), *_server(death)),
             line=None,
-            summary="Left, as its server was gone",
+            summary="Left: its server was gone",
         )
 
     @staticmethod
@@ -166,5 +166,6 @@ def _server(death: Death) -> Iterator[Evidence]:
         text = f"The program that had started the kernel no longer ran when the kernel ended{ran}."
         yield Evidence(text, source="process list")
     if ended is not None:
-        text = f"The Jupyter server noted that it ended at {iso(ended)}."
-        yield Evidence(text, iso(ended), None, "the server's own note")
+        at = iso(ended) or ""
+        text = f"The Jupyter server noted its own end at {at[:10]} {at[11:19]} UTC."
+        yield Evidence(text, at, None, "the server's own note")

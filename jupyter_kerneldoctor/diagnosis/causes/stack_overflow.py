@@ -179,15 +179,15 @@ def _what(death: Death, recursion: Recursion | None, *, unseen: bool, logged: bo
         return f"{death.frames.name(recursion.frame)} called itself, more than {recursion.shown} calls deep,"
     if not unseen or death.traceback is None:
         return "a recursion went on"
-    by = "" if death.innermost is None else f" called in {death.frames.name(death.innermost)}"
+    by = "" if death.innermost is None else f" called in {death.frames.name(death.innermost)},"
     return f"native code{by} {'called' if logged else 'probably called'} itself"
 
 
 def _repetition(death: Death, recursion: Recursion | None) -> Iterator[Evidence]:
     if recursion is not None:
         yield Evidence(
-            f"{recursion.times} of the {recursion.shown} calls in the crash report are {recursion.function} "
-            f"({death.frames.place(recursion.frame)}); more lie below.",
+            f"{recursion.times} of the {recursion.shown} calls in the crash report are "
+            f"{death.frames.name(recursion.frame)}; the report does not show them all.",
             recursion.times,
             "calls",
             _REPORT,
@@ -210,5 +210,5 @@ def _raised(death: Death) -> Iterator[Evidence]:
     if cell is not None:
         name = sentence(cell_name(cell.execution_count))
         yield Evidence(
-            f"{name} calls sys.setrecursionlimit, which moves Python's guard against such recursions.", source="journal"
+            f"{name} calls `sys.setrecursionlimit`, which raises Python's limit on nested calls.", source="journal"
         )

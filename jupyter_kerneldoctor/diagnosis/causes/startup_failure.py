@@ -127,8 +127,8 @@ def _from_server(server: ServerView) -> Iterator[Evidence]:
     if said is not None:
         yield Evidence(f"It wrote last: {quote(said, 200)}.", said[:200], None, "the kernel's output")
     if error:
-        yield Evidence(f"The server was told: {quote(error, 200)}.", error[:200], None, "Jupyter server")
+        yield Evidence(f"The server got the error {quote(error, 200)}.", error[:200], None, "Jupyter server")
     if server.start_command:
         command = " ".join(server.start_command)
-        yield Evidence(f"It was to be started with {quote(command, 200)}.", command[:200], None, "kernel.json")
-    yield Evidence("The kernel ended before it answered for the first time.", source="Jupyter server")
+        yield Evidence(f"The kernel's command was {quote(command, 200)}.", command[:200], None, "kernel.json")
+    yield Evidence("The kernel never answered.", source="Jupyter server")

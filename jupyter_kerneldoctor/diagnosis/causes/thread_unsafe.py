@@ -61,7 +61,7 @@ class ThreadUnsafe(Cause):
     """
 
     id = "thread-unsafe"
-    title = "Two threads in a library for one"
+    title = "Two threads in a library that allows one"
     family = Family.NATIVE_CRASH
     last_words = (
         r"Concurrent access has been detected",
@@ -81,10 +81,10 @@ class ThreadUnsafe(Cause):
         return self.finding(
             death,
             certainty(death, crashed if words is None else by_words(death, 0.95, crashed)),
-            f"{'A library' if module is None else f'The library {module}'} that works for one thread at a time was "
-            f"{'' if is_seen else 'probably '}used by several {death.where()}.",
+            f"Several threads {'' if is_seen else 'probably '}used {'a library' if module is None else module}, which "
+            f"allows one at a time; the kernel died {death.where()}.",
             (*_threads(death, shared), *_in_the_background(death, None if is_seen else module)),
-            summary="Ended: two threads in a library for one",
+            summary="Ended: two threads in a library that allows one",
         )
 
     @staticmethod

@@ -13,7 +13,7 @@ from ..examples import recording
 from ..family import Family
 from ..postmortem import Evidence
 from ..texts import evidence
-from ..units import cell_name, quote
+from ..units import cell_name, quote, sentence
 from .cpu_time_limit import sent_by_others
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..death import Death
     from ..postmortem import CauseFinding
 
-_NO_MEANING = "it got a signal that it gives no meaning to"
+_NO_MEANING = "it got a signal without a fixed meaning"
 _WHAT = {
     "SIGALRM": "a timer ran out",
     "SIGVTALRM": "a timer for processor time ran out",
@@ -43,16 +43,16 @@ _WHAT = {
 }
 """What each signal tells; in all of these cases the process is ended where it has no handler (signal(7))."""
 
-_BATCH = "Batch systems send it before the end of a job's time, and administrators' scripts do."
+_BATCH = "Batch systems and administrators' scripts send it before a job's time ends."
 _SENDERS = {
     "SIGALRM": "`signal.alarm` and `signal.setitimer` send it when the time is up.",
     "SIGUSR1": _BATCH,
     "SIGUSR2": _BATCH,
     "SIGPIPE": "Python ignores it, so a library or the code must have set it back to its default.",
     "SIGXFSZ": "The limit is that of `ulimit -f`. Python ignores this signal, so something set it back to its default.",
-    "SIGTRAP": "Libraries such as GLib do that instead of `abort()` on an error; a debugger's breakpoint does as well.",
+    "SIGTRAP": "Libraries such as GLib send it instead of calling `abort()`; so does a debugger's breakpoint.",
     "SIGSYS": "The filter (seccomp) of a container or sandbox sends it.",
-    "SIGXCPU": "It was far from a limit of its own (RLIMIT_CPU); batch systems send it when a job's time ends.",
+    "SIGXCPU": "The kernel was far from its own limit (RLIMIT_CPU). Batch systems send it when a job's time ends.",
 }
 _LESS_SURE = {"SIGTRAP": 0.8, "SIGSYS": 0.85, "SIGXCPU": 0.85}
 """Where the signal alone does not tell why."""
@@ -98,7 +98,7 @@ class UnhandledSignal(Cause):
             return None
         timer = _timer(death, signal)
         line = timer.line if timer is not None and timer.cell is death.cell else death.line
-        unhandled = "" if signal == "SIGTRAP" else ", and nothing in it handled that"
+        unhandled = "" if signal == "SIGTRAP" else ", and nothing handled the signal"
         return self.finding(
             death,
             certainty(death, _LESS_SURE.get(signal, 0.95)),
@@ -106,7 +106,7 @@ class UnhandledSignal(Cause):
             (
                 *_started(timer),
                 *(evidence.said_last(death.farewell) if signal in ("SIGTRAP", "SIGSYS") else ()),
-                Evidence(f"A process without a handler for {signal} is ended by it.", source="signal(7)"),
+                Evidence(f"{sentence(signal)} ends a process that has no handler for it.", source="signal(7)"),
                 *([Evidence(_SENDERS[signal])] if signal in _SENDERS else []),
             ),
             line=line,
@@ -155,5 +155,5 @@ def _timer(death: Death, signal: str) -> Timer | None:
 def _started(timer: Timer | None) -> Iterator[Evidence]:
     if timer is not None:
         name = cell_name(timer.cell.execution_count)
-        text = f"Line {timer.line} of {name} starts such a timer: {quote(timer.text, 100)}."
+        text = f"Line {timer.line} of {name} starts this timer: {quote(timer.text, 100)}."
         yield Evidence(text, timer.line, "line", "cell source")

@@ -128,8 +128,8 @@ def _ruled_out(death: Death) -> Iterator[str | None]:
     known = death.environment
     if death.signal == "SIGBUS" and known.filesystems and not known.full and not known.shrunk:
         yield (
-            "Not a full disk, full shared memory or a mapped file that became shorter, as far as was seen: all file "
-            "systems in use had room, and the mapped files were whole."
+            "Not a full disk, full shared memory or a shortened file: as far as was seen, all file systems had room, "
+            "and mapped files were whole."
         )
 
 
@@ -147,7 +147,7 @@ def _shown(death: Death) -> Iterator[Evidence]:
         yield Evidence("The recording was made on another machine, or does not name the process.", source="journal")
         yield from evidence.recorder_gone(death)
     elif death.recording.switched_off:
-        yield Evidence("Recording was switched off by the user.", source="journal")
+        yield Evidence("The user switched the recording off.", source="journal")
     elif death.missed_the_end:
         yield from evidence.recorder_gone(death)
         pid = death.recording.kernel.process.pid
@@ -159,7 +159,7 @@ def _shown(death: Death) -> Iterator[Evidence]:
 def _at_the_end(death: Death) -> Iterator[Evidence]:
     yield from evidence.said_at_the_end(death) if death.status.exit_code else evidence.said_last(death.farewell)
     if death.recording.end is None and not death.stopped_early:
-        yield Evidence(f"The process that records did not write the end: {_why_not(death)}.", source="journal")
+        yield Evidence(f"The recorder did not write the end: {_why_not(death)}.", source="journal")
         if death.recording.rebooted is not None:
             since = "The machine has restarted since" if death.recording.rebooted else "The machine did not restart"
             yield Evidence(f"{since}.", source="boot id")
@@ -167,8 +167,8 @@ def _at_the_end(death: Death) -> Iterator[Evidence]:
     yield from evidence.last_measurement(death)
     if death.signal == "SIGBUS":
         yield Evidence(
-            "SIGBUS comes when a mapped file or shared memory has no room or became shorter, or when a disk, a network "
-            "file system or memory itself fails.",
+            "SIGBUS comes when a mapped file or shared memory has no room or became shorter. A failing disk, network "
+            "drive or memory causes it, too.",
             source="mmap(2)",
         )
     if death.recording.end is not None and (lost := death.recording.end.lost):

@@ -36,7 +36,7 @@ class CorrcoefRowvar(SetArgument):
 
     id, title, causes = "corrcoef-rowvar", "Correlate the columns, not the rows: rowvar=False", (Family.MEMORY,)
     functions, argument, position, value = ("numpy.corrcoef", "numpy.cov"), "rowvar", 2, "False"
-    why = "takes each row for a variable, so the result has as many rows and columns as X has rows."
+    why = "takes each row for a variable, so the result has as many rows and columns as the data have rows."
 
     FIRES = [
         Case(

@@ -202,7 +202,7 @@ def _undeclared(call: _NativeCall, code: Notebook) -> Proposal:
     values = {"argtypes": f"[{types}]", "restype": "ctypes.c_void_p"}
     lines = (f"{function}.{name} = {values[name]}  # as in the library's header file" for name in call.missing)
     return Proposal(
-        why=f"{_where(call, code)} is called without {' and '.join(call.missing)}. ctypes then takes a number for a C "
-        "int, and an address loses its upper half.",
+        why=f"{_where(call, code)} is called without {' and '.join(call.missing)}. ctypes then takes every number for "
+        "a C int, and an address loses its upper half.",
         snippet="\n".join(["import ctypes", *lines]),
     )

@@ -11,7 +11,7 @@ from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.kept import KeptGraph, kept_graphs
-from ..units import of_size, quote, size
+from ..units import of_size, quote, sentence, share_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ class DetachAccumulatedLoss(Fix):
             "import torch\nw = torch.randn(2000, 2000, requires_grad=True)\nkept = []",
             "for x in xs:\n    loss = torch.relu(x @ w).mean()\n    kept.append(loss)",
             becomes="for x in xs:\n    loss = torch.relu(x @ w).mean()\n    kept.append(loss.item())",
-            says=("1.8 of 1.8 GiB", "kept"),
+            says=("all 1.8 GiB", "kept"),
         ),
         Case(
             "from torch import nn\nnet = nn.Linear(10, 2)\ncriterion = nn.MSELoss()\ntotal = 0",
@@ -126,11 +126,11 @@ def _why(death: Death, found: KeptGraph, end: str, explained: int) -> str:
     missing, text = death.memory.missing_bytes or 0, found.kept.scope.segment(found.kept.value)
     kept = f"{quote(text)} is kept in {quote(found.kept.container)} on every round of the loop"
     if found.is_freed:
-        share = of_size(explained, missing)
-        return f"This accounts for at most {share}: {kept}, and each still holds 10 kB after backward()."
+        held = "each still holds 10 kB after `backward()`"
+        return f"{sentence(kept)}, and {held}. That accounts for at most {of_size(explained, missing)}."
     what = "a plain number" if end == ".item()" else "the value alone"
     after = text if isinstance(found.kept.value, ast.Name | ast.Attribute | ast.Subscript | ast.Call) else f"({text})"
     return (
-        f"This accounts for {of_size(explained, missing)}: {kept}, with all the intermediate results of that round. "
-        f"Memory grew by {size(missing)} while this cell ran. {quote(after + end)} keeps {what}."
+        f"{sentence(kept)}, with all the intermediate results of that round. That accounts for "
+        f"{share_of(explained, missing)}. {quote(after + end)} keeps {what}."
     )

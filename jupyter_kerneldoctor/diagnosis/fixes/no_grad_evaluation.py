@@ -29,7 +29,7 @@ class NoGradEvaluation(Fix):
 
     When it is offered
     ------------------
-    Memory ran out in a cell that calls a network, and nothing that ran works out gradients.
+    Memory ran out in a cell that calls a network, and nothing that ran computes gradients.
 
     What it costs
     -------------
@@ -75,6 +75,6 @@ class NoGradEvaluation(Fix):
                     edits = wrap(scope, [outermost], f"with {torch_name(code)}.no_grad():")
                     why = (
                         f"{quote(scope.segment(call))} keeps the network's intermediate results for gradients that "
-                        f"nothing here works out. Memory grew by {size(memory.missing_bytes or 0)}."
+                        f"nothing here computes. Memory grew by {size(memory.missing_bytes or 0)}."
                     )
                     yield Proposal(edits, why, memory.ramp_bytes if loops else memory.missing_bytes)

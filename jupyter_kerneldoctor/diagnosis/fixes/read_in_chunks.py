@@ -11,7 +11,7 @@ from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.pandas import COMBINED_BY, PARTIAL, READERS, columns_read, frame_name, grouped
 from ..frameworks.torch import backward_calls
-from ..units import cell_name, of_size, quote
+from ..units import cell_name, quote, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ class ReadInChunks(Fix):
         Case(
             "import pandas as pd",
             "df = pd.read_csv('big.csv', sep=';')",
-            says=("pd.read_csv('big.csv', sep=';', chunksize=50_000)", "usecols=", "dtype=", "1.8 of 1.8 GiB"),
+            says=("pd.read_csv('big.csv', sep=';', chunksize=50_000)", "usecols=", "dtype=", "all 1.8 GiB"),
         ),
         Case(  # a column that the cell makes is none of the file
             "from pandas import read_csv as read",
@@ -133,9 +133,9 @@ def _why(call: Call, reads: int, death: Death) -> str:
     missing, code = death.memory.missing_bytes or 0, death.code
     is_alone = len(code.running) == 1 and len(code.running.scopes[0].body) == 1
     where = cell_name(code.cells[call.cell].execution_count)
-    more = "" if reads == 1 else f"The cell reads {reads} files so; the same goes for each. "
+    more = "" if reads == 1 else f"The cell reads {reads} files in this way; the same goes for each. "
     return (
-        f"{quote(call.text)} in {where} reads the file whole. This accounts for "
-        f"{'' if is_alone else 'up to '}{of_size(missing, missing)}. {more}With chunksize={_ROWS} only one piece is in "
-        "memory at a time: take fewer rows if they are wide. usecols= and dtype= make what is kept smaller."
+        f"{quote(call.text)} in {where} reads the whole file. This accounts for "
+        f"{'all' if is_alone else 'up to'} {size(missing)} that it took. {more}With `chunksize={_ROWS}` only one piece "
+        "is in memory at a time: take fewer rows if they are wide. `usecols=` and `dtype=` make what is kept smaller."
     )

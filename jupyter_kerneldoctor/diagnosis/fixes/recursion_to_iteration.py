@@ -11,7 +11,7 @@ from ..code.literals import number
 from ..edits import replace
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..units import cell_name, of_size, quote, sentence
+from ..units import cell_name, quote, sentence, share_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -71,7 +71,7 @@ class RecursionToIteration(Fix):
             "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1) + 1",
             "f(0)",
             becomes={1: "import sys\nsys.setrecursionlimit(3000)\ndef f(n): return f(n + 1) + 1"},
-            says=("accounts for 1.8 of 1.8 GiB",),
+            says=("accounts for all 1.8 GiB",),
         ),
         Case(
             "def depth(tree): return 1 + max(map(depth, tree), default=0)",
@@ -103,8 +103,8 @@ class RecursionToIteration(Fix):
         explains = memory.ramp_bytes if death.is_about_memory else None
         function = functions[0] if functions else None
         if death.is_about_memory and function is not None:
-            share = of_size(memory.ramp_bytes, memory.missing_bytes or 0)
-            why = f"This accounts for {share}: {quote(function.name)} calls itself, and each call waits in memory. "
+            share = share_of(memory.ramp_bytes, memory.missing_bytes or 0)
+            why = f"{quote(function.name)} calls itself, and each call stays in memory: that accounts for {share}. "
         elif shown:
             name = quote(function.name if function is not None else shown[-1].function)
             calls = f"{shown[-1].times} of the {shown[-1].shown} calls that the crash shows"
@@ -152,6 +152,6 @@ def _snippet(scope: Scope | None) -> str | None:
         return None  # a special method that leads back to itself is a slip, not a walk
     return (
         f"def {scope.function}({ast.unparse(scope.arguments)}):\n    waiting = [{names[0]}]\n    while waiting:\n"
-        f"        {names[0]} = waiting.pop()\n        …  # the work on one {names[0]}\n"
-        f"        waiting.extend(…)  # instead of the call of {scope.function} in itself"
+        f"        {names[0]} = waiting.pop()\n        …  # the work on this {names[0]}\n"
+        f"        waiting.extend(…)  # in place of the recursive call"
     )

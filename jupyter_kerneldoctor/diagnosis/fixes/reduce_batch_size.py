@@ -141,7 +141,7 @@ class ReduceBatchSize(Fix):
             if choice is not None:
                 where = cell_name(code.cells[batch.scope.cell].execution_count)
                 began = f"The cell began at {_began(death)} with a {batch.label} of {batch.value}. "
-                more = f" That makes {batch.value // choice.value} steps of one. It is written in {where}."
+                more = f" One step becomes {batch.value // choice.value} steps. The number is written in {where}."
                 title = f"{self.title}: {choice.value} in place of {batch.value}"
                 edits = replace(batch.scope, batch.node, str(choice.value))
                 missing = death.memory.missing_bytes
@@ -171,7 +171,7 @@ def _in_pieces(death: Death, whole: WholeBatch, choice: Choice) -> Proposal:
     steps = "many steps" if whole.rows is None else f"{-(-whole.rows // choice.value)} steps"
     why = (
         f"{sentence(rows)} of {data} go through the network as one batch; the cell began at {_began(death)}. "
-        f"{_reason(choice)} A round then takes {steps} in place of one, and the loss behind it is the last piece's."
+        f"{_reason(choice)} A round then takes {steps} in place of one. The loss after it is that of the last piece."
     )
     title = f"Use a smaller batch: {choice.value} rows of {data} at a time"
     try:
@@ -189,7 +189,7 @@ def _reason(choice: Choice) -> str:
         low, high = size(choice.peak.low or 0), size(choice.peak.high or 0)
         return f"From its runs with {' and '.join(map(str, choice.runs))}, {choice.value} will need {low} to {high}."
     if choice.runs:
-        return f"With {choice.value} it ran to its end before."
+        return f"The cell ran to its end with {choice.value} before."
     bound = f"At most {choice.at_most} would fit, probably fewer: the kernel died before the step was finished. "
     smaller = str(choice.value // 2) if choice.value > 1 else "a smaller network"
     return f"{bound if choice.at_most else ''}Try {choice.value}; if it still dies, then {smaller}."

@@ -50,6 +50,6 @@ class RestartFromTheMenu(Fix):
         call = next(death.code.running.calls(*_KILLS), None)
         yield Proposal(
             why=f"{'The signal' if call is None else quote(call.text)} ends the kernel at once, without closing its "
-            "files. The menu does it in order. So does the line below, once the cell has ended, where code must do it.",
+            "files. The menu closes them. So does the line below, which restarts the kernel once the cell has ended.",
             snippet="get_ipython().kernel.do_shutdown(restart=True)",
         )

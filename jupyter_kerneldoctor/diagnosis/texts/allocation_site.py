@@ -42,17 +42,17 @@ def line_needs(death: Death) -> Iterator[Evidence]:
     """Say how much memory the line needs, where its code or what was recorded tells, and how much was left for it."""
     need, left = needed(death), death.memory.headroom_before_bytes
     if need is not None and need.value.bytes is not None and need.value.bytes >= _WORTH_TELLING_BYTES:
-        had = "" if left is None or left >= need.value.bytes else f"; {size(left)} were left when the cell began"
+        had = "" if left is None or left >= need.value.bytes else f"; {size(left)} was left when the cell began"
         yield Evidence(
             f"{quote(need.text)} needs {size(need.value.bytes)}{had}.", need.value.bytes, "bytes", "cell source"
         )
 
 
 def shortage(death: Death, allowed: str) -> str:
-    """Return ": the line needs 14.9 GiB; 1.4 GiB were left" for a headline, else what is `allowed`, if anything."""
+    """Return ": the line needs 14.9 GiB; 1.4 GiB was left" for a headline, else what is `allowed`, if anything."""
     need, left = needed(death), death.memory.headroom_before_bytes
     if need is not None and left is not None and (need.value.bytes or 0) > max(left, _WORTH_TELLING_BYTES):
-        return f": the line needs {size(need.value.bytes or 0)}; {size(left)} were left"
+        return f": the line needs {size(need.value.bytes or 0)}; {size(left)} was left"
     return f": {allowed}" if allowed else ""
 
 

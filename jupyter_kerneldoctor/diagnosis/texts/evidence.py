@@ -10,7 +10,7 @@ from ..analysis.last_words import quoted
 from ..code.cellfiles import is_cell_file
 from ..family import Family
 from ..postmortem import Evidence, iso
-from ..units import cell_name, duration, of_size, plural, quote, sentence, signal_name, size
+from ..units import cell_name, duration, of_size, quote, sentence, signal_name, size
 from .timeline import ran_s
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ _SIGNALS = {
     "SIGHUP": "the signal for a terminal or session that was closed",
     "SIGINT": "the signal of an interrupt",
     "SIGQUIT": "the signal of a quit key",
-    "SIGSEGV": "the signal for an invalid memory address, a segmentation fault",
+    "SIGSEGV": "the signal for an invalid memory address (segmentation fault)",
     "SIGABRT": "the signal with which a program ends itself after an error",
-    "SIGBUS": "the signal for mapped memory whose file or storage is gone, a bus error",
+    "SIGBUS": "the signal for mapped memory whose file or storage is gone (bus error)",
     "SIGFPE": "the signal for an arithmetic error in machine code",
     "SIGILL": "the signal for an instruction the processor does not know",
     "SIGXCPU": "the signal for a program that has used up its processor time",
@@ -78,7 +78,7 @@ def exit_status(death: Death) -> Iterator[Evidence]:
         yield Evidence("The exit status is not known: nobody could read it.")
         return
     if agrees and status.source != "Jupyter server":
-        yield Evidence("The Jupyter server saw the same.", returncode, None, "exit status of the child process")
+        yield Evidence("The Jupyter server saw the same status.", returncode, None, "exit status of the child process")
 
 
 def counts_of_kills(death: Death) -> Iterator[Evidence]:
@@ -86,7 +86,8 @@ def counts_of_kills(death: Death) -> Iterator[Evidence]:
     kills = death.memory.kills
     if kills is None or not kills.oom_kills:
         return  # that it did not rise is an exclusion
-    whose = f"{sentence(death.memory.group_name)}'s" if death.memory.has_group_limit else "The"
+    name = death.memory.group_name if death.memory.has_group_limit else None
+    whose = "The" if name is None else f"{sentence(name)}'s"
     rose = f"rose from {kills.oom_kills_before} to {kills.oom_kills_after}"
     text = f"{whose} out-of-memory kill count {rose} when the kernel died."
     yield Evidence(text, kills.oom_kills, "processes", f"{_name(kills.source)}: oom_kill")
@@ -98,7 +99,7 @@ def logged_kill(found: OomKill | None) -> Iterator[Evidence]:
         return
     held = "" if found.held_bytes is None else f", which held {size(found.held_bytes)},"
     why = {"cgroup": " at its memory limit", "machine": " because the machine had no memory left"}.get(found.scope, "")
-    text = f"The system's log says that {found.service or 'Linux'} ended the kernel{held}{why}."
+    text = f"The system's log says that {found.service or 'Linux'} killed the kernel{held}{why}."
     yield Evidence(text, found.short, None, "system log")
 
 
@@ -112,12 +113,9 @@ def last_measurement(death: Death) -> Iterator[Evidence]:
     when = when or " at the last measurement"
     if last.cgroup_bytes is not None and death.memory.has_group_limit and death.memory.limit_bytes:
         used = of_size(last.cgroup_bytes, death.memory.limit_bytes)
-        yield Evidence(
-            f"{sentence(death.memory.group_name)} was using {used}{when}.",
-            last.cgroup_bytes,
-            "bytes",
-            "samples",
-        )
+        name = death.memory.group_name
+        using = f"Of the memory allowed, {used} was in use" if name is None else f"{sentence(name)} was using {used}"
+        yield Evidence(f"{using}{when}.", last.cgroup_bytes, "bytes", "samples")
     if last.rss_bytes is not None:
         yield Evidence(
             f"The kernel process held {size(last.rss_bytes)}{when}.",
@@ -181,7 +179,7 @@ def recorder_gone(death: Death) -> Iterator[Evidence]:
     """Say that the kernel found its recorder gone, and when."""
     if death.recording.lost_wall_s is not None:
         yield Evidence(
-            "The recorder of this kernel was gone before the kernel was: nothing was recorded from then on.",
+            "The kernel's recorder ended before the kernel: nothing was recorded from then on.",
             iso(death.recording.lost_wall_s),
             None,
             "the kernel's own note",
@@ -206,9 +204,10 @@ def child_memory(death: Death) -> Iterator[Evidence]:
     found = death.memory.children
     if found is None:
         return
-    who = plural(found.count, "process") if found.count else "processes"
+    who = f"{found.count} child processes" if found.count else "child processes"
+    held = f"child process held {size(found.bytes)}" if found.count == 1 else f"{who} held {size(found.bytes)} together"
     yield Evidence(
-        f"The kernel's child processes ({who}) held {size(found.bytes)} together; that counts towards the same limit.",
+        f"The kernel's {held}; that counts towards the same limit.",
         found.bytes,
         "bytes",
         "samples",
@@ -223,7 +222,7 @@ def crash_report(death: Death) -> Iterator[Evidence]:
     is_that_line = death.crash_line is not None and is_cell_file(innermost.file if innermost is not None else "")
     if innermost is not None and not (is_that_line and innermost.function == "<module>"):
         yield Evidence(
-            f"The last Python function before the crash was {innermost.function} in {death.frames.place(innermost)}.",
+            f"The last Python function before the crash was {death.frames.name(innermost)}.",
             innermost.function,
             None,
             "crash report of Python's faulthandler",
@@ -245,7 +244,7 @@ def crash_report(death: Death) -> Iterator[Evidence]:
         )
     if death.native_thread:
         yield Evidence(
-            "The thread that crashed was started by a native library, maybe in an earlier cell.",
+            "A native library started the thread that crashed, maybe in an earlier cell.",
             source="crash report of Python's faulthandler",
         )
     if report.library is not None:

@@ -44,7 +44,7 @@ def not_memory(death: Death) -> str | None:
     if kills is None or kills.oom_kills:
         return None
     what = "Not killed for memory" if death.said("allocation-refused") else "Not out of memory"
-    earlier = " (an earlier kill may have been of a child process)" if kills.oom_kills_before else ""
+    earlier = " (an earlier kill may have hit a child process)" if kills.oom_kills_before else ""
     return f"{what}: the out-of-memory kill count stayed at {kills.oom_kills_after} when the kernel ended{earlier}."
 
 
@@ -61,7 +61,7 @@ def not_by_itself(death: Death) -> str | None:
     """Say that the cell sends no signal and does not exit; None when it may, or there is no cell to read."""
     if death.cell is None or death.calls or death.sendings or death.cell.truncated:
         return None
-    return "Not ended by the cell's own code, as far as it can be read: it sends itself no signal and calls no exit."
+    return "Not ended by the cell's own code: as far as it can be read, it sends itself no signal and calls no exit."
 
 
 def known(*sentences: str | None) -> tuple[str, ...]:

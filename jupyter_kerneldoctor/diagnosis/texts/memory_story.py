@@ -44,17 +44,17 @@ def _beginning(death: Death, found: Shape) -> Iterator[str]:
     before, growth = size(found.before_bytes), found.growth_bytes
     needed = _needed_bytes(death, found)
     if growth < WORTH_TELLING_BYTES and not needed:
-        yield f"{name} began with {before} in use and was not seen to grow."
+        yield f"{name} began with {before} in use; no growth was measured."
         return
     took = f" in {duration(found.took_s)}" if found.took_s is not None else ""
     left = sum(one.bytes for one in found.left)
     if left > max(WORTH_TELLING_BYTES, _MENTION * found.before_bytes) and (growth or needed):
-        by = f"{_cells(found.left)} had left {size(left)} of that"
-        yield f"{name} needed at least {size(max(growth, needed))} on top of the {before} in use; {by}."
+        yield f"{name} began with {before} in use, of which {_cells(found.left)} had left {size(left)}."
+        yield f"It needed at least {size(max(growth, needed))} more."
     elif growth < WORTH_TELLING_BYTES:
         yield f"{name} began with {before} in use and needed at least {size(needed)} more."
     else:
-        yield f"{name} began with {before} in use and grew to {size(found.peak_bytes)}{took}."
+        yield f"{name} began with {before} in use and reached {size(found.peak_bytes)}{took}."
 
 
 def _needed_bytes(death: Death, found: Shape) -> int:
@@ -78,7 +78,7 @@ def _needed_bytes(death: Death, found: Shape) -> int:
 def _touched(death: Death, found: Shape) -> Iterator[str]:
     for one in found.touched[:1]:
         yield (
-            f"{quote(one.name)} ({size(one.bytes)}) was made in {cell_name(one.execution_count)}, but Linux gives such "
+            f"{sentence(cell_name(one.execution_count))} made {quote(one.name)} ({size(one.bytes)}). Linux gives such "
             f"memory only when it is first written to, which {_cell(death)} did."
         )
 
@@ -88,23 +88,24 @@ def _held(found: Shape) -> Iterator[str]:
     if not found.held or found.name == "touched-later" or found.before_bytes < found.growth_bytes / 4:
         return
     named = [f"{_name(one)} ({_described(one)}, {size(one.bytes)})" for one in found.held[:_NAMED]]
-    yield f"The largest variables when it began: {enumeration(named)}."
+    variables = "variable then was" if len(named) == 1 else "variables then were"
+    yield f"The largest {variables} {enumeration(named)}."
 
 
 def _pace(found: Shape) -> Iterator[str]:
     if found.took_s is None:
         return
     if found.jump_s is not None and duration(found.jump_s) != duration(found.took_s):  # else that was told
-        yield f"Most of that came within {duration(found.jump_s)}."
+        yield f"Most of the growth came within {duration(found.jump_s)}."
     elif found.steady_bytes_per_s is not None and found.took_s >= _STEADY_S:
-        yield f"It grew steadily, by {size(found.steady_bytes_per_s)} a second."
+        yield f"Memory grew steadily, by {size(found.steady_bytes_per_s)} a second."
 
 
 def _by_itself(death: Death) -> Iterator[str]:
     if death.memory.grows_by_itself:
         yield (
-            f"Before that, memory grew by {size(death.memory.while_idle.bytes)} while no cell was running: something "
-            "in the background takes memory, such as a thread that an earlier cell started."
+            f"Before that, memory grew by {size(death.memory.while_idle.bytes)} while no cell was running. "
+            "Something in the background was taking memory, such as a thread that an earlier cell started."
         )
 
 
@@ -115,23 +116,25 @@ def _limit(death: Death) -> Iterator[str]:
     full = memory.before_bytes is not None and memory.before_bytes >= FULL_HOUSE * memory.limit_bytes
     most = ", and most of that was in use before the cell began" if full else ""
     above = memory.has_group_limit and (memory.peak_bytes or 0) > memory.limit_bytes
-    more = "; a process can hold more, as library files shared with other programs hardly count" if above else ""
-    yield sentence(f"{memory.allowance}{most}{more}.")
+    yield sentence(f"{memory.allowance}{most}.")
+    if above:
+        yield "A process can hold more: library files that it shares with other programs hardly count."
 
 
 def _blind_spot(death: Death) -> Iterator[str]:
     """Say how long before the end the last measurement was, where that is long."""
     end, last = death.recording.end, death.memory.last
     if end is not None and last is not None and end.mono_s - last.mono_s > _STALE_S:
-        yield f"The last {duration(end.mono_s - last.mono_s)} were not measured."
+        yield f"Nothing was measured in the last {duration(end.mono_s - last.mono_s)}."
 
 
 def _children(found: Shape) -> Iterator[str]:
     below = found.children
     if below is None:
         return
-    who = f"{plural(below.count, 'child process')}" if below.count else "child processes"
-    yield (f"The kernel itself held {size(found.peak_bytes)} at most; its {who} held {size(below.bytes)} together.")
+    who = plural(below.count, "child process") if below.count else "child processes"
+    held = f"child process held {size(below.bytes)}" if below.count == 1 else f"{who} held {size(below.bytes)} together"
+    yield f"The kernel itself held {size(found.peak_bytes)} at most; its {held}."
 
 
 def _others(death: Death, found: Shape) -> Iterator[str]:
@@ -146,7 +149,7 @@ def _others(death: Death, found: Shape) -> Iterator[str]:
         )
         yield from _files_in_memory(death)
     elif (others := _in_use_by_others(death)) > max(WORTH_TELLING_BYTES, _MENTION_OTHERS * group):
-        yield (f"Another {size(others)} of the limit was used by other processes, or by files that are kept in memory.")
+        yield f"Other processes, or files that are kept in memory, used another {size(others)} of the limit."
         yield from _files_in_memory(death)
 
 

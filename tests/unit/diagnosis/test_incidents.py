@@ -49,7 +49,7 @@ def test_an_incident_is_placed_where_the_users_code_was():
 
     assert (survived.cell.execution_count, survived.cell.line) == (1, 2)
     assert survived.cell.line_source == "    return np.ones(n)"
-    assert any("`ones`, _core/numeric.py, line 232" in evidence.text for evidence in survived.finding.evidence)
+    assert any("`ones` (_core/numeric.py, line 232)" in evidence.text for evidence in survived.finding.evidence)
 
 
 def test_its_public_form_is_that_of_a_cause_with_cell_and_time():

@@ -161,7 +161,7 @@ def test_a_tiny_request_tells_nothing_by_its_size():
     said = "memory allocation of 1824 bytes failed\n"
     answer = diagnose(recording("f()", signal="SIGABRT", output=said, system_states=[full]))
     assert answer.cause.headline == (
-        "Memory was refused in cell [1] on `f()`: the limit of 4.0 GiB that was set for this process was used up."
+        "Memory was refused in cell [1] on `f()`: the limit of 4.0 GiB set for this process was used up."
     )
 
 
@@ -245,7 +245,7 @@ def test_a_timer_of_an_earlier_cell_is_named_with_its_cell():
     texts = [
         e.text for e in diagnose(recording("import signal\nsignal.alarm(5)", "work()", signal="SIGALRM")).cause.evidence
     ]
-    assert "Line 2 of cell [1] starts such a timer: `signal.alarm(5)`." in texts
+    assert "Line 2 of cell [1] starts this timer: `signal.alarm(5)`." in texts
 
 
 def test_the_look_that_was_taken_because_of_an_incident_comes_a_moment_later():

@@ -17,7 +17,7 @@ def test_memory_missing_at_the_stack_pointer_is_a_recursion_in_native_code(addre
     found = answer("total = sum(rows)", address)
 
     assert (found.cause.id, found.cause.confidence) == ("stack-overflow", 0.93)
-    assert "native code called in cell [2], line 1 called itself" in found.cause.headline
+    assert "native code called in cell [2], line 1, called itself" in found.cause.headline
 
 
 @pytest.mark.parametrize("address", ["18", "7f42a0000000", "7ffd5b000000"])

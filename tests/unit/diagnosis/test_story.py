@@ -54,10 +54,10 @@ def test_what_was_needed_what_was_held_and_who_had_left_it():
             namespaces=[Namespace(-12.0, 6, objects)],
         )
     )
-    assert "Cell [7] needed at least 3.4 GiB on top of the 4.6 GiB in use; " in story
-    assert "cells [1], [2] and [5] had left 4.5 GiB of that." in story
+    assert "Cell [7] began with 4.6 GiB in use, of which " in story
+    assert "cells [1], [2] and [5] had left 4.5 GiB. It needed at least 3.4 GiB more." in story
     assert (
-        "The largest variables when it began: `df` (DataFrame of 1000000 x 40, 2.1 GiB), "
+        "The largest variables then were `df` (DataFrame of 1000000 x 40, 2.1 GiB), "
         "`losses` (list of 400 Tensor, 1.2 GiB) and `Out[5]` (ndarray of 80000000, 600 MiB)." in story
     )
     assert shape == "staircase"
@@ -70,7 +70,7 @@ def test_one_jump():
 def test_a_ramp_has_a_speed():
     shape, story = told(killed("f()", memory=[number * 200 * MIB for number in range(1, 40)]))
     assert shape == "ramp"
-    assert "It grew steadily, by 7" in story
+    assert "Memory grew steadily, by 7" in story
 
 
 def test_two_measurements_are_no_steady_growth():
@@ -80,7 +80,7 @@ def test_two_measurements_are_no_steady_growth():
 def test_a_full_house():
     shape, story = told(killed("x = load()", "f()", memory=(7 * GIB, 7900 * MIB), cells=[(100 * MIB, 7 * GIB)]))
     assert shape == "full-house"
-    assert "cell [1] had left 6.9 GiB of that." in story
+    assert "of which cell [1] had left 6.9 GiB." in story
 
 
 def test_zeros_that_a_later_cell_fills():
@@ -89,7 +89,7 @@ def test_zeros_that_a_later_cell_fills():
     sources = "import numpy as np", "a = np.zeros((40_000, 40_000))"
     shape, story = told(killed(*sources, "a[:] = 1", memory=memory, cells=cells))
     assert shape == "touched-later"
-    assert "`a` (11.9 GiB) was made in cell [2], but Linux gives such memory only when it is first written to" in story
+    assert "Cell [2] made `a` (11.9 GiB). Linux gives such memory only when it is first written to" in story
 
     assert told(killed(*sources, "b = f()", memory=memory, cells=cells))[0] == "ramp"
     filled = [(100 * MIB, 130 * MIB), (130 * MIB, 8000 * MIB)]
@@ -154,7 +154,7 @@ def test_what_others_under_the_same_limit_took_is_not_what_the_cell_needed():
     filled = tuple(one._replace(cgroup_bytes=(n + 1) * 400 * MIB) for n, one in enumerate(made.samples))
     story = told(replace(made, samples=filled))[1]
 
-    assert "Cell [1] began with 200 MiB in use and was not seen to grow." in story
+    assert "Cell [1] began with 200 MiB in use; no growth was measured." in story
     assert "needed" not in story
     assert "The rest of the 8.0 GiB in use belonged to other processes" in story
 
@@ -162,7 +162,7 @@ def test_what_others_under_the_same_limit_took_is_not_what_the_cell_needed():
 def test_what_else_counted_towards_the_limit_is_said_where_the_kernel_stayed_below_it():
     made = killed("sales = pd.read_csv(name)", memory=[n * 200 * MIB for n in range(2, 33)])
     beside = tuple(one._replace(cgroup_bytes=one.rss_bytes + 1600 * MIB) for one in made.samples)
-    more = "Another 1.6 GiB of the limit was used by other processes, or by files"
+    more = "Other processes, or files that are kept in memory, used another 1.6 GiB"
 
     assert more in told(replace(made, samples=beside))[1]
     assert "Another" not in told(made)[1]
@@ -171,7 +171,7 @@ def test_what_else_counted_towards_the_limit_is_said_where_the_kernel_stayed_bel
 def test_a_small_kernel_that_did_nothing_is_not_said_to_have_needed_what_others_filled():
     story = told(killed("time.sleep(99)", memory=[80 * MIB] * 30))[1]
 
-    assert "was not seen to grow." in story
+    assert "no growth was measured." in story
     assert "needed" not in story
 
 
@@ -205,7 +205,7 @@ def test_a_jump_at_the_start_of_the_cell_is_no_steady_growth():
     made = replace(made, cells=(replace(made.cells[0], rss_before_bytes=100 * MIB),))
     shape, story = told(made)
     assert shape == "jump"
-    assert "began with 100 MiB in use and grew to 600 MiB in 0." in story
+    assert "began with 100 MiB in use and reached 600 MiB in 0." in story
     assert "steadily" not in story
 
 
@@ -213,14 +213,14 @@ def test_what_was_not_seen_to_grow_has_no_speed():
     calm = Group(8 * GIB, oom_kills=(0, 0), usage_bytes=GIB)
     crawl = [100 * MIB + number * 21 * 1024 for number in range(30)]
     story = told(killed("time.sleep(60)", memory=crawl, group=calm))[1]
-    assert "was not seen to grow." in story
+    assert "no growth was measured." in story
     assert "steadily" not in story
 
 
 def test_growth_that_soon_ended_is_not_called_steady():
     soon = [number * 200 * MIB for number in range(1, 10)] + [1900 * MIB] * 30
     story = told(killed("f()", memory=soon))[1]
-    assert "grew to 1.9 GiB in 2.3 s." in story
+    assert "reached 1.9 GiB in 2.3 s." in story
     assert "steadily" not in story
 
 

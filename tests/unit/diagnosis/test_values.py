@@ -165,5 +165,5 @@ def test_the_report_of_a_memory_death_says_what_the_line_needs_and_what_was_left
     assert ": the line needs 3.0 GiB; " in answer.cause.headline
     (said,) = [one for one in answer.cause.evidence if "needs" in one.text]
     assert said.text.startswith("`rand(400, 1_000_000)` needs 3.0 GiB; ")
-    assert said.text.endswith(" were left when the cell began.")
+    assert said.text.endswith(" was left when the cell began.")
     assert said.value == 400 * 1_000_000 * 8

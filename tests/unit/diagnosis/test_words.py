@@ -57,13 +57,13 @@ def story(*sources, memory, limit=4 * GIB, **death):
 def test_the_story_of_a_ramp():
     ramp = [number * 100 * MIB for number in range(5, 40)]
     assert story("fit()", memory=ramp) == (
-        "Cell [1] began with 500 MiB in use and grew to 3.8 GiB in 9.1 s. It grew steadily, by 340 MiB a second. "
+        "Cell [1] began with 500 MiB in use and reached 3.8 GiB in 9.1 s. Memory grew steadily, by 340 MiB a second. "
         "The container allows 4.0 GiB."
     )
 
 
 def test_the_story_of_a_jump():
-    assert "Most of that came within 0.3 s" in story("f()", memory=[500 * MIB] * 30 + [3900 * MIB] * 2)
+    assert "Most of the growth came within 0.3 s" in story("f()", memory=[500 * MIB] * 30 + [3900 * MIB] * 2)
 
 
 def test_the_story_of_a_full_house():
@@ -79,8 +79,8 @@ def test_the_story_of_a_staircase():
         for number, cell in enumerate(earlier)
     )
     assert diagnose(replace(recorded, cells=(*stairs, last))).story.startswith(
-        "Cell [6] needed at least 528 MiB on top of the 1.5 GiB in use; cells [1], [2], [3] and 2 more had left "
-        "1.5 GiB of that."
+        "Cell [6] began with 1.5 GiB in use, of which cells [1], [2], [3] and 2 more had left 1.5 GiB. "
+        "It needed at least 528 MiB more."
     )
 
 
@@ -90,13 +90,13 @@ def test_the_story_of_children():
 
 def test_more_than_the_limit_is_explained():
     above = {"memory": [100 * MIB, 313 * MIB], "limit": 250 * MIB}
-    assert "grew to 313 MiB" in story("f()", **above)
-    assert "The container allows 250 MiB; a process can hold more" in story("f()", **above)
+    assert "reached 313 MiB" in story("f()", **above)
+    assert "The container allows 250 MiB. A process can hold more" in story("f()", **above)
     assert "can hold more" not in story("f()", memory=[100 * MIB, 240 * MIB], limit=250 * MIB)
 
 
 def test_no_samples_no_story_of_growth():
-    assert "grew" not in (story("f()", memory=()) or "")
+    assert "reached" not in (story("f()", memory=()) or "")
 
 
 def test_a_short_recording_is_charted_whole():
@@ -152,5 +152,5 @@ def test_one_duration_is_told_once():
 
     told = diagnose(replace(recorded, samples=samples)).story
 
-    assert "grew to 3.9 GiB in 0.5 s." in told
-    assert "Most of that" not in told
+    assert "reached 3.9 GiB in 0.5 s." in told
+    assert "Most of the growth" not in told
