@@ -53,6 +53,7 @@ def diagnose(recording: Recording) -> PostMortem:
         story=None if shape is None else story(judged, shape),
         memory_shape=None if shape is None else shape.name,
         cell=_culprit(death, ranked[0]),
+        statement=None if ranked[0].family == Family.ALIVE else death.statement_at(ranked[0].line),
         fixes=fixes,
         fixes_left_out=left_out,
         incidents=incidents,

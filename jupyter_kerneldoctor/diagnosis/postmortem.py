@@ -93,6 +93,36 @@ class Culprit:
 
 
 @dataclass(frozen=True)
+class Caller:
+    """A frame of the user's on the way from the cell that ran to the statement."""
+
+    execution_count: int | None
+    cell_id: str | None
+    line: int
+    function: str | None
+    """None for the top level of a cell."""
+    file: str | None
+    """Of a module of the user's; None for a cell."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The user's own innermost statement: in a function of another cell, too, or in a file beside the notebook."""
+
+    execution_count: int | None = None
+    cell_id: str | None = None
+    line: int = 0
+    """Its first line in the cell or file; `end_line` its last, None where that is not known."""
+    end_line: int | None = None
+    source: str | None = None
+    function: str | None = None
+    """`Encoder.forward`; None for the top level of a cell."""
+    file: str | None = None
+    via: tuple[Caller, ...] = ()
+    """The frames from the cell that ran down to it."""
+
+
+@dataclass(frozen=True)
 class Survived:
     """An incident that the kernel survived, with its likeliest cause."""
 
@@ -202,6 +232,8 @@ class PostMortem:
     recurrence: Recurrence | None = None
     """That the same cell ended kernels before."""
     cell: Culprit | None = None
+    statement: Statement | None = None
+    """None where it is not known."""
     fixes: tuple[FixProposal, ...] = ()
     fixes_left_out: str | None = None
     """A sentence on why no fixes were looked for; None where they were."""

@@ -33,8 +33,8 @@ class LastStack:
     """Of the cell, as the user sees it."""
     age_s: float
     """How long before the end it was read; before the last measurement where nobody saw the end."""
-    called: Frame | None = None
-    """The function that this line had called and that was still being executed, unless the cell itself was."""
+    frames: tuple[Frame, ...] = ()
+    """All frames of the thread, innermost first."""
     loop: int | None = None
     """Where the loop around the line begins, if it has other lines, too: one of those may have come since."""
     sleeps: bool = False
@@ -61,7 +61,7 @@ def last_stack(recording: Recording, cell: Cell) -> LastStack | None:
     assert line is not None
     loop = enclosing_loop(cell.source, line)
     sleeps = at == 0 and loop is None and _SLEEPS.search(cell.source.split("\n")[line - 1]) is not None
-    return LastStack(line, end_s - newest.mono_s, frames[at - 1] if at else None, loop, sleeps)
+    return LastStack(line, end_s - newest.mono_s, frames, loop, sleeps)
 
 
 def _frames(stack: Stack) -> tuple[Frame, ...]:

@@ -305,6 +305,23 @@ class Notebook:
         first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
         return first is None or last is None or first <= self.line <= last
 
+    def statement_at(self, index: int, line: int) -> tuple[str, int, int] | None:
+        """Return the function, the first and the last line of the innermost statement at a line of a cell.
+
+        Of a statement that holds others only what is in front of them counts: `for x in xs:`. The function is "" at the
+        top level; None where no statement stands at the line.
+        """
+        best: tuple[str, int, int] | None = None
+        for scope in self.scopes(index):
+            self.spend(len(scope.nodes) / 10)
+            for node in scope.nodes:
+                if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
+                    body = getattr(node, "body", None)
+                    last = (node.end_lineno or node.lineno) if not body else max(node.lineno, body[0].lineno - 1)
+                    if line <= last and (best is None or last - node.lineno <= best[2] - best[1]):
+                        best = (scope.name, node.lineno, last)
+        return best
+
     # Names
 
     def lookup(self, name: str, scope: Scope, at: ast.AST | None = None) -> Binding | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.memory import NEAR
-from ..code.cellfiles import user_line
 from ..postmortem import Evidence
 from ..units import quote, size
 
@@ -58,13 +57,11 @@ def shortage(death: Death, allowed: str) -> str:
 
 def needed(death: Death) -> Made | None:
     """Return the largest object that the line made which took the memory; None where no size is known."""
-    line, called = taking_line(death), death.last_stack.called if death.last_stack is not None else None
-    if death.cell is None or line is None:
+    inner = death.user_frames[0] if death.user_frames and death.last_stack is not None else None
+    cell, line = (death.cell, taking_line(death)) if inner is None else (inner.cell, inner.line)
+    if cell is None or line is None or taking_line(death) is None:
         return None
-    inner = death.frames.cell_of(called) if called is not None else None
-    cell = death.cell if inner is None else inner
-    at = line if called is None or inner is None else user_line(inner, called)
-    return None if at is None else death.find(lambda code: death.values.made_in(code.index(cell), at))
+    return death.find(lambda code: death.values.made_in(code.index(cell), line))
 
 
 def sleeps(death: Death) -> bool:

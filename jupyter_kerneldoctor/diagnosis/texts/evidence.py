@@ -161,14 +161,14 @@ def line_seen_from_outside(death: Death) -> Iterator[Evidence]:
     last, cell = death.last_stack, death.cell
     if last is None or cell is None:
         return
-    code = cell.source.split("\n")[last.line - 1]
-    called, inside = last.called, ""
-    if called is not None and is_cell_file(called.file):
-        inside = f", inside {death.frames.name(called)}"
-    elif called is not None:
-        inside = f", inside {called.short_file} (function {called.function})"
+    code, at = cell.source.split("\n")[last.line - 1], death.innermost_function()
+    innermost, inside = last.frames[0] if last.frames else None, ""
+    if death.user_frames and innermost is not None and innermost is not death.user_frames[0].frame:
+        within = death.frames.name(innermost) if is_cell_file(innermost.file) else innermost.module
+        inside = f", inside {within or innermost.short_file}"
+    was = f"the kernel was {at}" if at else f"the cell was in line {last.line}: {quote(code, 100)}"
     yield Evidence(
-        f"{duration(last.age_s)} before the end the cell was in line {last.line}: {quote(code, 100)}{inside}.",
+        f"{duration(last.age_s)} before the end {was}{inside}.",
         last.line,
         "line",
         "stack read from outside the process",

@@ -234,7 +234,7 @@ def test_a_copy_that_used_the_card_is_told_with_the_cell_that_made_it():
     survived = alive(forked).incidents[0]
 
     assert survived.finding.id == "fork-unsafe"
-    assert "in cell [1] on `return np.ones(n)`" in survived.finding.headline
+    assert "in `f` (cell [1], line 2: `return np.ones(n)`)" in survived.finding.headline
     assert survived.cell.line == survived.finding.line == 2
 
 

@@ -33,10 +33,7 @@ def test_the_cells_line_and_the_function_it_had_called():
     assert (answer.cell.execution_count, answer.cell.line) == (2, 3)
     assert "`big = np.ones(10**12)`" in answer.cause.headline
     (evidence,) = [evidence for evidence in answer.cause.evidence if evidence.unit == "line"]
-    assert evidence.text == (
-        "0.1 s before the end the cell was in line 3: `big = np.ones(10**12)`, inside numpy/_core/numeric.py "
-        "(function ones)."
-    )
+    assert evidence.text == "0.1 s before the end the cell was in line 3: `big = np.ones(10**12)`, inside numpy."
 
 
 def test_a_function_of_the_cell_is_nearer_than_its_call():
@@ -130,7 +127,10 @@ def test_a_function_of_an_earlier_cell_is_named_by_its_cell():
     answer = killed(earlier, "x = load()", stacks=[at(0.1, line(3, earlier, "load"), line(1, "x = load()"))])
 
     (evidence,) = [evidence for evidence in answer.cause.evidence if evidence.unit == "line"]
-    assert evidence.text.endswith("inside `load` (cell [1], line 3).")
+    assert evidence.text == (
+        "0.1 s before the end the kernel was in `load` (cell [1], line 3: `return bytes(10**10)`), called from "
+        "`x = load()` (cell [2], line 1)."
+    )
 
 
 def test_the_array_that_a_function_of_an_earlier_cell_makes_is_sized():

@@ -1,0 +1,118 @@
+"""The user's own innermost statement: where it stands, and by which calls the cell that ran came to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.examples import MIB, Group, cell_file, crash_report, recording
+from jupyter_kerneldoctor.recording.events import Frame, Stack, ThreadStack
+
+NETWORK = """\
+from torch import nn
+class Encoder(nn.Module):
+    def forward(self, x):
+        h = self.embed(x)
+        return self.mix(
+            h,
+            h,
+        )
+"""
+TRAINER = "class Runner:\n    @torch.no_grad()\n    def validate(self):\n        for x in self.loader:\n            self.net(x)"
+RUN = "runner.validate()"
+
+LIBRARY = "/venv/lib/python3.11/site-packages/torch"
+WRAPPERS = (
+    Frame(f"{LIBRARY}/nn/modules/module.py", 1736, "_wrapped_call_impl"),
+    Frame(f"{LIBRARY}/utils/_contextlib.py", 116, "decorate_context"),
+)
+KILLED = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=499 * MIB)
+
+
+def frame(source: str, line: int, function: str = "<module>") -> Frame:
+    return Frame(cell_file(source), line, function)
+
+
+def killed(*sources: str, frames: tuple[Frame, ...], notebook: str | None = None):
+    """Killed at the limit, 0.1 s after this stack was read: innermost frame first."""
+    stack = Stack(-0.1, "climbing", (ThreadStack(frames, main=True),))
+    memory = [100 * MIB] * 399 + [480 * MIB]
+    recorded = recording(*sources, signal="SIGKILL", memory=memory, groups=[KILLED], stacks=[stack])
+    return diagnose(replace(recorded, kernel=replace(recorded.kernel, notebook=notebook)))
+
+
+def validated():
+    """`runner.validate()` in cell [3] calls a method of cell [2], which calls the network of cell [1]."""
+    inner, wrapped, decorated = frame(NETWORK, 5, "forward"), *WRAPPERS
+    linear = Frame(f"{LIBRARY}/nn/modules/linear.py", 125, "forward")
+    return killed(
+        NETWORK,
+        TRAINER,
+        RUN,
+        frames=(linear, wrapped, inner, wrapped, frame(TRAINER, 5, "validate"), decorated, frame(RUN, 1)),
+    )
+
+
+def test_it_is_the_users_innermost_statement_in_whichever_cell_it_stands():
+    statement = validated().statement
+
+    assert (statement.execution_count, statement.line, statement.end_line) == (1, 5, 8)
+    assert statement.function == "Encoder.forward"
+    assert statement.source.startswith("        return self.mix(")
+
+
+def test_the_calls_that_led_to_it_are_the_users_own():
+    via = validated().to_json()["statement"]["via"]
+
+    assert [(one["execution_count"], one["line"], one["function"]) for one in via] == [(3, 1, None), (2, 5, "validate")]
+
+
+def test_the_cell_stays_the_one_that_ran():
+    assert (validated().cell.execution_count, validated().cell.line) == (3, 1)
+
+
+def test_the_headline_names_the_statement_and_the_call():
+    assert validated().cause.headline.startswith(
+        "The kernel ran out of memory in `Encoder.forward` (cell [1], line 5: `return self.mix(`), called from "
+        "`runner.validate()` (cell [3], line 1)"
+    )
+
+
+def test_a_crash_is_in_the_function_that_called_the_library():
+    inner = (f"{LIBRARY}/nn/functional.py", 9, "linear")
+    report = crash_report(
+        "Segmentation fault", inner, (cell_file(NETWORK), 4, "forward"), (cell_file(RUN), 1, "<module>")
+    )
+
+    statement = diagnose(recording(NETWORK, RUN, signal="SIGSEGV", crash=report)).statement
+
+    assert (statement.execution_count, statement.line, statement.function) == (1, 4, "Encoder.forward")
+
+
+def test_a_comprehension_is_part_of_the_statement_around_it():
+    cell = "big = [\n    load(path)\n    for path in paths\n]"
+
+    answer = killed(cell, frames=(frame(cell, 2, "<listcomp>"), frame(cell, 1)))
+
+    assert (answer.statement.line, answer.statement.end_line, answer.statement.function) == (1, 4, None)
+    assert "<listcomp>" not in answer.cause.headline
+
+
+def test_a_module_beside_the_notebook_is_the_users_and_a_library_is_not():
+    own = Frame("/home/ada/work/loaders.py", 12, "load_all")
+    library = Frame("/venv/lib/python3.11/site-packages/pandas/io/parsers.py", 912, "read_csv")
+
+    answer = killed(
+        "df = load_all()", frames=(library, own, frame("df = load_all()", 1)), notebook="/home/ada/work/a.ipynb"
+    )
+
+    assert (answer.statement.file, answer.statement.line, answer.statement.function) == (own.file, 12, "load_all")
+    assert "in `load_all` (/home/ada/work/loaders.py, line 12), called from `df = load_all()`" in answer.cause.headline
+
+
+def test_without_a_stack_it_is_the_one_statement_of_the_cell_or_not_known():
+    alone = diagnose(recording("x = 1", "df.merge(\n    df\n)", signal="SIGKILL", groups=[KILLED]))
+    several = diagnose(recording("x = 1\ny = 2", signal="SIGKILL", groups=[KILLED]))
+
+    assert (alone.statement.line, alone.statement.end_line) == (1, 3)
+    assert several.statement is None
