@@ -131,9 +131,7 @@ def test_what_a_thread_may_have_done_is_not_laid_on_the_cell_that_ran():
     assert answer.cause.headline == (
         "Something in the kernel's process ended it with exit code 4 while cell [2] was running `time.sleep(60)`."
     )
-    assert any(
-        one.text.startswith("Cell [2] has no call that ends the process") for one in answer.cause.evidence
-    )
+    assert any(one.text.startswith("Cell [2] has no call that ends the process") for one in answer.cause.evidence)
 
 
 def test_the_cell_that_holds_the_call_is_named_by_the_evidence():
