@@ -10,7 +10,7 @@ from figures import Figure
 from support.kernels import LiveKernel
 
 from jupyter_kerneldoctor.diagnosis import diagnose
-from jupyter_kerneldoctor.diagnosis.cause import all_causes
+from jupyter_kerneldoctor.diagnosis.causes import all_causes
 from jupyter_kerneldoctor.recording.journal import JsonLines
 from jupyter_kerneldoctor.recording.layout import JOURNAL
 from jupyter_kerneldoctor.recording.reader import read
