@@ -68,7 +68,7 @@ class Case:
 
     def death(self) -> Death:
         """Return the death, judged."""
-        family = next(one.family for one in all_causes() if one.id == self.cause)
+        family = {one.id: one.family for one in all_causes()}[self.cause]
         low, high = self._before_mib, self.limit_mib if family == Family.MEMORY else self._before_mib
         steps = [step / _SAMPLES for step in range(_SAMPLES + 1)]
         shares = steps if self._growth == "ramp" else [*(0.0 for _ in steps), 1.0]

@@ -29,7 +29,7 @@ _SIMPLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 
 
 class EditRefusedError(Exception):
-    """The text does not allow the edit."""
+    """The text does not allow the edit. Its own text says why, for who writes a fix."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def set_argument(call: Call, name: str, value: str, position: int | None = None)
         return replace(call.scope, given, value)
     hides_names = any(word.arg is None for word in call.node.keywords)
     if hides_names or (position is not None and any(isinstance(one, ast.Starred) for one in call.node.args)):
-        raise EditRefusedError
+        raise EditRefusedError(f"`*` or `**` in {call.text} may give {name} already")
     source, (start, end) = call.scope.tree.source, span(call.scope.tree.source, call.node)
     node, written = call.node, f"{name}={value}"
     places = [span(source, one)[1] for one in (*node.args, *(word.value for word in node.keywords))]
@@ -79,7 +79,7 @@ def set_argument(call: Call, name: str, value: str, position: int | None = None)
     for place, text in [*tries, (end - 1, written)]:  # the last argument may stand in parentheses of its own
         if _arguments(source[start:place] + text + source[place:end]) == before + 1:
             return (Change(call.cell, place, place, text),)
-    raise EditRefusedError
+    raise EditRefusedError(f"{name} finds no place in {call.text}")
 
 
 def drop_argument(call: Call, name: str) -> Changes:
@@ -87,7 +87,7 @@ def drop_argument(call: Call, name: str) -> Changes:
     source = call.scope.tree.source
     given = next((word for word in call.node.keywords if word.arg == name), None)
     if given is None:
-        raise EditRefusedError
+        raise EditRefusedError(f"{call.text} has no {name}")
     start, end = span(source, given)
     if (comma := re.search(r",\s*$", source[:start])) is not None:
         start = comma.start()
@@ -115,7 +115,7 @@ def indent(scope: Scope, statements: Sequence[ast.stmt]) -> Changes:
     text = source if masked is None else masked.text  # a magic ends its line, too
     behind = text[span(source, statements[-1])[1] : offset(source, last, 0) + len(line_of(source, last))]
     if not re.fullmatch(r"[ \t;]*(#.*)?[\r\n]*", behind):
-        raise EditRefusedError
+        raise EditRefusedError("a statement follows on the same line")
     texts = {line for one in statements for line in _lines_within_texts(one)}
     lines = (line for line in range(_first_line(statements[0]), last + 1) if line not in texts)
     starts = [offset(source, line, 0) for line in lines if line_of(source, line).strip()]
@@ -135,11 +135,11 @@ def apply(source: str, changes: Iterable[Change]) -> str:
     """
     before, changes = mask(source), tuple(changes)
     if before is None or _touches(changes, before.spans):
-        raise EditRefusedError
+        raise EditRefusedError("the cell cannot be parsed, or a change reaches into IPython's own syntax")
     new = _joined(source, changes)
     after = mask(new)
     if after is None or len(after.spans) != len(before.spans) or is_same(after.tree, before.tree):
-        raise EditRefusedError
+        raise EditRefusedError("the new text does not parse, changes IPython's own syntax, or is the same as before")
     return new
 
 
@@ -161,7 +161,7 @@ def _joined(source: str, changes: Iterable[Change]) -> str:
     position = 0
     for one in sorted(dict.fromkeys(changes), key=lambda one: (one.start, one.end)):
         if one.start < position or one.end < one.start or one.end > len(source):
-            raise EditRefusedError
+            raise EditRefusedError("changes overlap, or lie outside of the text")
         parts += source[position : one.start], one.text
         position = one.end
     return "".join([*parts, source[position:]])
@@ -185,7 +185,7 @@ def _indent(source: str, statement: ast.stmt) -> str:
     first = _first_line(statement)
     before = source[offset(source, first, 0) : offset(source, first, statement.col_offset)]
     if before.strip():
-        raise EditRefusedError
+        raise EditRefusedError(f"{before.strip()} stands before the statement")
     return before
 
 

@@ -18,7 +18,7 @@ from .postmortem import Edit, FixProposal
 from .units import cell_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from .death import Death
     from .edits import Change
@@ -33,29 +33,38 @@ def propose(death: Death) -> tuple[FixProposal, ...]:
 
     Raises CodeTooLargeError when more code would have to be read than there is time for.
     """
-    causes = death.likely_causes
-    found = [one for fix in all_fixes() if causes & set(fix.causes) and (one := _ask(fix, death)) is not None]
+    found = [one for fix in all_fixes() if (one := _offered(fix, death)) is not None]
     found.sort(key=lambda one: (-round(_share(one.explained_bytes, death), 1), not one.edits))
     return tuple(found[:MOST_SHOWN])
 
 
-def _ask(fix: Fix, death: Death) -> FixProposal | None:
+def _offered(fix: Fix, death: Death) -> FixProposal | None:
     try:
-        parts = list(fix.propose(death))
-        explained = max((part.explains for part in parts if part.explains is not None), default=None)
-        if not parts or _share(explained, death) < _SMALLEST_SHARE:
-            return None
-        changed = _changed([one for part in parts for one in part.edits], death)
-        if changed and not fix.is_cured(death, death.edited(changed)):
-            changed = {}
+        return ask(fix, death)[0]
     except CodeTooLargeError:
         raise
     except Exception:
         return None
-    first, wants_edits = parts[0], any(part.edits for part in parts)
-    if wants_edits and not changed and first.snippet is None:
-        return None
-    return FixProposal(
+
+
+def ask(fix: Fix, death: Death) -> tuple[FixProposal | None, str]:
+    """Return what a fix proposes, and what was wrong with that: why there is no proposal, or one without its edits.
+
+    Raises whatever the fix raises.
+    """
+    if not death.likely_causes & set(fix.causes):
+        return None, f"It is for {', '.join(fix.causes)}, not for {', '.join(sorted(death.likely_causes))}."
+    parts = list(fix.propose(death))
+    if not parts:
+        return None, "It proposes nothing."
+    explained = max((part.explains for part in parts if part.explains is not None), default=None)
+    if (share := _share(explained, death)) < _SMALLEST_SHARE:
+        return None, f"It explains {share:.0%} of what was missing; {_SMALLEST_SHARE:.0%} is the least."
+    changed, wrong = _changed(fix, [one for part in parts for one in part.edits], death)
+    first = parts[0]
+    if wrong and first.snippet is None:
+        return None, wrong
+    proposal = FixProposal(
         id=fix.id,
         title=first.title or fix.title,
         why=first.why,
@@ -65,6 +74,7 @@ def _ask(fix: Fix, death: Death) -> FixProposal | None:
         explained_bytes=explained,
         expected_peak_bytes=first.peak,
     )
+    return proposal, wrong
 
 
 def _share(explained_bytes: int | None, death: Death) -> float:
@@ -74,20 +84,22 @@ def _share(explained_bytes: int | None, death: Death) -> float:
     return min(1.0, explained_bytes / missing)
 
 
-def _changed(changes: Iterable[Change], death: Death) -> Mapping[int, str]:
-    """Return the new text of each cell, by index; of none when one fails its checks, as half a fix is none."""
-    changes = list(changes)
+def _changed(fix: Fix, changes: Sequence[Change], death: Death) -> tuple[Mapping[int, str], str]:
+    """Return the new text of each cell, by index, and "". Where one fails its checks, none, as half a fix is none."""
     if any(death.code.cells[one.cell].truncated for one in changes):
-        return {}
+        return {}, "Edit refused: the recording has only the beginning of the cell."
     try:
         for one in {change.cell for change in changes}:
             death.code.spend(2 * parsing_cost(death.code.source(one)))
-        return {
+        changed = {
             at: apply(death.code.source(at), some)
             for at, some in groupby(sorted(changes, key=attrgetter("cell")), attrgetter("cell"))
         }
-    except EditRefusedError:
-        return {}
+    except EditRefusedError as error:
+        return {}, f"Edit refused: {error}."
+    if changed and not fix.is_cured(death, death.edited(changed)):
+        return {}, "Not cured: it still has something to say about\n" + "\n\n".join(changed.values())
+    return changed, ""
 
 
 def _edit(death: Death, at: int, new: str) -> Edit:

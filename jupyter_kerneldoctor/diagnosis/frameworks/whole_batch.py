@@ -64,7 +64,7 @@ def split(found: WholeBatch, batch_size: int) -> Changes:
     """
     step = _step(found)
     if _results_used_behind(found, step):
-        raise EditRefusedError
+        raise EditRefusedError("what is worked out for all rows is used behind the step")
     changes = wrap(found.scope, step, header(found, batch_size))
     for node in _names(step):
         if node.id in found.names:
@@ -87,7 +87,7 @@ def _step(found: WholeBatch) -> list[ast.stmt]:
     """Return the statements of the loop from the first to the last that have to do with the step."""
     marks = [_is_of_step(statement, found.names) for statement in found.loop.body]
     if True not in marks or found.loop.orelse:
-        raise EditRefusedError
+        raise EditRefusedError("the loop has no step, or an else")
     return found.loop.body[marks.index(True) : len(marks) - marks[::-1].index(True)]
 
 

@@ -11,6 +11,7 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.cause import HEADINGS
 from jupyter_kerneldoctor.diagnosis.causes import all_causes, examine
+from jupyter_kerneldoctor.kernel.signatures import SIGNATURES
 
 CAUSES = {cause.id: cause for cause in all_causes()}
 POSITIVE = [(name, number) for name, cause in CAUSES.items() for number, _ in enumerate(cause.fires_on())]
@@ -18,6 +19,23 @@ NEGATIVE = [(name, number) for name, cause in CAUSES.items() for number, _ in en
 
 JARGON = re.compile(r"SIG[A-Z]{3}|cgroup|RSS|\boom|!|\n")
 """Words that belong in the evidence, and signs of excitement."""
+
+
+INCIDENTS = {signature.kind for signature in SIGNATURES} | {"no-memory-for-process", "interrupted-by-openblas"}
+"""The kinds of incidents that are recorded, and those told by an error's number or what was written."""
+
+
+def asked(cause, recording):
+    """What the cause itself says of a recording. What it raises is raised here, and not swallowed as in a diagnosis."""
+    death = examine(recording)
+    incidents = [one for one in recording.incidents if one.kind in cause.incidents]
+    found = [cause.judge(death), *(cause.explain(death.at(one), one) for one in incidents)]
+    return [one for one in found if one is not None]
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_incidents_are_of_known_kinds(name):
+    assert CAUSES[name].incidents <= INCIDENTS
 
 
 @pytest.mark.parametrize("name", CAUSES)
@@ -36,15 +54,19 @@ def test_docstring_is_a_page_of_the_reference(name):
 
 @pytest.mark.parametrize(("name", "number"), POSITIVE)
 def test_fires_on_its_example(name, number):
-    answer = diagnose(list(CAUSES[name].fires_on())[number])
-    assert answer.cause.id == name
+    made = list(CAUSES[name].fires_on())[number]
+    said = asked(CAUSES[name], made)
+    answer = diagnose(made)
+    assert answer.cause.id == name, f"by itself it said {said}"
     assert answer.cause.confidence >= (0.3 if name == "unknown" else 0.5)
     assert all(other.confidence < answer.cause.confidence for other in answer.causes[1:])
 
 
 @pytest.mark.parametrize(("name", "number"), NEGATIVE)
 def test_is_silent_on_what_only_looks_like_it(name, number):
-    assert diagnose(list(CAUSES[name].silent_on())[number]).cause.id != name
+    made = list(CAUSES[name].silent_on())[number]
+    asked(CAUSES[name], made)  # it does not keep silent by failing
+    assert diagnose(made).cause.id != name
 
 
 @pytest.mark.parametrize(("name", "number"), POSITIVE)

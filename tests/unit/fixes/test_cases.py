@@ -5,11 +5,13 @@ import copy
 
 import pytest
 
+from jupyter_kerneldoctor.diagnosis.causes import all_causes
 from jupyter_kerneldoctor.diagnosis.code.cellsource import parse
 from jupyter_kerneldoctor.diagnosis.edits import EditRefusedError
+from jupyter_kerneldoctor.diagnosis.family import Family
 from jupyter_kerneldoctor.diagnosis.fix import HEADINGS
 from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
-from jupyter_kerneldoctor.diagnosis.proposals import propose
+from jupyter_kerneldoctor.diagnosis.proposals import MOST_SHOWN, ask, propose
 
 
 def cases(kind):
@@ -26,11 +28,18 @@ def proposed(fix, case):
 
 @pytest.mark.parametrize(("fix", "case"), cases("FIRES"))
 def test_fires(fix, case):
-    (proposal,) = proposed(fix, case)
-    assert {edit.execution_count: edit.new_source for edit in proposal.edits} == case.changed
+    proposal, wrong = ask(fix, case.death())
+    assert proposal is not None, wrong
+    assert {edit.execution_count: edit.new_source for edit in proposal.edits} == case.changed, wrong
     assert (proposal.applicability == "advice") == (not case.changed)
     text = "\n".join([proposal.title, proposal.why, proposal.snippet or ""])
     assert [part for part in case.says if part not in text] == []
+    assert proposed(fix, case) == [proposal], f"{MOST_SHOWN} other fixes come before it"
+
+
+@pytest.mark.parametrize("fix", all_fixes(), ids=lambda fix: fix.id)
+def test_causes_are_known(fix):
+    assert set(fix.causes) <= {cause.id for cause in all_causes()} | set(Family)
 
 
 @pytest.mark.parametrize(("fix", "case"), cases("SILENT"))

@@ -70,6 +70,22 @@ def test_edit_that_fails_a_check_is_not_offered(with_fixes, edit, again):
     assert (proposal.edits, proposal.applicability, proposal.snippet) == ((), "advice", "do(this)")
 
 
+@pytest.mark.parametrize(
+    ("fix", "reason"),
+    [
+        (Fake(share=0.03), "It explains 3% of what was missing; 10% is the least."),
+        (Fake(edits=(Change(0, 4, 5, "("),)), "Edit refused: the new text does not parse"),
+        (Fake(edits=(Change(0, 4, 9, "2"),)), "Edit refused: changes overlap, or lie outside of the text."),
+        (Fake(edits=(Change(0, 4, 5, "2"),), again=True), "Not cured: it still has something to say about\nx = 2"),
+        (Fake(edits=(Change(0, 4, 5, "("),), snippet="do(this)"), "Edit refused: "),
+    ],
+)
+def test_reason_for_which_it_is_not_offered_is_told(fix, reason):
+    proposal, wrong = proposals.ask(fix, Case("x = 1").death())
+    assert wrong.startswith(reason)
+    assert (proposal is None) == (fix.snippet is None)
+
+
 def test_all_that_is_yielded_is_one_fix(with_fixes):
     fake = Fake()
     parts = [Proposal((Change(at, 4, 5, "2"),), f"Why {at}.", at * MIB * 500) for at in (0, 1)]
