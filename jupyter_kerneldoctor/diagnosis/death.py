@@ -360,7 +360,7 @@ class Death:
 
     @cached_property
     def deferred_calls(self) -> tuple[tuple[Cell, EndingCall], ...]:
-        """The calls that fit the end which a cell left to a timer, a thread or a handler, each with its cell.
+        """The calls that a cell gave to a timer, a thread or a handler and that fit the end, each with its cell.
 
         None where a call or line of the running cell explains the end.
         """

@@ -68,7 +68,7 @@ def _title(thread: dict[str, Any]) -> str:
 def _child_title(child: dict[str, Any]) -> str:
     kind = ", a fork of the kernel," if child["forked"] else ""
     figures = [size(child["rss_bytes"])] if child["rss_bytes"] else []
-    figures += [f"{duration(child['cpu_s'])} of CPU time"] if child["cpu_s"] is not None else []
+    figures += [f"{duration(child['cpu_s'])} of processor time"] if child["cpu_s"] is not None else []
     name = f" ({child['name']})" if child["name"] else ""
     so_far = f" So far: {', '.join(figures)}." if figures else ""
     return f"Child process {child['pid']}{name}{kind} {child['doing']}{_kernel_function(child)}.{so_far}"

@@ -58,8 +58,8 @@ def timestamp(iso: str | None) -> str | None:
 
 
 def confidence(share: float) -> str:
-    """Return "97 % sure". Never 100: there is always a way to be wrong."""
-    return f"{min(round(share * 100), 99)} % sure"
+    """Return "97% sure". Never 100: there is always a way to be wrong."""
+    return f"{min(round(share * 100), 99)}% sure"
 
 
 def place(cell: Document) -> str:
@@ -226,7 +226,7 @@ def expected_peak(fix: Document) -> str | None:
 
 
 _HOW_TO_RECORD = {
-    "magic": "Include `%load_ext kerneldoctor`, or run `jupyter kerneldoctor enable` once to record every new kernel.",
+    "magic": "Repeat `%load_ext kerneldoctor`, or run `jupyter kerneldoctor enable` once to record every new kernel.",
     "server": "Only the Jupyter server recorded this kernel. Run `jupyter kerneldoctor enable` once to see more "
     "next time: the exact peak of each cell, and what libraries printed.",
 }

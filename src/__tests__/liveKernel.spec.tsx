@@ -43,7 +43,7 @@ it('shows the cell with its line, each thread, the children', async () => {
   expect(all('.jp-KernelDoctor-stack')[0].textContent).toBe(
     'wait in cell [8], line 2lock.acquire()cell [8], line 3wait()'
   );
-  expect(text()).toContain('40 MiB, 0.5 s of CPU time');
+  expect(text()).toContain('40 MiB, 0.5 s of processor time');
   expect(text()).toContain('2 more threads belong to the kernel itself');
 });
 
@@ -148,7 +148,7 @@ it('shows the report of a kernel that is stuck, with the button in it', async ()
   await model.refresh();
   await settled();
   expect(model.view).toMatchObject({ report: { recording: 'r2' } });
-  expect(text()).toContain('97 % sure');
+  expect(text()).toContain('97% sure');
   // The answer is still there, below the cell, which is shown only once.
   expect(all('.jp-KernelDoctor-live')).toHaveLength(1);
   expect(all('article .jp-KernelDoctor-live')).toHaveLength(1);

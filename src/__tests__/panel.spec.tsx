@@ -29,7 +29,7 @@ it('tells the whole story in order', async () => {
     'What to change',
     'Why we think so'
   ]);
-  expect(text()).toContain('97 % sure');
+  expect(text()).toContain('97% sure');
   expect(text()).toContain('Linux counted one out-of-memory kill.');
   expect(text()).toContain('memory.events: 4.0 GiB');
   expect(all('details')[0].textContent).toBe(

@@ -23,7 +23,7 @@ export function Headline({ report }: IProps): JSX.Element {
       <p className="jp-KernelDoctor-quiet">
         {sure ? (
           <span className="jp-KernelDoctor-chip jp-mod-sure">
-            {trans.__('%1 % sure', percent(sure))}
+            {trans.__('%1% sure', percent(sure))}
           </span>
         ) : null}
         {end.summary && (

@@ -122,7 +122,7 @@ function Activity({ of }: { of: IThread | IChild }): JSX.Element {
     'rss_bytes' in of && of.rss_bytes !== null && bytes(of.rss_bytes),
     'cpu_s' in of &&
       of.cpu_s !== null &&
-      trans.__('%1 of CPU time', duration(trans, of.cpu_s))
+      trans.__('%1 of processor time', duration(trans, of.cpu_s))
   ];
   return (
     <p>

@@ -101,7 +101,7 @@ def _overcommit(state: Environment, ram_bytes: int | None, asked_bytes: int | No
         beyond = " It is more than any program can address." if asked_bytes > _ADDRESSES else ""
         yield Refusal(
             whole,
-            f"the {size(whole)} of memory this machine has",
+            f"this machine's {size(whole)} of memory",
             f"this machine has {size(whole)}",
             Evidence(
                 f"{size(asked_bytes)} was asked for at once; the machine has {size(whole)}, swap included, and Linux "

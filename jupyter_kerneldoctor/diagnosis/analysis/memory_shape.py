@@ -1,4 +1,4 @@
-"""The shape the memory had until the end, with its numbers: which one it is decides what to change.
+"""How memory use developed until the end, as one of six shapes, with its numbers: the shape decides what to change.
 
 Found from what the cells measured before and after, from the samples, and from the names of the biggest objects.
 """
@@ -50,7 +50,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Shape:
-    """How the memory went."""
+    """How memory use developed while the cell ran."""
 
     before_bytes: int
     """Resident memory when the cell began."""
@@ -166,7 +166,7 @@ def _in_memory(one: NamedObject) -> bool:
 
 
 def _touched(reserved: Iterable[Zeroed], growth_bytes: int) -> tuple[Zeroed, ...]:
-    """Arrays that this cell was the first to fill, if that can be where it grew."""
+    """Return the arrays that this cell was the first to fill, if that may explain its growth."""
     if growth_bytes < WORTH_TELLING_BYTES:
         return ()
     return tuple(one for one in reserved if one.bytes >= _LARGE_PART * growth_bytes)
@@ -182,7 +182,7 @@ class _Rise:
 
 
 def _rise(memory: Memory, cell: Cell, before_bytes: int, peak_bytes: int) -> _Rise:
-    """Look at the time between a tenth and nine tenths of the growth, and whether that is short or long for the cell.
+    """Measure the time from a tenth to nine tenths of the growth, and compare it with the cell's own.
 
     What the cell had when it began counts as a measurement, so that what came before the first sample is no mystery.
     """

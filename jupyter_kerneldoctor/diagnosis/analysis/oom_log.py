@@ -1,4 +1,4 @@
-"""Reads what the operating system's log says about a process that was ended for memory.
+"""Reads what the operating system's log says about a process that was killed for memory.
 
 Sources: `mm/oom_kill.c` of Linux (`oom-kill:constraint=...`, `Out of memory: Killed process ...`), `kill.c` of
 earlyoom, `src/oom/oomd-manager.c` and `src/core/unit.c` of systemd.

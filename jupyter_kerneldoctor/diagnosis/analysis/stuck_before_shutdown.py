@@ -1,4 +1,4 @@
-"""A kernel that was asked to end while its cell stood still, as a runner does when its patience is over."""
+"""A kernel that was asked to end while its cell did nothing, as a runner does after its timeout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SLACK_S = 2.0
 
 
 def before_the_request(recording: Recording) -> Recording | None:
-    """Return what was known when the kernel was asked to end; None where nobody asked, or its cell did not stand still.
+    """Return what was known when the kernel was asked to end; None where nobody asked, or its cell was at work.
 
     A cell that went on, or was interrupted, before that is no such cell.
     """
@@ -39,7 +39,7 @@ def before_the_request(recording: Recording) -> Recording | None:
 
 
 def _as_of(moment_s: float, cell: Cell) -> Cell:
-    """To be asked to end interrupts a cell in ipykernel, so that its end may be recorded as well."""
+    """Leave out what followed: ipykernel interrupts the cell when asked to end, which may record the cell's end."""
     going_on = cell.ended_mono_s is not None and cell.ended_mono_s > moment_s
     return replace(cell, ended_mono_s=None, error=None) if going_on else cell
 

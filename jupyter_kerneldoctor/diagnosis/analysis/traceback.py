@@ -57,6 +57,11 @@ class Recursion:
     """How many of the frames that are shown are this function's."""
     shown: int
 
+    @property
+    def share(self) -> str:
+        """Return "all 100 calls", "50 of the 100 calls"."""
+        return f"all {self.shown} calls" if self.times == self.shown else f"{self.times} of the {self.shown} calls"
+
 
 @dataclass(frozen=True)
 class Traceback:

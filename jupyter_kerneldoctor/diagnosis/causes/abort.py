@@ -29,7 +29,7 @@ class Abort(Cause):
     What it means
     -------------
     C and C++ libraries call `abort()` when something is wrong that they cannot report: a failed internal check, an
-    exception nobody catches, damaged memory. The reason stands in their last message, if they wrote one.
+    exception nobody catches, damaged memory. Their last message gives the reason, if they wrote one.
 
     How it is recognised
     --------------------

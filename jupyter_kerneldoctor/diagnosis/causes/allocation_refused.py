@@ -37,7 +37,7 @@ class AllocationRefused(Cause):
     -------------
     Nobody killed the kernel: a request for memory was refused. Python turns that into a `MemoryError` and lives on. In
     C++ it becomes an exception (`std::bad_alloc`), which ends the program where no code catches it. Rust ends the
-    program; some libraries do not look at the answer, and crash.
+    program; some libraries do not check the answer, and crash.
 
     How it is recognised
     --------------------
@@ -156,8 +156,8 @@ def _headline(asked: int | None, reasons: tuple[Refusal, ...], where: str, *, su
     if asked is not None and (asked >= _A_LOT_BYTES or not reasons):
         why = f": {reasons[0].reached}" if reasons else ""
         if reasons and reasons[0].proven:
-            why = f", because it does not fit into {reasons[0].what}"
-        return f"A request for {size(asked)} of memory at once was refused {where}{why}."
+            why = f": it does not fit into {reasons[0].what}"
+        return f"A request for {size(asked)} of memory was refused {where}{why}."
     if reasons:
         return f"Memory was refused {where}: {reasons[0].reached}."
     return f"The operating system refused memory {where}."

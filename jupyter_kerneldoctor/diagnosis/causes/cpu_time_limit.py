@@ -36,7 +36,7 @@ class CpuTimeLimit(Cause):
 
     How it is recognised
     --------------------
-    The process was ended by SIGXCPU, the signal for exactly this, and was not seen far from its limit: batch systems
+    The process was ended by SIGXCPU, the signal for exactly this, and had not been far from its limit: batch systems
     send the same signal for reasons of their own. Or it was ended by SIGKILL, and its processor time had reached the
     hard limit (getrlimit(2), RLIMIT_CPU).
 

@@ -41,7 +41,7 @@ class DiskFull(Cause):
 
     How it is recognised
     --------------------
-    The process was ended by SIGBUS, the signal for memory with nothing behind it (mmap(2)), and a file system on
+    The process was ended by SIGBUS, the signal for mapped memory that lost its storage (mmap(2)), and a file system on
     which it had mapped or opened files was full. Or an `OSError` with ENOSPC was raised. Or the process gave up with
     "No space left on device" as its last words.
 

@@ -43,8 +43,8 @@ class ExitCall(Cause):
     For `exit()` and `quit()`: the kernel noted that a cell asked for it. Otherwise: the process left with an exit code
     and no signal while a cell was running, and nobody had asked for a shutdown. An `os._exit` in the cell with that
     code is named. Without one, a library's exit is only likely, and the last line that was written while the cell ran
-    is quoted. A timer, a thread or a handler to which a cell gave such a call may make it while no cell runs. Last
-    words that name a cause of their own, such as those of MKL or of the dynamic linker, make it that cause.
+    is quoted. A timer, a thread or a handler may also make the call, while no cell runs. Last words that name a cause
+    of their own, such as those of MKL or of the dynamic linker, make it that cause.
 
     What to do
     ----------

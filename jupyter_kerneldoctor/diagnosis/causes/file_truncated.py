@@ -33,8 +33,8 @@ class FileTruncated(Cause):
 
     How it is recognised
     --------------------
-    The process was ended by SIGBUS, the signal for memory with nothing behind it (mmap(2): a page beyond the end of
-    the file), and a mapped file was shorter than its mapping.
+    The process was ended by SIGBUS, the signal for mapped memory that lost its storage (mmap(2): a page beyond the end
+    of the file), and a mapped file was shorter than its mapping.
 
     What to do
     ----------

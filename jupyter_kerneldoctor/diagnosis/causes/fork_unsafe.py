@@ -41,8 +41,8 @@ class ForkUnsafe(Cause):
     How it is recognised
     --------------------
     The cell does nothing, copies of the kernel below it wait for a lock, and the kernel waits for them. Or workers end
-    one after another by themselves, which GNU OpenMP says in so many words. Workers that wait for their next task, or
-    in the locks and queues of multiprocessing itself, do not count.
+    themselves one after another, and GNU OpenMP says why. Workers that wait for their next task, or in the locks and
+    queues of multiprocessing itself, do not count.
 
     What to do
     ----------

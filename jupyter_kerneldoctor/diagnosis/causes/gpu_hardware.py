@@ -36,8 +36,8 @@ class GpuHardware(Cause):
 
     What it means
     -------------
-    The card fell off the bus, its memory has errors that cannot be corrected, it got too hot, or the power supply could
-    not keep up. Then the card stops, or the whole machine restarts. The program is not to blame.
+    The system lost contact with the card, its memory has errors that cannot be corrected, it got too hot, or the power
+    supply could not keep up. Then the card stops, or the whole machine restarts. The program is not to blame.
 
     How it is recognised
     --------------------
@@ -50,7 +50,7 @@ class GpuHardware(Cause):
     What to do
     ----------
     Tell the administrator the number of the Xid and the time. `nvidia-smi -q` shows temperature, power and memory
-    errors; `sudo nvidia-smi -pl WATTS` lowers the power for a try. Save checkpoints while you train.
+    errors; `sudo nvidia-smi -pl WATTS` lowers its power, to test that. Save checkpoints while you train.
 
     Example
     -------
@@ -213,15 +213,15 @@ def _restarted_under_load(death: Death) -> GpuSample | None:
 
 def _strain(load: GpuSample) -> str:
     if "power-brake" in load.throttle:
-        return ", slowed down because the power supply could not keep up"
-    return ", slowed down because it was too hot" if "thermal" in load.throttle else ""
+        return "; the card was slowed down for lack of power"
+    return "; the card was slowed down because it was too hot" if "thermal" in load.throttle else ""
 
 
 def _state_of_the_card(death: Death) -> Iterator[Evidence]:
     last = death.recording.gpu_samples[-1] if death.recording.gpu_samples else None
     if last is None:
         return
-    parts = ((last.temperature_c, "{:.0f} °C"), (last.power_w, "{:.0f} W"), (last.utilisation, "{:.0f} % busy"))
+    parts = ((last.temperature_c, "{:.0f} °C"), (last.power_w, "{:.0f} W"), (last.utilisation, "{:.0f}% busy"))
     known = ", ".join(text.format(value) for value, text in parts if value is not None)
     if known:
         slowed = f"; it was slowed down ({', '.join(last.throttle)})" if last.throttle else ""

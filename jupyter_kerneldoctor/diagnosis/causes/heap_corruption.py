@@ -51,7 +51,7 @@ class HeapCorruption(Cause):
     ----------
     Suspect native code that was given a size, an index or a pointer, also in the cells before: ctypes and cffi calls,
     compiled functions without bounds checks (`@njit(boundscheck=True)` finds them in numba), an object that was used
-    after it was closed. `PYTHONMALLOC=debug` and `MALLOC_CHECK_=3` let it crash closer to the mistake.
+    after it was closed. `PYTHONMALLOC=debug` and `MALLOC_CHECK_=3` make it crash closer to the mistake.
 
     Example
     -------

@@ -33,7 +33,8 @@ class IllegalInstruction(Cause):
     Packages are built for a certain generation of processors. A build that uses AVX or AVX-512 instructions cannot run
     on an older processor, or in a virtual machine that hides them. The same happens with code that was compiled on one
     machine and kept for another: numba's cache on a home directory that several machines share, or a library built
-    with `-march=native`. Rarely it is meant: compilers place such an instruction where the program must never arrive.
+    with `-march=native`. Rarely it is deliberate: compilers place such an instruction where the program must never
+    arrive.
 
     How it is recognised
     --------------------

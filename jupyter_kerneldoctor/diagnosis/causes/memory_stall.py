@@ -35,7 +35,7 @@ _MOST = 0.5
 
 
 class MemoryStall(Cause):
-    """The kernel has run out of memory, but nobody ends it: it waits for memory, and hardly gets on.
+    """The kernel has run out of memory, but nobody ends it: it waits for memory, and makes hardly any progress.
 
     What it means
     -------------

@@ -39,7 +39,7 @@ class NoDeath(Cause):
     How it is recognised
     --------------------
     A process with the same id, the same start time and on the same boot of the machine exists. If its cell does
-    nothing, the stacks of its threads show somebody who can end the wait. The kernel also lives on when Linux ends one
+    nothing, the stacks show a thread or a process that can end the wait. The kernel also lives on when Linux kills one
     of its child processes for memory, or when one crashes.
 
     What to do
@@ -60,7 +60,7 @@ class NoDeath(Cause):
         if death.ended is not False:
             return None
         pid, lost = death.recording.kernel.process.pid, _lost_now(death)
-        told = f"; Linux ended {lost} of its child processes for memory" if lost else ""
+        told = f"; Linux killed {lost} of its child processes for memory" if lost else ""
         return self.finding(
             death,
             _confidence(death),
@@ -109,7 +109,7 @@ def _ended_for_memory(death: Death) -> list[Child]:
 
 
 def _lost_now(death: Death) -> int:
-    """How many processes Linux ended for memory since the last cell began."""
+    """How many processes Linux killed for memory since the last cell began."""
     cells = death.recording.cells
     since = cells[-1].started_mono_s if cells else 0.0
     return sum(child.mono_s >= since for child in _ended_for_memory(death))
@@ -137,5 +137,5 @@ def _writes_a_traceback(death: Death) -> Iterator[Evidence]:
 
 def _lost_children(death: Death) -> Iterator[Evidence]:
     if lost := _ended_for_memory(death):
-        told = f"Linux ended {plural(len(lost), 'child process')} of the kernel for memory; the kernel lives on."
+        told = f"Linux killed {plural(len(lost), 'child process')} of the kernel for memory; the kernel lives on."
         yield Evidence(told, len(lost), "processes", "the control group's count of memory kills")

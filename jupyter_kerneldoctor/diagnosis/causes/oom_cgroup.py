@@ -28,7 +28,7 @@ _AT_THE_LIMIT = 0.95
 
 
 class OutOfMemoryInCgroup(Cause):
-    """The kernel needed more memory than its container or session allows, and Linux ended it.
+    """The kernel needed more memory than its container or session allows, and Linux killed it.
 
     What it means
     -------------
@@ -86,7 +86,7 @@ class OutOfMemoryInCgroup(Cause):
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that Linux ended at the limit that it shares with the kernel."""
+        """Explain a worker process that Linux killed at the limit that it shares with the kernel."""
         return of_a_worker(self, death) if death.memory.has_group_limit else None
 
     @staticmethod
@@ -139,7 +139,7 @@ _LINES = (
 
 
 def of_a_worker(cause: Cause, death: Death) -> CauseFinding | None:
-    """Explain a worker process that Linux ended for memory, or most likely did."""
+    """Explain a worker process that Linux killed for memory, or most likely did."""
     worker = death.lost_worker
     if worker is None or worker.signal != "SIGKILL" or worker.killed_for_memory is False:
         return None

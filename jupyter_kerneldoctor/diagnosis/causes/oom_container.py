@@ -34,13 +34,13 @@ class OutOfMemoryInContainer(Cause):
     -------------
     At the memory limit of a container, Linux may end all its processes at once (`memory.oom.group`, which Kubernetes
     sets). Or it ends the one process without which the container ends. Then the Jupyter server, all kernels and the
-    process that records are gone together. The browser says that the server is not available, or shows a new one.
+    recorder are gone together. The browser says that the server is not available, or shows a new one.
 
     How it is recognised
     --------------------
-    No end was recorded although nobody switched the recording off. Neither the kernel nor the process that records
-    it lives, and the machine was not restarted meanwhile. At the last measurement memory was at its limit, or growing
-    towards it. Where something outside the container could still write, the group's count of such kills rose.
+    No end was recorded although nobody switched the recording off. Neither the kernel nor its recorder lives, and the
+    machine was not restarted meanwhile. At the last measurement memory was at its limit, or growing towards it. Where
+    something outside the container could still write, the group's count of such kills rose.
 
     What to do
     ----------
@@ -117,7 +117,7 @@ def _killed_as_a_group(recorded: Recording) -> Recording:
 
 
 def _group_that_went(death: Death) -> CgroupDelta | None:
-    """Return the control group of the kernel, or above it, that Linux ended as a whole at that moment."""
+    """Return the control group of the kernel, or above it, that Linux killed as a whole at that moment."""
     if death.signal not in (None, "SIGKILL") or death.status.exit_code is not None:
         return None
     return next((group for group in death.memory.groups if group.group_kills), None)
@@ -152,7 +152,7 @@ def _growth_at_the_end(death: Death) -> int | None:
 def _together(group: CgroupDelta | None) -> Evidence:
     if group is None:
         return Evidence("The kernel and its recorder disappeared together.", source="journal")
-    text = "Linux ended all processes of the container at once."
+    text = "Linux killed all processes of the container at once."
     return Evidence(text, group.group_kills_after, "times so far", "memory.events: oom_group_kill")
 
 

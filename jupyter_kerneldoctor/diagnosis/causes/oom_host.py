@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class OutOfMemoryOnHost(Cause):
-    """The machine ran out of memory, and Linux ended the kernel to save the rest.
+    """The machine ran out of memory, and Linux killed the kernel to save the rest.
 
     What it means
     -------------
@@ -79,7 +79,7 @@ class OutOfMemoryOnHost(Cause):
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that Linux ended because the machine's memory was full."""
+        """Explain a worker process that Linux killed because the machine's memory was full."""
         return None if death.memory.has_group_limit else of_a_worker(self, death)
 
     @staticmethod

@@ -39,11 +39,11 @@ class OutOfMemoryInUserspace(Cause):
 
     How it is recognised
     --------------------
-    The process was ended by SIGTERM or SIGKILL, Linux itself counted no out-of-memory kill, and memory was short at the
-    last look: the machine had less than a tenth of its memory and swap left, or all programs waited for memory much of
-    the time (the pressure in /proc/pressure/memory). It is less likely where the kernel held little, as such a service
-    ends what holds most, or where it was SIGTERM and more than a twentieth was left, as runners send that, too. It is
-    proven only where the service's own line in the log names the process.
+    The process was ended by SIGTERM or SIGKILL, Linux itself counted no out-of-memory kill, and memory was short at
+    the last measurement: the machine had less than a tenth of its memory and swap left, or all programs waited for
+    memory much of the time (the pressure in /proc/pressure/memory). It is less likely where the kernel held little, as
+    such a service ends what holds most, or where it was SIGTERM and more than a twentieth was left, as runners send
+    that, too. It is proven only where the service's own line in the log names the process.
 
     What to do
     ----------
@@ -52,7 +52,7 @@ class OutOfMemoryInUserspace(Cause):
 
     Example
     -------
-    A merge on a laptop with 16 GiB, of which a browser holds ten: earlyoom ends the kernel at 5 % of memory left.
+    A merge on a laptop with 16 GiB, of which a browser holds ten: earlyoom ends the kernel at 5% of memory left.
     """
 
     id = "oom-userspace"

@@ -172,7 +172,7 @@ class SelfKill(Cause):
 
 
 def sends(one: Sending) -> Evidence:
-    """Quote a call that sends a signal to whichever process."""
+    """Quote a call that sends a signal to a process that the code does not show."""
     text = f"Line {one.line} of the cell sends a signal; the code does not show to which process: {quote(one.text)}."
     return Evidence(text, one.line, "line", "cell source")
 

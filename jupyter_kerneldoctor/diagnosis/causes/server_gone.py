@@ -43,7 +43,7 @@ class ServerGone(Cause):
     -------------
     Nothing was wrong with the notebook. A kernel looks once a second whether the program that started it still runs,
     and leaves when it does not, as nobody could reach it any more. Servers end with a closed terminal, a lost SSH
-    connection, a log-out, an update, or because memory ran out and Linux ended them.
+    connection, a log-out, an update, or because memory ran out and Linux killed them.
 
     How it is recognised
     --------------------

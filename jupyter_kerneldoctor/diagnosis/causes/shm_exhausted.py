@@ -44,10 +44,10 @@ class ShmExhausted(Cause):
 
     How it is recognised
     --------------------
-    The process was ended by SIGBUS, the signal for memory with nothing behind it (mmap(2), signal(7)), and /dev/shm was
-    full (shm_overview(7)). It is less sure where /dev/shm was filling at the last look, or is as small as Docker makes
-    it and nothing else explains the signal. Or an error "No space left on device" was raised while it was full, which
-    the kernel survives. PyTorch's DataLoader workers say "insufficient shared memory (shm)".
+    The process was ended by SIGBUS, the signal for mapped memory that lost its storage (mmap(2), signal(7)), and
+    /dev/shm was full (shm_overview(7)). It is less certain where /dev/shm was filling at the last measurement, or is
+    as small as Docker makes it and nothing else explains the signal. Or an error "No space left on device" was raised
+    while it was full, which the kernel survives. PyTorch's DataLoader workers say "insufficient shared memory (shm)".
 
     What to do
     ----------

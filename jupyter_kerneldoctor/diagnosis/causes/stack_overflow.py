@@ -38,8 +38,8 @@ class StackOverflow(Cause):
     What it means
     -------------
     Each call through native code needs a piece of the stack, which has a few megabytes. Python counts its own calls
-    and raises RecursionError in time. It cannot do so where the limit was raised with `sys.setrecursionlimit`, or where
-    native code is part of the circle.
+    and raises RecursionError in time. It cannot do so where the limit was raised with `sys.setrecursionlimit`, or
+    where native code is part of the recursion.
 
     How it is recognised
     --------------------
@@ -53,7 +53,7 @@ class StackOverflow(Cause):
     What to do
     ----------
     Find the case that should end the recursion and is never reached. Or write the recursion as a loop, with a list of
-    what is left to do. Leave the recursion limit where it was: it is the guard that was switched off.
+    what is left to do. Leave the recursion limit as it was: it prevents this crash.
 
     Example
     -------
@@ -186,8 +186,8 @@ def _what(death: Death, recursion: Recursion | None, *, unseen: bool, logged: bo
 def _repetition(death: Death, recursion: Recursion | None) -> Iterator[Evidence]:
     if recursion is not None:
         yield Evidence(
-            f"{recursion.times} of the {recursion.shown} calls in the crash report are "
-            f"{death.frames.name(recursion.frame)}; the report does not show them all.",
+            f"{sentence(recursion.share)} in the crash report are {death.frames.name(recursion.frame)}. The report "
+            "does not show them all.",
             recursion.times,
             "calls",
             _REPORT,

@@ -36,7 +36,7 @@ _WHAT = {
     "SIGPOLL": "a signal said that input is waiting",
     "SIGPWR": "a signal told of a failing power supply",
     "SIGSTKFLT": _NO_MEANING,
-    "SIGXFSZ": "a file grew beyond the size limit for files",
+    "SIGXFSZ": "a file grew beyond its size limit",
     "SIGTRAP": "native code stopped as if for a debugger",
     "SIGSYS": "it made a system call that a sandbox forbids",
     "SIGXCPU": "it got a signal that its time was up",

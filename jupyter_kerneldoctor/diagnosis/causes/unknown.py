@@ -28,8 +28,8 @@ class Unknown(Cause):
     What it means
     -------------
     None of the known causes fits well enough. KernelDoctor may not know this kind of end. Or facts are missing: the
-    recording was switched off, the machine restarted, the disk that holds the recording was full, or the process that
-    records was ended before the kernel or together with it.
+    recording was switched off, the machine restarted, the disk that holds the recording was full, or the recorder was
+    ended before the kernel or together with it.
 
     How it is recognised
     --------------------

@@ -85,7 +85,7 @@ class CellFiles:
 
 
 def _offset(cell: Cell, file: str) -> int | None:
-    """How many lines of the cell stand above the code that was compiled as `file`; None when that is another's code."""
+    """Return how many lines of the cell stand above the code compiled as `file`; None for another cell's code."""
     if found := _TERMINAL_FILE.match(file):
         return _blank_lines(cell.source) if int(found[1]) == cell.execution_count else None
     if file == _TIMED:

@@ -1,4 +1,4 @@
-"""Finds the calls that end the kernel which a cell gives to something that makes them later: a timer, a handler."""
+"""Finds the calls that end the kernel and that a timer, a thread or a handler makes later for a cell."""
 
 from __future__ import annotations
 

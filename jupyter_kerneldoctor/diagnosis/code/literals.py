@@ -6,7 +6,7 @@ import ast
 
 
 def number(node: ast.expr) -> int | None:
-    """The value of a number written as `1000000`, `10**6` or `10 * 1000`."""
+    """Return the value of a number written as `1000000`, `10**6` or `10 * 1000`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return int(node.value) if abs(node.value) < 1e18 else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:

@@ -1,4 +1,4 @@
-"""Finds the signals that a cell sends to a process of which its code does not show which one it is."""
+"""Finds the signals of a cell whose code does not show to which process it sends them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CELL_MAGIC = re.compile(r"\s*%%\w")
 
 @dataclass(frozen=True)
 class Sending:
-    """A call that sends a signal to whichever process."""
+    """A call that sends a signal to a process that the code does not show."""
 
     line: int
     text: str

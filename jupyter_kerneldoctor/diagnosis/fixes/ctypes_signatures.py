@@ -45,8 +45,8 @@ class CtypesSignatures(Fix):
     What it does
     ------------
     ctypes takes every number and every result for a C int unless told otherwise. An address of 64 bits then loses its
-    upper half, and the library reads from an address that is not there. The snippet declares `argtypes` and `restype`
-    of the functions that were called; with them a wrong call raises an error in place of a crash.
+    upper half, and the library reads from an invalid address. The snippet declares `argtypes` and `restype` of the
+    functions that were called; with them a wrong call raises an error in place of a crash.
 
     When it is offered
     ------------------

@@ -132,5 +132,5 @@ def _why(death: Death, found: KeptGraph, end: str, explained: int) -> str:
     after = text if isinstance(found.kept.value, ast.Name | ast.Attribute | ast.Subscript | ast.Call) else f"({text})"
     return (
         f"{sentence(kept)}, with all the intermediate results of that round. That accounts for "
-        f"{share_of(explained, missing)}. {quote(after + end)} keeps {what}."
+        f"{share_of(explained, missing)} that the cell took. {quote(after + end)} keeps {what}."
     )

@@ -46,8 +46,7 @@ class FindTheSender(Fix):
         came = "came" if death.causes[0].confidence >= _SURE else "probably came"
         why = (
             f"{end.signal or 'The signal'} to process {pid} {came} from outside. Possible senders: a person or a "
-            "script, a job scheduler at its time or memory limit, a cluster that moves pods, a service that ends idle "
-            "kernels, a guard such as earlyoom."
+            "script, a job scheduler at a limit, a cluster that moves pods, a service for idle kernels, earlyoom."
         )
         try:
             died = datetime.fromtimestamp(end.wall_s, UTC)

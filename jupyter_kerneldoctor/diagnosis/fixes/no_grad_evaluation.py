@@ -24,8 +24,8 @@ class NoGradEvaluation(Fix):
 
     What it does
     ------------
-    PyTorch keeps the intermediate results of every call of a network, so that gradients could be worked out. Who only
-    evaluates never asks for them. Under `torch.no_grad()` nothing is kept: `model.eval()` alone does not do that.
+    PyTorch keeps the intermediate results of every call of a network, so that gradients can be computed. Evaluation
+    alone never asks for them. Under `torch.no_grad()` nothing is kept: `model.eval()` alone does not do that.
 
     When it is offered
     ------------------
@@ -33,7 +33,7 @@ class NoGradEvaluation(Fix):
 
     What it costs
     -------------
-    No gradients can be worked out from the results. Their values are the same.
+    No gradients can be computed from the results. Their values are the same.
     """
 
     id, title, causes = "no-grad-evaluation", "Evaluate without gradients: torch.no_grad()", (Family.MEMORY,)

@@ -104,11 +104,11 @@ class RecursionToIteration(Fix):
         function = functions[0] if functions else None
         if death.is_about_memory and function is not None:
             share = share_of(memory.ramp_bytes, memory.missing_bytes or 0)
-            why = f"{quote(function.name)} calls itself, and each call stays in memory: that accounts for {share}. "
+            why = f"{quote(function.name)} calls itself, and each call stays in memory. "
+            why += f"That accounts for {share} that the cell took. "
         elif shown:
             name = quote(function.name if function is not None else shown[-1].function)
-            calls = f"{shown[-1].times} of the {shown[-1].shown} calls that the crash shows"
-            why = f"{name} fills {calls}: it calls itself until the stack is used up. "
+            why = f"{name} calls itself until the stack is used up: it is {shown[-1].share} in the crash report. "
         else:
             who = "A function" if function is None else quote(function.name)
             why = f"{who} calls itself until the stack is used up. "

@@ -40,13 +40,13 @@ class ReduceBatchSize(Fix):
     batch size that the loop uses is written in a cell. Not when the loop keeps something of every step, so that memory
     grows however small a batch is, or the pipeline shuffles a hundred batches and more in memory.
 
-    After two runs of the cell at other batch sizes the number is computed. A killed run alone only gives a bound,
-    as the kill hides what was still to come: the edit then begins at an eighth of it.
+    After two runs of the cell at other batch sizes the number is computed. A killed run gives only an upper bound, as
+    it died before the step was finished: the edit then begins at an eighth of it.
 
     What it costs
     -------------
     More and smaller steps: the course of the training and BatchNorm's statistics change, and the learning rate may
-    need to be adapted. It is left as it is. Gradient accumulation keeps the effective batch.
+    need to be adapted. The edit leaves that as it is. Gradient accumulation keeps the effective batch.
     """
 
     id, title, causes = "reduce-batch-size", "Use a smaller batch size", (Family.MEMORY,)

@@ -40,9 +40,9 @@ class ReturnNotExit(Fix):
     What it does
     ------------
     In a script `exit()` ends the program; in a notebook the program is the kernel, and everything in memory goes with
-    it. What was called first in a cell also does not stop the cell: the lines below still run. The edit raises
-    `SystemExit` with a text instead: the cell (and a "Run All") stops there and the kernel lives on. In a function that
-    is the last thing the cell calls, a plain `return` does the same without an error.
+    it. `exit()` does not even stop the cell: the lines below it still run. The edit raises `SystemExit` with a text
+    instead: the cell (and a "Run All") stops there and the kernel lives on. In a function that is the last thing the
+    cell calls, a plain `return` does the same without an error.
 
     When it is offered
     ------------------

@@ -218,7 +218,7 @@ def test_a_living_kernel_tells_of_children_that_linux_ended_for_memory():
     lost = [Child(number, -2, "python3", 4242, signal="SIGKILL", oom_kills=1) for number in (1, 2, 3)]
     answer = diagnose(recording("f()", alive=True, children=lost))
     assert answer.cause.id == "no-death"
-    assert answer.cause.headline == "The kernel is running; Linux ended 3 of its child processes for memory."
+    assert answer.cause.headline == "The kernel is running; Linux killed 3 of its child processes for memory."
     long_ago = [replace(child, mono_s=-15) for child in lost]
     assert "nothing to report" in diagnose(recording("x = 1", "f()", alive=True, children=long_ago)).cause.headline
 

@@ -123,8 +123,8 @@ def test_a_workers_bus_error_is_explained_by_what_it_said():
         ({"rlimits": {"AS": Rlimit(4 * GIB)}, "address_space_bytes": 2 * GIB}, 3 * GIB, "limit of 4.0 GiB"),
         ({"rlimits": {"DATA": Rlimit(4 * GIB)}, "data_bytes": 2 * GIB}, 3 * GIB, "limit of 4.0 GiB"),
         ({"overcommit_mode": 2, "commit_limit_bytes": 8 * GIB, "committed_bytes": 6 * GIB}, 3 * GIB, "8.0 GiB"),
-        ({"overcommit_mode": 0, "swap_total_bytes": 4 * GIB}, 30 * GIB, "20.0 GiB of memory this machine has"),
-        ({}, 30 * GIB, "16.0 GiB of memory this machine has"),
+        ({"overcommit_mode": 0, "swap_total_bytes": 4 * GIB}, 30 * GIB, "this machine's 20.0 GiB of memory"),
+        ({}, 30 * GIB, "this machine's 16.0 GiB of memory"),
     ],
 )
 def test_a_request_names_the_limit_it_does_not_fit_into(around, asked, words):
@@ -146,7 +146,7 @@ def test_a_request_names_the_limit_it_does_not_fit_into(around, asked, words):
 def test_a_limit_with_room_for_the_request_is_not_named(around):
     what = incident("memory-error", SystemState(-1, "incident", **around), asked_bytes=3 * GIB)
     assert explained(AllocationRefused, what).headline == (
-        "A request for 3.0 GiB of memory at once was refused in this kernel."
+        "A request for 3.0 GiB of memory was refused in this kernel."
     )
 
 

@@ -41,7 +41,7 @@ def test_of_a_child_no_more_is_said_than_is_known():
     assert render_stack(ChildState(9)).endswith("\nChild process 9 waits.")
     known = ChildState(9, "python", "S", rss_bytes=40 * MIB, cpu_s=0.5, forked=True)
     assert render_stack(known).endswith(
-        "\nChild process 9 (python), a fork of the kernel, waits. So far: 40 MiB, 0.5 s of CPU time."
+        "\nChild process 9 (python), a fork of the kernel, waits. So far: 40 MiB, 0.5 s of processor time."
     )
     assert "Child process 9 has ended; its parent has not read the exit status yet." in render_stack(
         ChildState(9, state="Z")

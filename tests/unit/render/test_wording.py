@@ -18,8 +18,8 @@ def test_what_would_be_obeyed_is_shown(given, shown):
 
 
 def test_never_quite_sure():
-    assert wording.confidence(1.0) == "99 % sure"
-    assert wording.confidence(0.6) == "60 % sure"
+    assert wording.confidence(1.0) == "99% sure"
+    assert wording.confidence(0.6) == "60% sure"
 
 
 def test_an_end_without_a_summary_is_named_by_what_is_known():
