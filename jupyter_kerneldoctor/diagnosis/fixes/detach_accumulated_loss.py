@@ -10,7 +10,7 @@ from ..code.literals import number
 from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.kept import KeptGraph, kept_graphs
+from ..frameworks.kept import KeptLoss, kept_losses
 from ..units import of_size, quote, sentence, share_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class DetachAccumulatedLoss(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Append `.item()` or `.detach()` to each value that is kept."""
-        found = kept_graphs(death.code) if death.memory.grew_here else []
+        found = kept_losses(death.code) if death.memory.grew_here else []
         ends = {".item()" if one.is_scalar and not one.is_used_as_tensor else ".detach()" for one in found}
         title = "Collect the losses without their graphs: loss.detach()" if ends == {".detach()"} else None
         explained = _explained_bytes(death, found)
@@ -101,7 +101,7 @@ class DetachAccumulatedLoss(Fix):
             yield Proposal(edits, _why(death, one, end, explained), explained, title)
 
 
-def _explained_bytes(death: Death, found: list[KeptGraph]) -> int:
+def _explained_bytes(death: Death, found: list[KeptLoss]) -> int:
     """Return the ramp; when each graph is freed, only what the steps can have left behind."""
     ramp = death.memory.ramp_bytes
     if not all(one.is_freed for one in found):
@@ -122,7 +122,7 @@ def _rounds(loop: ast.stmt) -> int | None:
     return None
 
 
-def _why(death: Death, found: KeptGraph, end: str, explained: int) -> str:
+def _why(death: Death, found: KeptLoss, end: str, explained: int) -> str:
     missing, text = death.memory.missing_bytes or 0, found.kept.scope.segment(found.kept.value)
     kept = f"{quote(text)} is kept in {quote(found.kept.container)} on every round of the loop"
     if found.is_freed:

@@ -37,7 +37,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class KeptGraph:
+class KeptLoss:
     """A kept loss, and with it the graph that made it."""
 
     kept: Kept
@@ -60,7 +60,7 @@ def kept_values(scopes: Iterable[Scope]) -> Iterator[Kept]:
                     yield Kept(value, container, loops, scope, is_added_to)
 
 
-def kept_graphs(code: Notebook) -> list[KeptGraph]:
+def kept_losses(code: Notebook) -> list[KeptLoss]:
     """Return the losses that the running code keeps with their graphs, but those a backward pass starts from."""
     tensors = Tensors(code)
     if not tensors.in_use:
@@ -72,7 +72,7 @@ def kept_graphs(code: Notebook) -> list[KeptGraph]:
 def grows_by_the_step(code: Notebook) -> bool:
     """Whether a training loop keeps more than numbers of each step, so that memory grows however small a step is."""
     tensors = Tensors(code)
-    graphs = {one.kept.value: one for one in kept_graphs(code)}
+    graphs = {one.kept.value: one for one in kept_losses(code)}
     if any(not one.is_freed for one in graphs.values()):
         return True
     hooks = [scope for module in code.mentioning(*_HOOKS) for scope in code.scopes(module.cell)[1:]]
@@ -150,7 +150,7 @@ def _is_bound_anew(name: str, loop: Loop, statement: ast.stmt, scope: Scope) -> 
     return False
 
 
-def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
+def _judge(kept: Kept, tensors: Tensors) -> KeptLoss | None:
     calls = [call for loop in kept.loops for call in backward_calls(loop, kept.scope)]
     text = kept.scope.segment(kept.value)
     own = [call for call in calls if kept.scope.segment(call.target) == text]
@@ -158,7 +158,7 @@ def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
     if not own and not (tensors.kind(kept.value, kept.scope) is Kind.GRAPH and scalar):
         return None
     freed = bool(calls) and not any(call.keeps_graph for call in calls)
-    return KeptGraph(kept, freed, scalar, _is_used_as_tensor(kept.container, tensors.code))
+    return KeptLoss(kept, freed, scalar, _is_used_as_tensor(kept.container, tensors.code))
 
 
 def _feeds_backward(container: str, code: Notebook) -> bool:
