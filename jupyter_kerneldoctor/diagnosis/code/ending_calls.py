@@ -29,7 +29,7 @@ INTERESTING = re.compile(
     r"exec[lv]p?e?|dump_traceback_later)\b"
 )
 """Words of calls that end a process."""
-_WORDS = (
+_TEXTS = (
     "kill",
     "exit",
     "quit",
@@ -198,7 +198,7 @@ def ending_calls(code: Notebook) -> tuple[EndingCall, ...]:
 
 def may_end(code: Notebook) -> bool:
     """Whether any cell that ran holds a word of calls that end a process."""
-    return any(INTERESTING.search(code.source(index)) for index in code.with_words(*_WORDS))
+    return any(INTERESTING.search(code.source(index)) for index in code.with_text(*_TEXTS))
 
 
 def _reachable(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:

@@ -222,17 +222,25 @@ class Notebook:
         return next(iter(self.scopes(index)), None)
 
     def mentioning(self, *words: str) -> Iterator[Scope]:
-        """Yield the module level of each cell in whose text one of these words stands, newest first."""
+        """Yield the module level of each cell in whose text one of these whole words stands, newest first."""
         for index in self.with_words(*words):
             if (scope := self.module(index)) is not None:
                 yield scope
 
     def with_words(self, *words: str) -> Iterator[int]:
-        """Yield the index of each cell in whose text one of these words stands, newest first; none is parsed."""
+        """Yield the index of each cell in whose text one of these whole words stands, newest first; none is parsed."""
+        for index in self.with_text(*words):
+            source = self.source(index)
+            self._budget.spend(len(source) / 300)
+            if any(word in source and _whole(word).search(source) for word in words):
+                yield index
+
+    def with_text(self, *texts: str) -> Iterator[int]:
+        """Yield the index of each cell that holds one of these texts, newest first; none is parsed."""
         for index in range(self._newest, -1, -1):
             source = self.source(index)
-            self._budget.spend(len(words) * (0.1 + len(source) / 1000))
-            if any(word in source for word in words):
+            self._budget.spend(len(texts) * (0.1 + len(source) / 1000))
+            if any(text in source for text in texts):
                 yield index
 
     def function_scope(self, node: Function, cell: int) -> Scope:
@@ -470,6 +478,12 @@ class Notebook:
             bound = {word for line in _BINDS.findall(source) for word in _WORD.findall(line)}
             self._bound[index] = bound | set(_MAY_BIND.findall(source))
         return self._bound[index]
+
+
+def _whole(word: str) -> re.Pattern[str]:
+    """What finds a word that is no part of another. It begins with the word itself, which is quickly looked for."""
+    literal = re.escape(word)
+    return re.compile(rf"{literal}(?!\w)(?<!\w{literal})")
 
 
 def _position(binding: Binding) -> Position:

@@ -31,7 +31,7 @@ class Timer:
 
 def timers(code: Notebook) -> tuple[Timer, ...]:
     """Return the calls that start a timer, in the order in which the cells ran. Raises CodeTooLargeError."""
-    scopes = (scope for index in reversed([*code.with_words("alarm", "itimer")]) for scope in code.scopes(index))
+    scopes = (scope for index in reversed([*code.with_words("alarm", "setitimer")]) for scope in code.scopes(index))
     return tuple(
         _timer(call, name, scope, code)
         for scope in scopes

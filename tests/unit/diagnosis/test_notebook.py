@@ -149,6 +149,24 @@ def test_only_cells_with_the_letters_of_a_name_are_parsed():
     assert _parse.cache_info().misses == 2
 
 
+@pytest.mark.parametrize(
+    ("word", "text", "stands"),
+    [
+        ("read", "read(x)", True),
+        ("read", "x.read", True),
+        ("read", "reads(spread); pd.read", True),
+        ("read", "reads(read_csv, spread)", False),
+        ("def f", "def f(): pass", True),
+        ("def f", "def found(): pass", False),
+        ("self.kept", "self.kept.append(x)", True),
+        ("self.kept", "myself.kept", False),
+        ("größe", "übergröße", False),
+    ],
+)
+def test_a_word_is_no_part_of_another(word, text, stands):
+    assert [*notebook(text).with_words(word)] == [0] * stands
+
+
 def test_cells_cut_short_or_in_another_language_have_no_scope():
     cells = [Cell("x = 1", truncated=True), Cell("%%bash\nx=1"), Cell("x = (")]
     code = Notebook(cells, cells[-1])
