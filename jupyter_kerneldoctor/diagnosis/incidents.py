@@ -55,7 +55,7 @@ _BY_KIND: dict[str, tuple[str, str, float, str]] = {
 _HANGS = ("hang", "fork-unsafe")
 """Causes of a stuck_cell that would have lasted for ever."""
 
-_OTHER = ("unknown", "An error that was survived", 0.3, "The kernel survived a system error {where}.")
+_OTHER = ("unknown", "An error that the kernel survived", 0.3, "The kernel survived a system error {where}.")
 
 
 def survived(death: Death) -> tuple[Survived, ...]:

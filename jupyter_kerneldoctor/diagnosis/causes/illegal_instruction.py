@@ -68,7 +68,7 @@ class IllegalInstruction(Cause):
         flags = death.environment.known.cpu_flags
         is_old = death.said(self.id) is not None or not flags or not set(_AVX) <= set(flags)
         # where the processor has them all, a compiler's trap is as likely (GCC: `__builtin_trap`)
-        trap = "" if is_old else "a compiler's trap, or "
+        trap = "" if is_old else "a compiler's trap or "
         return self.finding(
             death,
             certainty(death, 0.95 if death.signal == "SIGILL" else by_words(death, 0.95)),

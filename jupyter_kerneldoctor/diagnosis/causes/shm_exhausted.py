@@ -172,4 +172,4 @@ def _room_left(shm: FileSystem | None) -> Iterator[Evidence]:
         text = f"The kernel had mapped files of {size(shm.mapped_bytes or 0)} there, more than fits."
         yield Evidence(text, shm.mapped_bytes, "bytes", "/proc/PID/maps")
     if shm.total_bytes == _DOCKER_DEFAULT_BYTES:
-        yield Evidence("Docker gives a container 64 MiB of it unless asked for more.", source="docker run")
+        yield Evidence("Docker gives a container 64 MiB of shared memory by default.", source="docker run")

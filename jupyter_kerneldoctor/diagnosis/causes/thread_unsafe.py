@@ -81,8 +81,9 @@ class ThreadUnsafe(Cause):
         return self.finding(
             death,
             certainty(death, crashed if words is None else by_words(death, 0.95, crashed)),
-            f"Several threads {'' if is_seen else 'probably '}used {'a library' if module is None else module}, which "
-            f"allows one at a time; the kernel died {death.where()}.",
+            f"Several threads {'' if is_seen else 'probably '}used "
+            f"{'a library that' if module is None else f'{module}, which'} allows one at a time; "
+            f"the kernel died {death.where()}.",
             (*_threads(death, shared), *_in_the_background(death, None if is_seen else module)),
             summary="Ended: two threads in a library that allows one",
         )

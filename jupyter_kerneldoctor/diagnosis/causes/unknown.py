@@ -138,7 +138,7 @@ def _why_not(death: Death) -> str:
         return "it is alive but does not answer, as it was stopped or the machine is very busy"
     restarted = "" if death.recording.rebooted is False else ", the machine was restarted"
     full = next((one for one in death.environment.full if "shm" not in one.roles), None)
-    seen = "" if full is None else f"; {quote(full.path)} had {size(full.free_bytes or 0)} left when last looked at"
+    seen = "" if full is None else f"; {quote(full.path)} had {size(full.free_bytes or 0)} left at the last measurement"
     return f"it was ended, too{restarted}, or the disk that holds the recording was full{seen}"
 
 

@@ -11,7 +11,7 @@ from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.kept import KeptLoss, kept_losses
-from ..units import of_size, quote, sentence, share_of
+from ..units import of_size, quote, share_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,13 +124,13 @@ def _rounds(loop: ast.stmt) -> int | None:
 
 def _why(death: Death, found: KeptLoss, end: str, explained: int) -> str:
     missing, text = death.memory.missing_bytes or 0, found.kept.scope.segment(found.kept.value)
-    kept = f"{quote(text)} is kept in {quote(found.kept.container)} on every round of the loop"
+    kept = f"Each round of the loop keeps {quote(text)} in {quote(found.kept.container)}"
     if found.is_freed:
         held = "each still holds 10 kB after `backward()`"
-        return f"{sentence(kept)}, and {held}. That accounts for at most {of_size(explained, missing)}."
+        return f"{kept}, and {held}. That accounts for at most {of_size(explained, missing)}."
     what = "a plain number" if end == ".item()" else "the value alone"
     after = text if isinstance(found.kept.value, ast.Name | ast.Attribute | ast.Subscript | ast.Call) else f"({text})"
     return (
-        f"{sentence(kept)}, with all the intermediate results of that round. That accounts for "
+        f"{kept}, with all its intermediate results. That accounts for "
         f"{share_of(explained, missing)} that the cell took. {quote(after + end)} keeps {what}."
     )

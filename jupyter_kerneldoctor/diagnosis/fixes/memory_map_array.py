@@ -34,7 +34,7 @@ class MemoryMapArray(SetArgument):
 
     id, title, causes = "memory-map-array", "Leave the array in its file: mmap_mode", (Family.MEMORY,)
     functions, argument, position, value = ("numpy.load",), "mmap_mode", 1, '"r"'
-    why = 'copies the whole file into memory. With mmap_mode="r" only the rows that are used are read.'
+    why = 'copies the whole file into memory. With `mmap_mode="r"` only the rows that are used are read.'
 
     FIRES = [
         Case(

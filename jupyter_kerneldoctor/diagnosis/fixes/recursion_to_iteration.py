@@ -108,7 +108,7 @@ class RecursionToIteration(Fix):
             why += f"That accounts for {share} that the cell took. "
         elif shown:
             name = quote(function.name if function is not None else shown[-1].function)
-            why = f"{name} calls itself until the stack is used up: it is {shown[-1].share} in the crash report. "
+            why = f"{name} calls itself until the stack is used up: {shown[-1].share} in the crash report are its own. "
         else:
             who = "A function" if function is None else quote(function.name)
             why = f"{who} calls itself until the stack is used up. "

@@ -31,7 +31,7 @@ class SparseEncoderOutput(SetArgument):
         (Family.MEMORY,),
     )
     functions, argument, position, value = ("pandas.get_dummies",), "sparse", 5, "True"
-    why = "makes a column for each value that occurs, nearly all zeros. With sparse=True only the ones take memory."
+    why = "makes a column for each value that occurs, nearly all zeros. With `sparse=True` only the ones take memory."
 
     FIRES = [
         Case(

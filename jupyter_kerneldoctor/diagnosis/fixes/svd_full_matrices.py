@@ -36,7 +36,7 @@ class SvdFullMatrices(SetArgument):
 
     id, title, causes = "svd-full-matrices", "Ask the SVD only for the columns you need", (Family.MEMORY,)
     functions, argument, position, value = ("numpy.linalg.svd", "scipy.linalg.svd"), "full_matrices", 1, "False"
-    why = "makes U a square of as many columns as rows. With full_matrices=False it has one for each singular value."
+    why = "makes U a square of as many columns as rows. With `full_matrices=False` it has one for each singular value."
 
     FIRES = [
         Case(

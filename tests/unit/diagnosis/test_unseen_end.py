@@ -86,7 +86,7 @@ def test_a_recording_that_breaks_off_may_have_met_a_full_disk():
     assert "it was ended, too, or the disk that holds the recording was full." in texts(answer)
     full = SystemState(-0.5, "changed", filesystems=(FileSystem("/home", "ext4", 1 << 40, 0, ("cwd",)),))
     seen = diagnose(recording("f()", end="not-seen", system_states=[full]))
-    assert "was full; `/home` had 0 bytes left when last looked at." in texts(seen)
+    assert "was full; `/home` had 0 bytes left at the last measurement." in texts(seen)
     assert "the machine was restarted, or the disk" in texts(seen)
 
 
