@@ -101,7 +101,7 @@ class SetArgument(Fix):
         for call in death.code.running.calls(*self.functions):
             places = (self.argument,) if self.position is None else (self.argument, self.position)
             at_it = death.memory.grew_here and death.code.is_at_line(call.node, call.scope)
-            if at_it and call.argument(*places) is None and (saved := self.saves(call, death)):
+            if at_it and call.is_written_out and call.argument(*places) is None and (saved := self.saves(call, death)):
                 edits = set_argument(call, self.argument, self.value)
                 worth = "" if saved == death.memory.missing_bytes else f" That saves {size(saved)}."
                 yield Proposal(edits, f"{quote(call.text)} {self.why}{worth}", explains=saved)

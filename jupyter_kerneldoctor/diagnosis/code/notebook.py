@@ -86,6 +86,12 @@ class Call:
         """The call as the user wrote it."""
         return self.scope.segment(self.node)
 
+    @property
+    def is_written_out(self) -> bool:
+        """Whether it hides no arguments in `*args` or `**options`."""
+        starred = any(isinstance(one, ast.Starred) for one in self.node.args)
+        return not starred and all(word.arg is not None for word in self.node.keywords)
+
     def argument(self, *names: str | int) -> ast.expr | None:
         """Return what is given under the first of these keywords or positions that is given: `argument("dtype", 1)`.
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..case import Case
-from ..code.arrays import Value
 from ..family import Family
 from ..fix import SetArgument
+from ..frameworks.svd import needs_full_matrices
 
 if TYPE_CHECKING:
     from ..code.notebook import Call
     from ..death import Death
 
 _FLOAT_BYTES = 8
+_TALL = "import numpy as np\nX = np.random.rand(50_000, 20)"
 
 
 class SvdFullMatrices(SetArgument):
@@ -27,7 +28,8 @@ class SvdFullMatrices(SetArgument):
     When it is offered
     ------------------
     Memory ran out on a line that calls `svd` of NumPy or SciPy without `full_matrices`, and the square is a good part
-    of what was missing, where the shape of the matrix was recorded.
+    of what was missing, where the shape of the matrix was recorded. It is silent where the code uses the columns of U
+    or rows of Vt that would be left out, `Vt[rank:]`, or multiplies the whole square.
 
     What it costs
     -------------
@@ -40,9 +42,9 @@ class SvdFullMatrices(SetArgument):
 
     FIRES = [
         Case(
-            "import numpy as np\nX = np.random.rand(50_000, 20)",
-            "U, s, Vt = np.linalg.svd(X)",
-            becomes="U, s, Vt = np.linalg.svd(X, full_matrices=False)",
+            _TALL,
+            "U, s, Vt = np.linalg.svd(X)\nnormal = Vt[-1]\nY = U[:, :3] * s[:3] @ Vt[:3]",
+            becomes="U, s, Vt = np.linalg.svd(X, full_matrices=False)\nnormal = Vt[-1]\nY = U[:, :3] * s[:3] @ Vt[:3]",
             says=("saves 18.6 GiB",),
         ),
         Case(
@@ -56,15 +58,20 @@ class SvdFullMatrices(SetArgument):
         Case("import numpy as np", "np.linalg.svd(X, True)"),
         Case("import numpy as np\nX = np.ones((2000, 1999))", "np.linalg.svd(X)"),  # one column more is no matter
         Case("import numpy as np", "np.linalg.svd(X, **options)"),
+        Case("import numpy as np", "np.linalg.svd(*given)"),
+        Case(_TALL, "U, s, Vt = np.linalg.svd(X)\nrest = U[:, 20:]"),
+        Case(_TALL, "U, s, Vt = np.linalg.svd(X)\nS = np.zeros(X.shape)\nY = U @ S @ Vt"),
+        Case("import numpy as np", "null = np.linalg.svd(A)[2]\nnull[-1]"),
         Case("import numpy as np", "np.linalg.svd(X)\nbig = [0] * 10**10", line=2),
         Case("import numpy as np", "np.linalg.svd(X)", cause="segfault"),
         Case("def svd(X): pass", "svd(X)"),
     ]
 
     def saves(self, call: Call, death: Death) -> int | None:
-        """Count the square, or all that was missing where the shape is not known."""
+        """Count the square, or all that was missing where the shape is not known; nothing where all of it is used."""
         given = call.argument(0)
-        match given and death.values.of(given, call.scope):
-            case Value(shape=(rows, columns)):
-                return (max(rows, columns) - min(rows, columns)) * max(rows, columns) * _FLOAT_BYTES
-        return death.memory.missing_bytes
+        value = None if given is None else death.values.of(given, call.scope)
+        shape = value.shape if value is not None and len(value.shape or ()) == 2 else None
+        if needs_full_matrices(call, death.code, shape):
+            return 0
+        return death.memory.missing_bytes if shape is None else (max(shape) - min(shape)) * max(shape) * _FLOAT_BYTES
