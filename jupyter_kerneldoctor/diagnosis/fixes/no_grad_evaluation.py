@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..case import Case
-from ..edits import wrap
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.torch import Kind, Tensors, records_graph, torch_name, works_out_gradients
+from ..frameworks.torch import Kind, Tensors, records_graph, without_gradients, works_out_gradients
 from ..units import quote, size
 
 if TYPE_CHECKING:
@@ -51,6 +50,7 @@ class NoGradEvaluation(Fix):
             "%time scores = score(table)",
             becomes={1: _NET + "def score(rows):\n\twith torch.no_grad():\n\t\treturn net(rows)\n"},
         ),
+        Case("from torch import nn\nn = nn.RNN()", "n(x)", becomes="import torch\nwith torch.no_grad():\n    n(x)"),
     ]
     SILENT = [
         Case(_NET, "for x in batches:\n    net(x).sum().backward()"),
@@ -72,7 +72,7 @@ class NoGradEvaluation(Fix):
                 if at_it and tensors.kind(call.func, scope) is Kind.MODULE:
                     loops = scope.loops_around(call)
                     outermost = (scope.tree.statements[call], *loops)[-1]
-                    edits = wrap(scope, [outermost], f"with {torch_name(code)}.no_grad():")
+                    edits = without_gradients(outermost, scope, code)
                     why = (
                         f"{quote(scope.segment(call))} keeps the network's intermediate results for gradients that "
                         f"nothing here computes. Memory grew by {size(memory.missing_bytes or 0)}."

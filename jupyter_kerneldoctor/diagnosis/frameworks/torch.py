@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from ..edits import insert_before, wrap
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..code.notebook import Notebook, Scope
+    from ..edits import Changes
 
 _DEEPEST = 25  # steps from an expression to what it stands for
 
@@ -83,13 +86,22 @@ def works_out_gradients(code: Notebook) -> bool:
     return asks or any(True for scope in code.running for _ in starts_of_backward(scope, code))
 
 
-def torch_name(code: Notebook) -> str:
-    """Return the name under which the cells imported PyTorch; `__import__("torch")` where they did not."""
+def without_gradients(statement: ast.stmt, scope: Scope, code: Notebook) -> Changes:
+    """Put a statement under `torch.no_grad()`; import PyTorch at the top of its cell where no cell did by name."""
+    name = _name_of_torch(code)
+    top, wrapped = code.module(scope.cell), wrap(scope, [statement], f"with {name or 'torch'}.no_grad():")
+    if name is not None or top is None:
+        return wrapped
+    first = next((one for one in top.body if getattr(one, "module", "") != "__future__"), statement)
+    return insert_before(top, first, "import torch") + wrapped
+
+
+def _name_of_torch(code: Notebook) -> str | None:
     for scope in code.mentioning("torch"):
         for name, bound in scope.bindings.items():
             if bound[-1].imported == "torch":
                 return name
-    return '__import__("torch")'
+    return None
 
 
 def graph_is_off(expressions: Iterable[ast.expr], scope: Scope, code: Notebook) -> bool:
