@@ -50,7 +50,6 @@ class NoGradEvaluation(Fix):
             "%time scores = score(table)",
             becomes={1: _NET + "def score(rows):\n\twith torch.no_grad():\n\t\treturn net(rows)\n"},
         ),
-        Case("from torch import nn\nn = nn.RNN()", "n(x)", becomes="import torch\nwith torch.no_grad():\n    n(x)"),
     ]
     SILENT = [
         Case(_NET, "for x in batches:\n    net(x).sum().backward()"),

@@ -131,3 +131,11 @@ def test_edit_names_the_cell_that_defines_the_value():
     )
     (made,) = proposal.edits
     assert (made.execution_count, made.cell_id, made.new_source) == (2, "cell-2", "batch_size = 256")
+
+
+def test_edit_imports_pytorch_where_only_parts_of_it_were_imported():
+    (proposal,) = propose("from torch import nn\nnet = nn.RNN()", "%time y = 1\nx = 1\nfor x in rows:\n    net(x)")
+    (made,) = proposal.edits
+    assert made.new_source == (
+        "import torch\n%time y = 1\nx = 1\nwith torch.no_grad():\n    for x in rows:\n        net(x)"
+    )
