@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..edits import insert_before, wrap
@@ -128,6 +129,7 @@ class Tensors:
         """Take the code that ran."""
         self.code = code
         self._given: dict[Scope, dict[str, Kind]] = {}  # what the parameters of functions are that are looked into
+        self._called: dict[Scope, dict[str, Kind]] = {}
         self._known: dict[ast.expr, Kind] = {}
 
     @property
@@ -167,7 +169,33 @@ class Tensors:
         binding = self.code.lookup(node.id, scope, node)
         if binding is not None and binding.value is not None:
             return self.kind(binding.value, binding.scope, depth)
-        return self._given.get(scope, {}).get(node.id, Kind.OTHER)
+        given = self._given[scope] if scope in self._given else self._called_with(scope, depth)
+        return given.get(node.id, Kind.OTHER)
+
+    def _called_with(self, function: Scope, depth: int) -> dict[str, Kind]:
+        """Return what the parameters of a function are, where one call of it stands in the code that ran."""
+        if function not in self._called:
+            self._called[function] = {}  # for a call whose arguments lead back to it
+            calls = [] if function.owner else self._calls_by_name.get(function.function, [])
+            binding = self.code.definition(calls[0][0].func, calls[0][1]) if len(calls) == 1 else None
+            if binding is not None and binding.definition is function.node:
+                self._called[function] = self._kinds(*calls[0], function, depth)
+        return self._called[function]
+
+    @cached_property
+    def _calls_by_name(self) -> dict[str, list[tuple[ast.Call, Scope]]]:
+        found: dict[str, list[tuple[ast.Call, Scope]]] = {}
+        for scope in self.code.running:
+            for call in scope.calls:
+                if isinstance(call.func, ast.Name):
+                    found.setdefault(call.func.id, []).append((call, scope))
+        return found
+
+    def _kinds(self, call: ast.Call, caller: Scope, function: Scope, depth: int) -> dict[str, Kind]:
+        """Return what a call gives for the parameters of a function."""
+        given = dict(zip(function.parameters, call.args, strict=False))
+        given |= {word.arg: word.value for word in call.keywords if word.arg}
+        return {name: self.kind(value, caller, depth) for name, value in given.items()}
 
     def _joined(self, nodes: Iterable[ast.expr], scope: Scope, depth: int) -> Kind:
         kinds = [kind for kind in (self.kind(node, scope, depth) for node in nodes) if kind is not Kind.MODULE]
@@ -223,10 +251,7 @@ class Tensors:
         inner = self.code.function_scope(binding.definition, binding.cell)
         if inner in self._given:
             return Kind.OTHER  # it calls itself
-        given = {name: self.kind(value, scope, depth) for name, value in zip(inner.parameters, node.args, strict=False)}
-        self._given[inner] = given | {
-            word.arg: self.kind(word.value, scope, depth) for word in node.keywords if word.arg
-        }
+        self._given[inner] = self._kinds(node, scope, inner, depth)
         try:
             return self._joined(
                 (one.value for one in inner.walk() if isinstance(one, ast.Return) and one.value), inner, depth
