@@ -74,7 +74,9 @@ class Values:
         """Take the code, and what was recorded of the variables after cells, oldest first."""
         self._code = code
         self._recorded = _newest(code, looks)
-        self._known: dict[ast.expr, Value | None] = {}
+        self._plain: dict[ast.expr, Value | None] = {}
+        self._known: dict[int, tuple[Mapping[str, Value], dict[ast.expr, Value | None]]] = {}
+        """What was worked out in one call of a function, by the identity of its arguments."""
         self._calls: dict[Scope, Mapping[str, Value]] = {}
 
     def of(self, node: ast.expr, scope: Scope) -> Value | None:
@@ -128,15 +130,14 @@ class Values:
         if at.depth > _DEEPEST:
             return None
         deeper = replace(at, depth=at.depth + 1)
-        if at.given:  # holds for one call only
-            return self._work_out(node, deeper)
-        if node not in self._known:
-            self._known[node] = None  # for what leads back to itself
-            self._known[node] = self._work_out(node, deeper)
-        return self._known[node]
+        known = self._known.setdefault(id(at.given), (at.given, {}))[1] if at.given else self._plain
+        if node not in known:
+            known[node] = None  # for what leads back to itself
+            known[node] = self._work_out(node, deeper)
+        return known[node]
 
     def _work_out(self, node: ast.expr, at: _Place) -> Value | None:  # noqa: C901 - one case for each kind of node
-        self._code.spend(1)
+        self._code.spend(8)
         match node:
             case ast.Constant(value=bool()):
                 return None
