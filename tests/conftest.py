@@ -5,8 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from hypothesis import settings
+
 if TYPE_CHECKING:
     import pytest
+
+# The suite gives the same answer each time; HYPOTHESIS_PROFILE=explore looks at new examples in each run.
+settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("explore", print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 pytest_plugins = ["support.fixtures"]
 

@@ -125,14 +125,17 @@ class Redaction:
         if isinstance(rule, list):
             entries = value if isinstance(value, list) else []
             return [kept for entry in entries if (kept := self._value(place, entry, rule[0])) is not None]
-        kept = rule(value, self)
+        try:
+            kept = rule(value, self)
+        except (TypeError, ValueError, AttributeError):  # a damaged recording has lists where text belongs
+            kept = None
         if kept != value:
             self.left_out.add(place)
         return kept
 
 
 def _is_number(value: Any) -> bool:
-    return value is None or isinstance(value, bool) or (isinstance(value, int | float) and math.isfinite(value))
+    return value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def number(value: Any, _redaction: Redaction) -> Any:

@@ -102,7 +102,7 @@ recordings = st.builds(
 )
 
 
-@settings(max_examples=500, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
 @given(recordings)
 def test_any_facts_together_get_one_answer(recorded):
     answer = diagnose(recorded)
@@ -115,7 +115,7 @@ def test_any_facts_together_get_one_answer(recorded):
     json.dumps(answer.to_json(), allow_nan=False)
 
 
-@settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(recordings)
 def test_what_nobody_saw_end_is_never_called_proven(recorded):
     """No end, no exit status, no word of the server, nothing said, no report: whatever else there is, it is a guess."""
