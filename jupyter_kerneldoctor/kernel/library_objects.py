@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def describe(value: Any, bases: tuple[type, ...], until_s: float) -> Buffer | None:
     """Return the memory of a library's object; None for any other object, and where it is unknown.
 
-    The tensors of a model are added up until `until_s` (time.perf_counter).
+    The tensors of a model are added up until `until_s` (time.thread_time).
     """
     for base in bases:
         handler = _handler(base)
@@ -76,7 +76,7 @@ def _torch_module(value: Any, until_s: float) -> Buffer:
     devices: set[Any] = set()
     with _without_subclass_code():
         for tensor in _torch_tensors(value):
-            if time.perf_counter() > until_s:
+            if time.thread_time() > until_s:
                 break
             if tensor is not None and not tensor.is_meta:
                 parts += _torch_parts(tensor)

@@ -58,7 +58,7 @@ class Measured(NamedTuple):
 
 
 class SizeEstimator:
-    """Measures objects until a time (time.perf_counter); what two of them share counts for the first."""
+    """Measures objects until a time (time.thread_time); what two of them share counts for the first."""
 
     def __init__(self, until_s: float, variable_s: float = VARIABLE_S) -> None:
         """Measure until `until_s`, and one variable for at most `variable_s`."""
@@ -70,7 +70,7 @@ class SizeEstimator:
 
     @property
     def is_time_up(self) -> bool:
-        return time.perf_counter() > self._until_s
+        return time.thread_time() > self._until_s
 
     def measure(self, value: Any) -> Measured | None:
         """Describe one object; None for one that was measured before, or is a module, function, class or None."""
@@ -78,7 +78,7 @@ class SizeEstimator:
         bases = mro(cls)
         if value is None or not self._is_new(id(value)) or any(base in bases for base in _UNINTERESTING):
             return None
-        self._variable_until_s = min(self._until_s, time.perf_counter() + self._variable_s)
+        self._variable_until_s = min(self._until_s, time.thread_time() + self._variable_s)
         if (buffer := library_objects.describe(value, bases, self._until_s)) is not None:
             dtype = None if buffer.dtype is None else str(buffer.dtype)
             return Measured(self._buffer(buffer), short_name(cls), buffer.shape, dtype, device=buffer.device)
@@ -90,7 +90,7 @@ class SizeEstimator:
         return Measured(self._attributes(value, 0), short_name(cls))
 
     def _must_stop(self, measured: int) -> bool:
-        now = time.perf_counter()
+        now = time.thread_time()
         return now > self._until_s or (now > self._variable_until_s and measured >= _FEWEST)
 
     def figures(self, figures: Sequence[Any]) -> int:

@@ -17,7 +17,7 @@ PLENTY_S = 5.0
 
 
 def measured(value):
-    return SizeEstimator(time.perf_counter() + PLENTY_S, variable_s=PLENTY_S).measure(value)
+    return SizeEstimator(time.thread_time() + PLENTY_S, variable_s=PLENTY_S).measure(value)
 
 
 def names(variables, **options):
