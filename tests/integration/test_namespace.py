@@ -30,7 +30,16 @@ def held_after(kernel: LiveKernel, source: str) -> dict[str, NamedObject]:
     return {one.name: one for one in recording.namespaces[-1].objects}
 
 
+MUCH_TIME = """\
+from jupyter_kerneldoctor.kernel import largest_variables, object_sizes
+largest_variables.biggest.__kwdefaults__["budget_s"] = 1.0
+object_sizes.SizeEstimator.__init__.__defaults__ = (1.0,)
+"""
+"""What is found matters here; how long it may take is tested in unit/kernel/test_largest_variables_time.py."""
+
+
 def test_the_biggest_variables_are_told_and_what_hides(kernel):
+    kernel.run(MUCH_TIME)
     held = held_after(kernel, "import numpy as np\nx = np.ones((4096, 2048))")
     assert (held["x"].type, held["x"].bytes) == ("numpy.ndarray", 64 * MIB)
     assert (held["x"].shape, held["x"].dtype) == ((4096, 2048), "float64")
