@@ -82,7 +82,7 @@ def _culprit(death: Death, cause: CauseFinding) -> Culprit | None:
     cell = death.cell
     if cell is None or cause.family == Family.ALIVE:
         return None
-    return Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, cause.line)
+    return Culprit.at(cell, cause.line)
 
 
 def _end(death: Death, cause: CauseFinding) -> Ending:

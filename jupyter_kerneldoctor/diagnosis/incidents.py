@@ -127,7 +127,7 @@ def _circumstances(incident: Incident) -> Iterator[Evidence]:
 
 
 def _cell(cell: Cell | None, line: int | None) -> Culprit | None:
-    return None if cell is None else Culprit(cell.source, cell.execution_count, cell.cell_id, cell.truncated, line)
+    return None if cell is None else Culprit.at(cell, line)
 
 
 def _time(death: Death, mono_s: float) -> str | None:

@@ -13,6 +13,7 @@ from .family import Family
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.events import Incident
+    from jupyter_kerneldoctor.recording.model import Cell
 
 Applicability = Literal["safe", "suggested", "advice"]
 Basis = Literal["fitted", "estimated", "at-most"]
@@ -80,6 +81,11 @@ class Culprit:
     truncated: bool = False
     line: int | None = None
     """1-based, in the source as the user sees it, magics included."""
+
+    @classmethod
+    def at(cls, cell: Cell, line: int | None) -> Culprit:
+        """Return a recorded cell, and the line of it that is to blame."""
+        return cls(cell.source, cell.execution_count, cell.cell_id, cell.truncated, line)
 
     @property
     def line_source(self) -> str | None:

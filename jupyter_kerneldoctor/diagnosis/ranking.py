@@ -40,7 +40,7 @@ def findings_of(ask: Callable[[Cause], CauseFinding | None]) -> Iterator[CauseFi
         except Exception:  # noqa: S112 - see the docstring
             continue
         if finding is not None:
-            yield replace(finding, family=cause.family) if finding.family == Family.UNKNOWN else finding
+            yield finding
 
 
 def _specific_first(findings: list[CauseFinding]) -> Iterator[CauseFinding]:

@@ -79,11 +79,16 @@ class Memory:
         return max(0, self.peak_bytes - self.before_bytes)
 
     @cached_property
-    def headroom_before_bytes(self) -> int | None:
-        """How much was left below the limit when the cell began, counting all processes that share the limit."""
+    def used_before_bytes(self) -> int | None:
+        """What counted towards the limit when the cell began: of all processes that share it, where measured."""
         began = self.cell.started_mono_s if self.cell is not None else 0.0
         shared = [s.cgroup_bytes for s in self.recording.samples if s.mono_s <= began and s.cgroup_bytes is not None]
-        used = shared[-1] if shared else self.before_bytes
+        return shared[-1] if shared else self.before_bytes
+
+    @cached_property
+    def headroom_before_bytes(self) -> int | None:
+        """How much was left below the limit when the cell began, counting all processes that share the limit."""
+        used = self.used_before_bytes
         return None if self.limit_bytes is None or used is None else max(0, self.limit_bytes - used)
 
     @cached_property

@@ -65,9 +65,7 @@ def _needed_bytes(death: Death, found: Shape) -> int:
     group, last = death.memory.pressed, death.memory.last
     if group is None or not group.oom_kills or not group.limit_bytes or filled_by_others(death) is not None:
         return 0
-    began = death.cell.started_mono_s if death.cell is not None else 0.0
-    shared = [s.cgroup_bytes for s in death.recording.samples if s.mono_s <= began and s.cgroup_bytes is not None]
-    at_start, others = shared[-1] if shared else found.before_bytes, 0
+    at_start, others = death.memory.used_before_bytes or 0, 0
     if last is not None and last.cgroup_bytes is not None and last.rss_bytes is not None:
         own = (death.memory.held_bytes or 0) - found.before_bytes
         others = max(0, last.cgroup_bytes - at_start - own)
