@@ -216,6 +216,14 @@ class NamedObject:
     """Whether IPython or a library keeps it, not a variable of the user's: the Out cache, open figures, a traceback."""
     device: str | None = None
     """`cuda:0` for an object on a card."""
+    grew_bytes: int | None = None
+    """How much it has grown since the cell began; only in a `held` event, as are the fields below."""
+    items_before: int | None = None
+    """How many items it had then."""
+    file: str | None = None
+    """The file of the function whose local variable it is; None for a global one."""
+    function: str | None = None
+    """That function."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +235,52 @@ class Namespace:
     objects: tuple[NamedObject, ...] = ()
     complete: bool = True
     """False if there was no time to examine all."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """The biggest objects in the middle of a cell that grows, also those in its functions (event `held`).
+
+    Names are as the user would write them: `kept`, `self.seen`, `losses`.
+    """
+
+    mono_s: float
+    cell_seq: int | None = None
+    objects: tuple[NamedObject, ...] = ()
+    complete: bool = True
+    """False if there was no time to examine all."""
+    took_s: float | None = None
+    """How long the examination took."""
+
+
+@dataclass(frozen=True)
+class StatementGrowth:
+    """How much memory grew while one statement ran."""
+
+    frames: tuple[Frame, ...]
+    """The stack of that statement, innermost first."""
+    bytes: int
+    reads: int | None = None
+    """How many stacks showed it."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Which statements a cell's memory grew in, by stacks read from outside (event `growth`).
+
+    A newer one of the same cell takes the place of the earlier one.
+    """
+
+    mono_s: float
+    cell_seq: int | None = None
+    grew_bytes: int | None = None
+    """All growth while stacks were read."""
+    unknown_bytes: int | None = None
+    """The part of it for which no stack could be read."""
+    reads: int | None = None
+    """How many stacks were read."""
+    statements: tuple[StatementGrowth, ...] = ()
+    """At most 12, most bytes first."""
 
 
 @dataclass(frozen=True)

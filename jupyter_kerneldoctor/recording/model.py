@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         Gpu,
         GpuDriver,
         GpuSample,
+        Growth,
+        Held,
         Incident,
         Namespace,
         Output,
@@ -230,6 +232,8 @@ class Recording:
     stuck: tuple[Stuck, ...] = ()
     incidents: tuple[Incident, ...] = ()
     namespaces: tuple[Namespace, ...] = ()
+    held: tuple[Held, ...] = ()
+    growths: tuple[Growth, ...] = ()
     frameworks: tuple[Framework, ...] = ()
     gpu_driver: GpuDriver | None = None
     gpus: tuple[Gpu, ...] = ()

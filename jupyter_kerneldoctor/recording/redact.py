@@ -298,9 +298,9 @@ CGROUP_FIELDS = {
 }
 OBJECT_FIELDS = {
     **_fields(type_name, "type item_type"),
-    **_fields(word, "dtype device"),
+    **_fields(word, "dtype device file function"),
     "shape": numbers,
-    **_fields(number, "bytes items hidden"),
+    **_fields(number, "bytes items hidden grew_bytes items_before"),
 }
 GPU_PROCESS_FIELDS = _fields(number, "pid bytes")
 GPU_FIELDS = {
@@ -366,6 +366,12 @@ EVENTS: dict[str, Fields] = {
         "surroundings": STATE_FIELDS,
     },
     "namespace": {**STAMPS, **_fields(number, "cell_seq complete"), "objects": _named_objects},
+    "held": {**STAMPS, **_fields(number, "cell_seq complete took_s"), "objects": _named_objects},
+    "growth": {
+        **STAMPS,
+        **_fields(number, "cell_seq grew_bytes unknown_bytes reads"),
+        "statements": [{**_fields(number, "bytes reads"), "frames": [FRAME_FIELDS]}],
+    },
     "framework": {
         **STAMPS,
         **_fields(word, "name version device"),

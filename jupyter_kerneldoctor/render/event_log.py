@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_kerneldoctor.diagnosis.code.frames import Frame as ReadFrame
-    from jupyter_kerneldoctor.recording.events import Child, Frame, Incident, NamedObject, Stuck
+    from jupyter_kerneldoctor.recording.events import Child, Frame, Held, Incident, NamedObject, Namespace, Stuck
     from jupyter_kerneldoctor.recording.model import Cell, End, Recording
 
 _FRAMES = 3
@@ -97,10 +97,15 @@ def _from_processes(recording: Recording) -> Iterator[_Entry]:
 def _from_memory(recording: Recording) -> Iterator[_Entry]:
     for incident in recording.incidents:
         yield _Entry(incident.mono_s, _incident(incident))
-    for namespace in recording.namespaces:
-        if namespace.objects:
-            biggest = ", ".join(_object(found) for found in namespace.objects[:_OBJECTS])
-            yield _Entry(namespace.mono_s, f"biggest objects: {biggest}")
+    looks: tuple[Namespace | Held, ...] = (*recording.namespaces, *recording.held)
+    for look in looks:
+        if look.objects:
+            biggest = ", ".join(_object(found) for found in look.objects[:_OBJECTS])
+            yield _Entry(look.mono_s, f"biggest objects: {biggest}")
+    files = CellFiles(recording.cells)
+    for growth in recording.growths:
+        for part in growth.statements[:_OBJECTS]:
+            yield _Entry(growth.mono_s, f"grew by {size(part.bytes)} in: {_frames(files, part.frames)}")
     for framework in recording.frameworks:
         figures = {"allocated": framework.allocated_bytes, "reserved": framework.reserved_bytes}
         known = [f"{size(value)} {name}" for name, value in figures.items() if value is not None]

@@ -24,6 +24,12 @@ def private(data_root):
     biggest = {"name": SECRET, "type": "numpy.ndarray", "bytes": 5 << 20, "shape": [5, 1 << 20]}
     journal.write(
         {"event": "namespace", "mono_s": 101.5, "objects": [biggest]},
+        {"event": "held", "mono_s": 101.5, "objects": [{**biggest, "file": "train.py", "function": "fit"}]},
+        {
+            "event": "growth",
+            "mono_s": 101.5,
+            "statements": [{"frames": [{"file": "train.py", "line": 3, "function": "fit"}], "bytes": 5 << 20}],
+        },
         {"event": "child_end", "mono_s": 101.6, "pid": 77, "name": "python3", "kind": "signal", "signal": "SIGKILL"},
     )
     JsonLines(directory / layout.OUTPUT[0]).write({"mono_s": 101.7, "fd": 2, "text": f"user {SECRET} logged in\n"})
@@ -40,6 +46,7 @@ def test_show_is_a_timeline(private, capsys):
     events = [line.split(" s  ")[1] for line in lines if " s  " in line]
     assert events[0].startswith("cell [1] started")
     assert "biggest objects: s3cret (numpy.ndarray 5x1048576, 5.0 MiB)" in events
+    assert "grew by 5.0 MiB in: fit (train.py:3)" in events
     assert "child 77 (python3) was ended by SIGKILL" in events
     assert events[-1] == "ended by SIGSEGV"
 

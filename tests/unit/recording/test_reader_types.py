@@ -70,3 +70,21 @@ def test_samples_keep_what_can_be_a_measurement(tmp_path):
 @pytest.mark.parametrize("name", ["", "a-b-c", "x-²-y", "x-" + "9" * 5000 + "-y"])
 def test_a_pid_that_is_none(name):
     assert assemble(name, []).kernel.process.pid == 0
+
+
+def test_of_what_a_cell_grew_in_the_newest_counts():
+    frame = {"file": "/tmp/ipykernel_1/2.py", "line": 3, "function": "fit"}
+    growths = [
+        {"event": "growth", "mono_s": 3.0, "cell_seq": 1, "statements": [{"frames": [frame], "bytes": 5}]},
+        {"event": "growth", "mono_s": 3.5, "cell_seq": 2, "statements": "many"},
+        {
+            "event": "growth",
+            "mono_s": 4.0,
+            "cell_seq": 1,
+            "statements": [{"frames": [frame], "bytes": 8}, {"bytes": 9}],
+        },
+    ]
+    first, second = assemble("x", growths).growths
+
+    assert [(one.bytes, one.frames[0].line) for one in first.statements] == [(8, 3)]
+    assert second.statements == ()
