@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["diagnose"]
 
+MOST_SHOWN = 3
+"""So many fixes are shown; the others are for who asks for them."""
+
 
 def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
@@ -54,7 +57,8 @@ def diagnose(recording: Recording) -> PostMortem:
         memory_shape=None if shape is None else shape.name,
         cell=_culprit(death, ranked[0]),
         statement=None if ranked[0].family == Family.ALIVE else death.statement_at(ranked[0].line),
-        fixes=fixes,
+        fixes=fixes[:MOST_SHOWN],
+        more_fixes=fixes[MOST_SHOWN:],
         fixes_left_out=left_out,
         incidents=incidents,
     )

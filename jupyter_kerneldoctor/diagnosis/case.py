@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .causes import all_causes, examine
 from .examples import MIB, Group, recording
@@ -44,6 +44,7 @@ class Case:
         limit_mib: int = 2000,
         line: int | None = None,
         crash: str = "",
+        **recorded: Any,
     ) -> None:
         """Take the cells, and what the fix makes of them.
 
@@ -59,12 +60,14 @@ class Case:
             The id of the likeliest cause.
         line
             The line of the last cell at which it died, where that is known.
+        recorded
+            What else was recorded, as `examples.recording` takes it: `output="Killed"`, `signal="SIGBUS"`.
         """
         self.sources = tuple(one.source if isinstance(one, Ran) else one for one in cells)
         self.changed = {len(cells): becomes} if isinstance(becomes, str) else dict(becomes)
         self.says, self.cause, self.limit_mib, self.line = says, cause, limit_mib, line
         self.cells, self._growth, self._before_mib = cells, growth, before_mib
-        self._crash = crash
+        self._recorded = {"crash": crash, **recorded}
 
     def death(self) -> Death:
         """Return the death, judged."""
@@ -72,13 +75,13 @@ class Case:
         low, high = self._before_mib, self.limit_mib if family == Family.MEMORY else self._before_mib
         steps = [step / _SAMPLES for step in range(_SAMPLES + 1)]
         shares = steps if self._growth == "ramp" else [*(0.0 for _ in steps), 1.0]
-        made = recording(
-            *self.sources,
-            signal="SIGSEGV" if family == Family.NATIVE_CRASH else "SIGKILL",
-            memory=[int((low + (high - low) * share) * MIB) for share in shares],
-            groups=[Group(self.limit_mib * MIB)],
-            crash=self._crash,
-        )
+        usual: dict[str, Any] = {
+            "memory": [int((low + (high - low) * share) * MIB) for share in shares],
+            "groups": [Group(self.limit_mib * MIB)],
+        }
+        if not self._recorded.keys() & {"exit_code", "alive"}:
+            usual["signal"] = "SIGSEGV" if family == Family.NATIVE_CRASH else "SIGKILL"
+        made = recording(*self.sources, **{**usual, **self._recorded})
         cause = CauseFinding(self.cause, self.cause, 0.97, "It died.", line=self.line, family=family)
         cells = [
             replace(

@@ -21,7 +21,7 @@ from .code.cellsource import LINE_END, is_same, line_of, mask, offset, parse, sp
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .code.notebook import Call
+    from .code.notebook import Call, Notebook
     from .code.scopes import Scope
 
 _USUAL_INDENT = "    "
@@ -125,6 +125,27 @@ def indent(scope: Scope, statements: Sequence[ast.stmt]) -> Changes:
 def wrap(scope: Scope, statements: Sequence[ast.stmt], header: str) -> Changes:
     """Put statements that follow each other below a header, `with torch.no_grad():`."""
     return insert_before(scope, statements[0], header) + indent(scope, statements)
+
+
+def import_as(scope: Scope, code: Notebook, module: str, usual: str) -> tuple[str, Changes]:
+    """Return the name by which the cells know a module, and the edit that imports it at the top of a cell, if needed.
+
+    A cell that imports it by this name is enough, as long as nothing else goes by that name since.
+    """
+    for cell in code.mentioning(module.rpartition(".")[2]):
+        for name, bound in cell.bindings.items():
+            if bound[-1].imported == module and (known := code.lookup(name, scope)) and known.imported == module:
+                return name, ()
+    top = code.module(scope.cell)
+    first = next((one for one in (top.body if top else ()) if getattr(one, "module", "") != "__future__"), None)
+    if top is None or first is None or code.lookup(usual, scope) is not None:
+        raise EditRefusedError(f"{module} cannot be imported as {usual}")
+    module_name, _, part = module.rpartition(".")
+    if usual == module:
+        line = f"import {module}"
+    else:
+        line = f"from {module_name} import {part}" if usual == part and module_name else f"import {module} as {usual}"
+    return usual, insert_before(top, first, line)
 
 
 def apply(source: str, changes: Iterable[Change]) -> str:

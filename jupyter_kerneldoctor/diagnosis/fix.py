@@ -6,6 +6,9 @@ class SvdFullMatrices(SetArgument):
     id, title, causes = "svd-full-matrices", "Ask the SVD only for the columns you need", (Family.MEMORY,)
     FIRES = [Case("import numpy as np", "np.linalg.svd(X)", becomes="np.linalg.svd(X, full_matrices=False)")]
     SILENT = [Case("svd = print", "svd(X)")]
+
+Fixes that are only data: SetArgument gives a call an argument, CallAnother calls another function, PutAround puts a
+`with` around a call, and Advice says what to do where no edit can.
 """
 
 from __future__ import annotations
@@ -13,12 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from .edits import set_argument, unified_diff
+from .edits import EditRefusedError, import_as, replace, set_argument, unified_diff, wrap
+from .facts import Facts, UnknownFactError
 from .registry import Rule
 from .units import cell_name, quote, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .case import Case
     from .code.notebook import Call
@@ -58,6 +62,8 @@ class Fix(Rule):
     """Notebooks in which it has something to say."""
     SILENT: ClassVar[Sequence[Case]]
     """Notebooks that look like it, in which it says nothing."""
+    general: ClassVar[bool] = False
+    """It helps in any death of its causes, and comes after those that know what is special about this one."""
 
     def propose(self, death: Death) -> Iterable[Proposal]:
         """Yield what to change. All that is yielded is one fix: the edits are made together, the words are the first's.
@@ -72,7 +78,7 @@ class Fix(Rule):
 
     @classmethod
     def example(cls) -> str:
-        """Return the first case in which it fires as Markdown."""
+        """Return the first case in which it fires as Markdown: what it changes, or the cell and what it says."""
         case = cls.FIRES[0]
         changed = case.changed
         diffs = [
@@ -80,32 +86,152 @@ class Fix(Rule):
             for at, source in enumerate(case.sources, 1)
             if at in changed
         ]
-        kind, text = ("diff", "".join(diffs)) if diffs else ("python", case.sources[-1] + "\n")
-        return f"```{kind}\n{text}```"
+        if diffs:
+            return f"```diff\n{''.join(diffs)}```"
+        said = next(iter(cls().propose(case.death())))
+        snippet = f"\n\n```python\n{said.snippet}\n```" if said.snippet else ""
+        return f"```python\n{case.sources[-1]}\n```\n\n> {said.why}{snippet}"
 
 
-class SetArgument(Fix):
-    """A fix that is only data: a call gets an argument that it was not given."""
+class _OfCalls(Fix):
+    """What the fixes share that are only data: which calls they are about, and why."""
 
     functions: ClassVar[tuple[str, ...]]
-    """Their full names, `numpy.linalg.svd`."""
+    """Their full names, `numpy.linalg.svd`; `torch.optim.*` stands for all that begins so."""
+    why: ClassVar[str]
+    """What is wrong with the call, as a sentence that follows it: "computes all columns of U."."""
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Propose it for the calls that may have been running at the death."""
+        for call in calls_at(death, *self.functions):
+            if not call.is_written_out or not (saved := self.saves(call, death)):
+                continue
+            if changes := self.change(call, death):
+                told = death.is_about_memory and saved != death.memory.missing_bytes
+                worth = f" That saves {size(saved)}." if told else ""
+                explains = saved if death.is_about_memory else None
+                yield Proposal(changes, f"{quote(call.text)} {self.why}{worth}", explains)
+
+    def change(self, call: Call, death: Death) -> Changes:
+        """Return the edit of a call; none where it is right as it is."""
+        raise NotImplementedError
+
+    def saves(self, call: Call, death: Death) -> int | None:  # noqa: ARG002 - for those that can tell
+        """Return how many bytes it saves: all that was missing, where that is not known; None or 0 when nothing.
+
+        For a death that is not about memory, anything but None and 0 says that it helps.
+        """
+        return death.memory.missing_bytes if death.is_about_memory else 1
+
+
+class SetArgument(_OfCalls):
+    """A fix that is only data: a call gets an argument that it was not given."""
+
     argument: ClassVar[str]
     position: ClassVar[int | None] = None
     """Where it may be given without its name, from 0."""
     value: ClassVar[str]
+
+    def change(self, call: Call, death: Death) -> Changes:  # noqa: ARG002 - as in the base
+        """Give the call its argument, where it has none."""
+        places = (self.argument,) if self.position is None else (self.argument, self.position)
+        return () if call.argument(*places) is not None else set_argument(call, self.argument, self.value)
+
+
+class CallAnother(_OfCalls):
+    """A fix that is only data: another function is called."""
+
+    becomes: ClassVar[str]
+    """The new call: `{module}.float32({0})`.
+
+    `{0}` and `{name}` are the call's arguments as they are written, `{arguments}` all of them, `{function}` what is
+    called and `{module}` what stands before its last dot, `{imported}` the module that `imports` names. Where one of
+    them is missing, nothing is proposed.
+    """
+    imports: ClassVar[tuple[str, str] | None] = None
+    """A module that the new call needs, and its usual name: `("matplotlib.pyplot", "plt")`."""
+
+    def change(self, call: Call, death: Death) -> Changes:
+        """Put the new call in the place of the old."""
+        name, imported = import_as(call.scope, death.code, *self.imports) if self.imports is not None else ("", ())
+        segment = call.scope.segment
+        function = segment(call.node.func)
+        words = {word.arg: segment(word.value) for word in call.node.keywords if word.arg is not None}
+        given = [segment(one) for one in call.node.args]
+        known = {
+            **words,
+            "function": function,
+            "module": function.rpartition(".")[0],
+            "arguments": ", ".join([*given, *(f"{word}={value}" for word, value in words.items())]),
+            "imported": name,
+        }
+        try:
+            return imported + replace(call.scope, call.node, self.becomes.format(*given, **known))
+        except (KeyError, IndexError) as error:
+            raise EditRefusedError(f"{call.text} has no {error}") from error
+
+
+class PutAround(_OfCalls):
+    """A fix that is only data: the statement of a call, or the outermost loop around it, gets a `with` around it."""
+
+    header: ClassVar[str]
+    """`with torch.no_grad():`; `{imported}` is the module that `imports` names."""
+    imports: ClassVar[tuple[str, str] | None] = None
+    """A module that the header needs, and its usual name: `("torch", "torch")`."""
+    around_loop: ClassVar[bool] = False
+
+    def change(self, call: Call, death: Death) -> Changes:
+        """Indent the statement below the header."""
+        name, imported = import_as(call.scope, death.code, *self.imports) if self.imports is not None else ("", ())
+        loops = call.scope.loops_around(call.node) if self.around_loop else ()
+        statement = (call.statement, *loops)[-1]
+        return imported + wrap(call.scope, [statement], self.header.format(imported=name))
+
+
+class Advice(Fix):
+    """A fix that is only words, for what no edit can do: texts with names in braces, which `facts.Facts` knows.
+
+    `why = "{call} uses all of {cores} cores."`; a name that is not known for this death keeps the fix silent. Braces
+    that are meant are doubled.
+    """
+
+    functions: ClassVar[tuple[str, ...]] = ()
+    """Only where one of these may have been running; `{call}` is the first of them."""
+    headline: ClassVar[str] = ""
+    """In place of the title, with names in braces, too."""
     why: ClassVar[str]
-    """What the call does without it, as a sentence that follows the call: "computes all columns of U."."""
+    """Whole sentences."""
+    snippet: ClassVar[str] = ""
+    """What to copy: code for a cell, or a command with `!` or `%pip`."""
 
     def propose(self, death: Death) -> Iterator[Proposal]:
-        """Propose it for the calls that may have been running when memory ran out."""
-        for call in death.code.running.calls(*self.functions):
-            places = (self.argument,) if self.position is None else (self.argument, self.position)
-            at_it = death.memory.grew_here and death.code.is_at_line(call.node, call.scope)
-            if at_it and call.is_written_out and call.argument(*places) is None and (saved := self.saves(call, death)):
-                edits = set_argument(call, self.argument, self.value)
-                worth = "" if saved == death.memory.missing_bytes else f" That saves {size(saved)}."
-                yield Proposal(edits, f"{quote(call.text)} {self.why}{worth}", explains=saved)
+        """Fill in what is known of this death."""
+        call = next(calls_at(death, *self.functions), None) if self.functions else None
+        if (self.functions and call is None) or (more := self.facts(death)) is None:
+            return
+        names, texts = Facts(death, call, more), (self.headline, self.why, self.snippet)
+        saved = self.saves(death) if death.is_about_memory else None
+        if death.is_about_memory and not saved:
+            return
+        try:
+            title, why, snippet = (text.format_map(names) for text in texts)
+        except UnknownFactError:
+            return
+        yield Proposal((), why, saved, title or None, snippet or None)
 
-    def saves(self, call: Call, death: Death) -> int | None:  # noqa: ARG002 - for those that can tell
-        """Return how many bytes it saves: all that was missing, where that is not known; None or 0 when nothing."""
-        return death.memory.missing_bytes
+    def facts(self, death: Death) -> Mapping[str, str] | None:  # noqa: ARG002 - for those that have any
+        """Return what more names stand for; None where it has nothing to say."""
+        return {}
+
+    def saves(self, death: Death) -> int | None:
+        """Return how many bytes it saves: all that was missing, where the cell itself took that."""
+        return death.memory.missing_bytes if death.memory.grew_here else None
+
+
+def calls_at(death: Death, *functions: str) -> Iterator[Call]:
+    """Yield the calls of these functions that may have been running at the death, where the cell took the memory."""
+    if death.is_about_memory and not death.memory.grew_here:
+        return
+    for call in death.code.running.calls(*functions):
+        if death.code.is_at_line(call.node, call.scope):
+            yield call

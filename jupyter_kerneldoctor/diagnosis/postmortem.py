@@ -241,6 +241,9 @@ class PostMortem:
     statement: Statement | None = None
     """None where it is not known."""
     fixes: tuple[FixProposal, ...] = ()
+    """The most useful first, three at most."""
+    more_fixes: tuple[FixProposal, ...] = ()
+    """Those after them."""
     fixes_left_out: str | None = None
     """A sentence on why no fixes were looked for; None where they were."""
     incidents: tuple[Survived, ...] = ()
@@ -269,7 +272,8 @@ class PostMortem:
             causes=[_finding(finding) for finding in self.causes],
             incidents=[incident.to_json() for incident in self.incidents],
             cell=None if self.cell is None else self.cell.to_json(),
-            fixes=[{**asdict(fix), "docs": FIX_DOCS.format(fix.id)} for fix in self.fixes],
+            fixes=[_fix(fix) for fix in self.fixes],
+            more_fixes=[_fix(fix) for fix in self.more_fixes],
         )
         return document
 
@@ -298,6 +302,10 @@ def iso(wall_s: float | None) -> str | None:
         return datetime.fromtimestamp(wall_s, UTC).isoformat(timespec="milliseconds")
     except (OverflowError, OSError, ValueError):
         return None
+
+
+def _fix(fix: FixProposal) -> dict[str, Any]:
+    return {**asdict(fix), "docs": FIX_DOCS.format(fix.id)}
 
 
 def _finding(finding: CauseFinding) -> dict[str, Any]:

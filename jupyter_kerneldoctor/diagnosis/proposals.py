@@ -1,5 +1,7 @@
 """Asks the fixes what to change, checks what they answer, and puts what explains most of the missing memory first.
 
+At an equal share an edit comes before advice, and what is special to this death before what always helps.
+
 A fix that fails is left out, and an edit that does not pass all checks is not offered: it must parse, leave IPython's
 own syntax alone, and cure what it was proposed for.
 """
@@ -24,18 +26,17 @@ if TYPE_CHECKING:
     from .edits import Change
     from .fix import Fix
 
-MOST_SHOWN = 3
 _SMALLEST_SHARE = 0.1  # of the missing memory: what explains less is no fix
 
 
 def propose(death: Death) -> tuple[FixProposal, ...]:
-    """Return the fixes for a death that was judged, the most useful first; three at most.
+    """Return the fixes for a death that was judged, the most useful first; people are shown the first three.
 
     Raises CodeTooLargeError when more code would have to be read than there is time for.
     """
-    found = [one for fix in all_fixes() if (one := _offered(fix, death)) is not None]
-    found.sort(key=lambda one: (-round(_share(one.explained_bytes, death), 1), not one.edits))
-    return tuple(found[:MOST_SHOWN])
+    found = [(fix.general, one) for fix in all_fixes() if (one := _offered(fix, death)) is not None]
+    found.sort(key=lambda pair: (pair[0], -round(_share(pair[1].explained_bytes, death), 1), not pair[1].edits))
+    return tuple(one for _, one in found)
 
 
 def _offered(fix: Fix, death: Death) -> FixProposal | None:

@@ -1,6 +1,7 @@
 """The reference of causes and fixes, from the docstrings of the rules.
 
-`python -m jupyter_kerneldoctor.diagnosis.reference [DIRECTORY]` writes docs/causes.md and docs/fixes.md.
+`python -m jupyter_kerneldoctor.diagnosis.reference [DIRECTORY]` writes docs/causes.md, docs/fixes.md and one page for
+each fix in docs/fixes/.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _INTRODUCTIONS: dict[Kind, str] = {
     ),
     "fixes": (
         "# Fixes\n\nWhat to change. Each fix is a rule in `jupyter_kerneldoctor/diagnosis/fixes/`; "
-        "this page is generated from them.\n"
+        "these pages are generated from them. `jupyter kerneldoctor explain ID` prints one.\n"
     ),
 }
 
@@ -40,11 +41,15 @@ def pages(kind: Kind) -> dict[str, str]:
     return {rule.id: page(rule) for rule in _rules(kind)}
 
 
-def whole_page(kind: Kind) -> str:
-    """Return the page with all rules of a kind, each one heading level down."""
+def files(kind: Kind) -> dict[str, str]:
+    """Return the files of a kind's reference, by their path below `docs`: causes are one page, each fix has its own."""
+    if kind == "fixes":
+        lines = "".join(f"- [`{rule.id}`](fixes/{rule.id}.md): {rule.title}\n" for rule in _rules(kind))
+        own = {f"fixes/{name}.md": text for name, text in pages(kind).items()}
+        return {"fixes.md": f"{_INTRODUCTIONS[kind]}\n{lines}", **own}
     contents = "".join(f"- [`{rule.id}`](#{rule.id}): {rule.title}\n" for rule in _rules(kind))
     parts = [_nested(rule) for rule in _rules(kind)]
-    return "\n".join([_INTRODUCTIONS[kind], contents, *parts])
+    return {"causes.md": "\n".join([_INTRODUCTIONS[kind], contents, *parts])}
 
 
 def _nested(rule: type[Rule]) -> str:
@@ -53,12 +58,14 @@ def _nested(rule: type[Rule]) -> str:
 
 
 def main(directory: str = "docs") -> None:
-    """Write both pages."""
-    kinds: tuple[Kind, ...] = ("causes", "fixes")
-    for kind in kinds:
-        path = Path(directory) / f"{kind}.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(whole_page(kind), encoding="utf-8")
+    """Write all pages, and remove those of fixes that are no more."""
+    (Path(directory) / "fixes").mkdir(parents=True, exist_ok=True)
+    texts = {**files("causes"), **files("fixes")}
+    for name, text in texts.items():
+        (Path(directory) / name).write_text(text, encoding="utf-8")
+    for path in (Path(directory) / "fixes").glob("*.md"):
+        if f"fixes/{path.name}" not in texts:
+            path.unlink()
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ LAYERS = (
     {"examples"},
     {"cause"},
     {"causes"},
-    {"case", "sizing"},
+    {"case", "sizing", "facts"},
     {"fix"},
     {"fixes"},
     {"ranking", "proposals"},

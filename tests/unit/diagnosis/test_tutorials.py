@@ -30,6 +30,7 @@ def tree(tmp_path):
     for name in COPIED:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "docs/fixes", tmp_path / "docs/fixes")
     return tmp_path
 
 
@@ -64,6 +65,7 @@ def run(tree, command, options=""):
 def test_a_first_one(tree, kind):
     text = tutorial(kind)
     path, page = re.search(r"Create `(\S+\.py)`", text)[1], f"docs/{kind.removesuffix('e')}es.md"
+    own = [f"docs/fixes/{Path(path).stem.replace('_', '-')}.md"] if kind == "fix" else []
     source = re.search(r"```python\n(\"\"\".*?)```", text, re.DOTALL)[1]
     before = contents(tree)
     (tree / path).write_text(source, encoding="utf-8")
@@ -72,7 +74,7 @@ def test_a_first_one(tree, kind):
 
     after = contents(tree)
     assert len(source.splitlines()) <= 80
-    assert {name for name in after if after[name] != before.get(name)} == {path, page}
+    assert {name for name in after if after[name] != before.get(name)} == {path, page, *own}
     assert " passed" in outputs[0]
     assert Path(path).stem.replace("_", "-").encode() in after[page]
 

@@ -8,7 +8,7 @@ from jupyter_kerneldoctor.diagnosis import diagnose, proposals
 from jupyter_kerneldoctor.diagnosis.case import Case, Ran
 from jupyter_kerneldoctor.diagnosis.code.notebook import CodeTooLargeError
 from jupyter_kerneldoctor.diagnosis.edits import Change
-from jupyter_kerneldoctor.diagnosis.examples import recording
+from jupyter_kerneldoctor.diagnosis.examples import Group, recording
 from jupyter_kerneldoctor.diagnosis.family import Family
 from jupyter_kerneldoctor.diagnosis.fix import Fix, Proposal
 
@@ -42,9 +42,20 @@ def with_fixes(monkeypatch):
     return lambda *fixes: monkeypatch.setattr(proposals, "all_fixes", lambda: fixes)
 
 
-def test_largest_share_first_and_three_at_most(with_fixes):
-    with_fixes(*(Fake(str(share), share=share) for share in (0.2, 0.9, 0.05, 0.5, 0.3)))
-    assert [one.id for one in propose("x = 1")] == ["0.9", "0.5", "0.3"]
+def test_largest_share_first_and_what_always_helps_last(with_fixes):
+    general = Fake("general")
+    general.general = True
+    edit = Fake("edit", share=0.9, edits=(Change(0, 4, 5, "2"),))
+    with_fixes(general, *(Fake(str(share), share=share) for share in (0.2, 0.9, 0.05, 0.5)), edit)
+    assert [one.id for one in propose("x = 1")] == ["edit", "0.9", "0.5", "0.2", "general"]
+
+
+def test_three_are_shown_and_the_others_are_there_for_who_asks(with_fixes):
+    with_fixes(*(Fake(str(number)) for number in range(5)))
+    death = Case("x = 1", groups=[Group(2000 * MIB, oom_kills=(0, 1))]).death()
+    document = diagnose(death.recording).to_json()
+    assert [one["id"] for one in document["fixes"]] == ["0", "1", "2"]
+    assert [one["id"] for one in document["more_fixes"]] == ["3", "4"]
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), RecursionError(), KeyError(), AssertionError()])

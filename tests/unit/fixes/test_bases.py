@@ -1,0 +1,75 @@
+"""Fixes that are only data: a call gets an argument, another function is called, a `with` is put around, or advice."""
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import proposals
+from jupyter_kerneldoctor.diagnosis.case import Case
+from jupyter_kerneldoctor.diagnosis.edits import EditRefusedError
+from jupyter_kerneldoctor.diagnosis.family import Family
+from jupyter_kerneldoctor.diagnosis.fix import Advice, CallAnother, PutAround
+
+
+class Another(CallAnother):
+    id, title, causes, why = "another", "Another", (Family.MEMORY, "no-display"), "opens a window."
+    functions, becomes, imports = ("cv2.imshow",), "{imported}.imshow({1})", ("matplotlib.pyplot", "plt")
+
+
+class Around(PutAround):
+    id, title, causes, why = "around", "Around", (Family.MEMORY,), "keeps graphs."
+    functions, header, around_loop = ("numpy.ones",), "with np.errstate():", True
+
+
+class Words(Advice):
+    id, title, causes = "words", "Words", (Family.MEMORY,)
+    functions, headline, why, snippet = ("numpy.*",), "{left} left", "{call} in {where} took {missing}.", "{more}"
+
+    def facts(self, death):
+        return {"more": "x = {}"}
+
+
+def ask(fix, *cells, **more):
+    return proposals.ask(fix, Case(*cells, **more).death())
+
+
+@pytest.mark.parametrize(
+    ("cells", "becomes"),
+    [
+        (("import cv2", "%time x = 1\ncv2.imshow('a', big)  # é"), "import matplotlib.pyplot as plt\n"),
+        (("import cv2\nfrom matplotlib import pyplot as p", "%time x = 1\ncv2.imshow('a', big)  # é"), ""),
+    ],
+)
+def test_another_function_is_called_and_imported_where_nobody_did(cells, becomes):
+    proposal, wrong = ask(Another(), *cells, cause="no-display")
+    name = "plt" if becomes else "p"
+    assert proposal.edits[0].new_source == f"{becomes}%time x = 1\n{name}.imshow(big)  # é", wrong
+    assert proposal.explained_bytes is None
+
+
+def test_nothing_is_called_where_an_argument_is_missing_or_the_name_is_taken():
+    for cells in [("import cv2", "cv2.imshow('a')"), ("import cv2\nplt = 1", "cv2.imshow('a', x)")]:
+        with pytest.raises(EditRefusedError):
+            ask(Another(), *cells, cause="no-display")
+
+
+def test_a_with_is_put_around_the_outermost_loop():
+    proposal, wrong = ask(Around(), "import numpy as np", "for a in b:\n\tfor c in d:\n\t\tnp.ones(3)\nx = 1")
+    assert proposal is None, "it has the same to say about the new cell"
+    assert "with np.errstate():\n\tfor a in b:\n\t\tfor c in d:\n\t\t\tnp.ones(3)\nx = 1" in wrong
+
+
+def test_advice_has_the_names_and_numbers_of_the_death():
+    proposal, wrong = ask(Words(), "import numpy as np", "x = 1\ny = np.ones(9)")
+    assert (proposal.title, proposal.why, proposal.snippet) == (
+        "1.8 GiB left",
+        "`np.ones(9)` in cell [2], line 2 took 1.8 GiB.",
+        "x = {}",
+    ), wrong
+    assert proposal.applicability == "advice"
+
+
+def test_advice_is_silent_where_a_name_is_not_known_or_the_cell_took_nothing():
+    words = Words()
+    words.why = "{notebook} is too large."
+    assert ask(words, "import numpy as np", "np.ones(9)")[0] is None
+    assert ask(Words(), "import numpy as np", "np.ones(9)", before_mib=1990)[0] is None
+    assert ask(Words(), "np = 1", "np.ones(9)")[0] is None
