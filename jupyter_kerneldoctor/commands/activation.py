@@ -4,20 +4,16 @@ The extension is one name in a list of IPython's configuration: `extra_extension
 `extensions` would replace ours. Everything else in the file stays as it was.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 import tempfile
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .errors import DamagedConfigError, ReadOnlyPrefixError, ReadOnlyProfileError
 from .output import say
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 EXTENSION = "kerneldoctor"
 FILE = "ipython_kernel_config.json"

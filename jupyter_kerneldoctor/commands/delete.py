@@ -1,10 +1,8 @@
 """`delete`: removes recordings."""
 
-from __future__ import annotations
-
 import sys
+from argparse import Namespace
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.reader import observe, read
 from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
@@ -12,9 +10,6 @@ from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
 from .errors import BeingRecordedError, CannotDeleteError, NotConfirmedError
 from .output import say
 from .recordings import find, usable_store
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 def delete(options: Namespace) -> None:

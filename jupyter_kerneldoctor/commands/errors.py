@@ -1,11 +1,6 @@
 """What can go wrong in a command: one class each, with what the user can do about it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 class CommandError(Exception):

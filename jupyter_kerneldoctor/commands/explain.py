@@ -1,18 +1,13 @@
 """`explain`: the reference pages of causes and fixes."""
 
-from __future__ import annotations
-
 import difflib
-from typing import TYPE_CHECKING
+from argparse import Namespace
 
 from jupyter_kerneldoctor.diagnosis.reference import pages
 from jupyter_kerneldoctor.render import reference_page
 
 from .errors import NoSuchPageError
 from .output import say
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 def explain(options: Namespace) -> None:

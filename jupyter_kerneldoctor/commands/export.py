@@ -1,27 +1,21 @@
 """`export`: a recording as one file, for a bug report."""
 
-from __future__ import annotations
-
 import io
 import os
 import zipfile
+from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.journal import MOST_BYTES
 from jupyter_kerneldoctor.recording.layout import FILES
 from jupyter_kerneldoctor.recording.private_files import read_file
 from jupyter_kerneldoctor.recording.redact import Redaction
+from jupyter_kerneldoctor.recording.store import Store
 
 from . import output
 from .errors import CannotExportError, FileExistsAlreadyError
 from .recordings import find_or_newest, reading, usable_store
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from jupyter_kerneldoctor.recording.store import Store
 
 
 def export(options: Namespace) -> None:

@@ -1,28 +1,20 @@
 """`inspect`: what a running kernel is doing now."""
 
-from __future__ import annotations
-
 import time
+from argparse import Namespace
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.diagnosis.analysis.stuck_cell import last_look
+from jupyter_kerneldoctor.recording.model import Recording
 from jupyter_kerneldoctor.recording.processes import identify
-from jupyter_kerneldoctor.recording.store import UnknownRecordingError
+from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
 from jupyter_kerneldoctor.reports.inspection import CannotInspectError
 from jupyter_kerneldoctor.reports.inspection import inspect as ask
-from jupyter_kerneldoctor.reports.post_mortems import PostMortems
+from jupyter_kerneldoctor.reports.post_mortems import Header, PostMortems
 
 from . import output
 from .errors import CannotAskError, NothingRunningError
 from .recordings import find, reading, usable_store
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from jupyter_kerneldoctor.recording.model import Recording
-    from jupyter_kerneldoctor.recording.store import Store
-    from jupyter_kerneldoctor.reports.post_mortems import Header
 
 
 def inspect(options: Namespace) -> None:

@@ -1,7 +1,5 @@
 """Printing for people and for programs, whatever standard output is connected to."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,10 +1,8 @@
 """Finds the recordings of this user, and the one that a command names."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.layout import ROOT_VARIABLE
 from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError, UnreadableRecordingError
@@ -16,9 +14,6 @@ from .errors import (
     SeveralRecordingsError,
     UnusableDirectoryError,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def usable_store() -> Store:

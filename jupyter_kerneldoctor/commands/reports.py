@@ -1,10 +1,10 @@
 """`list` and `report`."""
 
-from __future__ import annotations
-
 import os
+from argparse import Namespace
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
 from jupyter_kerneldoctor.reports.post_mortems import Document, PostMortems
@@ -12,10 +12,6 @@ from jupyter_kerneldoctor.reports.post_mortems import Document, PostMortems
 from . import output
 from .errors import CannotReadError, NothingOfThatError, NothingOfThatNotebookError, NothingToReportError
 from .recordings import find, reading, usable_store
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Iterable
 
 
 def list_(options: Namespace) -> None:

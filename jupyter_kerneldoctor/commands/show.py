@@ -1,15 +1,10 @@
 """`show`: what was recorded, in order of time."""
 
-from __future__ import annotations
-
+from argparse import Namespace
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from . import output
 from .recordings import find_or_newest, reading, usable_store
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 def show(options: Namespace) -> None:

@@ -3,26 +3,20 @@
 What is judged here was all recorded before, so an old recording can be judged again by better rules.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.model import Recording
 
 from .analysis.ending import FROM_OUTSIDE, is_death
 from .causes import examine
 from .code.notebook import CodeTooLargeError
+from .death import Death
 from .family import Family
 from .incidents import survived
-from .postmortem import Culprit, PostMortem, iso
+from .postmortem import CauseFinding, Culprit, Ending, FixProposal, PostMortem, State, iso
 from .ranking import rank
 from .texts.memory_story import story
 from .texts.timeline import timeline
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from .death import Death
-    from .postmortem import CauseFinding, Ending, FixProposal, State
 
 __all__ = ["diagnose"]
 

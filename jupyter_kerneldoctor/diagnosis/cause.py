@@ -1,23 +1,17 @@
 """What a cause is: one class in one file of `causes/`."""
 
-from __future__ import annotations
+from collections.abc import Iterable
+from typing import ClassVar, Literal
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from jupyter_kerneldoctor.recording.events import Incident
+from jupyter_kerneldoctor.recording.model import Recording
 
-from .postmortem import CauseFinding
+from .death import Death
+from .family import Family
+from .postmortem import CauseFinding, Evidence
 from .registry import Rule
 from .texts import evidence as texts
 from .texts import exclusions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from .death import Death
-    from .family import Family
-    from .postmortem import Evidence
 
 HEADINGS = ("What it means", "How it is recognised", "What to do", "Example")
 """The headings of every cause's page in the reference."""

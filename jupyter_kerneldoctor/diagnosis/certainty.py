@@ -1,11 +1,6 @@
 """How sure a cause may be, from who saw the end and who sent the signal."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .death import Death
+from .death import Death
 
 _BY_THE_CELL = 0.3
 _STATUS_NOT_SEEN = 0.7

@@ -1,7 +1,5 @@
 """The families of causes: what the rest of the diagnosis asks, in place of a cause's id."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

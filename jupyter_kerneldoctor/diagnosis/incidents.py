@@ -4,28 +4,21 @@ The causes are asked as for a death (`Cause.explain`). Where none of them explai
 reported.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.events import Incident
+from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from .analysis import stuck_before_shutdown
 from .analysis.incident_site import that_it_was_raised
 from .causes import examine
 from .code.cellfiles import is_cell_file
+from .death import Death
 from .family import Family
 from .postmortem import CauseFinding, Culprit, Evidence, Survived, iso
 from .ranking import findings_of
 from .units import cell_name, duration, quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_kerneldoctor.recording.model import Cell, Recording
-
-    from .death import Death
 
 MOST = 50
 """How many are told, the latest."""

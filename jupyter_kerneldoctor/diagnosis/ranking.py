@@ -1,19 +1,13 @@
 """Lets the causes compete: the surest is the answer."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from .cause import Cause
 from .causes import all_causes
+from .death import Death
 from .family import Family
 from .postmortem import CauseFinding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from .cause import Cause
-    from .death import Death
 
 _NOT_KNOWN = CauseFinding("unknown", "Not known", 0.1, "The recording does not tell what happened to this kernel.")
 

@@ -1,20 +1,13 @@
 """Finds out whether the same cell has killed a kernel before: the same code, whatever its spaces and comments."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from .code.cellsource import mask
 from .family import Family
-from .postmortem import EarlierDeath, Recurrence
+from .postmortem import EarlierDeath, PostMortem, Recurrence
 from .units import size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .postmortem import PostMortem
 
 _MOST_CHARACTERS = 32_000
 """A longer cell is compared line by line: to parse it would take longer than the rest of the diagnosis."""

@@ -4,8 +4,6 @@
 each fix in docs/fixes/.
 """
 
-from __future__ import annotations
-
 import sys
 from functools import cache
 from pathlib import Path

@@ -1,16 +1,12 @@
 """Finds rules: one class in one file, and no list of them kept by hand."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil
 import re
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, TypeVar
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from types import ModuleType
+from typing import ClassVar, TypeVar
 
 
 class Rule:

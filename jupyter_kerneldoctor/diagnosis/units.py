@@ -1,12 +1,7 @@
 """Numbers and code as people read them."""
 
-from __future__ import annotations
-
 import signal
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 _KIB = 1024
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")

@@ -1,7 +1,5 @@
 """The change of a cell, line by line, from a unified diff."""
 
-from __future__ import annotations
-
 GAP = "…"
 """Marks lines left out between two parts of a change."""
 

@@ -1,23 +1,18 @@
 """A recording as a list of events in order of time, without any judgement."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from jupyter_kerneldoctor.diagnosis.analysis.thread_waits import frames_of
 from jupyter_kerneldoctor.diagnosis.code.cellfiles import CellFiles, user_line
+from jupyter_kerneldoctor.diagnosis.code.frames import Frame as ReadFrame
 from jupyter_kerneldoctor.diagnosis.postmortem import iso
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, quote, size
+from jupyter_kerneldoctor.recording.events import Child, Frame, Held, Incident, NamedObject, Namespace, Stuck
 from jupyter_kerneldoctor.recording.layout import started_wall_s
+from jupyter_kerneldoctor.recording.model import Cell, End, Recording
 
 from .wording import one_line, timestamp
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_kerneldoctor.diagnosis.code.frames import Frame as ReadFrame
-    from jupyter_kerneldoctor.recording.events import Child, Frame, Held, Incident, NamedObject, Namespace, Stuck
-    from jupyter_kerneldoctor.recording.model import Cell, End, Recording
 
 _FRAMES = 3
 _OBJECTS = 5

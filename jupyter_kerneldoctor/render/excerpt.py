@@ -1,7 +1,5 @@
 """The part of a cell to show: all of a short one, of a long one the lines around the culprit."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from .wording import visible

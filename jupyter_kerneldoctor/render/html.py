@@ -1,18 +1,14 @@
 """A post-mortem as a fragment of HTML for the output of a cell: self-contained, no script, light and dark."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jupyter_kerneldoctor.diagnosis.units import cell_name
 
 from . import diff, svgchart, wording
 from .excerpt import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Document = dict[str, Any]
 

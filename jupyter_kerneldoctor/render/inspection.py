@@ -1,16 +1,12 @@
 """What a kernel is doing (the document of `reports.inspection`), as text for a terminal."""
 
-from __future__ import annotations
+from collections.abc import Iterable
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..diagnosis.units import cell_name, duration, plural, quote, size
 from .wording import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.model import Recording
 
 _SHOWN = 12
 """Frames of a thread; those in cells are shown in any case."""

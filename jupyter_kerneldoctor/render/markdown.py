@@ -1,17 +1,13 @@
 """A post-mortem as Markdown, to paste into an issue or a chat."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from jupyter_kerneldoctor.diagnosis.units import cell_name
 
 from . import textchart, wording
 from .excerpt import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Document = dict[str, Any]
 

@@ -1,7 +1,5 @@
 """A reference page, written in Markdown, as text for a terminal."""
 
-from __future__ import annotations
-
 import re
 
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)

@@ -1,7 +1,5 @@
 """The memory of a kernel over time as an inline SVG: area, limit, cells as bands, the death marked."""
 
-from __future__ import annotations
-
 from html import escape
 from itertools import zip_longest
 from typing import Any

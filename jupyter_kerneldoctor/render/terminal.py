@@ -1,10 +1,9 @@
 """A post-mortem in a terminal, or as plain text in a pipe."""
 
-from __future__ import annotations
-
 import io
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -15,9 +14,6 @@ from jupyter_kerneldoctor.diagnosis.units import cell_name
 
 from . import diff, textchart, wording
 from .excerpt import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Document = dict[str, Any]
 

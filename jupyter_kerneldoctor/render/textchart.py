@@ -1,7 +1,5 @@
 """The memory of a kernel over time as a few lines of text."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from jupyter_kerneldoctor.diagnosis.units import duration, size

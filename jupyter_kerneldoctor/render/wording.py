@@ -1,7 +1,5 @@
 """The phrases that all renderers share, so that terminal, notebook and issue report say the same."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from typing import Any

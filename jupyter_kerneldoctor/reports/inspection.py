@@ -1,32 +1,25 @@
 """Asks the sidecar of a running kernel what each thread is doing, and describes it as a JSON document."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..diagnosis.analysis.thread_waits import ThreadWait, frames_of
 from ..diagnosis.code.cellfiles import CellFiles, user_line
+from ..diagnosis.code.frames import Frame
 from ..recording.decode import build
 from ..recording.disk_reserve import storage_problem
-from ..recording.events import Stack
+from ..recording.events import ChildState, Stack, ThreadStack
+from ..recording.events import Frame as RecordedFrame
 from ..recording.journal import read_events_from
 from ..recording.layout import JOURNAL
-from ..recording.processes import is_alive
+from ..recording.model import Cell, Recording
+from ..recording.processes import ProcessIdentity, is_alive
 from ..recording.sidecar_launch import directory_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..diagnosis.code.frames import Frame
-    from ..recording.events import ChildState, ThreadStack
-    from ..recording.events import Frame as RecordedFrame
-    from ..recording.model import Cell, Recording
-    from ..recording.processes import ProcessIdentity
-    from ..recording.store import Store
+from ..recording.store import Store
 
 Document = dict[str, Any]
 

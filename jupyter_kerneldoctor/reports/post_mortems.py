@@ -1,24 +1,19 @@
 """The post-mortems of this user's recordings, as JSON documents."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from ..diagnosis.postmortem import PostMortem
 from ..recording.last_cell import last_cell_source
 from ..recording.layout import JOURNAL, started_wall_s
+from ..recording.model import Recording
 from ..recording.private_files import read_part
 from ..recording.store import Store, UnknownRecordingError, UnreadableRecordingError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..diagnosis.postmortem import PostMortem
-    from ..recording.model import Recording
 
 Document = dict[str, Any]
 Row = dict[str, Any]

@@ -1,11 +1,6 @@
 """The Jupyter Server extension: serves reports, publishes an event for each death, records what only it knows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from jupyter_server.serverapp import ServerApp
+from jupyter_server.serverapp import ServerApp
 
 
 def _load_jupyter_server_extension(serverapp: ServerApp) -> None:

@@ -5,19 +5,15 @@ a cell whose first statement kills the kernel is known. It has ended when the ke
 that did not run, because the one before it failed, is withdrawn when the kernel says so.
 """
 
-from __future__ import annotations
-
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jupyter_kerneldoctor.recording.cell_source import WHOLE_CHARACTERS, shortened
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .messages import Answer, Request
+from .messages import Answer, Request
 
 _ERROR_TYPE = re.compile(r"[A-Za-z_][\w.]{0,99}", re.ASCII)
 """Some kernels put more than the type's name into `ename`, which may be the user's data."""

@@ -3,27 +3,21 @@
 Nothing here may break the server: the first failure is logged, and the kernel is unaffected.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Coroutine
+from subprocess import Popen
+from typing import Any
+
+from jupyter_client.manager import KernelManager
+from jupyter_server.serverapp import ServerApp
+
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 from .kernels import Kernels
-from .server_file import ended, request, request_failed, restarted, server_ended, start_failed
+from .server_file import Event, ServerFile, ended, request, request_failed, restarted, server_ended, start_failed
 from .thread_pool import ThreadPool
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from subprocess import Popen
-
-    from jupyter_client.manager import KernelManager
-    from jupyter_server.serverapp import ServerApp
-
-    from jupyter_kerneldoctor.reports.post_mortems import PostMortems
-
-    from .server_file import Event, ServerFile
 
 DEATH = "https://events.jupyter-kerneldoctor.org/death/v1"
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"

@@ -7,17 +7,12 @@ not: it calls the manager of that kernel. `shutdown_all`, at the server's own en
 kernel and is therefore wrapped too.
 """
 
-from __future__ import annotations
-
 import functools
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from jupyter_core.utils import ensure_async
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
 
 _who: ContextVar[str] = ContextVar("who", default="user")
 """On whose behalf the current task calls the kernel manager."""

@@ -1,14 +1,14 @@
 """Sets up the extension when the server starts."""
 
-from __future__ import annotations
-
 import sys
 import threading
+from logging import Logger
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from jupyter_server.serverapp import ServerApp
 from jupyter_server.utils import url_path_join
 
+from jupyter_kerneldoctor.recording.store import Store
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 from .death_monitor import DeathMonitor
@@ -18,13 +18,6 @@ from .launches import observe_launches
 from .server_file import ServerFile
 from .settings import KernelDoctor
 from .websocket import observe_cells
-
-if TYPE_CHECKING:
-    from logging import Logger
-
-    from jupyter_server.serverapp import ServerApp
-
-    from jupyter_kerneldoctor.recording.store import Store
 
 _SCHEMA = Path(__file__).parent / "death.yaml"
 

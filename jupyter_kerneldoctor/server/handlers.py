@@ -1,8 +1,7 @@
 """REST: the list of recordings, one report, what its kernel is doing, and the reference pages."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
@@ -19,13 +18,9 @@ from jupyter_kerneldoctor.reports.inspection import (
     NotRecordedError,
     inspect,
 )
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 from .thread_pool import ThreadPool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 T = TypeVar("T")
 

@@ -1,30 +1,23 @@
 """The kernels of this server, each with its current process."""
 
-from __future__ import annotations
-
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine
+from subprocess import Popen
+from typing import Any
 from weakref import WeakKeyDictionary
+
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 from jupyter_kerneldoctor.recording.processes import identify, open_pidfd
 
 from .cells import CellTracker
-from .messages import answer_in_frames
-from .server_file import start_failed
+from .launches import Settings
+from .messages import Answer, Request, answer_in_frames
+from .server_file import Event, ServerFile, start_failed
 from .sidecar_link import SidecarLink, record_without_process, resolved, start_event
 from .stderr_file import SLOWEST_START_S, StderrFile
 from .thread_pool import ThreadPool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from subprocess import Popen
-
-    from jupyter_client.provisioning.local_provisioner import LocalProvisioner
-
-    from .launches import Settings
-    from .messages import Answer, Request
-    from .server_file import Event, ServerFile
 
 _FASTEST_START_S = 0.25
 """A Python kernel takes longer to publish its first message."""

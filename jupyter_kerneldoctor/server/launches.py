@@ -4,17 +4,13 @@ First starts and automatic restarts go through one method of jupyter_client's lo
 What other provisioners start (in containers, on clusters) is not observed.
 """
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from jupyter_client.multikernelmanager import AsyncMultiKernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Settings = dict[str, Any]
 

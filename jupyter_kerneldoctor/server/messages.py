@@ -4,14 +4,10 @@ The formats: https://jupyter-client.readthedocs.io/en/stable/messaging.html, and
 https://jupyter-server.readthedocs.io/en/stable/developers/websocket-protocols.html.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any, Literal
 
 _DELIMITER = b"<IDS|MSG>"
 _WORDS = (b'"status"', b'"execute_input"', b'"error"')

@@ -1,15 +1,11 @@
 """The file of a recording that the server writes: what only it knows."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jupyter_kerneldoctor.recording.journal import JsonLines
 from jupyter_kerneldoctor.recording.layout import SERVER
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.reports.post_mortems import PostMortems
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 Event = dict[str, Any]
 

@@ -1,7 +1,5 @@
 """What can be set in jupyter_server_config.py."""
 
-from __future__ import annotations
-
 from traitlets import Bool
 from traitlets.config import Configurable
 

@@ -1,7 +1,5 @@
 """The connection to the sidecar that the server starts for a kernel, which need not be Python."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -9,18 +7,15 @@ import platform
 import shutil
 import socket
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jupyter_kerneldoctor.recording import layout
 from jupyter_kerneldoctor.recording.journal import JsonLines
+from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.sidecar_launch import spawn_sidecar
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 
 _encode = json.JSONEncoder(separators=(",", ":"), default=str).encode
 

@@ -5,19 +5,13 @@ was ready, and Jupyter starts it again, this attempt writes into a file: a file 
 it by SIGPIPE, even if the server ends.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.processes import is_alive
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.processes import ProcessIdentity
+from jupyter_kerneldoctor.recording.processes import ProcessIdentity, is_alive
 
 KEPT_BYTES = 16 * 1024
 

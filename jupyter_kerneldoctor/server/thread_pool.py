@@ -4,16 +4,12 @@ A file system that stops answering holds such a thread for ever. It must take no
 and must not keep the server from ending: the threads of `concurrent.futures` are waited for when Python exits.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 

@@ -6,20 +6,13 @@ The server's class of websocket connections is replaced by a subclass. Connectio
 by other extensions, stay as they are.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from jupyter_server.services.kernels.connection.channels import ZMQChannelsWebsocketConnection
+from zmq.eventloop.zmqstream import ZMQStream
 
-from .messages import reply_in_frames, request_in_websocket
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from zmq.eventloop.zmqstream import ZMQStream
-
-    from .messages import Answer, Request
+from .messages import Answer, Request, reply_in_frames, request_in_websocket
 
 _CLASS = "kernel_websocket_connection_class"
 _V1 = "v1.kernel.websocket.jupyter.org"

@@ -1,14 +1,8 @@
 """Tells a crash in a background thread from one in the thread that runs the cells."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..code.cellfiles import is_cell_file
-
-if TYPE_CHECKING:
-    from ..code.frames import Frame
-    from .traceback import Traceback
+from ..code.frames import Frame
+from .traceback import Traceback
 
 
 def is_background(report: Traceback) -> bool:

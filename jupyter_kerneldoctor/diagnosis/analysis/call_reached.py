@@ -1,19 +1,14 @@
 """Finds out from the stacks that were read whether a call in the cell was reached."""
 
-from __future__ import annotations
+from collections.abc import Iterator
+from typing import Literal
 
-from typing import TYPE_CHECKING, Literal
+from jupyter_kerneldoctor.recording.events import Stack, Stuck, ThreadStack
+from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..code.cellfiles import user_line
+from ..code.ending_calls import EndingCall
 from ..code.frames import Frame
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_kerneldoctor.recording.events import Stack, Stuck, ThreadStack
-    from jupyter_kerneldoctor.recording.model import Cell, Recording
-
-    from ..code.ending_calls import EndingCall
 
 Reached = Literal["shown", "passed", "elsewhere", "not-known"]
 

@@ -1,15 +1,9 @@
 """The memory of child processes: workers of joblib, a DataLoader or a Pool, programs that a cell started."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from jupyter_kerneldoctor.recording.samples import Sample
-
+from jupyter_kerneldoctor.recording.samples import Sample
 
 _WORTH_TELLING_BYTES = 50 << 20
 _AT_THE_END_S = 5.0

@@ -1,15 +1,12 @@
 """How a kernel ended, as the sidecar, the Jupyter server and the kernel itself recorded it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..postmortem import Ending
 from ..units import signal_name
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.model import Recording
 
 Request = Literal["restart", "shutdown"]
 

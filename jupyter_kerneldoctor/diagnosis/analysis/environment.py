@@ -1,16 +1,11 @@
 """The machine and the process at a moment: limits, file systems, threads."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.events import FileSystem, Incident
-    from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.events import FileSystem, Incident, Rlimit, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 _RECENT_S = 10.0
 _SOON_S = 2.0

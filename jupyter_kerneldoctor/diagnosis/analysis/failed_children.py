@@ -1,14 +1,9 @@
 """Child processes of the running cell that ended badly."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from jupyter_kerneldoctor.recording.events import Child
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..units import plural
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.events import Child
-    from jupyter_kerneldoctor.recording.model import Recording
 
 
 def failed_children(recording: Recording) -> tuple[Child, ...]:

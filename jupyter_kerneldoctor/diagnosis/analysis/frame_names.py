@@ -1,18 +1,12 @@
 """How the frames of a stack are named to the user: by the cell they belong to, or by the library's file."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
+from jupyter_kerneldoctor.recording.model import Cell
 
 from ..code.cellfiles import CellFiles, is_cell_file, user_line
+from ..code.frames import Frame
 from ..units import cell_name, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from ..code.frames import Frame
 
 
 class FrameNames:

@@ -3,23 +3,16 @@
 Xid numbers: NVIDIA's "Xid Errors" (docs.nvidia.com/deploy/xid-errors).
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.events import Framework, GpuProcess, GpuSample, Incident, Xid
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..postmortem import Evidence
 from ..units import quote, size
-from .gpu_messages import trouble_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_kerneldoctor.recording.events import Framework, GpuProcess, GpuSample, Incident, Xid
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from .gpu_messages import Trouble
+from .gpu_messages import Trouble, trouble_of
 
 HARDWARE_XIDS = {
     48: "a memory error that could not be corrected (double-bit ECC)",

@@ -4,18 +4,14 @@ The lines are those of CUDA's list of errors (`cudaGetErrorString`), PyTorch (c1
 (stream_executor), CuPy and NVML.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ..postmortem import Evidence
 from ..units import quote
 from .last_words import gave_up_later
-
-if TYPE_CHECKING:
-    from .traceback import Traceback
+from .traceback import Traceback
 
 Trouble = Literal["memory", "astray", "mismatch", "hardware", "handle"]
 """`handle`: cuDNN or cuBLAS could not begin, for want of memory or because it does not fit."""

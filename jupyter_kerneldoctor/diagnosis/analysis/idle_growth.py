@@ -1,17 +1,12 @@
 """Memory that grew while no cell was running: a background thread takes it, not a line of a cell."""
 
-from __future__ import annotations
-
 import itertools
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Cell, Recording
-    from jupyter_kerneldoctor.recording.samples import Sample
+from jupyter_kerneldoctor.recording.model import Cell, Recording
+from jupyter_kerneldoctor.recording.samples import Sample
 
 _SETTLED_S = 0.3
 """So long after a cell, what it leaves behind has been freed, and what is shown of it made."""

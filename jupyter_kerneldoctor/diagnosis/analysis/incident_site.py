@@ -1,16 +1,11 @@
 """Where and how an exception was raised that the kernel survived."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from jupyter_kerneldoctor.recording.events import Incident
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..code.cellfiles import is_cell_file, user_line
 from ..code.frames import Frame as CrashFrame
 from ..postmortem import Evidence
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
 
 
 def that_it_was_raised(incident: Incident, meaning: str = "") -> Evidence:

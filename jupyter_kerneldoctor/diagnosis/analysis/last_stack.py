@@ -1,18 +1,14 @@
 """The line at which the cell was killed, from the last stack that was read from outside, if that is recent enough."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.events import Stack
+from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..code.cellfiles import user_line
 from ..code.cellsource import enclosing_loop
 from ..code.frames import Frame
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.events import Stack
-    from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 _BEFORE_LAST_SAMPLE_S = 0.4
 """Near a limit the stack is looked at as often as memory is measured, or more. One that is older than this at the last

@@ -5,20 +5,15 @@ libraries' own sources: glibc (malloc/malloc.c), libstdc++ and libc++abi (the te
 OpenMP runtimes of LLVM and GNU, OpenBLAS, MKL, Qt, VTK, GTK, Xlib, Tcl, numba, HDF5, protobuf, TensorFlow, ld.so(8).
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..postmortem import Evidence
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.model import Recording
 
 FRESH_S = 10.0
 """What was written longer than this before the end is not what it died of."""

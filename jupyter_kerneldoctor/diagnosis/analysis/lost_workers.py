@@ -1,18 +1,13 @@
 """Worker processes that were lost while the kernel lived: of a DataLoader, a process pool, joblib."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.events import Child, Incident
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..postmortem import Evidence
 from ..units import plural, signal_name, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_kerneldoctor.recording.events import Child, Incident
-    from jupyter_kerneldoctor.recording.model import Recording
 
 INCIDENTS = frozenset({"worker-killed", "broken-pool"})
 """The kinds of incidents that tell of a lost worker."""

@@ -1,19 +1,15 @@
 """The memory of a kernel: before the cell, at its highest, at the last measurement, and the limits on it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, Limit, Recording
+from jupyter_kerneldoctor.recording.samples import Sample
 
 from ..units import size
 from .child_memory import Children, children
 from .idle_growth import IdleGrowth, growth_before
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, Limit, Recording
-    from jupyter_kerneldoctor.recording.samples import Sample
 
 NEAR = 0.9
 """From this share of a limit on, memory is called close to it."""

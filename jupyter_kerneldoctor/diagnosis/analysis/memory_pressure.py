@@ -4,19 +4,14 @@ Thresholds: earlyoom acts below 10 % of memory available together with 10 % of s
 manual page); systemd-oomd at 90 % of swap used, or when a group waited for memory 60 % of the time (oomd.conf(5)).
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.events import SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..postmortem import Evidence
 from ..units import size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_kerneldoctor.recording.events import SystemState
-    from jupyter_kerneldoctor.recording.model import Recording
 
 LOW_SHARE = 0.10
 """Below this share of the machine's memory available, it is low."""

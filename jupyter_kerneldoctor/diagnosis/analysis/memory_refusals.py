@@ -1,17 +1,11 @@
 """Why the operating system refused memory: the limit that a request did not fit below."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..postmortem import Evidence
 from ..units import size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .environment import Environment
+from .environment import Environment
 
 NEAR = 0.9
 """From this share of a limit on, the next larger request may be refused."""

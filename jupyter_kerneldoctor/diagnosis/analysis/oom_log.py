@@ -4,14 +4,10 @@ Sources: `mm/oom_kill.c` of Linux (`oom-kill:constraint=...`, `Out of memory: Ki
 earlyoom, `src/oom/oomd-manager.c` and `src/core/unit.c` of systemd.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Literal
 
 Scope = Literal["cgroup", "machine", "service"]
 """Whose memory ran out: a control group's, the machine's; or a service that watches over memory acted before."""

@@ -4,14 +4,10 @@ Linux logs only a signal without a handler. That is of most use for a kernel tha
 is on, it handles the signal, and raises it again for good.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.model import Recording
 
 _LOGGED = re.compile(
     r"\[(?P<thread>\d{1,9})\]: segfault at (?P<address>[0-9a-f]{1,16}) ip \S+ sp (?P<stack>[0-9a-f]{1,16}) error"

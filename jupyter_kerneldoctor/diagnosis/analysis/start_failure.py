@@ -1,18 +1,14 @@
 """Reads why a kernel could not be started out of what the server was told and what the process wrote."""
 
-from __future__ import annotations
-
 import re
 import signal
 import sys
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.model import ServerView
 
 from ..units import quote, signal_name
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.model import ServerView
 
 _FRAME = re.compile(r'^  File "(?P<path>[^"]+)", line (?P<line>\d+)', re.MULTILINE)
 _NO_MODULE = re.compile(r"No module named '?(?P<name>[\w.]+)'?")

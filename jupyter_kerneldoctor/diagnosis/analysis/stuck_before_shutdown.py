@@ -1,17 +1,11 @@
 """A kernel that was asked to end while its cell did nothing, as a runner does after its timeout."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.model import ServerView
+from jupyter_kerneldoctor.recording.model import Cell, Recording, ServerView
 
 from .ending import has_ended, request
 from .stuck_cell import last_look
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 _SLACK_S = 2.0
 """To end takes processor time, which the recorder may take for the cell's, and two processes read two clocks."""

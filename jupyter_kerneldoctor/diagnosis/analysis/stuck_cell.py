@@ -3,26 +3,20 @@
 It is no deadlock as long as another thread or process can end the wait.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.events import Child, ChildState, Stuck
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..code.cellfiles import user_line
+from ..code.frames import Frame
 from ..postmortem import Evidence
 from ..units import duration, quote, statement
 from .failed_children import failed_children
+from .frame_names import FrameNames
 from .thread_waits import ThreadWait, frames_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_kerneldoctor.recording.events import Child, ChildState, Stuck
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..code.frames import Frame
-    from .frame_names import FrameNames
 
 _PATIENT = frozenset({"sleep", "input", "running", "disk"})
 """Waits that end by themselves, or through somebody outside."""

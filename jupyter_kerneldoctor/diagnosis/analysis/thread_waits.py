@@ -4,19 +4,15 @@ The names of kernel functions are those of /proc/PID/wchan (proc(5)) in Linux 4 
 stack alone tells.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from jupyter_kerneldoctor.recording.events import Frame as RecordedFrame
 
 from ..code.frames import Frame
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.events import Frame as RecordedFrame
 
 Kind = Literal[
     "sleep", "lock", "input", "pipe", "child", "disk", "file-lock", "memory", "stopped", "running", "unknown"

@@ -1,7 +1,5 @@
 """Reads what Python's faulthandler wrote when the kernel got a fatal signal."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

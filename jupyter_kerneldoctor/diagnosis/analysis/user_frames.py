@@ -1,20 +1,14 @@
 """The user's own frames of a stack: of cells, and of files beside the notebook; libraries and wrappers are left out."""
 
-from __future__ import annotations
-
 import posixpath
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from jupyter_kerneldoctor.recording.model import Cell
 
 from ..code.cellfiles import user_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from ..code.frames import Frame
-    from .frame_names import FrameNames
-
+from ..code.frames import Frame
+from .frame_names import FrameNames
 
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 

@@ -1,19 +1,15 @@
 """The causes, one in a file: a class in a module of this package is found by itself."""
 
-from __future__ import annotations
-
 import re
 import sys
 from functools import cache
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.last_words import Pattern
 from ..cause import Cause
 from ..death import Death
 from ..registry import rules
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.model import Recording
 
 
 @cache

@@ -1,26 +1,20 @@
 """`abort`: the program gave up on itself."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
+from jupyter_kerneldoctor.recording.events import Incident
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.traceback import GAVE_UP_ON_STACK, fatal_message
 from ..cause import Cause
+from ..code.ending_calls import EndingCall
+from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import cell_name, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..code.ending_calls import EndingCall
-    from ..death import Death
 
 
 class Abort(Cause):

@@ -1,28 +1,20 @@
 """`allocation-refused`: memory was asked for, and the operating system said no."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.incident_site import that_it_was_raised
 from ..analysis.memory_refusals import NEAR, Refusal, refusals
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
+from ..death import Death
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _AT_A_LIMIT = 0.7  # much else crashes close to a limit, too
 _MUCH_LESS = 0.5

@@ -1,23 +1,17 @@
 """`arithmetic-fault`: a calculation in machine code that the processor refuses."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
+from jupyter_kerneldoctor.recording.events import Incident
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..certainty import certainty
+from ..death import Death
 from ..examples import crash_in, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 
 class ArithmeticFault(Cause):

@@ -1,26 +1,19 @@
 """`binary-incompatibility`: compiled packages that do not fit together."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Frame, Incident
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
 from ..code.frames import Frame as CrashFrame
+from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 _INSTALLED_TWICE = ("numpy", "importlib", "IPython")
 """Modules that every failed import runs through; they say nothing of which package is the wrong one."""

@@ -1,25 +1,17 @@
 """`cpu-time-limit`: the process had used up its processor time."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
 from ..certainty import certainty
+from ..death import Death
 from ..examples import recording
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..units import duration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _SLACK_S = 2.0
 """The last look is a moment before the end, and Linux counts whole seconds (setrlimit(2))."""

@@ -1,27 +1,19 @@
 """`disk-full`: a file system has no room left."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import FileSystem, Incident, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.environment import is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
 from ..cause import Cause
 from ..certainty import by_words, certainty
+from ..death import Death
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _WRITTEN_IN_PART = "requested and written"
 """What NumPy says when a file took less than it was given (`PyArray_ToFile`); it does not say why."""

@@ -1,27 +1,19 @@
 """`driver-mismatch`: driver, CUDA and library do not fit together."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
-from jupyter_kerneldoctor.recording.events import Framework, GpuDriver
+from jupyter_kerneldoctor.recording.events import Framework, GpuDriver, Incident
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis import gpu
 from ..cause import Cause
 from ..certainty import certainty
+from ..death import Death
 from ..examples import GIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 
 class DriverMismatch(Cause):

@@ -1,30 +1,23 @@
 """`exit-call`: the program ended itself."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.events import Incident
+from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..analysis.ending import FROM_OUTSIDE, signal_passed_on
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..code.deferred_calls import names_an_exit
+from ..code.ending_calls import EndingCall
+from ..death import Death
 from ..examples import recording
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import cell_name, quote, sentence, statement
 from .self_kill import ended_by_deferred, gives_away
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Cell, Recording
-
-    from ..code.ending_calls import EndingCall
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _AT_ONCE_S = 2.0
 

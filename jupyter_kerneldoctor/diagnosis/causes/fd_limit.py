@@ -1,25 +1,17 @@
 """`fd-limit`: too many files open at once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
+from ..death import Death
 from ..examples import cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
+from ..postmortem import CauseFinding, Evidence
 
 _NEAR = 0.9
 _LIKELY = 0.75

@@ -1,26 +1,18 @@
 """`file-truncated`: a mapped file became shorter."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
 from ..certainty import certainty
+from ..death import Death
 from ..examples import GIB, cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 
 class FileTruncated(Cause):

@@ -1,27 +1,20 @@
 """`fork-unsafe`: a copy of the kernel made at the wrong moment."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+
+from jupyter_kerneldoctor.recording.events import Child, Incident
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.failed_children import failed_children, how_they_ended
-from ..analysis.stuck_cell import written
+from ..analysis.stuck_cell import BlockedChild, StuckCell, written
 from ..cause import Cause
+from ..death import Death
 from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, child, child_state, frame, own_frame, stuck_in
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.events import Child, Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..analysis.stuck_cell import BlockedChild, StuckCell
-    from ..death import Death
 
 _SAID = re.compile(r"[^\n]*fork\(\) called from a process already using GNU OpenMP[^\n]*")
 _CUDA = re.compile(r"Cannot re-initialize CUDA in forked subprocess")

@@ -1,27 +1,19 @@
 """`gpu-hardware`: the card, its power or its cooling."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
-
-from jupyter_kerneldoctor.recording.events import GpuSample, Xid
+from jupyter_kerneldoctor.recording.events import GpuSample, Incident, Xid
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis import gpu, gpu_messages
 from ..cause import Cause
 from ..certainty import certainty
+from ..death import Death
 from ..examples import GIB, Group, crash_in, recording
 from ..examples.gpu import CARD, died, sample, survived
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 _BUSY_PERCENT = 50
 _RECENT_S = 30.0

@@ -1,27 +1,19 @@
 """`gpu-illegal-access`: a computation on the card used an invalid address."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
-
-from jupyter_kerneldoctor.recording.events import Xid
+from jupyter_kerneldoctor.recording.events import Incident, Xid
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis import gpu
 from ..cause import Cause
 from ..certainty import certainty
+from ..death import Death
 from ..examples import crash_in
 from ..examples.gpu import died, survived
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 _VAGUE = ("unspecified launch failure", "CUDA_ERROR_LAUNCH_FAILED")
 

@@ -1,29 +1,21 @@
 """`gpu-oom`: the memory of a graphics card."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.events import Framework, GpuProcess, NamedObject, Namespace, Output
+from jupyter_kerneldoctor.recording.events import Framework, GpuProcess, Incident, NamedObject, Namespace, Output
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis import gpu
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
 from ..certainty import certainty
+from ..death import Death
 from ..examples import GIB, MIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import enumeration, quote, sentence, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 _FRAGMENTED = 0.2
 _MOST = 0.5

@@ -1,27 +1,21 @@
 """`hang`: alive, and never to be done."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+
+from jupyter_kerneldoctor.recording.events import Child
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.failed_children import how_they_ended
+from ..analysis.stuck_cell import StuckCell
 from ..cause import Cause
 from ..code.timers import timers
+from ..death import Death
 from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in, thread
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.events import Child
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..analysis.stuck_cell import StuckCell
-    from ..death import Death
 
 _NOT_FOUND = re.compile(r"AttributeError: Can't get attribute '(\w+)' on <module '__main__'")
 """What a process that was started anew says of a function that is defined in a cell (multiprocessing/spawn.py)."""

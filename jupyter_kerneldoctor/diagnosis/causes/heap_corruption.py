@@ -1,23 +1,17 @@
 """`heap-corruption`: the allocator found its notes damaged."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.traceback import fatal_message
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
+from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 _IN_THE_ALLOCATOR = re.compile(
     r'Binary file "[^"]*/libc[.-][^"]*", at (?:_int_(?:free|malloc|realloc)|cfree|free|malloc|realloc|calloc|'

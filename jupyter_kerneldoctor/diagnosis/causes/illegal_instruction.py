@@ -1,26 +1,18 @@
 """`illegal-instruction`: machine code that this processor cannot run."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
-
-from jupyter_kerneldoctor.recording.events import SystemState
+from jupyter_kerneldoctor.recording.events import Incident, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..certainty import by_words, certainty
+from ..death import Death
 from ..examples import crash_in, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 _AVX = ("avx", "avx2", "avx512f")
 

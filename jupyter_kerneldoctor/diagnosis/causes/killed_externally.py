@@ -1,30 +1,21 @@
 """`killed-externally`: a signal from outside."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
-
-from jupyter_kerneldoctor.recording.events import SystemState
+from jupyter_kerneldoctor.recording.events import Incident, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.ending import FROM_OUTSIDE
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.memory import NEAR
 from ..cause import Cause
+from ..death import Death
 from ..examples import GIB, MIB, Group, recording
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import duration
 from . import self_kill
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _IT_MAY_HAVE_BEEN_THE_CELL = 0.55
 

@@ -1,26 +1,18 @@
 """`memory-stall`: alive, and waiting for memory."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.events import SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
+from ..death import Death
 from ..examples import GIB, MIB, Group, recording
 from ..examples.stuck import frame, stuck_in
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name, duration, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _FRESH_S = 60.0
 _THRASHING_PER_S = 200

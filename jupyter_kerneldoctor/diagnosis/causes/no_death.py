@@ -1,27 +1,20 @@
 """`no-death`: it lives."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
+from jupyter_kerneldoctor.recording.events import Child
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.failed_children import failed_children
 from ..analysis.thread_waits import frames_of
 from ..cause import Cause
+from ..death import Death
 from ..examples import GIB, Group, recording
 from ..examples.stuck import frame, stuck_in
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import cell_name, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.events import Child
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-
 
 _SILENT_S = 15.0
 """The recorder of an idle kernel looks every 5 s."""

@@ -1,26 +1,19 @@
 """`no-display`: a window was to be opened where there is no screen."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.last_words import newest_text
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
+from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 _DRAWS = frozenset(
     {"cv2", "vtk", "vtkmodules", "pyvista", "mayavi", "vedo", "open3d", "PyQt5", "PyQt6", "PySide2", "PySide6", "wx"}

@@ -1,28 +1,19 @@
 """`oom-cgroup`: a container's memory limit."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
-
-from jupyter_kerneldoctor.recording.events import Child
+from jupyter_kerneldoctor.recording.events import Child, Incident
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
+from ..death import Death
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..texts.allocation_site import filled_by_others, line_needs, shortage, taken_where, taking_line
 from ..units import size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _AT_THE_LIMIT = 0.95
 

@@ -1,26 +1,19 @@
 """`oom-container`: the whole container or pod went."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
 
 from ..analysis.memory import NEAR
 from ..cause import Cause
+from ..death import Death
 from ..examples import GIB, MIB, Group, recording
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..texts.allocation_site import shortage, taken_where, taking_line
 from ..units import size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _CLIMBING_FROM = 0.6
 _CLIMB = 0.05  # of the limit within the last second of samples: it was on its way there

@@ -1,28 +1,20 @@
 """`oom-host`: the machine's memory."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
-from jupyter_kerneldoctor.recording.events import SystemState
+from jupyter_kerneldoctor.recording.events import Incident, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
+from ..death import Death
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
+from ..postmortem import CauseFinding
 from ..texts import evidence
 from ..texts.allocation_site import line_needs, shortage, taken_where, taking_line
 from ..units import size
 from .oom_cgroup import of_a_worker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 
 class OutOfMemoryOnHost(Cause):

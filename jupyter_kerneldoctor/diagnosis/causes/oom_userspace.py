@@ -1,25 +1,18 @@
 """`oom-userspace`: a service that watches over memory."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from jupyter_kerneldoctor.recording.events import SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
+from ..death import Death
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
+from ..postmortem import CauseFinding
 from ..texts import evidence
 from ..texts.allocation_site import line_needs, taken_where, taking_line
 from ..units import size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _GUESS = 0.7
 """The confidence without the service's own word: anybody may have sent the signal."""

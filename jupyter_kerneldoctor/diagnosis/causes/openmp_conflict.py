@@ -1,26 +1,19 @@
 """`openmp-conflict`: two copies of an OpenMP runtime in one process."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.events import SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
+from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 _LLVM_RUNTIME = re.compile(r"lib(?:iomp5|omp)(?:md)?(?:-[0-9a-f]+)?\.(?:so|dylib)[\d.]*")
 """The runtimes of LLVM and Intel, which are one code base. GNU's libgomp beside one is no conflict by itself."""

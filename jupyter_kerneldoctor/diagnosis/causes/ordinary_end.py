@@ -1,21 +1,15 @@
 """`ordinary-end`: it was asked for."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator
 
-from typing import TYPE_CHECKING
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
+from ..death import Death
 from ..examples import GIB, Group, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 
 class OrdinaryEnd(Cause):

@@ -1,22 +1,16 @@
 """`segfault`: native code used an invalid memory address."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
+from jupyter_kerneldoctor.recording.events import Incident
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
+from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
+from ..postmortem import CauseFinding
 
 
 class Segfault(Cause):

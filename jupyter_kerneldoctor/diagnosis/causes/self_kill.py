@@ -1,29 +1,21 @@
 """`self-kill`: the cell sent the signal."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from jupyter_kerneldoctor.recording.events import Stack, ThreadStack
+from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..analysis.ending import FROM_OUTSIDE
 from ..cause import Cause
+from ..code.ending_calls import EndingCall
+from ..code.signal_targets import Sending
+from ..death import Death
 from ..examples import MIB, Group, cell_file, crash_report, recording
 from ..examples.stuck import own_frame
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import cell_name, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.model import Cell, Recording
-
-    from ..code.ending_calls import EndingCall
-    from ..code.signal_targets import Sending
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _AT_ONCE_S = 0.5
 

@@ -1,26 +1,18 @@
 """`server-gone`: the program that had started the kernel ended."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from jupyter_kerneldoctor.recording.model import ServerView
+from jupyter_kerneldoctor.recording.model import Recording, ServerView
 
 from ..cause import Cause
 from ..certainty import certainty
+from ..death import Death
 from ..examples import CELL_S, STARTED_WALL_S, Group, recording
 from ..family import Family
-from ..postmortem import Evidence, iso
+from ..postmortem import CauseFinding, Evidence, iso
 from ..units import duration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _SOON_S = 30.0
 """A kernel that ends this soon after its server ended because of that; its own look at its parent is once a second."""

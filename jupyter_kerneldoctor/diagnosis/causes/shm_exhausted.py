@@ -1,11 +1,10 @@
 """`shm-exhausted`: the shared memory in /dev/shm is full."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import FileSystem, Incident, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.environment import NEARLY_FULL, Environment, is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
@@ -13,18 +12,11 @@ from ..analysis.last_words import newest_text, quoted
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
 from ..certainty import certainty
+from ..death import Death
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _DOCKER_DEFAULT_BYTES = 64 * MIB
 _FILLING = 0.25

@@ -1,25 +1,18 @@
 """`stack-overflow`: a recursion without end."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
-from ..analysis.traceback import GAVE_UP_ON_STACK, fatal_message
+from jupyter_kerneldoctor.recording.model import Recording
+
+from ..analysis.stack_fault import Fault
+from ..analysis.traceback import GAVE_UP_ON_STACK, Recursion, fatal_message
 from ..cause import Cause
+from ..death import Death
 from ..examples import PID, cell_file, crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name, quote, sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..analysis.stack_fault import Fault
-    from ..analysis.traceback import Recursion
-    from ..death import Death
 
 _RAISED_LIMIT = re.compile(r"\bsetrecursionlimit\s*\(")
 _RAISED_TO = re.compile(r"\bsetrecursionlimit\s*\(\s*(?:int\()?([\d_]+(?:e\d)?|sys\.maxsize)(?:\s*\*\*\s*(\d))?")

@@ -1,26 +1,18 @@
 """`startup-failure`: a kernel that never became ready."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.model import ServerView
+from jupyter_kerneldoctor.recording.model import Recording, ServerView
 
 from ..analysis.start_failure import said_before_it_left, start_failure
 from ..cause import Cause
+from ..death import Death
 from ..examples import recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 _AT_ONCE_S = 5.0
 

@@ -1,27 +1,19 @@
 """`thread-limit`: no more threads or processes allowed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
+from ..analysis.environment import Environment
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
+from ..death import Death
 from ..examples import cell_file, crash_report, recording
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..units import of_size, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..analysis.environment import Environment
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _NEAR = 0.9
 _LARGE_STACK_BYTES = 1 << 30

@@ -1,25 +1,19 @@
 """`thread-unsafe`: two threads in a library that allows one."""
 
-from __future__ import annotations
-
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+from jupyter_kerneldoctor.recording.model import Cell, Recording
+
+from ..analysis.traceback import Thread
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
+from ..code.notebook import Notebook
+from ..death import Death
 from ..examples import cell_file, crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Cell, Recording
-
-    from ..analysis.traceback import Thread
-    from ..code.notebook import Notebook
-    from ..death import Death
 
 _ONE_AT_A_TIME = frozenset(
     {"netCDF4", "tables", "pyhdf", "tkinter", "osgeo", "fiona", "vtk", "vtkmodules", "pyvista", "pygame", "wx"}

@@ -1,28 +1,20 @@
 """`unhandled-signal`: a signal that a program is meant to handle, and nobody did."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
 from ..certainty import certainty
 from ..code.timers import Timer, timers
+from ..death import Death
 from ..examples import recording
 from ..family import Family
-from ..postmortem import Evidence
+from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import cell_name, quote, sentence
 from .cpu_time_limit import sent_by_others
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
-    from ..postmortem import CauseFinding
 
 _NO_MEANING = "it got a signal without a fixed meaning"
 _WHAT = {

@@ -1,25 +1,19 @@
 """`unknown`: not knowing is an answer."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.ending import unseen
 from ..analysis.memory import NEAR
 from ..cause import Cause
+from ..death import Death
 from ..examples import MIB, Group, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import cell_name, plural, quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jupyter_kerneldoctor.recording.model import Recording
-
-    from ..death import Death
 
 
 class Unknown(Cause):

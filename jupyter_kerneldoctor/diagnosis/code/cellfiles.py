@@ -1,20 +1,14 @@
 """Which cell a file in a traceback is, and which line of it the user sees."""
 
-from __future__ import annotations
-
 import re
 import struct
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.model import Cell
 
 from .cellsource import header_magics
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from .frames import Frame
+from .frames import Frame
 
 _KERNEL_FILE = re.compile(r"ipykernel_\d+[/\\](\d+)\.py$")
 _TERMINAL_FILE = re.compile(r"<ipython-input-(\d+)-\w+>")

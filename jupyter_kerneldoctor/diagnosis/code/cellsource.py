@@ -5,18 +5,13 @@ text are then made in the user's own text; nothing is ever generated back from a
 imported: a recording may be diagnosed where there is none, and its import costs more than all the rest.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PYTHON_CELL_MAGICS = frozenset(
     {"capture", "debug", "lprun", "memit", "memwatch", "mprun", "prun", "time", "timeit"},

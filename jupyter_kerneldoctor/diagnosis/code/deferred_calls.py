@@ -1,19 +1,13 @@
 """Finds the calls that end the kernel and that a timer, a thread or a handler makes later for a cell."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from jupyter_kerneldoctor.recording.model import Cell
 
 from .ending_calls import NATIVE, EndingCall, EndingCalls, may_end
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from .notebook import Notebook
-    from .scopes import Scope
+from .notebook import Notebook
+from .scopes import Scope
 
 _DEFER = frozenset(
     {"Thread", "Timer", "start_new_thread", "signal", "add_signal_handler", "call_later", "call_at", "add_timeout"}

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ..units import signal_name
 from .cellsource import header_magics, line_of
+from .notebook import Notebook
+from .scopes import Scope
 from .shell import shell_kills
 from .shell_commands import ShellCommands
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .notebook import Notebook
-    from .scopes import Scope
 
 Kind = Literal["signal", "exit", "ask", "abort", "replace"]
 

@@ -1,7 +1,5 @@
 """One level of a Python stack, and how it is named to a reader."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath

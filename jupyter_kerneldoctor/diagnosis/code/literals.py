@@ -1,7 +1,5 @@
 """Numbers as people write them in code."""
 
-from __future__ import annotations
-
 import ast
 
 

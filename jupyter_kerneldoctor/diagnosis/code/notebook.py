@@ -18,21 +18,17 @@ import ast
 import builtins
 import re
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+from jupyter_kerneldoctor.recording.model import Cell
 
 from .cellsource import mask, parsing_cost
-from .scopes import Binding, Budget, CellTree, CodeTooLargeError, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from .scopes import Function, Position
+from .scopes import Binding, Budget, CellTree, CodeTooLargeError, Function, Position, Scope
 
 __all__ = ["Binding", "Call", "CodeTooLargeError", "Notebook", "Running", "Scope"]
 

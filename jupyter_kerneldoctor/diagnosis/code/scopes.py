@@ -6,13 +6,11 @@ All of it is worked out in one pass over the cell's syntax tree.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from .cellsource import segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Function: TypeAlias = Definition | ast.Lambda

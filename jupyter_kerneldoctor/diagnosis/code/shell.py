@@ -3,18 +3,13 @@
 A text is read line by line as far as that needs no shell: comments, quoted words and here-documents are no commands.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from ..units import signal_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PARENT = "$PPID"
 """The process that started the shell: the kernel."""

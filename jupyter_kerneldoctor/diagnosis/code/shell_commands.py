@@ -3,21 +3,15 @@
 The kernel's own id becomes `$PPID`, which is what it is to the shell; what is not known before it runs, a `?`.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from .notebook import Notebook
+from .scopes import Scope
 from .shell import PARENT
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .notebook import Notebook
-    from .scopes import Scope
 
 _UNKNOWN = "?"
 _LONGEST = 200  # characters that stand in braces

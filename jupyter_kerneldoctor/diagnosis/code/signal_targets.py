@@ -1,17 +1,12 @@
 """Finds the signals of a cell whose code does not show to which process it sends them."""
 
-from __future__ import annotations
-
 import ast
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .ending_calls import SHELLS
-
-if TYPE_CHECKING:
-    from .notebook import Notebook
-    from .scopes import Scope
+from .notebook import Notebook
+from .scopes import Scope
 
 _SENDS = re.compile(r"\b(?:kill|killpg|pkill|killall|send_signal|terminate)\b")
 _METHODS = {"kill": "SIGKILL", "terminate": "SIGTERM", "killpg": None, "send_signal": None}

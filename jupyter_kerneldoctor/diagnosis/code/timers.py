@@ -1,17 +1,12 @@
 """Finds the statements that start a timer which ends the process when nobody handles its signal."""
 
-from __future__ import annotations
-
+import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import ast
+from jupyter_kerneldoctor.recording.model import Cell
 
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from .notebook import Notebook
-    from .scopes import Scope
+from .notebook import Notebook
+from .scopes import Scope
 
 _STARTERS = {"signal.alarm": "SIGALRM", "signal.setitimer": None}
 _KINDS = {"ITIMER_REAL": "SIGALRM", "ITIMER_VIRTUAL": "SIGVTALRM", "ITIMER_PROF": "SIGPROF"}

@@ -4,22 +4,16 @@ Linux gives a process such memory only page by page, when it is first written to
 `zeros` and `empty` use it for large arrays). So the cell that makes the array is cheap, and the one that fills it dies.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from jupyter_kerneldoctor.recording.model import Cell
+
+from .notebook import Notebook
 from .values import Values
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from .notebook import Notebook
 
 _MAKERS = re.compile(r"\b(?:zeros|empty)\s*\(")
 _WORD = re.compile(r"\w++")

@@ -1,11 +1,25 @@
 """Recordings in a few lines, for the examples of the rules and for tests."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from jupyter_kerneldoctor.recording.events import Output
+from jupyter_kerneldoctor.recording.events import (
+    Child,
+    Framework,
+    Gpu,
+    GpuDriver,
+    GpuSample,
+    Growth,
+    Held,
+    Incident,
+    Namespace,
+    Output,
+    Stack,
+    Stuck,
+    SystemState,
+    Xid,
+)
 from jupyter_kerneldoctor.recording.model import (
     Cell,
     CgroupDelta,
@@ -21,25 +35,6 @@ from jupyter_kerneldoctor.recording.samples import Sample
 
 from ..code.cellfiles import murmur2
 from ..units import signal_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from jupyter_kerneldoctor.recording.events import (
-        Child,
-        Framework,
-        Gpu,
-        GpuDriver,
-        GpuSample,
-        Growth,
-        Held,
-        Incident,
-        Namespace,
-        Stack,
-        Stuck,
-        SystemState,
-        Xid,
-    )
 
 T = TypeVar("T")
 

@@ -3,18 +3,13 @@
 There was no card to record them from: they follow the documentation of NVML, CUDA, PyTorch, TensorFlow and XLA.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Frame, Framework, Gpu, GpuProcess, GpuSample, Incident
+from jupyter_kerneldoctor.recording.model import Recording
 
 from . import GIB, cell_file, recording
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from jupyter_kerneldoctor.recording.model import Recording
 
 CARD = Gpu(0, "NVIDIA A10", "GPU-1", 24 * GIB)
 

@@ -1,17 +1,12 @@
 """Recordings of kernels that are stuck, in a few lines, for the examples of the rules and for tests."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Child, ChildState, Frame, Stuck, ThreadStack
+from jupyter_kerneldoctor.recording.model import Recording
 
 from . import MIB, PID, cell_file, recording
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from jupyter_kerneldoctor.recording.model import Recording
 
 
 def frame(file: str, function: str, line: int = 100, *, library: bool = False) -> Frame:
