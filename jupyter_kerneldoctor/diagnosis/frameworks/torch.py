@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..code.origins import Origins
 from ..edits import insert_before, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..code.notebook import Notebook, Scope
+    from ..code.notebook import Binding, Notebook, Scope
     from ..edits import Changes
 
 _DEEPEST = 25  # steps from an expression to what it stands for
@@ -39,7 +41,9 @@ _MODULE_METHODS = frozenset(
     {"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16", "requires_grad_"}
 )
 _PLAIN_ATTRIBUTES = frozenset({"shape", "dtype", "device", "data", "grad", "ndim", "requires_grad", "is_leaf"})
-_MODULE_MAKERS = ("torch.hub.load", "torch.compile", "torchvision.models.")
+_MODULE_CLASSES = ("torch.nn.Module", "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict")
+_MODULE_MAKERS = ("torch.hub.load", "torch.compile", "torchvision.models.", "timm.create_model")
+_NO_NETWORK = re.compile("Tokenizer|Processor|Config|Extractor")
 _NO_TENSOR = (
     *("torch.optim.", "torch.utils.", "torch.cuda.", "torch.distributed.", "torch.backends.", "torch.manual_seed"),
 )
@@ -47,6 +51,7 @@ _REDUCTIONS = frozenset({"mean", "sum", "norm", "nansum", "nanmean", "max", "min
 _GRAPH_OFF = frozenset({"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"})
 _ASK_FOR_GRADIENTS = frozenset({"backward", "manual_backward", "grad", "requires_grad_", "fit", "train_on_batch"})
 _GRADIENTS = ("torch.autograd.grad", "torch.autograd.functional.", "torch.func.")
+_ONLY_OF_NETWORKS = ("parameters", "named_parameters", "eval")
 TENSOR_METHODS = frozenset({"item", "detach", "cpu", "numpy", "tolist", "mean", "sum", "to"})
 """What only tensors have done to them, of what is done to values that were collected."""
 
@@ -122,14 +127,27 @@ def records_graph(node: ast.AST, scope: Scope, code: Notebook) -> bool:
     return not graph_is_off([*scope.decorators, *entered], scope, code)
 
 
+def is_module_class(binding: Binding, code: Notebook, depth: int = 0) -> bool:
+    """Whether a class of the user's is a network: derived from `nn.Module`, also through another class."""
+    if not isinstance(binding.definition, ast.ClassDef) or depth > _DEEPEST:
+        return False
+    for base in binding.definition.bases:
+        full, own = code.qualified(base, binding.scope), code.definition(base, binding.scope)
+        if full in _MODULE_CLASSES or (full or "").endswith(".LightningModule"):
+            return True
+        if own is not None and own.definition is not binding.definition and is_module_class(own, code, depth + 1):
+            return True
+    return False
+
+
 class Tensors:
     """What the expressions of one notebook give, as far as its cells tell."""
 
     def __init__(self, code: Notebook) -> None:
         """Take the code that ran."""
         self.code = code
+        self.origins = Origins(code)
         self._given: dict[Scope, dict[str, Kind]] = {}  # what the parameters of functions are that are looked into
-        self._called: dict[Scope, dict[str, Kind]] = {}
         self._known: dict[ast.expr, Kind] = {}
 
     @property
@@ -153,7 +171,7 @@ class Tensors:
     def _kind(self, node: ast.expr, scope: Scope, depth: int) -> Kind:
         match node:
             case ast.Name():
-                return self._name(node, scope, depth)
+                return self._origin(node, scope, depth)
             case ast.Call():
                 return self._call(node, scope, depth)
             case ast.BinOp(left=one, right=other) | ast.IfExp(body=one, orelse=other):
@@ -162,40 +180,38 @@ class Tensors:
                 return self.kind(inner, scope, depth)
             case ast.Attribute(value=inner, attr=name) if name not in _PLAIN_ATTRIBUTES:
                 base = self.kind(inner, scope, depth)
-                return base if base in (Kind.TENSOR, Kind.GRAPH) else Kind.OTHER
+                return base if base in (Kind.TENSOR, Kind.GRAPH) else self._origin(node, scope, depth)
         return Kind.OTHER
 
-    def _name(self, node: ast.Name, scope: Scope, depth: int) -> Kind:
-        binding = self.code.lookup(node.id, scope, node)
-        if binding is not None and binding.value is not None:
-            return self.kind(binding.value, binding.scope, depth)
-        given = self._given[scope] if scope in self._given else self._called_with(scope, depth)
-        return given.get(node.id, Kind.OTHER)
+    def _origin(self, node: ast.Name | ast.Attribute, scope: Scope, depth: int) -> Kind:
+        """Return what a name or an attribute was given; of a parameter, what all calls agree on."""
+        if isinstance(node, ast.Name) and scope in self._given and node.id in self._given[scope]:
+            return self._given[scope][node.id]
+        kinds = {self.kind(one.node, one.scope, depth) for one in self.origins.of(node, scope)} - {Kind.OTHER}
+        if not kinds and isinstance(node, ast.Name) and (binding := self.code.lookup(node.id, scope, node)) is not None:
+            unpacked = self.origins.unpacked_from(node.id, binding)
+            kinds = set() if unpacked is None else {self.kind(unpacked[1], binding.scope, depth)}
+            kinds -= {Kind.OTHER, Kind.MODULE}
+        if not kinds and self.code.qualified(node, scope) is None and self._has_parameters(node, scope):
+            return Kind.MODULE
+        return min(kinds, default=Kind.OTHER)
 
-    def _called_with(self, function: Scope, depth: int) -> dict[str, Kind]:
-        """Return what the parameters of a function are, where one call of it stands in the code that ran."""
-        if function not in self._called:
-            self._called[function] = {}  # for a call whose arguments lead back to it
-            calls = [] if function.owner else self._calls_by_name.get(function.function, [])
-            binding = self.code.definition(calls[0][0].func, calls[0][1]) if len(calls) == 1 else None
-            if binding is not None and binding.definition is function.node:
-                self._called[function] = self._kinds(*calls[0], function, depth)
-        return self._called[function]
+    def _has_parameters(self, node: ast.expr, scope: Scope) -> bool:
+        """Whether the code asks something of this name for its parameters, which only a network has."""
+        return scope.segment(node) in self._with_parameters
 
     @cached_property
-    def _calls_by_name(self) -> dict[str, list[tuple[ast.Call, Scope]]]:
-        found: dict[str, list[tuple[ast.Call, Scope]]] = {}
-        for scope in self.code.running:
-            for call in scope.calls:
-                if isinstance(call.func, ast.Name):
-                    found.setdefault(call.func.id, []).append((call, scope))
+    def _with_parameters(self) -> set[str]:
+        found = set()
+        for module in self.code.mentioning(*_ONLY_OF_NETWORKS) if self.in_use else ():
+            for scope in self.code.scopes(module.cell):
+                for call in scope.calls:
+                    match call:
+                        case ast.Call(func=ast.Attribute(attr=method, value=owner), args=[], keywords=[]) if (
+                            method in _ONLY_OF_NETWORKS and isinstance(owner, ast.Name | ast.Attribute)
+                        ):
+                            found.add(scope.segment(owner))
         return found
-
-    def _kinds(self, call: ast.Call, caller: Scope, function: Scope, depth: int) -> dict[str, Kind]:
-        """Return what a call gives for the parameters of a function."""
-        given = dict(zip(function.parameters, call.args, strict=False))
-        given |= {word.arg: word.value for word in call.keywords if word.arg}
-        return {name: self.kind(value, caller, depth) for name, value in given.items()}
 
     def _joined(self, nodes: Iterable[ast.expr], scope: Scope, depth: int) -> Kind:
         kinds = [kind for kind in (self.kind(node, scope, depth) for node in nodes) if kind is not Kind.MODULE]
@@ -213,7 +229,9 @@ class Tensors:
 
     def _library_call(self, full: str, node: ast.Call, scope: Scope, depth: int) -> Kind:
         last = full.rsplit(".", 1)[-1]
-        if full.startswith(_MODULE_MAKERS) or (full.startswith("transformers.") and last == "from_pretrained"):
+        if full.startswith("transformers.") and last == "from_pretrained":
+            return Kind.OTHER if _NO_NETWORK.search(full) else Kind.MODULE
+        if full.startswith(_MODULE_MAKERS):
             return Kind.MODULE
         if not full.startswith("torch.") or full.startswith(_NO_TENSOR):
             return Kind.OTHER
@@ -230,6 +248,8 @@ class Tensors:
 
     def _method_call(self, func: ast.Attribute, node: ast.Call, scope: Scope, depth: int) -> Kind:
         base = self.kind(func.value, scope, depth)
+        if base in (Kind.OTHER, Kind.MODULE) and (inner := self.origins.called(func, scope)) is not None:
+            return self._returned(node, inner, scope, depth)
         if base is Kind.MODULE:
             return Kind.GRAPH if func.attr == "forward" else Kind.MODULE if func.attr in _MODULE_METHODS else Kind.OTHER
         if base is Kind.OTHER or func.attr in _PLAIN_METHODS:
@@ -244,18 +264,20 @@ class Tensors:
         if binding is None or binding.definition is None:
             return Kind.OTHER
         if isinstance(binding.definition, ast.ClassDef):
-            bases = [self.code.qualified(base, binding.scope) for base in binding.definition.bases]
-            return Kind.MODULE if "torch.nn.Module" in bases or "torch.nn.Sequential" in bases else Kind.OTHER
-        if graph_is_off(binding.definition.decorator_list, binding.scope, self.code):
+            return Kind.MODULE if is_module_class(binding, self.code) else Kind.OTHER
+        return self._returned(node, self.code.function_scope(binding.definition, binding.cell), scope, depth)
+
+    def _returned(self, node: ast.Call, inner: Scope, scope: Scope, depth: int) -> Kind:
+        """What a function or method of the user's gives back in this call."""
+        if graph_is_off(inner.decorators, inner.parent or inner, self.code):
             return Kind.TENSOR
-        inner = self.code.function_scope(binding.definition, binding.cell)
         if inner in self._given:
             return Kind.OTHER  # it calls itself
-        self._given[inner] = self._kinds(node, scope, inner, depth)
+        given = self.origins.arguments(node, inner)
+        self._given[inner] = {name: self.kind(value, scope, depth) for name, value in given.items()}
         try:
-            return self._joined(
-                (one.value for one in inner.walk() if isinstance(one, ast.Return) and one.value), inner, depth
-            )
+            found = [one.value for one in inner.walk() if isinstance(one, ast.Return) and one.value]
+            return self._joined(found, inner, depth)
         finally:
             del self._given[inner]
 
@@ -264,10 +286,11 @@ class Tensors:
         if depth > _DEEPEST:
             return False
         match node:
-            case ast.Name(id=name):
-                binding = self.code.lookup(name, scope, node)
-                value = None if binding is None else binding.value
-                return binding is not None and value is not None and self.is_scalar(value, binding.scope, depth + 1)
+            case ast.Attribute(value=made, attr="loss") if self.kind(made, scope) is Kind.GRAPH:
+                return True
+            case ast.Name() | ast.Attribute():
+                origins = self.origins.of(node, scope)
+                return bool(origins) and all(self.is_scalar(one.node, one.scope, depth + 1) for one in origins)
             case ast.BinOp(left=left, right=right):
                 scalar = [self.is_scalar(side, scope, depth + 1) for side in (left, right)]
                 plain = [
@@ -275,10 +298,10 @@ class Tensors:
                 ]
                 return any(scalar) and all(a or b for a, b in zip(scalar, plain, strict=True))
             case ast.Call():
-                return self._gives_scalar(node, scope)
+                return self._gives_scalar(node, scope, depth)
         return False
 
-    def _gives_scalar(self, node: ast.Call, scope: Scope) -> bool:
+    def _gives_scalar(self, node: ast.Call, scope: Scope, depth: int) -> bool:
         full = self.code.qualified(node.func, scope)
         if full is not None:
             last = full.rsplit(".", 1)[-1]
@@ -286,17 +309,15 @@ class Tensors:
                 return not _keeps_elements(node)
             return full.startswith("torch.") and last in _REDUCTIONS and len(node.args) == 1 and not node.keywords
         match node.func:
-            case ast.Attribute(attr=name):
-                return name in _REDUCTIONS and not node.args and not node.keywords
+            case ast.Attribute(attr=name) if name in _REDUCTIONS:
+                return not node.args and not node.keywords
             case ast.Call() as made:  # nn.CrossEntropyLoss()(out, y)
                 return self._is_criterion(made, scope)
-            case ast.Name(id=name):
-                binding = self.code.lookup(name, scope, node)
-                made_by = None if binding is None else binding.value
-                return (
-                    isinstance(made_by, ast.Call) and binding is not None and self._is_criterion(made_by, binding.scope)
-                )
-        return False
+        made_by = self.origins.of(node.func, scope)
+        if made_by:
+            return all(isinstance(one.node, ast.Call) and self._is_criterion(one.node, one.scope) for one in made_by)
+        returned = list(self.origins.returned(node, scope))
+        return bool(returned) and all(self.is_scalar(one.node, one.scope, depth + 1) for one in returned)
 
     def _is_criterion(self, made: ast.Call, scope: Scope) -> bool:
         full = self.code.qualified(made.func, scope) or ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..code.literals import number
-from ..code.notebook import Binding
+from ..code.origins import Origins
 from .torch import backward_calls
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..code.notebook import Notebook, Scope
 
-_NAME = re.compile(r"(?:\w*_)?(?:batch_?size|bs)", re.IGNORECASE)
+_NAME = re.compile(r"(?:\w*_)?(?:batch(?:_?size)?|bsz?)", re.IGNORECASE)
 _EVALUATION = re.compile(r"val|eval|test|pred", re.IGNORECASE)
 _FRAMEWORKS = frozenset(
     {"torch", "tensorflow", "keras", "transformers", "lightning", "pytorch_lightning", "accelerate", "fastai"}
@@ -49,7 +49,8 @@ def trains(code: Notebook) -> bool:
 
 def find_batch_size(code: Notebook) -> BatchSize | None:
     """Return the batch size of the loop that was training; of several, the largest that is not for evaluation."""
-    found = {one.node: one for node, scope in _slice(code) for one in _written_at(node, scope, code)}
+    origins = Origins(code)
+    found = {one.node: one for node, scope in _slice(code, origins) for one in _written_at(node, scope, code, origins)}
     if not found:
         found = {one.node: one for scope in code.running.functions for one in _defaults(scope)}
     training = [one for one in found.values() if not _EVALUATION.search(one.label)]
@@ -61,18 +62,14 @@ def is_dwarfed(batch: BatchSize, code: Notebook) -> bool:
 
     What a network keeps of a sample is some tens of times the sample, so a buffer of a hundred batches outweighs it.
     """
-    for node, scope in _slice(code):
+    origins = Origins(code)
+    for node, scope in _slice(code, origins):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "shuffle":
             given = [*node.args[:1], *(word.value for word in node.keywords if word.arg == "buffer_size")]
-            if max((_value(one, scope, code) or 0 for one in given), default=0) >= _DWARFED * batch.value:
+            values = [known[0] for one in given if (known := origins.number(one, scope)) is not None]
+            if max(values, default=0) >= _DWARFED * batch.value:
                 return True
     return False
-
-
-def _value(node: ast.expr, scope: Scope, code: Notebook) -> int | None:
-    if isinstance(node, ast.Name) and (binding := code.lookup(node.id, scope, node)) is not None:
-        return None if binding.value is None else number(binding.value)
-    return number(node)
 
 
 def _is_training_call(node: ast.Call, scope: Scope, code: Notebook) -> bool:
@@ -103,8 +100,8 @@ def _maker(node: ast.expr, scope: Scope, code: Notebook) -> str | None:
     return None
 
 
-def _slice(code: Notebook) -> Iterator[Part]:
-    """Yield all nodes of the training loops, and of the assignments that their names come from, step by step back."""
+def _slice(code: Notebook, origins: Origins) -> Iterator[Part]:
+    """Yield all nodes of the training loops, and of what their names and attributes come from, step by step back."""
     waiting: list[Part] = _starts(code)
     seen: set[ast.AST] = set()
     while waiting and len(seen) < _MOST_PARTS:
@@ -114,10 +111,10 @@ def _slice(code: Notebook) -> Iterator[Part]:
         seen.add(root)
         for node in scope.walk() if root is scope.node else scope.inside(root):
             yield node, scope
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                binding = code.lookup(node.id, scope, node)
-                if binding is not None and binding.value is not None:
-                    waiting.append((binding.value, binding.scope))
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+                waiting += origins.of(node, scope)
+            elif isinstance(node, ast.Call) and (loader := origins.called(node.func, scope)) is not None:
+                waiting.append((loader.node, loader))
 
 
 def _starts(code: Notebook) -> list[Part]:
@@ -125,36 +122,41 @@ def _starts(code: Notebook) -> list[Part]:
     learning = {scope.function for scope in code.running if backward_calls(scope.node, scope)} - {""}
     starts: list[Part] = []
     for scope in code.running:
-        named = [node for node in scope.names if isinstance(node, ast.Name) and node.id in learning]
+        named = [node for node in scope.names if getattr(node, "id", getattr(node, "attr", "")) in learning]
         for node in (*(one.node for one in backward_calls(scope.node, scope)), *named):
             starts += [(loop, scope) for loop in scope.loops_around(node)[:1]]
         starts += [(node, scope) for node in scope.calls if _is_training_call(node, scope, code)]
     return list(dict.fromkeys(starts)) or [(scope.node, scope) for scope in code.running]
 
 
-def _written_at(node: ast.AST, scope: Scope, code: Notebook) -> Iterator[BatchSize]:
+def _written_at(node: ast.AST, scope: Scope, code: Notebook, origins: Origins) -> Iterator[BatchSize]:
+    given: list[tuple[ast.expr | None, str]] = []
     match node:
-        case ast.Name(id=name, ctx=ast.Load()) if _NAME.fullmatch(name):
-            if (binding := code.lookup(name, scope, node)) is not None:
-                yield from _numeric(binding.value, binding.scope, name)
-        case ast.Attribute(value=base, attr=name) if _NAME.fullmatch(name):
-            yield from _in_settings(base, name, scope, code)
-        case ast.Subscript(value=base, slice=ast.Constant(value=str(name))) if _NAME.fullmatch(name):
-            yield from _in_settings(base, name, scope, code)
+        case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name, ctx=ast.Load()) if _NAME.fullmatch(name):
+            given = [(node, name)]
+        case ast.Subscript(slice=ast.Constant(value=str(name))) if _NAME.fullmatch(name):
+            given = [(node, name)]
+        case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[_, _, step])):
+            given = [(step, "batch size")]
         case ast.Call():
-            for word in node.keywords:
-                if word.arg is not None and _NAME.fullmatch(word.arg):
-                    yield from _numeric(word.value, scope, word.arg)
-            yield from _numeric(_positional(node, scope, code), scope, "batch size")
+            given = [(word.value, word.arg) for word in node.keywords if word.arg and _NAME.fullmatch(word.arg)]
+            given.append((_positional(node, scope, code), "batch size"))
+    for value, label in given:
+        found = None if value is None else origins.number(value, scope)
+        if found is not None and found[0] > 1:
+            written = value.id if isinstance(value, ast.Name) else label
+            yield BatchSize(found[0], *found[1], written if _NAME.fullmatch(written) else label)
 
 
 def _positional(node: ast.Call, scope: Scope, code: Notebook) -> ast.expr | None:
     """Return the batch size among a call's arguments without a keyword, where their order is known."""
     full = code.qualified(node.func, scope)
     if full is not None:
-        loads = full.startswith("torch.utils.data.") and full.endswith("DataLoader")
+        loads = full == "torch.split" or (full.startswith("torch.utils.data.") and full.endswith("DataLoader"))
         return node.args[1] if loads and len(node.args) > 1 else None
     if isinstance(node.func, ast.Attribute):
+        if node.func.attr == "split" and code.imports("torch") and len(node.args) == 1:
+            return node.args[0]
         makes = node.func.attr == "batch" and (_maker(node.func.value, scope, code) or "").startswith("tensorflow.")
         return node.args[0] if makes and node.args else None
     binding = code.definition(node.func, scope)
@@ -162,35 +164,6 @@ def _positional(node: ast.Call, scope: Scope, code: Notebook) -> ast.expr | None
         return None
     given = zip(code.function_scope(binding.definition, binding.cell).parameters, node.args, strict=False)
     return next((value for name, value in given if _NAME.fullmatch(name)), None)
-
-
-def _in_settings(base: ast.expr, key: str, scope: Scope, code: Notebook) -> Iterator[BatchSize]:
-    """Yield the number under a key of a dict, or in an attribute of an object or a class, of the user's."""
-    binding = code.lookup(base.id, scope, base) if isinstance(base, ast.Name) else None
-    match binding:
-        case Binding(value=ast.Dict(keys=keys, values=values), scope=home):
-            for name, item in zip(keys, values, strict=True):
-                if isinstance(name, ast.Constant) and name.value == key:
-                    yield from _numeric(item, home, key)
-        case Binding(value=ast.Call(func=made, keywords=words), scope=home):
-            for word in words:
-                if word.arg == key:
-                    yield from _numeric(word.value, home, key)
-            made_by = code.definition(made, home)
-            if made_by is not None:
-                yield from _in_class(made_by.definition, made_by.scope, key)
-        case Binding(definition=ast.ClassDef() as definition, scope=home):
-            yield from _in_class(definition, home, key)
-
-
-def _in_class(definition: ast.AST | None, home: Scope, key: str) -> Iterator[BatchSize]:
-    for statement in definition.body if isinstance(definition, ast.ClassDef) else []:
-        match statement:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=value)
-            ) if name == key:
-                yield from _numeric(value, home, key)
 
 
 def _defaults(scope: Scope) -> Iterator[BatchSize]:

@@ -1,0 +1,275 @@
+"""Where values come from, through assignments, arguments, attributes and settings, across cells.
+
+origins = Origins(code)
+origins.of(node, scope)         # the expressions that a name or attribute was given, one step back
+origins.number(node, scope)     # the number that is written at the end of that chain, and where
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from .literals import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .notebook import Notebook
+    from .scopes import Binding, Scope
+
+_MOST_STEPS = 8
+_MOST_CALLS = 6  # of a function: beyond that its arguments are not followed
+
+
+class Origin(NamedTuple):
+    """An expression, and the scope whose names it uses."""
+
+    node: ast.expr
+    scope: Scope
+
+
+class Origins:
+    """Answers for the code of one notebook. Every method raises CodeTooLargeError."""
+
+    def __init__(self, code: Notebook) -> None:
+        """Take the code that ran."""
+        self._code = code
+        self._calls: dict[Scope, list[tuple[ast.Call, Scope]]] = {}
+
+    def of(self, node: ast.expr, scope: Scope) -> list[Origin]:
+        """Return what a name, an attribute or an entry was given; of a function's parameter, in each of its calls."""
+        self._code.spend(3)
+        match node:
+            case ast.Name():
+                return list(self._name(node, scope))
+            case ast.Attribute(value=base, attr=key) | ast.Subscript(value=base, slice=ast.Constant(value=str(key))):
+                return list(self._entry(base, key, scope))
+        return []
+
+    def number(self, node: ast.expr, scope: Scope) -> tuple[int, Origin] | None:
+        """Return the number that an expression stood for, and where it is written; None where that is not one place."""
+        for _ in range(_MOST_STEPS):
+            if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+                value = None if isinstance(node, ast.Call) else number(node)
+                return None if value is None else (value, Origin(node, scope))
+            found = {one.node: one for one in self.of(node, scope)}
+            if len(found) != 1:
+                return None
+            ((node, scope),) = found.values()
+        return None
+
+    def calls_of(self, function: Scope) -> list[tuple[ast.Call, Scope]]:
+        """Return the calls of a function or method that may have run; of `__init__`, those of its class in any cell."""
+        if function not in self._calls:
+            self._calls[function] = []  # for a call whose arguments lead back to it
+            self._calls[function] = list(self._find_calls(function))
+        return self._calls[function]
+
+    def _find_calls(self, function: Scope) -> Iterator[tuple[ast.Call, Scope]]:
+        name, code = function.function, self._code
+        is_method, makes = function.owner is not None, name == "__init__" and function.owner is not None
+        word = function.owner if makes and function.owner else name
+        modules = [] if not word else [scope for top in code.mentioning(word) for scope in code.scopes(top.cell)]
+        for scope in dict.fromkeys((*code.running, *modules)):
+            for call in scope.calls:
+                match call.func:
+                    case ast.Attribute(attr=attribute, value=base) if is_method and not makes and attribute == name:
+                        if self._is_of(base, scope, function):
+                            yield call, scope
+                    case ast.Name(id=called) if called == word and (makes or not is_method):
+                        yield call, scope
+
+    def _is_of(self, base: ast.expr, scope: Scope, method: Scope) -> bool:
+        """Whether an object is known to be of the class of a method."""
+        if isinstance(base, ast.Name) and scope.owner is not None and base.id in scope.parameters[:1]:
+            return scope.owner == method.owner
+        made = self._class_of(base, scope)
+        return made is not None and getattr(made.definition, "name", None) == method.owner
+
+    def arguments(self, call: ast.Call, function: Scope) -> dict[str, ast.expr]:
+        """Return what a call gives for the parameters of a function or method."""
+        names = function.parameters[1:] if function.owner is not None else function.parameters
+        given = dict(zip(names, (one for one in call.args if not isinstance(one, ast.Starred)), strict=False))
+        return given | {word.arg: word.value for word in call.keywords if word.arg}
+
+    def _name(self, node: ast.Name, scope: Scope) -> Iterator[Origin]:
+        binding = self._code.lookup(node.id, scope, node)
+        if binding is None:
+            return
+        home = binding.scope
+        if binding.position == (0, 0) and node.id in home.parameters:
+            yield from self._given(node.id, home)
+        elif binding.value is not None:
+            yield Origin(binding.value, home)
+        elif binding.definition is None:
+            yield from self._unpacked(node.id, binding)
+
+    def _given(self, name: str, function: Scope) -> Iterator[Origin]:
+        calls = self.calls_of(function)
+        is_default = not calls
+        for call, caller in calls if len(calls) <= _MOST_CALLS else ():
+            given = self.arguments(call, function).get(name)
+            is_default |= given is None
+            if given is not None and not (isinstance(given, ast.Name) and given.id == name and caller is function):
+                yield Origin(given, caller)
+        default = _defaults(function.arguments).get(name)
+        if is_default and default is not None:
+            yield Origin(default, function.parent or function)
+
+    def _unpacked(self, name: str, binding: Binding) -> Iterator[Origin]:
+        """Follow one of several names into the tuple that a function of a cell returns."""
+        found = self.unpacked_from(name, binding)
+        if found is None:
+            return
+        at, call = found
+        for returned, inner in self.returned(call, binding.scope):
+            if isinstance(returned, ast.Tuple) and len(returned.elts) > at:
+                yield Origin(returned.elts[at], inner)
+
+    def unpacked_from(self, name: str, binding: Binding) -> tuple[int, ast.Call] | None:
+        """Return the call whose results several names of the binding's scope got, and which of them this name got."""
+        for node in binding.scope.nodes:
+            match node:
+                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Call() as call) if (
+                    node.end_lineno,
+                    node.end_col_offset,
+                ) == binding.position:
+                    places = [at for at, one in enumerate(names) if isinstance(one, ast.Name) and one.id == name]
+                    return (places[-1], call) if places else None
+        return None
+
+    def called(self, function: ast.expr, scope: Scope) -> Scope | None:
+        """Return the scope of the user's function or method that an expression stands for, `make` or `self.step`."""
+        binding = self._code.definition(function, scope)
+        if binding is not None and isinstance(binding.definition, ast.FunctionDef):
+            return self._code.function_scope(binding.definition, binding.cell)
+        if not isinstance(function, ast.Attribute):
+            return None
+        owner = self.class_of_self(function.value, scope) or self._class_of(function.value, scope)
+        if owner is None:
+            return None
+        name = getattr(owner.definition, "name", "")
+        methods = (one for one in self._code.scopes(owner.cell) if one.owner == name)
+        return next((one for one in methods if one.function == function.attr), None)
+
+    def _class_of(self, node: ast.expr, scope: Scope) -> Binding | None:
+        made = self._code.definition(node, scope, made=True)
+        return made if made is not None and isinstance(made.definition, ast.ClassDef) else None
+
+    def returned(self, call: ast.Call, scope: Scope) -> Iterator[Origin]:
+        """Yield what a function or method of a cell gives back."""
+        inner = self.called(call.func, scope)
+        if inner is not None:
+            yield from (Origin(one.value, inner) for one in inner.walk() if isinstance(one, ast.Return) and one.value)
+
+    def _entry(self, base: ast.expr, key: str, scope: Scope) -> Iterator[Origin]:
+        owner = self.class_of_self(base, scope)
+        if owner is not None:
+            yield from self._set_on(owner, key)
+            return
+        found = [Origin(base, scope)]
+        for _ in range(_MOST_STEPS):
+            if not found or not isinstance(found[-1].node, ast.Name | ast.Attribute):
+                break
+            definition = self._code.definition(found[-1].node, found[-1].scope)
+            if definition is not None and isinstance(definition.definition, ast.ClassDef):
+                yield from self._in_class(definition.definition, definition.scope, key)
+                return
+            found = self.of(*found[-1])[-1:]
+        if found:
+            yield from self._in_settings(*found[-1], key)
+
+    def _in_settings(self, made: ast.expr, scope: Scope, key: str) -> Iterator[Origin]:
+        """Follow a key of a dict, or an attribute of what a call made: a dataclass, a namespace, argparse's answer."""
+        match made:
+            case ast.Dict(keys=keys, values=values):
+                pairs = zip(keys, values, strict=True)
+                yield from (
+                    Origin(value, scope)
+                    for name, value in pairs
+                    if isinstance(name, ast.Constant) and name.value == key
+                )
+            case ast.Call(func=ast.Attribute(attr="parse_args" | "parse_known_args")):
+                yield from self._parsed(key)
+            case ast.Call(func=function, keywords=words):
+                given = [Origin(word.value, scope) for word in words if word.arg == key]
+                yield from given
+                definition = self._code.definition(function, scope)
+                if definition is None or not isinstance(definition.definition, ast.ClassDef):
+                    return
+                if not given:
+                    yield from self._in_class(definition.definition, definition.scope, key)
+                yield from self._set_on(definition, key)
+
+    def _parsed(self, key: str) -> Iterator[Origin]:
+        flag = key.replace("_", "-")
+        for module in self._code.mentioning("add_argument"):
+            for scope in self._code.scopes(module.cell):
+                for call in scope.calls:
+                    names = [one.value for one in call.args if isinstance(one, ast.Constant)]
+                    if getattr(call.func, "attr", "") == "add_argument" and {f"--{flag}", f"--{key}", key} & {*names}:
+                        yield from (Origin(word.value, scope) for word in call.keywords if word.arg == "default")
+
+    def class_of_self(self, node: ast.expr, scope: Scope) -> Binding | None:
+        """Return the class whose method a scope is, if the node is the method's `self`; None otherwise."""
+        inner: Scope | None = scope
+        while inner is not None and inner.owner is None:
+            inner = inner.parent
+        if inner is None or inner.owner is None:
+            return None
+        if not isinstance(node, ast.Name) or node.id not in inner.parameters[:1]:
+            return None
+        found = self._code.lookup(inner.owner, inner.parent or inner)
+        return found if found is not None and isinstance(found.definition, ast.ClassDef) else None
+
+    def _set_on(self, owner: Binding, key: str, depth: int = 0) -> Iterator[Origin]:
+        """Yield what methods of a class, or else of what it is derived from, set an attribute of `self` to."""
+        definition = owner.definition
+        assert isinstance(definition, ast.ClassDef)
+        methods = [one for one in self._code.scopes(owner.cell) if one.owner == definition.name and one.parameters]
+        found = [one for method in methods for one in _set_in(method, key)]
+        yield from found or self._in_class(definition, owner.scope, key)
+        for base in definition.bases if not found and depth < _MOST_STEPS else ():
+            inherited = self._code.definition(base, owner.scope)
+            if inherited is not None and isinstance(inherited.definition, ast.ClassDef):
+                yield from self._set_on(inherited, key, depth + 1)
+
+    def _in_class(self, definition: ast.ClassDef, home: Scope, key: str) -> Iterator[Origin]:
+        for statement in definition.body:
+            match statement:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ) if name == key:
+                    yield Origin(value, home)
+
+
+def _set_in(method: Scope, key: str) -> Iterator[Origin]:
+    """Yield what a method sets an attribute of its object to."""
+    for node in method.walk():
+        match node:
+            case ast.Assign(targets=targets, value=given):
+                pairs = [pair for target in targets for pair in _pairs(target, given)]
+            case ast.AnnAssign(target=one, value=ast.expr() as given):
+                pairs = [(one, given)]
+            case _:
+                continue
+        for target, value in pairs:
+            match target:
+                case ast.Attribute(value=ast.Name(id=me), attr=name) if me == method.parameters[0] and name == key:
+                    yield Origin(value, method)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    match target, value:
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+            return list(zip(targets, values, strict=True))
+    return [(target, value)]
+
+
+def _defaults(given: ast.arguments) -> dict[str, ast.expr]:
+    plain = [one.arg for one in (*given.posonlyargs, *given.args)]
+    found = dict(zip(reversed(plain), reversed(given.defaults), strict=False))
+    words = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    return found | {name.arg: value for name, value in words if value is not None}
