@@ -278,12 +278,25 @@ class Notebook:
                 if not isinstance(binding.definition, ast.ClassDef):
                     reached.append(self.function_scope(binding.definition, binding.cell))
                     continue
-                for one in binding.definition.body:
-                    if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-                        method, by_itself = one.name, one.name.startswith("__") or one.name == "forward"
-                        waiting = reached if by_itself or method in used else methods.setdefault(method, [])
-                        waiting.append(self.function_scope(one, binding.cell))
+                for owner, definition in self._with_bases(binding):
+                    seen.add(definition)
+                    for one in definition.body:
+                        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+                            method, by_itself = one.name, one.name.startswith("__") or one.name == "forward"
+                            waiting = reached if by_itself or method in used else methods.setdefault(method, [])
+                            waiting.append(self.function_scope(one, owner.cell))
         return Running(self, tuple(reached))
+
+    def _with_bases(self, binding: Binding) -> list[tuple[Binding, ast.ClassDef]]:
+        """Return a class and what it is derived from, as far as cells define it."""
+        found: list[tuple[Binding, ast.ClassDef]] = []
+        waiting: list[Binding | None] = [binding]
+        for one in waiting:  # it grows meanwhile
+            if one is not None and isinstance(one.definition, ast.ClassDef):
+                if all(one.definition is not known for _, known in found):
+                    found.append((one, one.definition))
+                    waiting += [self.definition(base, one.scope) for base in one.definition.bases]
+        return found
 
     def calls(self, *names: str) -> Iterator[Call]:
         """Yield the calls of functions with these full names in all cells that ran, newest cell first.

@@ -67,18 +67,31 @@ class Origins:
         return self._calls[function]
 
     def _find_calls(self, function: Scope) -> Iterator[tuple[ast.Call, Scope]]:
-        name, code = function.function, self._code
-        is_method, makes = function.owner is not None, name == "__init__" and function.owner is not None
-        word = function.owner if makes and function.owner else name
-        modules = [] if not word else [scope for top in code.mentioning(word) for scope in code.scopes(top.cell)]
+        name, owner, code = function.function, function.owner, self._code
+        makes = name == "__init__" and owner is not None
+        words = self._derived_from(owner or "") if makes else {name}
+        modules = [scope for top in code.mentioning(*words) for scope in code.scopes(top.cell)] if words - {""} else []
         for scope in dict.fromkeys((*code.running, *modules)):
             for call in scope.calls:
                 match call.func:
-                    case ast.Attribute(attr=attribute, value=base) if is_method and not makes and attribute == name:
+                    case ast.Attribute(attr="__init__", value=ast.Call(func=ast.Name(id="super"))) if makes:
+                        if scope.name in words:
+                            yield call, scope
+                    case ast.Attribute(attr=attribute, value=base) if owner and not makes and attribute == name:
                         if self._is_of(base, scope, function):
                             yield call, scope
-                    case ast.Name(id=called) if called == word and (makes or not is_method):
+                    case ast.Name(id=called) if called in words and (makes or not owner):
                         yield call, scope
+
+    def _derived_from(self, owner: str) -> set[str]:
+        """Return the name of a class, and those of the classes that take their `__init__` from it, or call it."""
+        found = {owner}
+        for top in self._code.mentioning(owner):
+            for node in top.nodes:
+                if isinstance(node, ast.ClassDef) and any(getattr(base, "id", "") == owner for base in node.bases):
+                    own = any(getattr(one, "name", "") == "__init__" for one in node.body)
+                    found |= {f"{node.name}.__init__"} if own else {node.name}
+        return found
 
     def _is_of(self, base: ast.expr, scope: Scope, method: Scope) -> bool:
         """Whether an object is known to be of the class of a method."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from ..case import Case
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.torch import Kind, Tensors, records_graph, without_gradients, works_out_gradients
+from ..frameworks.gradients import records_graph, without_gradients, works_out_gradients
+from ..frameworks.torch import Kind, Tensors
 from ..units import quote, size
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from ..case import Case, Ran
 from ..edits import replace, set_argument, text_of
 from ..family import Family
 from ..fix import Fix, Proposal
+from ..frameworks.gradients import backward_calls
 from ..frameworks.pandas import COMBINED_BY, PARTIAL, READERS, columns_read, frame_name, grouped
-from ..frameworks.torch import backward_calls
 from ..units import cell_name, quote, size
 
 if TYPE_CHECKING:

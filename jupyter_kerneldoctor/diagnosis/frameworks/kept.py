@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .torch import TENSOR_METHODS, Kind, Tensors, backward_calls, records_graph, starts_of_backward
+from .gradients import backward_calls, records_graph, starts_of_backward
+from .torch import TENSOR_METHODS, Kind, Tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

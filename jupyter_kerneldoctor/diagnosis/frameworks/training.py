@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..code.literals import number
 from ..code.origins import Origins
-from .torch import backward_calls
+from .gradients import backward_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

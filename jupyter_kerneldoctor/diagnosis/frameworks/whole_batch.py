@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..edits import EditRefusedError, replace, wrap
-from .torch import Kind, Tensors, backward_calls
+from .gradients import backward_calls
+from .torch import Kind, Tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
