@@ -292,10 +292,11 @@ class Notebook:
         found: list[tuple[Binding, ast.ClassDef]] = []
         waiting: list[Binding | None] = [binding]
         for one in waiting:  # it grows meanwhile
-            if one is not None and isinstance(one.definition, ast.ClassDef):
-                if all(one.definition is not known for _, known in found):
-                    found.append((one, one.definition))
-                    waiting += [self.definition(base, one.scope) for base in one.definition.bases]
+            definition = None if one is None else one.definition
+            if one is None or not isinstance(definition, ast.ClassDef) or any(definition is old for _, old in found):
+                continue
+            found.append((one, definition))
+            waiting += [self.definition(base, one.scope) for base in definition.bases]
         return found
 
     def calls(self, *names: str) -> Iterator[Call]:

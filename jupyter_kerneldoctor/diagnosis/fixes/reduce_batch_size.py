@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..case import Case, Ran
-from ..edits import EditRefusedError, replace
+from ..edits import EditRefusedError
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.kept import grows_by_the_step
@@ -143,7 +143,7 @@ class ReduceBatchSize(Fix):
                 began = f"The cell began at {_began(death)} with a {batch.label} of {batch.value}. "
                 more = f" One step becomes {batch.value // choice.value} steps. The number is written in {where}."
                 title = f"{self.title}: {choice.value} in place of {batch.value}"
-                edits = replace(batch.scope, batch.node, str(choice.value))
+                edits = batch.becomes(choice.value)
                 missing = death.memory.missing_bytes
                 yield Proposal(edits, began + _reason(choice) + more, missing, title, peak=choice.peak)
         elif (whole := find_whole_batch(code, death.values)) and (choice := _choice(death, whole)):

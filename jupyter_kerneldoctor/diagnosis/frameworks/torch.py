@@ -111,7 +111,10 @@ class Tensors:
         """Return what a name or an attribute was given; of a parameter, what all calls agree on."""
         if isinstance(node, ast.Name) and scope in self._given and node.id in self._given[scope]:
             return self._given[scope][node.id]
-        kinds = {self.kind(one.node, one.scope, depth) for one in self.origins.of(node, scope)} - {Kind.OTHER}
+        origins = self.origins.of(node, scope)
+        if len(origins) > 1 and any(self.code.qualified(*one) is not None for one in origins):
+            return Kind.OTHER  # once a network, once a function
+        kinds = {self.kind(one.node, one.scope, depth) for one in origins} - {Kind.OTHER}
         if not kinds and isinstance(node, ast.Name) and (binding := self.code.lookup(node.id, scope, node)) is not None:
             unpacked = self.origins.unpacked_from(node.id, binding)
             kinds = set() if unpacked is None else {self.kind(unpacked[1], binding.scope, depth)}

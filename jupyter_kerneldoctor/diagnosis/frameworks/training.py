@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..code.literals import number
 from ..code.origins import Origins
+from ..edits import replace
 from .gradients import backward_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..code.notebook import Notebook, Scope
+    from ..edits import Changes
 
 _NAME = re.compile(r"(?:\w*_)?(?:batch(?:_?size)?|bsz?)", re.IGNORECASE)
 _EVALUATION = re.compile(r"val|eval|test|pred", re.IGNORECASE)
@@ -38,6 +40,12 @@ class BatchSize:
     scope: Scope
     label: str
     """What it is called: `BATCH_SIZE`, or the keyword."""
+    others: tuple[ast.expr, ...] = ()
+    """Where the same number must change with it: `range(0, n, 64)` and `X[i:i + 64]`."""
+
+    def becomes(self, value: int) -> Changes:
+        """Return the edit that writes another number."""
+        return tuple(change for node in (self.node, *self.others) for change in replace(self.scope, node, str(value)))
 
 
 def trains(code: Notebook) -> bool:
@@ -137,7 +145,9 @@ def _written_at(node: ast.AST, scope: Scope, code: Notebook, origins: Origins) -
         case ast.Subscript(slice=ast.Constant(value=str(name))) if _NAME.fullmatch(name):
             given = [(node, name)]
         case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[_, _, step])):
-            given = [(step, "batch size")]
+            if isinstance(step, ast.Constant):
+                yield from _in_steps(node, step, scope)
+            given = [] if isinstance(step, ast.Constant) else [(step, "batch size")]
         case ast.Call():
             given = [(word.value, word.arg) for word in node.keywords if word.arg and _NAME.fullmatch(word.arg)]
             given.append((_positional(node, scope, code), "batch size"))
@@ -146,6 +156,14 @@ def _written_at(node: ast.AST, scope: Scope, code: Notebook, origins: Origins) -
         if found is not None and found[0] > 1:
             written = value.id if isinstance(value, ast.Name) else label
             yield BatchSize(found[0], *found[1], written if _NAME.fullmatch(written) else label)
+
+
+def _in_steps(loop: ast.For, step: ast.Constant, scope: Scope) -> Iterator[BatchSize]:
+    """Yield the number that a loop over parts of the data goes on by, where its slices are as long."""
+    same = [one for one in scope.inside(loop) if isinstance(one, ast.Constant) and one.value == step.value]
+    is_size = isinstance(step.value, int) and step.value > 1 and len(same) > 1
+    if is_size and isinstance(step.value, int):
+        yield BatchSize(step.value, step, scope, "batch size", tuple(one for one in same if one is not step))
 
 
 def _positional(node: ast.Call, scope: Scope, code: Notebook) -> ast.expr | None:
