@@ -50,6 +50,7 @@ from .postmortem import Caller, Statement
 from .units import cell_name, quote, statement
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable, Mapping
 
     from jupyter_kerneldoctor.recording.events import Incident
@@ -60,11 +61,14 @@ if TYPE_CHECKING:
     from .analysis.last_words import Pattern
     from .analysis.oom_log import OomKill, Scope
     from .analysis.traceback import Thread, Traceback
+    from .code.scopes import Scope as CodeScope
     from .postmortem import CauseFinding, Ending
 
 T = TypeVar("T")
 
 _LARGE = 0.1  # of the machine's memory: what holds less is not the largest where it is used up
+_ALMOST = 0.93  # of the limit
+_IDLE_BYTES = 100 << 20  # of a kernel's data were never written to in an idle kernel: room of threads and allocators
 _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
 """Signals of a program that fails by itself."""
 
@@ -374,6 +378,58 @@ class Death:
             return self.signal is not None and call.signal in (None, self.signal) and self.signal != "SIGINT"
         code = self.status.exit_code
         return call.kind == "exit" and code is not None and call.exit_code in (None, code)
+
+    @property
+    def is_of_this_cell(self) -> bool:
+        """Whether memory ran out because of what the cell itself took, or asked for and was refused."""
+        refused = bool(self.causes) and self.causes[0].id == "allocation-refused"
+        return self.is_about_memory and (self.memory.grew_here or refused)
+
+    @cached_property
+    def ran_before(self) -> bool:
+        """Whether the same cell ran to its end before, or to an error: what it left may be what is too much."""
+        cell, cells = self.cell, self.recording.cells
+        return cell is not None and any(one.finished and one.source == cell.source for one in cells if one is not cell)
+
+    @cached_property
+    def room_bytes(self) -> int | None:
+        """How much the cell may take and live: up to 93 % of the limit; None where no limit is known."""
+        limit, before, known = self.memory.limit_bytes, self.memory.before_bytes, self.environment.known
+        rooms = [] if limit is None or before is None else [int(_ALMOST * limit) - before]
+        if self.causes and self.causes[0].id == "allocation-refused":
+            used = {"AS": known.address_space_bytes, "DATA": known.data_bytes}
+            limits = [(self.environment.soft_limit(name), amount) for name, amount in used.items()]
+            rooms += [soft - amount for soft, amount in limits if soft is not None and amount is not None]
+        return min(rooms, default=None)
+
+    @cached_property
+    def asked_bytes(self) -> int | None:
+        """How much the cell had been promised at the end, at least: what Linux counts before it is written to, too.
+
+        proc(5) calls it VmData. None where the end was not looked at.
+        """
+        ends = [one.data_bytes for one in self.recording.system_states if one.when == "end" and one.data_bytes]
+        before = self.memory.before_bytes
+        return max(0, ends[-1] - before - _IDLE_BYTES) if ends and before is not None else None
+
+    @cached_property
+    def recorded_types(self) -> Mapping[str, str]:
+        """The full names of the types of the variables that were recorded last, by name."""
+        looks = [
+            one for one in self.recording.namespaces if self.cell is None or one.mono_s <= self.cell.started_mono_s
+        ]
+        return {one.name: one.type for look in looks[-1:] for one in look.objects if not one.hidden}
+
+    def was_running(self, node: ast.expr | ast.stmt, scope: CodeScope) -> bool:
+        """Whether a node may have been running at the end: false only where the last stack, or the line, denies it."""
+        at = [(self.recording.cells.index(one.cell), one.line) for one in self.user_frames if one.cell is not None]
+        if not at or any(self._has_other_lines(cell) for cell, _ in at):
+            return self.code.is_at_line(node, scope)
+        return any(cell == scope.cell and node.lineno <= line <= (node.end_lineno or line) for cell, line in at)
+
+    def _has_other_lines(self, cell: int) -> bool:
+        """Whether an edit gives a cell more or fewer lines than it had."""
+        return self.code.source(cell).count("\n") != self.recording.cells[cell].source.count("\n")
 
     def reached(self, call: EndingCall) -> Reached:
         """Say whether the cell had reached a call when the kernel ended."""

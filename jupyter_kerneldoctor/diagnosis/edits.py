@@ -51,6 +51,14 @@ def replace(scope: Scope, node: ast.expr | ast.stmt, text: str) -> Changes:
     return (Change(scope.cell, *span(scope.tree.source, node), text),)
 
 
+def replace_by_lines(scope: Scope, statement: ast.stmt, *lines: str) -> Changes:
+    """Put lines in a statement's place, as far indented as it is."""
+    source = scope.tree.source
+    found = LINE_END.search(source)
+    end = (found[0] if found is not None else "\n") + (_indent(source, statement) if len(lines) > 1 else "")
+    return replace(scope, statement, end.join(lines))
+
+
 def append(scope: Scope, node: ast.expr, text: str) -> Changes:
     """Write a text directly behind an expression, `.item()`; put the expression in parentheses where it needs them."""
     start, end = span(scope.tree.source, node)
@@ -103,6 +111,17 @@ def insert_before(scope: Scope, statement: ast.stmt, *lines: str) -> Changes:
     found = LINE_END.search(source)
     end = found[0] if found is not None else "\n"
     return (Change(scope.cell, start, start, "".join(f"{indent}{line}{end}" for line in lines)),)
+
+
+def insert_after(scope: Scope, statement: ast.stmt, *lines: str) -> Changes:
+    """Write lines after a statement, as far indented as it is."""
+    source, end = scope.tree.source, span(scope.tree.source, statement)[1]
+    found, rest = LINE_END.search(source), re.compile(r"[^\S\r\n]*(#[^\r\n]*)?").match(source, end)
+    place = end if rest is None else rest.end()
+    if source[place : place + 1] not in ("", "\r", "\n"):
+        raise EditRefusedError("a statement follows on the same line")
+    begin = (found[0] if found is not None else "\n") + _indent(source, statement)
+    return (Change(scope.cell, place, place, "".join(begin + line for line in lines)),)
 
 
 def indent(scope: Scope, statements: Sequence[ast.stmt]) -> Changes:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from .calls import calls_at
 from .edits import EditRefusedError, import_as, replace, set_argument, unified_diff, wrap
 from .facts import Facts, UnknownFactError
 from .registry import Rule
@@ -226,12 +227,3 @@ class Advice(Fix):
     def saves(self, death: Death) -> int | None:
         """Return how many bytes it saves: all that was missing, where the cell itself took that."""
         return death.memory.missing_bytes if death.memory.grew_here else None
-
-
-def calls_at(death: Death, *functions: str) -> Iterator[Call]:
-    """Yield the calls of these functions that may have been running at the death, where the cell took the memory."""
-    if death.is_about_memory and not death.memory.grew_here:
-        return
-    for call in death.code.running.calls(*functions):
-        if death.code.is_at_line(call.node, call.scope):
-            yield call

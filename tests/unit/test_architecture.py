@@ -76,7 +76,7 @@ LAYERS = (
     {"examples"},
     {"cause"},
     {"causes"},
-    {"case", "sizing", "facts"},
+    {"case", "sizing", "facts", "calls"},
     {"fix"},
     {"fixes"},
     {"ranking", "proposals"},

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .scopes import Binding, Scope
 
 _MOST_STEPS = 8
+_MOST_ORIGINS = 60
 _MOST_CALLS = 6  # of a function: beyond that its arguments are not followed
 
 
@@ -27,6 +28,39 @@ class Origin(NamedTuple):
 
     node: ast.expr
     scope: Scope
+
+
+def all_origins(node: ast.expr, scope: Scope, code: Notebook, *, parts: bool = False) -> list[Origin]:
+    """Return all expressions that an object may have come from, nearest first; with `parts`, what it was made of, too.
+
+    Beside what Origins knows it follows methods and entries to the object they belong to: `df[rows].assign(…)` to `df`.
+    The list ends where the code does not tell, and after some sixty steps.
+    """
+    origins, found, seen = Origins(code), [Origin(node, scope)], {id(node)}
+    for one in found:  # it grows meanwhile
+        for before in _before(*one, origins, parts=parts):
+            if id(before.node) not in seen and len(found) < _MOST_ORIGINS:
+                seen.add(id(before.node))
+                found.append(before)
+    return found
+
+
+def _before(node: ast.expr, scope: Scope, origins: Origins, *, parts: bool) -> Iterator[Origin]:
+    """Yield what an expression takes its object from."""
+    yield from (given := origins.of(node, scope))
+    inner: list[ast.expr] = []
+    match node:
+        case ast.Attribute(value=base) | ast.Subscript(value=base) | ast.Await(value=base) | ast.NamedExpr(value=base):
+            inner = [] if given else [base]
+        case ast.IfExp(body=one, orelse=other) | ast.BinOp(left=one, right=other):
+            inner = [one, other]
+        case ast.Tuple(elts=elements) | ast.List(elts=elements) if parts:
+            inner = elements
+        case ast.Call(func=function, args=arguments, keywords=words):
+            yield from origins.returned(node, scope)
+            inner = [function.value] if isinstance(function, ast.Attribute) else []
+            inner += [*arguments, *(word.value for word in words)] if parts else []
+    yield from (Origin(one, scope) for one in inner)
 
 
 class Origins:

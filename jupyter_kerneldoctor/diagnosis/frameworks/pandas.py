@@ -1,13 +1,16 @@
-"""Reads of pandas that hold a file whole, and how their result is used."""
+"""Reads of pandas that hold a file whole, how their result is used, and what a merge joins."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..code.origins import all_origins
 
 if TYPE_CHECKING:
-    from ..code.notebook import Call
+    from ..code.notebook import Call, Notebook
+    from ..code.scopes import Scope
 
 READERS = ("pandas.read_csv", "pandas.read_table")
 """What reads a file of text into one frame."""
@@ -85,3 +88,52 @@ def columns_read(call: Call) -> list[str]:
                     place = (statement.lineno, 0) if first else (statement.lineno, 1)
                     (read if first else made).setdefault(text, place)
     return [column for column, place in read.items() if place < made.get(column, (place[0], 1))]
+
+
+MERGES = ("pandas.merge", "pandas.DataFrame.merge")
+_MAKES_NULLS = ("nan", "NaN", "NA", "NaT", "reindex", "shift", "to_numeric")
+
+
+class Merge(NamedTuple):
+    """A merge of two tables by columns that are named."""
+
+    left: ast.expr
+    right: ast.expr
+    key: str
+    """The right table's key or keys as code: `"id"`, `["year", "city"]`, `KEYS`."""
+    is_list: bool
+    keeps_right: bool
+    """Whether rows of the right table that match nothing stay in the result."""
+
+
+def merge_of(call: Call, code: Notebook) -> Merge | None:
+    """Return what a call merges; None where that is not written out, or it does not join by equal columns."""
+    if call.name == "pandas.merge":
+        left, right = call.argument("left", 0), call.argument("right", 1)
+        how, key = call.argument("how", 2), call.argument("right_on", 5, "on", 3)
+    else:
+        assert isinstance(call.node.func, ast.Attribute)
+        left, right = call.node.func.value, call.argument("right", 0)
+        how, key = call.argument("how", 1), call.argument("right_on", 4, "on", 2)
+    kind = how.value if isinstance(how, ast.Constant) else "inner" if how is None else None
+    if left is None or right is None or key is None or kind not in ("inner", "left", "right", "outer"):
+        return None
+    stands_for = all_origins(key, call.scope, code)[-1].node
+    is_list = isinstance(stands_for, ast.List | ast.Tuple)
+    if not is_list and not isinstance(stands_for, ast.Constant):
+        return None
+    return Merge(left, right, call.scope.segment(key), is_list, kind in ("right", "outer"))
+
+
+def may_hold_nulls(table: ast.expr, scope: Scope, code: Notebook) -> bool:
+    """Whether the code that makes a table shows missing values."""
+    for one in all_origins(table, scope, code):
+        for node in ast.walk(one.node) if isinstance(one.node, ast.Call) else ():
+            match node:
+                case ast.Attribute(attr=name) | ast.Constant(value=name) if name in _MAKES_NULLS:
+                    return True
+                case ast.IfExp(orelse=ast.Constant(value=None)) | ast.List(elts=[ast.Constant(value=None), *_]):
+                    return True
+                case ast.keyword(arg="errors", value=ast.Constant(value="coerce")):
+                    return True
+    return False

@@ -1,0 +1,80 @@
+"""The calls that may have been running at the death, of functions, of methods, and of what made the objects they use.
+
+calls_at(death, "numpy.zeros", "pandas.DataFrame.merge")
+makers(death, "sklearn.cluster.DBSCAN")   # DBSCAN(eps=0.5), where `model.fit(X)` was running
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .code.notebook import Call
+from .code.origins import all_origins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .code.scopes import Scope
+    from .death import Death
+
+_METHODS_OF = ("pandas.DataFrame", "scipy.sparse")
+"""Classes whose methods are found by the object that they are called on."""
+
+_RUNS = ("fit", "fit_transform", "fit_predict", "transform", "predict", "predict_proba", "score")
+"""Methods that run an estimator of scikit-learn."""
+
+
+def calls_at(death: Death, *functions: str) -> Iterator[Call]:
+    """Yield the calls of these functions that may have been running at the death, where the cell took the memory."""
+    if death.is_about_memory and not death.is_of_this_cell:
+        return
+    methods = [one for one in functions if one.rpartition(".")[0] in _METHODS_OF]
+    for call in (*death.code.running.calls(*functions), *method_calls(death, *methods)):
+        if death.was_running(call.node, call.scope):
+            yield call
+
+
+def method_calls(death: Death, *names: str) -> Iterator[Call]:
+    """Yield the calls, in all that may have run, of methods with these names: `pandas.DataFrame.merge`."""
+    methods = {name.rpartition(".")[2]: name for name in names}
+    for scope in death.code.running if methods else ():
+        for node in scope.calls:
+            match node.func:
+                case ast.Attribute(attr=method, value=owner) if method in methods:
+                    package = methods[method].split(".")[0]
+                    if death.code.qualified(node.func, scope) is None and is_of(package, owner, scope, death):
+                        yield Call(node, scope, methods[method])
+
+
+def is_of(package: str, node: ast.expr, scope: Scope, death: Death) -> bool:
+    """Whether an expression stands for an object of a package, as the code, what was recorded, or the stack tells."""
+    for one, where in all_origins(node, scope, death.code):
+        if isinstance(one, ast.Call) and (name := death.code.qualified(one.func, where)):
+            if name.split(".")[0] == package:
+                return True
+            if not name.startswith("builtins."):
+                return False
+        if isinstance(one, ast.Name) and one.id in death.recorded_types:
+            return death.recorded_types[one.id].split(".")[0] == package
+    return ran_in(death, f"/{package}/")
+
+
+def ran_in(death: Death, *parts: str) -> bool:
+    """Whether the last stack went through a file whose path has one of these parts."""
+    frames = death.last_stack.frames if death.last_stack is not None else ()
+    return any(part in frame.file for frame in frames for part in parts)
+
+
+def makers(death: Death, *functions: str) -> Iterator[Call]:
+    """Yield the calls of these classes whose objects a running `fit`, `transform` or the like uses, each once."""
+    found: dict[ast.Call, Call] = {}
+    for scope in death.code.running if death.is_of_this_cell else ():
+        for call in scope.calls:
+            match call.func:
+                case ast.Attribute(attr=method, value=owner) if method in _RUNS and death.was_running(call, scope):
+                    for one, where in all_origins(owner, scope, death.code, parts=True):
+                        name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+                        if isinstance(one, ast.Call) and name in functions:
+                            found[one] = Call(one, where, name)
+    yield from found.values()

@@ -1,0 +1,82 @@
+"""The fix `row-minus-column-broadcast`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..case import Case
+from ..edits import append
+from ..family import Family
+from ..fix import Fix, Proposal
+from ..frameworks.numpy import is_array
+from ..units import quote, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..death import Death
+
+_ARRAYS = "import numpy as np\ny = np.random.rand(40_000)\npred = np.random.rand(40_000, 1)"
+
+
+class RowMinusColumnBroadcast(Fix):
+    """Make a row of the column before both are subtracted.
+
+    What it does
+    ------------
+    An array of shape `(n,)` and one of shape `(n, 1)` give an array of `(n, n)`: each number of one with each number of
+    the other. Models return such columns. `.ravel()` makes a row of it, and the result has n numbers.
+
+    When it is offered
+    ------------------
+    Memory ran out on a line with arithmetic on two such arrays of equal length, and the square explains it.
+
+    What it costs
+    -------------
+    Nothing, unless all pairs were meant.
+    """
+
+    id, title, causes = "row-minus-column-broadcast", "Make a row of the column: ravel()", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _ARRAYS,
+            "err = ((y - pred) ** 2).mean()",
+            becomes="err = ((y - pred.ravel()) ** 2).mean()",
+            says=("(40,000, 1)", "11.9 GiB"),
+        ),
+        Case(
+            _ARRAYS,
+            "def rmse(a, b):\n    return np.sqrt(np.mean((a - b) ** 2))",
+            "rmse(pred * 2, y)",
+            becomes={2: "def rmse(a, b):\n    return np.sqrt(np.mean((a.ravel() - b) ** 2))"},
+        ),
+    ]
+    SILENT = [
+        Case(_ARRAYS, "err = (y - pred[:, 0]).mean()"),
+        Case("import numpy as np\ny = np.random.rand(100)\npred = np.random.rand(100, 1)", "err = y - pred\nload()"),
+        Case(_ARRAYS, "d = y[:100] - pred"),
+        Case(_ARRAYS, "err = y - pred\nbig = [0] * 10**10", line=2),
+        Case("import numpy as np\na = np.ones(40_000)", "d = a[:, None] - a"),  # all pairs are meant
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Flatten the column."""
+        for scope in death.code.running if death.is_of_this_cell else ():
+            for node in scope.nodes:
+                if not isinstance(node, ast.BinOp) or not death.was_running(node, scope):
+                    continue
+                for row, column in ((node.left, node.right), (node.right, node.left)):
+                    one, other = death.values.of(row, scope), death.values.of(column, scope)
+                    if one is None or other is None or not (is_array(one) and is_array(other)):
+                        continue
+                    meant = isinstance(column, ast.Subscript)  # a[:, None]
+                    if other.shape == (*one.shape, 1) and len(one.shape) == 1 and not meant:
+                        whole = one.shape[0] ** 2 * 8
+                        why = (
+                            f"{quote(scope.segment(row))} has the shape ({one.shape[0]:,},) and "
+                            f"{quote(scope.segment(column))} the shape ({one.shape[0]:,}, 1): the result has a number "
+                            f"for each pair, {size(whole)}. With `.ravel()` it has {one.shape[0]:,} numbers."
+                        )
+                        yield Proposal(append(scope, column, ".ravel()"), why, whole)

@@ -1,0 +1,47 @@
+"""What NumPy does with types and shapes, as far as fixes ask."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..code.arrays import ARRAY, Value
+
+if TYPE_CHECKING:
+    from ..code.notebook import Call, Notebook
+    from ..code.scopes import Scope
+    from ..code.values import Values
+
+FLOAT_MAKERS = tuple(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"))
+"""What makes an array of float64 where no type is given."""
+
+GATHERERS = tuple(f"numpy.{name}" for name in ("array", "asarray", "stack", "concatenate", "vstack", "hstack"))
+"""What puts arrays together and takes a `dtype`."""
+
+_DOUBLE = ("float", "float64", "double", "f8", "d")
+
+
+def is_double(node: ast.expr | None) -> bool:
+    """Whether a type is written that stands for float64: `float`, `np.float64`, `"f8"`."""
+    name = node.value if isinstance(node, ast.Constant) else getattr(node, "attr", getattr(node, "id", None))
+    return name in _DOUBLE
+
+
+def is_array(value: Value | None) -> bool:
+    """Whether a value is an array of NumPy of which shape and type are known."""
+    return value is not None and value.type == ARRAY and value.dtype is not None
+
+
+def parts_bytes(node: ast.expr, scope: Scope, values: Values) -> int:
+    """Return what the calls inside of an expression make, as far as known: it is there until the end of the line."""
+    found = [one for one in ast.walk(node) if isinstance(one, ast.Call) and one is not node]
+    made = [values.of(one, scope) for one in found]
+    return max((one.bytes or 0 for one in made if one is not None), default=0)
+
+
+def single_precision(call: Call, code: Notebook) -> str:
+    """Return how the cells would write NumPy's float32 next to a call: `np.float32`, else `"float32"`."""
+    match call.node.func:
+        case ast.Attribute(value=ast.Name(id=name) as module) if code.qualified(module, call.scope) == "numpy":
+            return f"{name}.float32"
+    return '"float32"'
