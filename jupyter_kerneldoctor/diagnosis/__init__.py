@@ -13,7 +13,7 @@ from .code.notebook import CodeTooLargeError
 from .death import Death
 from .family import Family
 from .incidents import survived
-from .postmortem import CauseFinding, Culprit, Ending, FixProposal, PostMortem, State, iso
+from .postmortem import CauseFinding, Culprit, Ending, FixProposal, PostMortem, State, Statement, iso
 from .ranking import rank
 from .texts.memory_story import story
 from .texts.timeline import timeline
@@ -50,7 +50,8 @@ def diagnose(recording: Recording) -> PostMortem:
         story=None if shape is None else story(judged, shape),
         memory_shape=None if shape is None else shape.name,
         cell=_culprit(death, ranked[0]),
-        statement=None if ranked[0].family == Family.ALIVE else death.statement_at(ranked[0].line),
+        statement=_statement(judged, ranked[0]),
+        grown=judged.growth.grown if _is_about_memory(death, ranked[0]) and state != "ended" else (),
         fixes=fixes[:MOST_SHOWN],
         more_fixes=fixes[MOST_SHOWN:],
         fixes_left_out=left_out,
@@ -81,6 +82,12 @@ def _culprit(death: Death, cause: CauseFinding) -> Culprit | None:
     if cell is None or cause.family == Family.ALIVE:
         return None
     return Culprit.at(cell, cause.line)
+
+
+def _statement(death: Death, cause: CauseFinding) -> Statement | None:
+    """Return the statement to blame: of a memory that ran out the one that it grew in, else the last that was seen."""
+    last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)
+    return death.growth.blamed(last) if cause.family == Family.MEMORY and death.incident is None else last
 
 
 def _end(death: Death, cause: CauseFinding) -> Ending:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -25,6 +24,7 @@ from .analysis.environment import Environment, at_incident, at_the_end
 from .analysis.frame_names import FrameNames
 from .analysis.gpu_messages import ENDS as _ENDS_OF_LIBRARIES
 from .analysis.gpu_messages import last_message
+from .analysis.growth import Growth
 from .analysis.incident_site import line_of_incident
 from .analysis.last_stack import LastStack, last_stack
 from .analysis.last_words import FRESH_S, Words, farewell, gave_up_later, last_line, naming_a_cause, newest_text
@@ -34,6 +34,7 @@ from .analysis.memory_pressure import MemoryPressure, memory_pressure
 from .analysis.memory_shape import Shape, shape
 from .analysis.oom_log import oom_kill
 from .analysis.stack_fault import Fault, logged_fault
+from .analysis.statements import statement_at, statement_name, statement_of
 from .analysis.stuck_cell import StuckCell, last_look
 from .analysis.user_frames import UserFrame, user_frames
 from .code.cellfiles import user_line
@@ -46,7 +47,6 @@ from .code.signal_targets import Sending, sendings
 from .code.values import Values
 from .code.zeroed import reserved_before
 from .family import Family
-from .postmortem import Caller, Statement
 from .units import cell_name, quote, statement
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from .analysis.oom_log import OomKill, Scope
     from .analysis.traceback import Thread, Traceback
     from .code.scopes import Scope as CodeScope
-    from .postmortem import CauseFinding, Ending
+    from .postmortem import CauseFinding, Ending, Statement
 
 T = TypeVar("T")
 
@@ -487,30 +487,25 @@ class Death:
             frames = self.last_stack.frames if self.last_stack is not None else ()
         return user_frames(frames, self.frames, self.recording.kernel.notebook)
 
+    @cached_property
+    def in_function(self) -> Statement | None:
+        """The statement of a function of the user's that was being executed; None where it was the cell's own."""
+        is_cell = not self.user_frames or self.user_frames[0].is_cell
+        return None if is_cell else statement_of(self.code, self.user_frames)
+
     def statement_at(self, line: int | None) -> Statement | None:
         """Return the user's innermost statement where a cause points at this line of the cell.
 
         That is the one which was being executed, in whichever cell its function stands, if the line was; else the line.
         """
-        inner = self.user_frames[0] if self.user_frames and line == self.line else None
-        if inner is None:
-            return None if self.cell is None or line is None else self._statement(self.cell, line)
-        via = tuple(Caller(*self._caller(one)) for one in reversed(self.user_frames[1:]))
-        if inner.cell is None:
-            return Statement(line=inner.line, function=inner.frame.function, file=inner.frame.file, via=via)
-        return replace(self._statement(inner.cell, inner.line), via=via)
+        if self.user_frames and line == self.line:
+            return statement_of(self.code, self.user_frames)
+        return None if self.cell is None or line is None else statement_at(self.code, self.cell, line)
 
-    def _statement(self, cell: Cell, line: int) -> Statement:
-        found = self.find(lambda code: code.statement_at(code.index(cell), line))
-        function, first, last = found or ("", line, line)
-        source = "\n".join(cell.source.split("\n")[first - 1 : last])
-        return Statement(cell.execution_count, cell.cell_id, first, last, source, function or None)
-
-    def _caller(self, one: UserFrame) -> tuple[int | None, str | None, int, str | None, str | None]:
-        cell, function = one.cell, None if one.is_cell else one.frame.function
-        if cell is None:
-            return None, None, one.line, function, one.frame.file
-        return cell.execution_count, cell.cell_id, one.line, function, None
+    @cached_property
+    def growth(self) -> Growth:
+        """What the memory of the cell grew in."""
+        return Growth(self.memory, self.memory_shape, self.code, self.frames)
 
     @cached_property
     def last_stack(self) -> LastStack | None:
@@ -553,8 +548,8 @@ class Death:
             return f"in a thread of its own, {self.when()}"
         if self.cell is None:
             return self.when()
-        if line is None and (inner := self.innermost_function()):
-            return inner
+        if line is None and self.in_function is not None:
+            return statement_name(self.in_function, self.cell)
         loop = self.last_stack.loop if line is None and self.ended and self.last_stack is not None else None
         line = loop or line or self.line
         lines = self.cell.source.split("\n")
@@ -563,35 +558,11 @@ class Death:
         on = " on" if loop is None else ", in the loop"
         return f"{place}{on} {quote(code)}" if code else place
 
-    def innermost_function(self) -> str:
-        """Return "in `load` (cell [1], line 3: `return np.zeros(n)`), called from `x = load()` (cell [2], line 1)".
-
-        Empty where the user's innermost frame is the cell itself, or is not known.
-        """
-        if not self.user_frames or self.user_frames[0].is_cell:
-            return ""
-        inner, outer = self.user_frames[0], self.user_frames[-1]
-        called = f", called from {self._code_of(outer)} ({self._place_of(outer)})" if outer.cell is self.cell else ""
-        code = f": {self._code_of(inner)}" if inner.cell is not None else ""
-        return f"in {quote(self._function_of(inner))} ({self._place_of(inner)}{code}){called}"
-
-    def _function_of(self, one: UserFrame) -> str:
-        cell = one.cell
-        found = cell and self.find(lambda code: code.statement_at(code.index(cell), one.line))
-        return (found[0] if found else "") or one.frame.function
-
-    def _place_of(self, one: UserFrame) -> str:
-        name = posixpath.basename(one.frame.file) if one.cell is None else cell_name(one.cell.execution_count)
-        return f"{name}, line {one.line}"
-
-    def _code_of(self, one: UserFrame) -> str:
-        return "" if one.cell is None else quote(statement(one.cell.source.split("\n")[one.line - 1]))
-
     def _where_raised(self) -> str:
         if self.cell is None:
             return "in this kernel"
-        if inner := self.innermost_function():
-            return inner
+        if self.in_function is not None:
+            return statement_name(self.in_function, self.cell)
         code = "" if self.line is None else statement(self.cell.source.split("\n")[self.line - 1])
         place = f"in {cell_name(self.cell.execution_count)}"
         return f"{place} on {quote(code)}" if code else place

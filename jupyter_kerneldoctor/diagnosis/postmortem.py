@@ -129,6 +129,26 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class Grown:
+    """An object that memory grew in, or that held much of it when the cell began."""
+
+    name: str
+    """As the user would write it: `kept`, `self.seen`."""
+    type: str | None
+    length: int | None
+    """How many items a list, dict or the like had."""
+    shape: list[int] | None
+    dtype: str | None
+    bytes: int | None
+    grew_bytes: int | None
+    """How much of that was added while the cell ran; None where that is not known."""
+    where: str | None
+    """ "local of fit, cell [4]"."""
+    length_before: int | None = None
+    item_type: str | None = None
+
+
+@dataclass(frozen=True)
 class Survived:
     """An incident that the kernel survived, with its likeliest cause."""
 
@@ -240,6 +260,8 @@ class PostMortem:
     cell: Culprit | None = None
     statement: Statement | None = None
     """None where it is not known."""
+    grown: tuple[Grown, ...] = ()
+    """What memory grew in, most first; where that is not known, what held it when the cell began."""
     fixes: tuple[FixProposal, ...] = ()
     """The most useful first, three at most."""
     more_fixes: tuple[FixProposal, ...] = ()

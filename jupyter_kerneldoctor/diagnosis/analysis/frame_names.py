@@ -19,6 +19,10 @@ class FrameNames:
         """Return the cell whose code a frame executes; None for a library's."""
         return self._files.cell_of(frame)
 
+    def cell_of_file(self, file: str) -> Cell | None:
+        """Return the newest cell that was compiled under this file name; None for a library's file."""
+        return self._files.cell_of_file(file)
+
     def place(self, frame: Frame) -> str:
         """Return "cell [1], line 4" as the user sees it, or "numpy/core.py, line 7"."""
         owner = self.cell_of(frame)

@@ -9,6 +9,8 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from .grown_objects import is_in_memory
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -156,13 +158,8 @@ def _look_before(looks: Sequence[Namespace], cell: Cell) -> Namespace | None:
 def _biggest(objects: Iterable[NamedObject], before_bytes: int) -> tuple[NamedObject, ...]:
     """Return those worth naming: a good part of what was held, and no more than that, as a lazy array may claim."""
     least = max(WORTH_TELLING_BYTES, before_bytes / 20)
-    worth = [one for one in objects if _in_memory(one) and least <= one.bytes <= before_bytes]
+    worth = [one for one in objects if is_in_memory(one) and least <= one.bytes <= before_bytes]
     return tuple(sorted(worth, key=lambda one: -one.bytes))
-
-
-def _in_memory(one: NamedObject) -> bool:
-    """Not on a card, and no window into a file."""
-    return one.device in (None, "cpu") and "memmap" not in one.type
 
 
 def _touched(reserved: Iterable[Zeroed], growth_bytes: int) -> tuple[Zeroed, ...]:

@@ -13,6 +13,7 @@ from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..texts.allocation_site import filled_by_others, line_needs, shortage, taken_where, taking_line
+from ..texts.growth import growth
 from ..units import size
 
 _AT_THE_LIMIT = 0.95
@@ -66,8 +67,9 @@ class OutOfMemoryInCgroup(Cause):
             (
                 *evidence.logged_kill(logged),
                 *evidence.counts_of_kills(death),
-                *evidence.last_measurement(death),
+                *growth(death),
                 *line_needs(death),
+                *evidence.last_measurement(death),
                 *evidence.child_memory(death),
                 *_limit_hits(death),
             ),

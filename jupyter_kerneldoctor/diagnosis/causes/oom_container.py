@@ -13,6 +13,7 @@ from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..texts.allocation_site import shortage, taken_where, taking_line
+from ..texts.growth import growth
 from ..units import size
 
 _CLIMBING_FROM = 0.6
@@ -66,6 +67,7 @@ class OutOfMemoryInContainer(Cause):
             f"{shortage(death, allowed)}.",
             (
                 _together(group),
+                *growth(death),
                 *evidence.last_measurement(death),
                 *_grew(grew_bytes),
                 *evidence.child_memory(death),

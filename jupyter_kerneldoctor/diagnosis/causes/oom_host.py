@@ -13,6 +13,7 @@ from ..family import Family
 from ..postmortem import CauseFinding
 from ..texts import evidence
 from ..texts.allocation_site import line_needs, shortage, taken_where, taking_line
+from ..texts.growth import growth
 from ..units import size
 from .oom_cgroup import of_a_worker
 
@@ -61,8 +62,9 @@ class OutOfMemoryOnHost(Cause):
                 *evidence.logged_kill(logged),
                 *evidence.counts_of_kills(death),
                 *death.memory_pressure.evidence(),
-                *evidence.last_measurement(death),
+                *growth(death),
                 *line_needs(death),
+                *evidence.last_measurement(death),
                 *evidence.child_memory(death),
             ),
             ruled_out=("Not a container's limit: none was near." if memory.groups and not memory.pressed else None,),

@@ -12,6 +12,7 @@ from ..family import Family
 from ..postmortem import CauseFinding
 from ..texts import evidence
 from ..texts.allocation_site import line_needs, taken_where, taking_line
+from ..texts.growth import growth
 from ..units import size
 
 _GUESS = 0.7
@@ -69,8 +70,9 @@ class OutOfMemoryInUserspace(Cause):
             (
                 *evidence.logged_kill(logged),
                 *shortage.evidence(),
-                *evidence.last_measurement(death),
+                *growth(death),
                 *line_needs(death),
+                *evidence.last_measurement(death),
             ),
             ruled_out=(_not_by_linux(death),),
             line=taking_line(death),

@@ -49,6 +49,10 @@ class CellFiles:
         """Return the newest of the cells whose code a frame executes."""
         return next((cell for cell in self._candidates(frame.file) if user_line(cell, frame) is not None), None)
 
+    def cell_of_file(self, file: str) -> Cell | None:
+        """Return the newest of the cells that were compiled under this file name."""
+        return next(iter(self._candidates(file)), None)
+
     def _candidates(self, file: str) -> Iterable[Cell]:
         if found := _TERMINAL_FILE.match(file):
             return self._by_count.get(int(found[1]), ())

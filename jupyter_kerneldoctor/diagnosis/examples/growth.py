@@ -1,7 +1,5 @@
 """What a recording says of a cell that grows, in a few lines, for the examples of the rules and for tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Frame, Growth, Held, NamedObject, StatementGrowth

@@ -134,7 +134,7 @@ class ReduceBatchSize(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Write a smaller number where the batch size is defined, or a loop over pieces around the step."""
         code = death.code
-        if not death.memory.grew_here or not trains(code) or grows_by_the_step(code):
+        if not death.memory.grew_here or not trains(code) or death.growth.is_steady or grows_by_the_step(code):
             return
         if batch := find_batch_size(code):
             choice = None if is_dwarfed(batch, code) else choose(death, batch.value)

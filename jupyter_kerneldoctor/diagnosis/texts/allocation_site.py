@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..analysis.memory import NEAR
+from ..analysis.statements import statement_name
 from ..postmortem import Evidence
 from ..units import quote, size
 
@@ -29,6 +30,10 @@ def taken_where(death: Death) -> str:
     """Return "in cell [2] on `code`", as much of it as may be blamed."""
     if death.memory.grows_by_itself:
         return f"{death.when()}, with something in the background taking memory, too"
+    last = death.statement_at(taking_line(death))
+    found = death.growth.blamed(last)
+    if found is not None and found != last:
+        return statement_name(found, death.cell)
     return death.when() if sleeps(death) else death.where()
 
 

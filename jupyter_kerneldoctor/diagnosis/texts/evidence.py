@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ..analysis.last_words import quoted
+from ..analysis.statements import statement_name
 from ..code.cellfiles import is_cell_file
 from ..family import Family
 from ..postmortem import Evidence, iso
@@ -161,7 +162,8 @@ def line_seen_from_outside(death: Death) -> Iterator[Evidence]:
     last, cell = death.last_stack, death.cell
     if last is None or cell is None:
         return
-    code, at = cell.source.split("\n")[last.line - 1], death.innermost_function()
+    code = cell.source.split("\n")[last.line - 1]
+    at = "" if death.in_function is None else statement_name(death.in_function, cell)
     innermost, inside = last.frames[0] if last.frames else None, ""
     if death.user_frames and innermost is not None and innermost is not death.user_frames[0].frame:
         within = death.frames.name(innermost) if is_cell_file(innermost.file) else innermost.module

@@ -29,7 +29,7 @@ def story(death: Death, found: Shape) -> str:
         *_beginning(death, found),
         *_touched(death, found),
         *_held(found),
-        *_pace(found),
+        *_pace(death, found),
         *_by_itself(death),
         *_limit(death),
         *_blind_spot(death),
@@ -90,13 +90,27 @@ def _held(found: Shape) -> Iterator[str]:
     yield f"The largest {variables} {enumeration(named)}."
 
 
-def _pace(found: Shape) -> Iterator[str]:
+def _steps(death: Death) -> Iterator[str]:
+    """Say what each step of a loop left behind, or took for a while."""
+    growth, peaks = death.growth, death.growth.peaks
+    if growth.container is not None and growth.is_steady and growth.bytes_per_item:
+        yield f"Each item of {quote(growth.container.name)} added {size(growth.bytes_per_item)}."
+    elif peaks.keeps_rising:
+        yield "It went up and down, and did not come down to where it had been: each step left something behind."
+    elif peaks.peaks_rise:
+        yield "It went up and down, and each time higher; between the peaks it was given back."
+    elif peaks.goes_up_and_down:
+        yield f"It went up and down {len(peaks.high)} times, by about {size(peaks.swing_bytes)}."
+
+
+def _pace(death: Death, found: Shape) -> Iterator[str]:
     if found.took_s is None:
         return
     if found.jump_s is not None and duration(found.jump_s) != duration(found.took_s):  # else that was told
         yield f"Most of the growth came within {duration(found.jump_s)}."
     elif found.steady_bytes_per_s is not None and found.took_s >= _STEADY_S:
         yield f"Memory grew steadily, by {size(found.steady_bytes_per_s)} a second."
+    yield from _steps(death)
 
 
 def _by_itself(death: Death) -> Iterator[str]:
@@ -112,9 +126,12 @@ def _limit(death: Death) -> Iterator[str]:
     if not memory.limit_bytes:
         return
     full = memory.before_bytes is not None and memory.before_bytes >= FULL_HOUSE * memory.limit_bytes
-    most = ", and most of that was in use before the cell began" if full else ""
     above = memory.has_group_limit and (memory.peak_bytes or 0) > memory.limit_bytes
-    yield sentence(f"{memory.allowance}{most}.")
+    if not death.causes or memory.allowance not in death.causes[0].headline:
+        most = ", and most of that was in use before the cell began" if full else ""
+        yield sentence(f"{memory.allowance}{most}.")
+    elif full:
+        yield "Most of the memory allowed was in use before the cell began."
     if above:
         yield "A process can hold more: library files that it shares with other programs hardly count."
 

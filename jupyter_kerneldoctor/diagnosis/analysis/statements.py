@@ -1,0 +1,68 @@
+"""Statements of the user: what stands at a line of a cell, and by which calls the cell that ran came to it."""
+
+import posixpath
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jupyter_kerneldoctor.recording.model import Cell
+
+from ..code.notebook import CodeTooLargeError, Notebook
+from ..postmortem import Caller, Statement
+from ..units import cell_name, quote
+from ..units import statement as without_colon
+from .user_frames import UserFrame
+
+
+def statement_at(code: Notebook, cell: Cell, line: int) -> Statement:
+    """Return the innermost statement at a line of a cell; the line alone where the cell cannot be read."""
+    try:
+        found = code.statement_at(code.index(cell), line)
+    except CodeTooLargeError:
+        found = None
+    function, first, last = found or ("", line, line)
+    source = "\n".join(cell.source.split("\n")[first - 1 : last])
+    return Statement(cell.execution_count, cell.cell_id, first, last, source, function or None)
+
+
+def statement_of(code: Notebook, frames: Sequence[UserFrame]) -> Statement | None:
+    """Return the statement that the innermost of these frames was at, with the others as the calls that led to it."""
+    if not frames:
+        return None
+    inner, via = frames[0], tuple(_caller(one) for one in reversed(frames[1:]))
+    if inner.cell is None:
+        return Statement(line=inner.line, function=inner.frame.function, file=inner.frame.file, via=via)
+    return replace(statement_at(code, inner.cell, inner.line), via=via)
+
+
+def _caller(one: UserFrame) -> Caller:
+    cell, function = one.cell, None if one.is_cell else one.frame.function
+    if cell is None:
+        return Caller(None, None, one.line, function, one.frame.file)
+    return Caller(cell.execution_count, cell.cell_id, one.line, function, None)
+
+
+def statement_name(one: Statement, cell: Cell | None) -> str:
+    """Return where a statement is, for a sentence about the cell that ran.
+
+    "in `load` (cell [1], line 3: `return np.zeros(n)`), called from `x = load()` (cell [2], line 1)", or, where it is
+    the cell's own, "in cell [2] on `x = load()`".
+    """
+    source = (one.source or "").split("\n")[0]
+    code = quote(without_colon(source)) if source.strip() else ""
+    name = posixpath.basename(one.file) if one.file is not None else cell_name(one.execution_count)
+    if one.function is None and one.file is None:
+        return f"in {name} on {code}" if code else f"in {name}"
+    place = f"{name}, line {one.line}{f': {code}' if code else ''}"
+    return f"in {quote(one.function or name)} ({place}){_call(one.via, cell)}"
+
+
+def _call(via: Sequence[Caller], cell: Cell | None) -> str:
+    """Return ", called from `x = load()` (cell [2], line 1)", if the cell that ran is the outermost of the calls."""
+    outer = next(iter(via), None)
+    lines = [] if cell is None else cell.source.split("\n")
+    if outer is None or cell is None or outer.file is not None or not 0 < outer.line <= len(lines):
+        return ""
+    if (outer.execution_count, outer.cell_id) != (cell.execution_count, cell.cell_id):
+        return ""
+    code, name = without_colon(lines[outer.line - 1]), cell_name(cell.execution_count)
+    return f", called from {quote(code)} ({name}, line {outer.line})"

@@ -1,0 +1,199 @@
+"""What memory grew in: the statement to blame, the object by its name, and whether a loop leaks."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.analysis.peaks import peaks
+from jupyter_kerneldoctor.diagnosis.causes import examine
+from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
+from jupyter_kerneldoctor.diagnosis.examples.growth import grew_in, growth, held, local
+from jupyter_kerneldoctor.diagnosis.examples.stuck import frame, own_frame
+from jupyter_kerneldoctor.recording.events import NamedObject, Stack, ThreadStack
+
+FULL = Group(GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=GIB)
+RAMP = [number * 25 * MIB for number in range(4, 41)]
+
+TRAINER = """\
+class Trainer:
+    def step(self, x):
+        h = self.net(x)
+        self.seen.append(h)
+        return h.mean()
+
+    def fit(self, loader):
+        for x in loader:
+            loss = self.step(x)
+            loss.backward()
+"""
+FIT = "trainer = Trainer(net)\ntrainer.fit(loader)"
+BY_FIT = (own_frame(TRAINER, 9, "fit"), own_frame(FIT, 2))
+IN_STEP = (own_frame(TRAINER, 3, "step"), *BY_FIT)
+LIBRARY = frame("torch/nn/modules/linear.py", "forward", library=True)
+
+
+def killed(*sources, growths=(), looks=(), at=(), memory=RAMP, **more):
+    """Killed at the limit in the last cell, 0.1 s after its stack was `at`, innermost frame first."""
+    stacks = [Stack(-0.1, "climbing", (ThreadStack(tuple(at), main=True),))] if at else []
+    more = {"memory": memory, "groups": [FULL], "stacks": stacks, "growths": growths, "held": looks} | more
+    return recording("import torch", *sources, signal="SIGKILL", **more)
+
+
+def leak(*, at=()):
+    """`self.seen.append(h)` keeps what `h = self.net(x)` made."""
+    grown = growth(
+        3, grew_in(600 * MIB, LIBRARY, *IN_STEP), grew_in(250 * MIB, own_frame(TRAINER, 10, "fit"), BY_FIT[1])
+    )
+    seen = local(TRAINER, "fit", "self.seen", "builtins.list", 800 * MIB, items=910, items_before=220)
+    return killed(TRAINER, FIT, growths=[grown], looks=[held(3, seen)], at=at)
+
+
+def place(answer):
+    found = answer.statement
+    return None if found is None else (found.execution_count, found.line, found.function)
+
+
+def test_a_container_that_keeps_what_another_statement_made_is_to_blame():
+    for at in ((), (own_frame(TRAINER, 10, "fit"), BY_FIT[1]), (LIBRARY, *IN_STEP)):
+        assert place(diagnose(leak(at=at))) == (2, 4, "Trainer.step")
+
+
+def test_the_headline_names_that_statement_and_the_evidence_the_object():
+    answer = diagnose(leak())
+
+    assert "in `Trainer.step` (cell [2], line 4: `self.seen.append(h)`)" in answer.cause.headline
+    shown = [fact.text for fact in answer.cause.evidence[:3]]
+    assert "Of 850 MiB, 850 MiB" not in shown[1]
+    assert shown[1] == "850 MiB came while lines 3 and 10 of cell [2] ran (`h = self.net(x)`, `loss.backward()`)."
+    assert shown[2] == "`self.seen` (list) grew from 220 to 910 items, 800 MiB."
+
+
+def test_what_grew_is_in_the_answer_by_name():
+    (grown,) = diagnose(leak()).to_json()["grown"]
+
+    assert (grown["name"], grown["length"], grown["grew_bytes"]) == ("self.seen", 910, 800 * MIB)
+    assert grown["where"] == "attribute used in fit, cell [2]"
+
+
+def test_a_container_that_gets_longer_by_the_step_is_a_leak():
+    assert examine(leak()).growth.is_steady
+    assert examine(leak()).growth.bytes_per_item == 800 * MIB // 690
+
+
+def test_a_list_of_one_step_is_no_leak():
+    """What a network's own `forward` collects is given back at its end."""
+    net = "class Net:\n    def forward(self, x):\n        skips = []\n        skips.append(self.down(x))"
+    run = "Net()(x)"
+    grown = growth(3, grew_in(800 * MIB, own_frame(net, 4, "forward"), own_frame(run, 1)))
+    skips = local(net, "forward", "skips", "builtins.list", 700 * MIB, items=12)
+    death = examine(killed(net, run, growths=[grown], looks=[held(3, skips)]))
+
+    assert not death.growth.is_steady
+
+
+def test_the_statement_that_took_most_is_blamed_where_the_last_one_took_little():
+    cell = "for step in range(9000):\n    rows += load(step)\n    time.sleep(0.1)\nreport()"
+    grown = growth(2, grew_in(800 * MIB, own_frame(cell, 2)))
+
+    assert place(diagnose(killed(cell, growths=[grown], at=[own_frame(cell, 3)]))) == (2, 2, None)
+    assert place(diagnose(killed(cell, growths=[grown], at=[own_frame(cell, 4)]))) == (2, 2, None)
+
+
+def test_the_last_statement_stands_where_the_kill_cut_its_growth_off():
+    """Of the 924 MiB that were left, 250 were seen to be taken: the merge took the rest between two measurements."""
+    cell = "df = read()\nout = df.merge(df)"
+    grown = growth(2, grew_in(250 * MIB, own_frame(cell, 1)))
+    memory = [100 * MIB] * 300 + [350 * MIB] * 99
+
+    assert place(diagnose(killed(cell, growths=[grown], at=[own_frame(cell, 2)], memory=memory))) == (2, 2, None)
+
+
+def test_growth_of_the_same_statement_by_different_calls_is_added_up():
+    grown = growth(
+        3,
+        grew_in(300 * MIB, own_frame(TRAINER, 10, "fit"), BY_FIT[1]),
+        grew_in(200 * MIB, *IN_STEP),
+        grew_in(250 * MIB, LIBRARY, *IN_STEP),
+    )
+    first, second = examine(killed(TRAINER, FIT, growths=[grown])).growth.charged
+
+    assert (first.statement.line, first.bytes) == (3, 450 * MIB)
+    assert (second.statement.line, second.bytes) == (10, 300 * MIB)
+
+
+def test_growth_in_libraries_alone_is_not_known():
+    answer = diagnose(killed("fit()", growths=[growth(2, grew_in(900 * MIB, LIBRARY))]))
+
+    assert "Which line took the 900 MiB that memory grew by is not known." in [f.text for f in answer.cause.evidence]
+
+
+def test_growth_of_another_cell_does_not_count():
+    assert diagnose(killed("fit()", growths=[growth(1, grew_in(900 * MIB, own_frame("fit()", 1)))])).statement.line == 1
+    assert examine(killed("fit()", growths=[growth(1, grew_in(900 * MIB, own_frame("fit()", 1)))])).growth.charged == ()
+
+
+def test_without_a_look_the_code_tells_what_keeps_what_was_made():
+    """A kernel that loaded nothing: memory goes up and down, and up with each step."""
+    cell = "kept = []\nfor x in loader:\n    y = net(x)\n    kept.append(y)\n    log.append(y.mean().item())"
+    grown = growth(2, grew_in(700 * MIB, LIBRARY, own_frame(cell, 3)))
+    steps = [100 * MIB + number * 20 * MIB + (150 * MIB if number % 2 else 0) for number in range(38)]
+
+    assert place(diagnose(killed(cell, growths=[grown], memory=steps))) == (2, 4, None)
+    assert place(diagnose(killed(cell, growths=[grown], memory=[100 * MIB] * 30 + [900 * MIB]))) == (2, 3, None)
+
+
+@pytest.mark.parametrize(
+    ("store", "name"),
+    [
+        ("seen[key] = y", "seen"),
+        ("seen.setdefault(key, []).append(y)", "seen"),
+        ("self.cache[key].append(y)", "trainer.cache"),
+        ("frame = pd.concat([frame, y])", "frame"),
+        ("parts += [y]", "parts"),
+        ("queue.put(y)", "queue"),
+    ],
+)
+def test_ways_to_put_something_into_a_container(store, name):
+    cell = f"def fit(self):\n    for key in keys:\n        y = make(key)\n        {store}\nfit(trainer)"
+    at = (own_frame(cell, 3, "fit"), own_frame(cell, 5))
+    look = held(2, NamedObject(name, "builtins.dict", 800 * MIB, items=90, grew_bytes=800 * MIB))
+    answer = diagnose(killed(cell, growths=[growth(2, grew_in(850 * MIB, *at))], looks=[look], at=at))
+
+    assert place(answer) == (2, 4, "fit")
+    assert answer.grown[0].where == "variable of the notebook"
+
+
+def test_the_newest_look_at_each_object_counts():
+    early = local(TRAINER, "fit", "kept", "builtins.list", 100 * MIB, items=10)
+    late = local(TRAINER, "fit", "kept", "builtins.list", 700 * MIB, items=70)
+    answer = diagnose(killed(TRAINER, FIT, looks=[held(3, early, before_the_end_s=4), held(3, late)]))
+
+    assert [(one.name, one.length, one.where) for one in answer.grown] == [("kept", 70, "local of fit, cell [2]")]
+
+
+def test_what_is_on_a_card_or_in_a_file_is_not_what_grew():
+    on_card = NamedObject("net", "torch.Tensor", 900 * MIB, grew_bytes=900 * MIB, device="cuda:0")
+    mapped = NamedObject("data", "numpy.memmap", 900 * MIB, grew_bytes=900 * MIB)
+
+    assert diagnose(killed("fit()", looks=[held(2, on_card, mapped)])).grown == ()
+
+
+def test_peaks_that_come_back_to_where_they_began():
+    found = peaks([value * MIB for value in (100, 500, 100, 510, 110, 505)])
+
+    assert found.goes_up_and_down
+    assert not found.keeps_rising
+    assert found.swing_bytes == 400 * MIB
+
+
+def test_peaks_that_rise_while_all_is_given_back():
+    found = peaks([value * MIB for value in (100, 300, 100, 500, 100, 700, 100, 900)])
+
+    assert found.peaks_rise
+    assert not found.keeps_rising
+
+
+def test_one_climb_has_no_peaks():
+    assert not peaks([number * MIB for number in range(1000)]).goes_up_and_down
+    assert not peaks([]).goes_up_and_down
