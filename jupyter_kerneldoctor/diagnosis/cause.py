@@ -1,7 +1,7 @@
 """What a cause is: one class in one file of `causes/`."""
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
@@ -17,6 +17,16 @@ HEADINGS = ("What it means", "How it is recognised", "What to do", "Example")
 """The headings of every cause's page in the reference."""
 
 
+class WorkerEnd(NamedTuple):
+    """How a cause ends a worker process, while the kernel lives on."""
+
+    signal: str
+    confidence: float
+    what: str
+    """What the worker did, for a sentence: "aborted"."""
+    title: str = "A worker process crashed"
+
+
 class Cause(Rule):
     """A reason why a kernel ends. Its docstring is its page in the reference, its examples are tests."""
 
@@ -29,6 +39,8 @@ class Cause(Rule):
     """The same for lines after which the process goes on, and may crash of what they warn of."""
     incidents: ClassVar[frozenset[str]] = frozenset()
     """The kinds of incidents (`recording.events.Incident.kind`) that it may explain."""
+    worker_end: ClassVar[WorkerEnd | None] = None
+    """How it ends a worker process, where that alone explains the incident of a lost one."""
 
     def judge(self, death: Death) -> CauseFinding | None:  # noqa: ARG002 - for those that can
         """Say whether this cause fits, how sure that is (0.9 and more is proven), and why; None when it does not."""
@@ -37,9 +49,14 @@ class Cause(Rule):
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002 - for those that can
         """Say the same of an incident that the kernel survived, of one of the kinds in `incidents`.
 
-        `death` is the kernel as that incident shows it: its cell, its line, the process and machine at that moment.
+        `death` is the kernel as that incident shows it: its cell, its line, the process and machine at that moment. By
+        default this explains a lost worker process with `worker_end`.
         """
-        return None
+        worker, end = death.lost_worker, self.worker_end
+        if worker is None or end is None or worker.signal != end.signal:
+            return None
+        told = f"A worker process {end.what} {death.where()}; the kernel lived on."
+        return self.finding(death, end.confidence, told, worker.evidence(), title=end.title)
 
     def finding(
         self,
@@ -78,16 +95,6 @@ class Cause(Rule):
             general=death.incident is None and (self.general if general is None else general),
             family=family,
         )
-
-    def of_lost_worker(
-        self, death: Death, signal: str, confidence: float, what: str, title: str = "A worker process crashed"
-    ) -> CauseFinding | None:
-        """Return a finding if the incident reports a worker process that this signal ended; `what`: what it did."""
-        worker = death.lost_worker
-        if worker is None or worker.signal != signal:
-            return None
-        told = f"A worker process {what} {death.where()}; the kernel lived on."
-        return self.finding(death, confidence, told, worker.evidence(), title=title)
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

@@ -41,7 +41,6 @@ from .code.cellfiles import user_line
 from .code.cellsource import sole_statement
 from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, ending_calls
-from .code.frames import Frame
 from .code.notebook import CodeTooLargeError, Notebook
 from .code.signal_targets import Sending, sendings
 from .code.values import Values
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Mapping
 
-    from jupyter_kerneldoctor.recording.events import Incident
+    from jupyter_kerneldoctor.recording.events import Frame, Incident
     from jupyter_kerneldoctor.recording.model import Cell, Recording
 
     from .analysis import gpu_messages
@@ -478,7 +477,7 @@ class Death:
     def user_frames(self) -> tuple[UserFrame, ...]:
         """The user's own functions that were being executed, innermost first: cells, and files beside the notebook."""
         if self.incident is not None:
-            frames = tuple(Frame(one.file, one.line, one.function) for one in self.incident.frames)
+            frames = self.incident.frames
         elif self.traceback is not None:
             frames = self.traceback.current.frames
         elif self.stuck_cell is not None:

@@ -5,7 +5,9 @@ As in `model`: bytes are `int` and named `*_bytes`, `*_s` are seconds, None mean
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Literal
 
 
@@ -26,6 +28,26 @@ class Frame:
     file: str
     line: int | None
     function: str
+
+    @property
+    def module(self) -> str | None:
+        """The module the file belongs to as one would name it: "numpy", "ctypes"; None when it is no library's."""
+        parts = self._within_library
+        return parts[0].partition(".")[0] if parts else None
+
+    @property
+    def short_file(self) -> str:
+        """The file as one would name it: a library's from the library on, "ctypes/__init__.py"."""
+        return "/".join(self._within_library) or self.file
+
+    @property
+    def _within_library(self) -> tuple[str, ...]:
+        parts = PurePosixPath(self.file.replace("\\", "/")).parts
+        for place in ("site-packages", "dist-packages"):
+            if place in parts[:-1]:
+                return parts[parts.index(place) + 1 :]
+        libraries = [number for number, part in enumerate(parts[:-1]) if re.fullmatch(r"python\d+(\.\d+)?", part)]
+        return parts[libraries[-1] + 1 :] if libraries else ()
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jupyter_kerneldoctor.diagnosis.analysis.thread_waits import frames_of
 from jupyter_kerneldoctor.diagnosis.code.cellfiles import CellFiles, user_line
-from jupyter_kerneldoctor.diagnosis.code.frames import Frame as ReadFrame
 from jupyter_kerneldoctor.diagnosis.postmortem import iso
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, quote, size
 from jupyter_kerneldoctor.recording.events import Child, Frame, Held, Incident, NamedObject, Namespace, Stuck
@@ -134,12 +132,12 @@ def _outcome(cell: Cell) -> str:
 
 
 def _frames(files: CellFiles, frames: tuple[Frame, ...]) -> str:
-    shown = [f"{frame.function} ({_place(files, frame)})" for frame in frames_of(frames[:_FRAMES])]
+    shown = [f"{frame.function} ({_place(files, frame)})" for frame in frames[:_FRAMES]]
     left_out = len(frames) - _FRAMES
     return " < ".join(shown) + (f" < {left_out} more" if left_out > 0 else "")
 
 
-def _place(files: CellFiles, frame: ReadFrame) -> str:
+def _place(files: CellFiles, frame: Frame) -> str:
     """Return where a frame is: "cell [2], line 3", or the end of the file's path with the line."""
     cell = files.cell_of(frame)
     if cell is None:

@@ -3,17 +3,14 @@
 import os
 import signal
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..diagnosis.analysis.thread_waits import ThreadWait, frames_of
+from ..diagnosis.analysis.thread_waits import ThreadWait
 from ..diagnosis.code.cellfiles import CellFiles, user_line
-from ..diagnosis.code.frames import Frame
 from ..recording.decode import build
 from ..recording.disk_reserve import storage_problem
-from ..recording.events import ChildState, Stack, ThreadStack
-from ..recording.events import Frame as RecordedFrame
+from ..recording.events import ChildState, Frame, Stack, ThreadStack
 from ..recording.journal import read_events_from
 from ..recording.layout import JOURNAL
 from ..recording.model import Cell, Recording
@@ -166,7 +163,7 @@ def _why_no_stacks(recording: Recording, stack: Stack) -> str | None:
 
 def _cell(cell: Cell, stack: Stack) -> Document:
     main = next((thread.frames for thread in stack.threads if thread.main), ())
-    line = next((line for frame in frames_of(main) if (line := user_line(cell, frame)) is not None), None)
+    line = next((line for frame in main if (line := user_line(cell, frame)) is not None), None)
     return {
         "execution_count": cell.execution_count,
         "cell_id": cell.cell_id,
@@ -212,8 +209,7 @@ def _child(files: CellFiles, child: ChildState) -> Document:
     }
 
 
-def _waiting(files: CellFiles, recorded: Iterable[RecordedFrame], state: str | None, wchan: str | None) -> ThreadWait:
-    frames = frames_of(recorded)
+def _waiting(files: CellFiles, frames: tuple[Frame, ...], state: str | None, wchan: str | None) -> ThreadWait:
     places = _places(files, frames[:1])
     return ThreadWait(frames, state, wchan, (places[0]["code"] or "") if places else "")
 

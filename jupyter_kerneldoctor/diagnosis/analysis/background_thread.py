@@ -1,7 +1,8 @@
 """Tells a crash in a background thread from one in the thread that runs the cells."""
 
+from jupyter_kerneldoctor.recording.events import Frame
+
 from ..code.cellfiles import is_cell_file
-from ..code.frames import Frame
 from .traceback import Traceback
 
 

@@ -8,7 +8,6 @@ from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..code.cellfiles import user_line
 from ..code.ending_calls import EndingCall
-from ..code.frames import Frame
 
 Reached = Literal["shown", "passed", "elsewhere", "not-known"]
 
@@ -49,7 +48,6 @@ def _looks(recording: Recording, cell: Cell) -> Iterator[tuple[float, tuple[int,
 
 def _lines(thread: ThreadStack, cell: Cell) -> Iterator[int]:
     """Yield the lines down to the top level of the cell; none where that is not in the stack, as in an asyncio task."""
-    frames = [Frame(frame.file, frame.line, frame.function) for frame in thread.frames]
-    own = [(frame, line) for frame in frames if (line := user_line(cell, frame)) is not None]
+    own = [(frame, line) for frame in thread.frames if (line := user_line(cell, frame)) is not None]
     if own and own[-1][0].function.startswith("<"):
         yield from (line for _, line in own)

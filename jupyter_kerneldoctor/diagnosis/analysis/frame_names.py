@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from jupyter_kerneldoctor.recording.events import Frame
 from jupyter_kerneldoctor.recording.model import Cell
 
 from ..code.cellfiles import CellFiles, is_cell_file, user_line
-from ..code.frames import Frame
 from ..units import cell_name, quote
 
 

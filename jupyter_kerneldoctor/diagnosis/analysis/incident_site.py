@@ -4,7 +4,6 @@ from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..code.cellfiles import is_cell_file, user_line
-from ..code.frames import Frame as CrashFrame
 from ..postmortem import Evidence
 
 
@@ -20,7 +19,7 @@ def line_of_incident(recording: Recording, incident: Incident) -> int | None:
     if cell is None:
         return None
     frames = (frame for frame in incident.frames if is_cell_file(frame.file))
-    lines = (user_line(cell, CrashFrame(frame.file, frame.line, frame.function)) for frame in frames)
+    lines = (user_line(cell, frame) for frame in frames)
     return next((line for line in lines if line is not None), None)
 
 

@@ -3,12 +3,11 @@
 import re
 from dataclasses import dataclass
 
-from jupyter_kerneldoctor.recording.events import Stack
+from jupyter_kerneldoctor.recording.events import Frame
 from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..code.cellfiles import user_line
 from ..code.cellsource import enclosing_loop
-from ..code.frames import Frame
 
 _BEFORE_LAST_SAMPLE_S = 0.4
 """Near a limit the stack is looked at as often as memory is measured, or more. One that is older than this at the last
@@ -48,7 +47,7 @@ def last_stack(recording: Recording, cell: Cell) -> LastStack | None:
     patience_s = _BEFORE_END_S + _PER_GIB_S * (recording.samples[-1].rss_bytes or 0) / (1 << 30)
     if last_sample_s - newest.mono_s > _BEFORE_LAST_SAMPLE_S or not 0 <= end_s - newest.mono_s <= patience_s:
         return None
-    frames = _frames(newest)
+    frames = next((thread for thread in newest.threads if thread.main), newest.threads[0]).frames
     lines = [user_line(cell, frame) for frame in frames]
     at = next((at for at, line in enumerate(lines) if line is not None), None)
     if at is None:
@@ -58,9 +57,3 @@ def last_stack(recording: Recording, cell: Cell) -> LastStack | None:
     loop = enclosing_loop(cell.source, line)
     sleeps = at == 0 and loop is None and _SLEEPS.search(cell.source.split("\n")[line - 1]) is not None
     return LastStack(line, end_s - newest.mono_s, frames, loop, sleeps)
-
-
-def _frames(stack: Stack) -> tuple[Frame, ...]:
-    """Return the frames of the thread that runs the cells, innermost first."""
-    thread = next((thread for thread in stack.threads if thread.main), stack.threads[0])
-    return tuple(Frame(frame.file, frame.line, frame.function) for frame in thread.frames)

@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from jupyter_kerneldoctor.recording.events import Child, ChildState, Stuck
+from jupyter_kerneldoctor.recording.events import Child, ChildState, Frame, Stuck, ThreadStack
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..code.cellfiles import user_line
-from ..code.frames import Frame
 from ..postmortem import Evidence
 from ..units import duration, quote, statement
 from .failed_children import failed_children
 from .frame_names import FrameNames
-from .thread_waits import ThreadWait, frames_of
+from .thread_waits import ThreadWait
 
 _PATIENT = frozenset({"sleep", "input", "running", "disk"})
 """Waits that end by themselves, or through somebody outside."""
@@ -50,12 +49,14 @@ class StuckCell:
     @cached_property
     def main(self) -> ThreadWait:
         """The thread that runs the cells."""
-        threads = self.stuck.threads
-        thread = next((one for one in threads if one.main), threads[0] if threads else None)
+        thread = self._main_thread
         if thread is None:
             return ThreadWait(())
-        frames = frames_of(thread.frames)
-        return ThreadWait(frames, thread.state, thread.waits_in, self._code(frames))
+        return ThreadWait(thread.frames, thread.state, thread.waits_in, self._code(thread.frames))
+
+    @property
+    def _main_thread(self) -> ThreadStack | None:
+        return next((one for one in self.stuck.threads if one.main), next(iter(self.stuck.threads), None))
 
     @cached_property
     def place(self) -> Frame | None:
@@ -73,16 +74,11 @@ class StuckCell:
     @cached_property
     def others(self) -> tuple[ThreadWait, ...]:
         """The user's other threads, without those of Jupyter, of a pool, and idle workers."""
-        mine = (
-            next((one for one in self.stuck.threads if one.main), *self.stuck.threads[:1])
-            if self.stuck.threads
-            else None
-        )
+        mine = self._main_thread
         found = []
         for thread in self.stuck.threads:
-            frames = frames_of(thread.frames)
-            waiting = ThreadWait(frames, thread.state, thread.waits_in, self._code(frames))
-            idle = not frames or waiting.is_idle_worker or waiting.serves_the_kernel or waiting.runs_a_pool
+            waiting = ThreadWait(thread.frames, thread.state, thread.waits_in, self._code(thread.frames))
+            idle = not thread.frames or waiting.is_idle_worker or waiting.serves_the_kernel or waiting.runs_a_pool
             if thread is not mine and not idle:
                 found.append(waiting)
         return tuple(found)
@@ -141,9 +137,8 @@ class StuckCell:
     @cached_property
     def _waiting(self) -> tuple[BlockedChild, ...]:
         return tuple(
-            BlockedChild(child, ThreadWait(frames, child.state, child.waits_in, self._code(frames)))
+            BlockedChild(child, ThreadWait(child.stack, child.state, child.waits_in, self._code(child.stack)))
             for child in self.stuck.children
-            for frames in [frames_of(child.stack)]
         )
 
     @cached_property

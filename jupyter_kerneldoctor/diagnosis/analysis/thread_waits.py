@@ -5,14 +5,11 @@ stack alone tells.
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from jupyter_kerneldoctor.recording.events import Frame as RecordedFrame
-
-from ..code.frames import Frame
+from jupyter_kerneldoctor.recording.events import Frame
 
 Kind = Literal[
     "sleep", "lock", "input", "pipe", "child", "disk", "file-lock", "memory", "stopped", "running", "unknown"
@@ -280,8 +277,3 @@ _TIMEOUT_OF_THREADING = re.compile(r"\.(?:wait|join)\(\s*(?!None\b)\w")
 
 def _is_own(frame: Frame) -> bool:
     return frame.file.startswith("<") or "ipykernel_" in frame.file
-
-
-def frames_of(recorded: Iterable[RecordedFrame]) -> tuple[Frame, ...]:
-    """Return the frames as those of a traceback, which know a library's file by its short name."""
-    return tuple(Frame(frame.file, frame.line, frame.function) for frame in recorded)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from ..code.frames import Frame
+from jupyter_kerneldoctor.recording.events import Frame
 
 _HEADER = "Fatal Python error: "
 _THREAD = re.compile(r"(Current thread|Thread|Stack)(?: 0x[0-9a-f]+.*)? \(most recent call first\):")

@@ -4,10 +4,10 @@ import posixpath
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from jupyter_kerneldoctor.recording.events import Frame
 from jupyter_kerneldoctor.recording.model import Cell
 
 from ..code.cellfiles import user_line
-from ..code.frames import Frame
 from .frame_names import FrameNames
 
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")

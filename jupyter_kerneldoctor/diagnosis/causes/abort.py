@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.traceback import GAVE_UP_ON_STACK, fatal_message
-from ..cause import Cause
+from ..cause import Cause, WorkerEnd
 from ..code.ending_calls import EndingCall
 from ..death import Death
 from ..examples import crash_in, crash_report, recording
@@ -46,6 +45,7 @@ class Abort(Cause):
     title = "The program aborted itself"
     family = Family.NATIVE_CRASH
     incidents = LOST_WORKER
+    worker_end = WorkerEnd("SIGABRT", 0.85, "aborted", "A worker process gave up")
 
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end or death.signal != "SIGABRT":
@@ -65,10 +65,6 @@ class Abort(Cause):
             summary="Aborted (SIGABRT)",
             general=call is None,
         )
-
-    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that was lost in this way."""
-        return self.of_lost_worker(death, "SIGABRT", 0.85, "aborted", "A worker process gave up")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 
-from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause
+from ..cause import Cause, WorkerEnd
 from ..certainty import certainty
 from ..death import Death
 from ..examples import crash_in, recording
@@ -43,6 +42,7 @@ class ArithmeticFault(Cause):
     title = "Division by zero in native code"
     family = Family.NATIVE_CRASH
     incidents = LOST_WORKER
+    worker_end = WorkerEnd("SIGFPE", 0.9, "most likely divided by 0 in native code")
 
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end or death.signal != "SIGFPE":
@@ -56,10 +56,6 @@ class ArithmeticFault(Cause):
             (Evidence(whole, source="signal(7)"),),
             summary="Impossible calculation in native code (SIGFPE)",
         )
-
-    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that was lost in this way."""
-        return self.of_lost_worker(death, "SIGFPE", 0.9, "most likely divided by 0 in native code")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

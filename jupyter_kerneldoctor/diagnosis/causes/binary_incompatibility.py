@@ -8,7 +8,6 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
 from ..certainty import DOUBTED, by_words, certainty
-from ..code.frames import Frame as CrashFrame
 from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
@@ -101,7 +100,6 @@ class BinaryIncompatibility(Cause):
         linker = "python: symbol lookup error: /env/lib/libA.so: undefined symbol: _ZN3foo3barEv\n"
         yield recording("solver.solve()", exit_code=127, output=linker, server="watched")
         cell = "import h5py"
-        cell = "import h5py"
         hdf = "Warning! ***HDF5 library version mismatched error***\nHeaders are 1.10.6, library is 1.12.1\nBye...\n"
         yield recording(cell, signal="SIGABRT", output=hdf, crash=crash_in(cell, message="Aborted"))
         protobuf = (
@@ -139,8 +137,7 @@ def _failed_before(death: Death) -> Incident | None:
 
 def _module(incident: Incident) -> str | None:
     """Return the package that complained: the outermost of the libraries that the exception came through."""
-    frames = [CrashFrame(frame.file, frame.line, frame.function) for frame in incident.frames]
-    libraries = (frame.module for frame in reversed(frames) if "-packages" in frame.file)
+    libraries = (frame.module for frame in reversed(incident.frames) if "-packages" in frame.file)
     return next((name for name in libraries if name is not None and name not in _INSTALLED_TWICE), None)
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from jupyter_kerneldoctor.recording.events import Incident, SystemState
+from jupyter_kerneldoctor.recording.events import SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause
+from ..cause import Cause, WorkerEnd
 from ..certainty import by_words, certainty
 from ..death import Death
 from ..examples import crash_in, recording
@@ -48,6 +48,7 @@ class IllegalInstruction(Cause):
     title = "An instruction this processor does not know"
     family = Family.NATIVE_CRASH
     incidents = LOST_WORKER
+    worker_end = WorkerEnd("SIGILL", 0.9, "met an instruction the processor lacks")
     last_words = (
         r"compiled to use \S+ instructions, but these aren't available",
         r"verify that both the operating system and the processor support .*instructions",
@@ -68,10 +69,6 @@ class IllegalInstruction(Cause):
             _processor(flags),
             summary="Illegal instruction" + (" (SIGILL)" if death.signal == "SIGILL" else ""),
         )
-
-    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that was lost in this way."""
-        return self.of_lost_worker(death, "SIGILL", 0.9, "met an instruction the processor lacks")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

@@ -6,7 +6,6 @@ from jupyter_kerneldoctor.recording.events import Child
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.failed_children import failed_children
-from ..analysis.thread_waits import frames_of
 from ..cause import Cause
 from ..death import Death
 from ..examples import GIB, Group, recording
@@ -123,7 +122,7 @@ def _writes_a_traceback(death: Death) -> Iterator[Evidence]:
     stacks, cell = death.recording.stacks, death.recording.running_cell
     if cell is None or not stacks or stacks[-1].mono_s < cell.started_mono_s or not stacks[-1].threads:
         return
-    if any(frame.short_file in _WRITE_TRACEBACKS for frame in frames_of(stacks[-1].threads[0].frames)):
+    if any(frame.short_file in _WRITE_TRACEBACKS for frame in stacks[-1].threads[0].frames):
         told = "The cell has ended with an error, and IPython is writing its traceback. After a deep recursion that "
         yield Evidence(f"{told}takes minutes.", source="stack")
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 
-from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause
+from ..cause import Cause, WorkerEnd
 from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
@@ -45,6 +44,7 @@ class Segfault(Cause):
     family = Family.NATIVE_CRASH
     general = True
     incidents = LOST_WORKER
+    worker_end = WorkerEnd("SIGSEGV", 0.9, "crashed in native code")
 
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end or death.signal != "SIGSEGV":
@@ -59,10 +59,6 @@ class Segfault(Cause):
             ruled_out=(_not_a_recursion(death),),
             summary="Crashed in native code (SIGSEGV)",
         )
-
-    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
-        """Explain a worker process that was lost in this way."""
-        return self.of_lost_worker(death, "SIGSEGV", 0.9, "crashed in native code")
 
     @staticmethod
     def fires_on() -> Iterable[Recording]:

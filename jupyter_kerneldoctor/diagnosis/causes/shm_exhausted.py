@@ -10,7 +10,7 @@ from ..analysis.environment import NEARLY_FULL, Environment, is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
 from ..analysis.last_words import newest_text, quoted
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause
+from ..cause import Cause, WorkerEnd
 from ..certainty import certainty
 from ..death import Death
 from ..examples import GIB, MIB, cell_file, crash_report, recording
@@ -56,6 +56,12 @@ class ShmExhausted(Cause):
     title = "Shared memory (/dev/shm) is full"
     family = Family.LIMIT
     incidents = LOST_WORKER | {"no-space"}
+    worker_end = WorkerEnd(
+        "SIGBUS",
+        0.7,
+        "was lost, most likely as shared memory was full,",
+        "A worker found no room in shared memory",
+    )
 
     def judge(self, death: Death) -> CauseFinding | None:
         shm = _shm(death)
@@ -81,8 +87,7 @@ class ShmExhausted(Cause):
             if not about and not full:
                 return None
         elif incident.kind != "worker-killed" or said is None:
-            title = "A worker found no room in shared memory"
-            return self.of_lost_worker(death, "SIGBUS", 0.7, "was lost, most likely as shared memory was full,", title)
+            return super().explain(death, incident)
         return self.finding(
             death,
             0.95 if said or about or full else 0.8,

@@ -88,7 +88,6 @@ class StackOverflow(Cause):
             define, "bool(a)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *frames, cut=True)
         )
         circle = [("/site-packages/lib/a.py", 3, "visit"), ("/site-packages/lib/b.py", 9, "walk")] * 50
-        circle = [("/site-packages/lib/a.py", 3, "visit"), ("/site-packages/lib/b.py", 9, "walk")] * 50
         yield recording("walk(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *circle, cut=True))
         crash = crash_in("json.dumps(t)", ("/usr/lib/python3.11/json/encoder.py", 258, "iterencode"))
         yield recording("sys.setrecursionlimit(10**7)", "json.dumps(t)", signal="SIGSEGV", crash=crash)

@@ -5,10 +5,10 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 
+from jupyter_kerneldoctor.recording.events import Frame
 from jupyter_kerneldoctor.recording.model import Cell
 
 from .cellsource import header_magics
-from .frames import Frame
 
 _KERNEL_FILE = re.compile(r"ipykernel_\d+[/\\](\d+)\.py$")
 _TERMINAL_FILE = re.compile(r"<ipython-input-(\d+)-\w+>")

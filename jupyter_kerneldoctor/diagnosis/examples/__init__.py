@@ -2,24 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from jupyter_kerneldoctor.recording.events import (
-    Child,
-    Framework,
-    Gpu,
-    GpuDriver,
-    GpuSample,
-    Growth,
-    Held,
-    Incident,
-    Namespace,
-    Output,
-    Stack,
-    Stuck,
-    SystemState,
-    Xid,
-)
+from jupyter_kerneldoctor.recording.events import Output
 from jupyter_kerneldoctor.recording.model import (
     Cell,
     CgroupDelta,
@@ -35,8 +20,6 @@ from jupyter_kerneldoctor.recording.samples import Sample
 
 from ..code.cellfiles import murmur2
 from ..units import signal_name
-
-T = TypeVar("T")
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -71,38 +54,25 @@ def recording(
     server: Literal["watched", "restart", "shutdown"] | ServerView | None = None,
     request: Literal["message", "cell", "terminal"] | None = None,
     crash: str = "",
-    switched_off: bool = False,
     lost: bool = False,
     output: str | Sequence[Output] = (),
     kernel_log: Sequence[str] = (),
-    system_states: Sequence[SystemState] = (),
-    incidents: Sequence[Incident] = (),
-    children: Sequence[Child] = (),
-    stacks: Sequence[Stack] = (),
-    stuck: Sequence[Stuck] = (),
-    namespaces: Sequence[Namespace] = (),
-    held: Sequence[Held] = (),
-    growths: Sequence[Growth] = (),
-    frameworks: Sequence[Framework] = (),
-    gpu_driver: GpuDriver | None = None,
-    gpus: Sequence[Gpu] = (),
-    gpu_samples: Sequence[GpuSample] = (),
-    xids: Sequence[Xid] = (),
-    rebooted: bool | None = None,
     parent_gone: bool | None = None,
     versions: dict[str, str] | None = None,
+    **evidence: Any,
 ) -> Recording:
     """Make a recording of a kernel that ran these cells.
 
     The last cell is running when the kernel ends, unless `idle`; `memory` is the kernel's resident memory, spread
-    evenly over that cell; `groups` are its control groups, the own one first. The times of all other evidence are
-    counted from the end: `mono_s` -0.5 is half a second before it. `output` as text is what the process wrote last.
+    evenly over that cell; `groups` are its control groups, the own one first. `output` as text is what the process
+    wrote last. All other `evidence` has the names of the fields of `Recording`, and its times are counted from the end:
+    `mono_s` -0.5 is half a second before it.
     """
     cells = tuple(_cell(number, source) for number, source in enumerate(sources, 1))
     if cells and not idle and request != "cell":
         cells = (*cells[:-1], _running(cells[-1], memory))
     elif cells and request == "cell":
-        cells = (*cells[:-1], _asking(cells[-1]))
+        cells = (*cells[:-1], replace(cells[-1], asked_exit=True))
     death_s = (len(sources) + 1) * CELL_S
     returncode = None if server is None else _returncode(signal, exit_code)
     return Recording(
@@ -123,24 +93,10 @@ def recording(
         server=_server(server, returncode, death_s),
         crash_text=crash,
         output=_at_the_end([Output(-0.1, 2, output)] if isinstance(output, str) else output, death_s),
-        stacks=_at_the_end(stacks, death_s),
-        system_states=_at_the_end(system_states, death_s),
-        children=_at_the_end(children, death_s),
-        stuck=_at_the_end(stuck, death_s),
-        incidents=_at_the_end(incidents, death_s),
-        namespaces=_at_the_end(namespaces, death_s),
-        held=_at_the_end(held, death_s),
-        growths=_at_the_end(growths, death_s),
-        frameworks=_at_the_end(frameworks, death_s),
-        gpu_driver=gpu_driver,
-        gpus=tuple(gpus),
-        gpu_samples=_at_the_end(gpu_samples, death_s),
-        xids=_at_the_end(xids, death_s),
-        rebooted=rebooted,
-        switched_off=switched_off,
         lost_wall_s=STARTED_WALL_S + death_s if lost else None,
         last_wall_s=STARTED_WALL_S + death_s,
         alive=alive,
+        **{name: _at_the_end(one, death_s) if isinstance(one, Sequence) else one for name, one in evidence.items()},
     )
 
 
@@ -186,10 +142,6 @@ def _running(cell: Cell, memory: Sequence[int]) -> Cell:
     return replace(cell, rss_after_bytes=None, peak_bytes=None, peak_basis=None)
 
 
-def _asking(cell: Cell) -> Cell:
-    return replace(cell, asked_exit=True)
-
-
 def _limits(groups: Sequence[Group], ram_bytes: int) -> tuple[Limit, ...]:
     ram = Limit("ram", "the machine's memory", ram_bytes, "/proc/meminfo MemTotal")
     return (
@@ -222,7 +174,7 @@ def _server(
     return ServerView(requested, requested_wall_s=STARTED_WALL_S + death_s - 1, returncode=returncode)  # type: ignore[arg-type]
 
 
-def _at_the_end(events: Sequence[T], death_s: float) -> tuple[T, ...]:
+def _at_the_end(events: Sequence[Any], death_s: float) -> tuple[Any, ...]:
     """Give the events their place on the recording's clock."""
     return tuple(_shifted(event, death_s) for event in events)
 

@@ -17,8 +17,9 @@ from .timeline import ran_s
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jupyter_kerneldoctor.recording.events import Frame
+
     from ..analysis.oom_log import OomKill
-    from ..code.frames import Frame
     from ..death import Death
 
 _SIGNALS = {

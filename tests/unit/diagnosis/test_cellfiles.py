@@ -7,8 +7,8 @@ from ipykernel.compiler import get_tmp_hash_seed, murmur2_x86
 
 from jupyter_kerneldoctor.diagnosis.code import cellfiles
 from jupyter_kerneldoctor.diagnosis.code.cellfiles import CellFiles, is_cell_file, murmur2, user_line
-from jupyter_kerneldoctor.diagnosis.code.frames import Frame
 from jupyter_kerneldoctor.diagnosis.examples import cell_file
+from jupyter_kerneldoctor.recording.events import Frame
 from jupyter_kerneldoctor.recording.model import Cell
 
 BODY = "def f():\n    crash()\nf()"
