@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .commands import output
 from .commands.errors import CommandError
@@ -68,16 +68,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog="The id of a recording may be shortened to its first characters, if no other id starts with them.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     parser.set_defaults(run=None)
-    adders = (_add_report, _add_list, _add_inspect, _add_explain, _add_show, _add_export)
-    for add in (*adders, _add_delete, _add_enable, _add_disable):
-        add(commands)
+    _add_commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     return parser
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
 
 
 class _Version(argparse.Action):
@@ -90,84 +83,56 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _add_report(commands: Commands) -> None:
+def _add_commands(commands: Commands) -> None:
+    def add(name: str, run: str, words: str, **defaults: Any) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
+        command.set_defaults(run=run, **defaults)
+        return command
+
     words = "show why a kernel died; without arguments, the last one that did"
-    parser = commands.add_parser("report", help=words, description=_sentence(words))
-    group = parser.add_argument_group("which report")
+    command = add("report", "reports:report", words, nothing=None)
+    group = command.add_argument_group("which report")
     which = group.add_mutually_exclusive_group()
     which.add_argument("recording", nargs="?", help="id of a recording, from `list`")
     which.add_argument("--last", action="store_true", help="the last death; without one, the newest recording")
     which.add_argument("--kernel", metavar="KERNEL_ID", help="the last death of this kernel")
     group.add_argument("--notebook", metavar="PATH", help="the last death of this notebook, if the kernel has none")
-    form = parser.add_mutually_exclusive_group()
+    form = command.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="for programs; `null` when there is nothing to report")
     form.add_argument("--format", choices=("text", "markdown", "html"), default="text", help="text by default")
-    parser.add_argument("--details", action="store_true", help="all evidence, and the causes that were ruled out")
-    parser.set_defaults(run="reports:report", nothing=None)
+    command.add_argument("--details", action="store_true", help="all evidence, and the causes that were ruled out")
 
+    command = add("list", "reports:list_", "list the recordings, newest first", nothing=[])
+    command.add_argument("--json", action="store_true", help="for programs")
 
-def _add_list(commands: Commands) -> None:
-    words = "list the recordings, newest first"
-    parser = commands.add_parser("list", help=words, description=_sentence(words))
-    parser.add_argument("--json", action="store_true", help="for programs")
-    parser.set_defaults(run="reports:list_", nothing=[])
-
-
-def _add_inspect(commands: Commands) -> None:
-    words = "show what each thread of a running kernel is doing"
-    parser = commands.add_parser("inspect", help=words, description=_sentence(words))
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "recording", nargs="?", help="id of a recording, from `list`; by default a kernel that is stuck or busy"
-    )
+    command = add("inspect", "inspect:inspect", "show what each thread of a running kernel is doing", nothing=None)
+    which = command.add_mutually_exclusive_group()
+    by_default = "id of a recording, from `list`; by default a kernel that is stuck or busy"
+    which.add_argument("recording", nargs="?", help=by_default)
     which.add_argument("--kernel", metavar="KERNEL_ID", help="id or process id of the kernel")
-    parser.add_argument("--json", action="store_true", help="for programs; `null` when the kernel cannot be inspected")
-    parser.set_defaults(run="inspect:inspect", nothing=None)
+    command.add_argument("--json", action="store_true", help="for programs; `null` when the kernel cannot be inspected")
 
+    command = add("explain", "explain:explain", "explain causes and fixes")
+    command.add_argument("names", nargs="+", metavar="ID", help="for example oom-cgroup or read-in-chunks")
 
-def _add_explain(commands: Commands) -> None:
-    words = "explain causes and fixes"
-    parser = commands.add_parser("explain", help=words, description=_sentence(words))
-    parser.add_argument("names", nargs="+", metavar="ID", help="for example oom-cgroup or read-in-chunks")
-    parser.set_defaults(run="explain:explain")
+    newest = "id of a recording, from `list`; by default the newest"
+    command = add("show", "show:show", "show what was recorded, in order of time", nothing=None)
+    command.add_argument("recording", nargs="?", help=newest)
+    command.add_argument("--json", action="store_true", help="for programs")
 
+    command = add("export", "export:export", "pack a recording into one file for a bug report, without your code")
+    command.add_argument("recording", nargs="?", help=newest)
+    command.add_argument("-o", "--output", metavar="FILE", help="file or directory; ./kerneldoctor-ID.zip by default")
+    command.add_argument("--with-code", action="store_true", help="include the cells' code and what was printed")
 
-def _add_show(commands: Commands) -> None:
-    words = "show what was recorded, in order of time"
-    parser = commands.add_parser("show", help=words, description=_sentence(words))
-    parser.add_argument("recording", nargs="?", help="id of a recording, from `list`; by default the newest")
-    parser.add_argument("--json", action="store_true", help="for programs")
-    parser.set_defaults(run="show:show", nothing=None)
-
-
-def _add_export(commands: Commands) -> None:
-    words = "pack a recording into one file for a bug report, without your code"
-    parser = commands.add_parser("export", help=words, description=_sentence(words))
-    parser.add_argument("recording", nargs="?", help="id of a recording, from `list`; by default the newest")
-    parser.add_argument("-o", "--output", metavar="FILE", help="file or directory; ./kerneldoctor-ID.zip by default")
-    parser.add_argument("--with-code", action="store_true", help="include the cells' code and what was printed")
-    parser.set_defaults(run="export:export")
-
-
-def _add_delete(commands: Commands) -> None:
-    words = "delete recordings"
-    parser = commands.add_parser("delete", help=words, description=_sentence(words))
-    which = parser.add_mutually_exclusive_group(required=True)
+    command = add("delete", "delete:delete", "delete recordings")
+    which = command.add_mutually_exclusive_group(required=True)
     which.add_argument("recordings", nargs="*", default=[], metavar="recording", help="ids of recordings, from `list`")
     which.add_argument("--all", action="store_true", help="all recordings except those of running kernels")
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    parser.set_defaults(run="delete:delete")
+    command.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
+    command = add("enable", "activation:enable", "load KernelDoctor in every new kernel of this environment")
+    command.add_argument("--user", action="store_true", help="in all your kernels instead")
 
-def _add_enable(commands: Commands) -> None:
-    words = "load KernelDoctor in every new kernel of this environment"
-    parser = commands.add_parser("enable", help=words, description=_sentence(words))
-    parser.add_argument("--user", action="store_true", help="in all your kernels instead")
-    parser.set_defaults(run="activation:enable")
-
-
-def _add_disable(commands: Commands) -> None:
-    words = "stop loading KernelDoctor in every new kernel"
-    parser = commands.add_parser("disable", help=words, description=_sentence(words))
-    parser.add_argument("--user", action="store_true", help="undo `enable --user`")
-    parser.set_defaults(run="activation:disable")
+    command = add("disable", "activation:disable", "stop loading KernelDoctor in every new kernel")
+    command.add_argument("--user", action="store_true", help="undo `enable --user`")

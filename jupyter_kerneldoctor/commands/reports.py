@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
+from jupyter_kerneldoctor.render import wording
 from jupyter_kerneldoctor.reports.post_mortems import Document, PostMortems
 
 from . import output
@@ -54,8 +55,6 @@ def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
         recording_id = find(post_mortems.store, options.recording)
         with reading(recording_id):
             return Choice(post_mortems.document(recording_id))
-    from jupyter_kerneldoctor.render import wording  # noqa: PLC0415 - `list` in an empty directory needs no words
-
     without_death: Document | None = None
     unreadable: str | None = None
     for ids in _candidates(post_mortems, options):

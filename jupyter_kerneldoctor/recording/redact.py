@@ -310,9 +310,8 @@ GPU_FIELDS = {
 }
 OUTPUT_FIELDS = {**_fields(number, "mono_s fd"), "text": hidden}
 
-EVENTS: dict[str, Fields] = {
+_EVENTS: dict[str, Fields] = {
     "start": {
-        **STAMPS,
         **_fields(number, "format ram_bytes stacks"),
         **_fields(identity, "process sidecar"),
         "kernel_id": kernel_id,
@@ -320,43 +319,34 @@ EVENTS: dict[str, Fields] = {
         "versions": words,
         "runtime": numbers,
     },
-    "limits": {
-        **STAMPS,
-        "limits": [{**_fields(word, "kind name"), "bytes": number, "source": control_group}],
-    },
+    "limits": {"limits": [{**_fields(word, "kind name"), "bytes": number, "source": control_group}]},
     "cell_start": {
-        **STAMPS,
         **_fields(number, "seq execution_count rss_before_bytes truncated source_length source_of"),
         "source": source,
         "beside": numbers,
     },
     "cell_end": {
-        **STAMPS,
         **_fields(number, "seq rss_after_bytes peak_bytes asked_exit"),
         "peak_basis": word,
         "error": type_name,
     },
-    "cell_withdrawn": {**STAMPS, "seq": number},
-    "last_words": {**STAMPS, **_fields(numbers, "fds begins")},
-    "crash_memory": STAMPS,
-    "exit_request": {**STAMPS, "by": word, "restart": number},
+    "cell_withdrawn": {"seq": number},
+    "last_words": _fields(numbers, "fds begins"),
+    "exit_request": {"by": word, "restart": number},
     "surroundings": STATE_FIELDS,
-    "stack": {**STAMPS, "reason": word, "threads": [THREAD_FIELDS], "children": [CHILD_STATE_FIELDS]},
-    "no_stacks": {**STAMPS, "why": word},
-    "not_locked": {**STAMPS, "why": word},
+    "stack": {"reason": word, "threads": [THREAD_FIELDS], "children": [CHILD_STATE_FIELDS]},
+    "no_stacks": {"why": word},
+    "not_locked": {"why": word},
     "stuck": {
-        **STAMPS,
         **_fields(number, "since_mono_s over faults_per_s"),
         "threads": [THREAD_FIELDS],
         "children": [CHILD_STATE_FIELDS],
     },
     "child_end": {
-        **STAMPS,
         **_fields(number, "pid parent_pid started_mono_s exit_code peak_bytes oom_kills"),
         **_fields(word, "kind signal"),
     },
     "incident": {
-        **STAMPS,
         "kind": word,
         "error": type_name,
         "signature": word,
@@ -365,43 +355,37 @@ EVENTS: dict[str, Fields] = {
         "numbers": numbers,
         "surroundings": STATE_FIELDS,
     },
-    "namespace": {**STAMPS, **_fields(number, "cell_seq complete"), "objects": _named_objects},
-    "held": {**STAMPS, **_fields(number, "cell_seq complete took_s"), "objects": _named_objects},
+    "namespace": {**_fields(number, "cell_seq complete"), "objects": _named_objects},
+    "held": {**_fields(number, "cell_seq complete took_s"), "objects": _named_objects},
     "growth": {
-        **STAMPS,
         **_fields(number, "cell_seq grew_bytes unknown_bytes reads"),
         "statements": [{**_fields(number, "bytes reads"), "frames": [FRAME_FIELDS]}],
     },
     "framework": {
-        **STAMPS,
         **_fields(word, "name version device"),
         "built_for": words,
         **_fields(number, "cell_seq allocated_bytes reserved_bytes peak_bytes total_bytes asked_bytes free_bytes"),
     },
     "gpus": {
-        **STAMPS,
         "driver": _fields(word, "version cuda error"),
         "devices": [{**_fields(number, "index total_bytes"), "name": word}],
     },
-    "xid": {**STAMPS, **_fields(number, "code index")},
-    "clock": STAMPS,
-    "off": STAMPS,
-    "lost": STAMPS,
-    "fault": {**STAMPS, "traceback": traceback},
+    "xid": _fields(number, "code index"),
+    "fault": {"traceback": traceback},
     "end": {
-        **STAMPS,
         **_fields(word, "kind signal source"),
         **_fields(number, "exit_code parent_gone parent_seen_mono_s lost"),
         "cgroups": [CGROUP_FIELDS],
         "kernel_log": log_lines,
     },
-    "kernel_log": {**STAMPS, "lines": log_lines},
+    "kernel_log": {"lines": log_lines},
+    **{kind: {} for kind in ("crash_memory", "clock", "off", "lost")},
     # The server's.
-    "request": {**STAMPS, **_fields(word, "action by")},
-    "request_failed": STAMPS,
-    "exit": {**STAMPS, "returncode": number},
-    "restarted": {**STAMPS, "automatic": number},
-    "start_failed": {**STAMPS, "never_ready": number, "command": command, **_fields(hidden, "error stderr")},
-    "server_end": STAMPS,
+    **{kind: {} for kind in ("request_failed", "server_end")},
+    "request": _fields(word, "action by"),
+    "exit": {"returncode": number},
+    "restarted": {"automatic": number},
+    "start_failed": {"never_ready": number, "command": command, **_fields(hidden, "error stderr")},
 }
+EVENTS = {kind: {**STAMPS, **fields} for kind, fields in _EVENTS.items()}
 """What is kept of each event, by field: how, or the fields of an object, or of each object in a list."""

@@ -28,15 +28,8 @@ ASCII = Glyphs("    .:::#", "-", "_", "|", "X")
 def chart(doc: dict[str, Any], width: int, glyphs: Glyphs = BLOCKS) -> list[str]:
     """Return the timeline of a document as lines of text; none when there is too little to draw."""
     timeline = doc.get("timeline") or {}
-    points = (
-        [
-            (t, m)
-            for t, m in zip(timeline["samples"]["t_s"], timeline["samples"]["memory_bytes"], strict=False)
-            if t is not None and m is not None
-        ]
-        if timeline.get("samples")
-        else []
-    )
+    samples = timeline.get("samples") or {"t_s": [], "memory_bytes": []}
+    points = [(t, m) for t, m in zip(samples["t_s"], samples["memory_bytes"], strict=False) if None not in (t, m)]
     end_s = max([t for t, _ in points] + [timeline.get("death_s") or 0.0], default=0.0)
     if len(points) < 2 or end_s <= 0:
         return []
@@ -88,8 +81,7 @@ def _axis(timeline: dict[str, Any], columns: int, end_s: float, glyphs: Glyphs) 
         if name and column >= free and column + len(name) <= columns:
             names[column : column + len(name)] = name
             free = column + len(name) + 1
-    died = timeline.get("death_s") is not None
-    if died:
+    if timeline.get("death_s") is not None:
         axis[-1] = glyphs.death
     times = "0 s" + duration(end_s).rjust(columns - 3)
     margin = " " * (_LABEL + 1)

@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..diagnosis.postmortem import PostMortem
+from ..diagnosis import diagnose
+from ..diagnosis.postmortem import PostMortem, iso
+from ..diagnosis.recurrence import fingerprint, recurrence
 from ..recording.last_cell import last_cell_source
 from ..recording.layout import JOURNAL, started_wall_s
 from ..recording.model import Recording
@@ -67,8 +69,6 @@ class PostMortems:
 
     def document(self, recording_id: str) -> Document:
         """Return the post-mortem of a recording. Raises UnknownRecordingError, UnreadableRecordingError."""
-        from ..diagnosis import diagnose  # noqa: PLC0415 - `list` in an empty directory needs no rules
-
         recording = self.store.open(recording_id)
         post_mortem = diagnose(recording)
         if post_mortem.died and post_mortem.cell is not None:
@@ -77,9 +77,6 @@ class PostMortems:
 
     def _with_recurrence(self, post_mortem: PostMortem, source: str) -> PostMortem:
         """Add the earlier deaths of the same cell. Only recordings that end with that cell are read in full."""
-        from ..diagnosis import diagnose  # noqa: PLC0415 - see above
-        from ..diagnosis.recurrence import fingerprint, recurrence  # noqa: PLC0415 - see above
-
         own = fingerprint(source)
         earlier: list[PostMortem] = []
         for recording_id in self.store.ids():
@@ -121,8 +118,6 @@ class PostMortems:
         kept = self._rows.get(recording_id)
         if kept is not None and kept[0] == fingerprint:
             return kept[1]
-        from ..diagnosis import diagnose  # noqa: PLC0415 - see above
-
         recording = self.store.open(recording_id)
         post_mortem = diagnose(recording)
         row = {**post_mortem.to_row(), **_start(recording)}
@@ -138,8 +133,6 @@ class PostMortems:
 
 def _start(recording: Recording) -> Document:
     """Return when the recording started and what started it; from its id where its first line is missing."""
-    from ..diagnosis.postmortem import iso  # noqa: PLC0415 - see above
-
     if recording.started_wall_s:
         return {"started": iso(recording.started_wall_s), "loaded_by": recording.kernel.loaded_by}
     return {"started": iso(started_wall_s(recording.id)), "loaded_by": None}
@@ -147,8 +140,6 @@ def _start(recording: Recording) -> Document:
 
 def _unreadable_row(recording_id: str, headline: str) -> Row:
     """Return the row of a recording of which only the id is known."""
-    from ..diagnosis.postmortem import iso  # noqa: PLC0415 - see above
-
     pid = int(recording_id.split("-")[1]) or None
     kernel = {"pid": pid, "kernel_id": None, "notebook": None, "loaded_by": None}
     times = {"started": iso(started_wall_s(recording_id)), "ended": None}

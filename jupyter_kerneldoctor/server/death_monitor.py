@@ -6,7 +6,6 @@ Nothing here may break the server: the first failure is logged, and the kernel i
 import asyncio
 import functools
 import weakref
-from collections.abc import Coroutine
 from subprocess import Popen
 from typing import Any
 
@@ -16,8 +15,8 @@ from jupyter_server.serverapp import ServerApp
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 from .kernels import Kernels
-from .server_file import Event, ServerFile, ended, request, request_failed, restarted, server_ended, start_failed
-from .thread_pool import ThreadPool
+from .server_file import Event, ServerFile, event, start_failed
+from .thread_pool import Tasks, ThreadPool
 
 DEATH = "https://events.jupyter-kerneldoctor.org/death/v1"
 KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
@@ -51,7 +50,7 @@ class DeathMonitor:
         self._explained: weakref.WeakSet[Popen[bytes]] = weakref.WeakSet()
         """Processes whose end was requested or is already reported. Each ends only once."""
         self._threads = ThreadPool()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(self._failed)
         self._has_failed = False
         self._watches_all = watches_all
         self.kernels = Kernels(file, self._failed, stacks=stacks)
@@ -72,7 +71,7 @@ class DeathMonitor:
                 self._on_unrequested_end(kernel_id, process)
                 return None
             self._explained.add(process)
-            events = [request(action, by), *([server_ended()] if by == "server" else [])]
+            events = [event("request", action=action, by=by), *([event("server_end")] if by == "server" else [])]
             await asyncio.wait_for(self._append(kernel_id, process, *events), _NOTE_TIMEOUT_S)
         except Exception as error:
             self._failed(error)
@@ -82,7 +81,7 @@ class DeathMonitor:
         """Record how a process ended whose end was requested."""
         if process is None:
             return
-        waiting = self._spawn(self._note_requested_end(kernel_id, process))
+        waiting = self._tasks.start(self._note_requested_end(kernel_id, process))
         if process.returncode is not None:  # otherwise the server ends kernels in the background
             await asyncio.wait({waiting}, timeout=_NOTE_TIMEOUT_S)
 
@@ -91,16 +90,15 @@ class DeathMonitor:
         await self._note_end(kernel_id, process)
         if process.poll() is None:
             self._explained.discard(process)
-            await self._append(kernel_id, process, request_failed())
+            await self._append(kernel_id, process, event("request_failed"))
 
     async def _on_action(self, logger: Any, schema_id: str, data: dict[str, Any]) -> None:  # noqa: ARG002
         if data.get("action") != "start" or data.get("status") != "success":
             return
         try:
             kernel = await self._started(data["kernel_id"])
-            for event in ("restart", "dead"):
-                restarts = event == "restart"
-                kernel.add_restart_callback(functools.partial(self._on_death, kernel, restarts=restarts), event)
+            for end in ("restart", "dead"):
+                kernel.add_restart_callback(functools.partial(self._on_death, kernel, restarts=end == "restart"), end)
         except Exception as error:
             self._failed(error)
 
@@ -125,7 +123,7 @@ class DeathMonitor:
         self._explained.add(process)
         known = self.kernels.of(process)
         failures = 0 if known is None else self.kernels.failures_in_a_row(known)
-        self._spawn(self._report_end(kernel_id, process, restarts=restarts, failures=failures))
+        self._tasks.start(self._report_end(kernel_id, process, restarts=restarts, failures=failures))
 
     async def _report_end(self, kernel_id: str, process: Popen[bytes], *, restarts: bool, failures: int) -> None:
         """Record how a process ended, and publish an event if that was a death.
@@ -133,7 +131,7 @@ class DeathMonitor:
         Jupyter starts a kernel that cannot start a few more times. It is reported once, after the second failure, when
         its stderr is known; the recordings of further attempts would say the same.
         """
-        more = [restarted()] if restarts else []
+        more = [event("restarted", automatic=True)] if restarts else []
         known = self.kernels.of(process)
         if known is not None and failures:
             stderr = "" if known.stderr is None else await self._threads.run(known.stderr.text)
@@ -157,7 +155,8 @@ class DeathMonitor:
         """Record the exit status from the server's own object: waiting for the process would take it away."""
         for _ in range(int(_END_TIMEOUT_S / _STEP_S)):
             if process.returncode is not None:
-                recording_id = await self._append(kernel_id, process, ended(process.returncode), *more)
+                end = event("exit", returncode=process.returncode)
+                recording_id = await self._append(kernel_id, process, end, *more)
                 self.kernels.forget(process)
                 return recording_id
             await asyncio.sleep(_STEP_S)
@@ -168,18 +167,6 @@ class DeathMonitor:
         if known is not None and known.recorded is not None:
             await asyncio.wait({known.recorded})
         return await self._threads.run(self._file.append, kernel_id, process.pid, *events)
-
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
-        async def guarded() -> None:
-            try:
-                await work
-            except Exception as error:
-                self._failed(error)
-
-        task = asyncio.get_running_loop().create_task(guarded())
-        self._tasks.add(task)  # the loop holds tasks only weakly
-        task.add_done_callback(self._tasks.discard)
-        return task
 
     def _failed(self, error: Exception) -> None:
         if not self._has_failed:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from subprocess import Popen
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,7 +17,7 @@ from .messages import Answer, Request, answer_in_frames
 from .server_file import Event, ServerFile, start_failed
 from .sidecar_link import SidecarLink, record_without_process, resolved, start_event
 from .stderr_file import SLOWEST_START_S, StderrFile
-from .thread_pool import ThreadPool
+from .thread_pool import Tasks, ThreadPool
 
 _FASTEST_START_S = 0.25
 """A Python kernel takes longer to publish its first message."""
@@ -84,7 +84,7 @@ class Kernels:
         self._by_process: WeakKeyDictionary[Popen[bytes], KernelProcess] = WeakKeyDictionary()
         self._failures: dict[str, int] = {}
         self._threads = ThreadPool()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(failed)
 
     def of(self, process: Popen[bytes]) -> KernelProcess | None:
         """Return what is known of a process; None for one that is not recorded."""
@@ -146,7 +146,8 @@ class Kernels:
             if stderr is not None:
                 stderr.close()
             start = start_event(None, **_facts(provisioner, settings))
-            self._in_thread(self._record_failure, start, start_failed(command, error=str(error)))
+            failure = start_failed(command, error=str(error))
+            self._tasks.start(self._threads.run(self._record_failure, start, failure))
         except Exception as problem:
             self._failed(problem)
 
@@ -164,7 +165,7 @@ class Kernels:
         if before is not None:
             before.close()
         self._present[kernel.kernel_id] = self._by_process[process] = kernel
-        kernel.recorded = self._in_thread(link.spawn, process.pid, open_pidfd(process.pid))
+        kernel.recorded = self._tasks.start(self._threads.run(link.spawn, process.pid, open_pidfd(process.pid)))
         kernel.stderr = _stderr_file(settings)
         if kernel.stderr is not None:
             kernel.stderr.follow(identity)
@@ -172,23 +173,6 @@ class Kernels:
 
     def _record_failure(self, start: Event, failure: Event) -> None:
         self._file.append_to(record_without_process(start), failure)
-
-    def _in_thread(self, work: Callable[..., None], *arguments: Any) -> asyncio.Task[None]:
-        """Run work that creates files or processes outside the event loop."""
-
-        async def guarded() -> None:
-            try:
-                await self._threads.run(work, *arguments)
-            except Exception as error:
-                self._failed(error)
-
-        return self._keep(guarded())
-
-    def _keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)  # the loop holds tasks only weakly
-        task.add_done_callback(self._tasks.discard)
-        return task
 
 
 def _facts(provisioner: LocalProvisioner, settings: Settings) -> dict[str, Any]:

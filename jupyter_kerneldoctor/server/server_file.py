@@ -10,38 +10,14 @@ from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 Event = dict[str, Any]
 
 
-def request(action: str, by: str) -> Event:
-    """Return the event of a requested restart or shutdown, by `user`, `culler` or `server`."""
-    return _event("request", action=action, by=by)
-
-
-def request_failed() -> Event:
-    """Return the event that the process is still running after a request to end."""
-    return _event("request_failed")
-
-
-def ended(returncode: int) -> Event:
-    """Return the event that the process has ended; `returncode` is negative for a signal, as in `subprocess`."""
-    return _event("exit", returncode=returncode)
-
-
-def restarted() -> Event:
-    """Return the event that the server restarts the kernel by itself."""
-    return _event("restarted", automatic=True)
+def event(kind: str, **fields: Any) -> Event:
+    """Return an event of what happens now. docs/recording.md lists the kinds, with their fields."""
+    return {"event": kind, "wall_s": time.time(), "mono_s": time.monotonic(), **fields}
 
 
 def start_failed(command: list[str], *, error: str | None = None, stderr: str = "") -> Event:
     """Return the event that a kernel ended before it was ready, or could not be started at all."""
-    return _event("start_failed", never_ready=True, command=command, error=error, stderr=stderr)
-
-
-def server_ended() -> Event:
-    """Return the event that the server itself ends."""
-    return _event("server_end")
-
-
-def _event(kind: str, **fields: Any) -> Event:
-    return {"event": kind, "wall_s": time.time(), "mono_s": time.monotonic(), **fields}
+    return event("start_failed", never_ready=True, command=command, error=error, stderr=stderr)
 
 
 class ServerFile:

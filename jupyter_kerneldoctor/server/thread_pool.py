@@ -6,12 +6,33 @@ and must not keep the server from ending: the threads of `concurrent.futures` ar
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+class Tasks:
+    """Work on the event loop of which nobody waits for the end: what it raises goes to `failed`."""
+
+    def __init__(self, failed: Callable[[Exception], None]) -> None:
+        self._failed = failed
+        self._running: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[None]:
+        """Begin the work; return a task that raises nothing."""
+        task = asyncio.get_running_loop().create_task(self._guarded(work))
+        self._running.add(task)  # the loop holds tasks only weakly
+        task.add_done_callback(self._running.discard)
+        return task
+
+    async def _guarded(self, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await work
+        except Exception as error:
+            self._failed(error)
 
 
 class ThreadPool:

@@ -75,6 +75,9 @@ def recording(
         cells = (*cells[:-1], replace(cells[-1], asked_exit=True))
     death_s = (len(sources) + 1) * CELL_S
     returncode = None if server is None else _returncode(signal, exit_code)
+    more: dict[str, Any] = {
+        name: _at_the_end(one, death_s) if isinstance(one, Sequence) else one for name, one in evidence.items()
+    }
     return Recording(
         id=f"20270115T080000Z-{PID}-a1b2c3",
         kernel=Kernel(
@@ -96,7 +99,7 @@ def recording(
         lost_wall_s=STARTED_WALL_S + death_s if lost else None,
         last_wall_s=STARTED_WALL_S + death_s,
         alive=alive,
-        **{name: _at_the_end(one, death_s) if isinstance(one, Sequence) else one for name, one in evidence.items()},
+        **more,
     )
 
 
