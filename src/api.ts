@@ -45,6 +45,28 @@ export interface ICulprit {
   line_source: string | null;
 }
 
+/** A frame of the user's on the way from the cell that ran to the statement. */
+export interface ICaller {
+  execution_count: number | null;
+  line: number;
+  /** Null for the top level of a cell. */
+  function: string | null;
+  /** Of a module of the user's; null for a cell. */
+  file: string | null;
+}
+
+/** The user's own statement that is to blame, in whichever cell or file it stands. */
+export interface IStatement {
+  execution_count: number | null;
+  cell_id: string | null;
+  line: number;
+  end_line: number | null;
+  file: string | null;
+  via: ICaller[];
+  /** The whole cell it stands in; null for a file. */
+  cell_source: string | null;
+}
+
 /** Something that went wrong and that the kernel survived: a cause with its cell and time. */
 export interface IIncident extends ICause {
   headline: string;
@@ -117,6 +139,7 @@ export interface IReport {
   causes: ICause[];
   ruled_out?: string[];
   cell: ICulprit | null;
+  statement?: IStatement | null;
   fixes: IFix[];
   /** Why no fixes were looked for. */
   fixes_left_out?: string | null;

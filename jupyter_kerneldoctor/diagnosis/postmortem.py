@@ -126,6 +126,8 @@ class Statement:
     file: str | None = None
     via: tuple[Caller, ...] = ()
     """The frames from the cell that ran down to it."""
+    cell_source: str | None = None
+    """The whole cell it stands in; None for a file."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ def excerpt(cell: dict[str, Any]) -> Excerpt:
         middle = (culprit or 1) - 1
         first = max(0, min(middle - _BEFORE, len(lines) - LONGEST))
         last = min(len(lines), max(middle + _AFTER + 1, first + LONGEST))
-    shown = [Line(number, _shown(lines[number - 1]), number == culprit) for number in range(first + 1, last + 1)]
+    marked = range(culprit, (cell.get("end_line") or culprit) + 1) if culprit else ()
+    shown = [Line(number, _shown(lines[number - 1]), number in marked) for number in range(first + 1, last + 1)]
     return Excerpt(shown, first, len(lines) - last)
 
 

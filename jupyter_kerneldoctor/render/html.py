@@ -62,8 +62,8 @@ def _blocks(doc: Document) -> Iterator[str]:
     yield svgchart.chart(doc)
     if doc.get("story"):
         yield f"<p>{escaped(doc['story'])}</p>"
-    if doc.get("cell"):
-        yield from _cell(doc, doc["cell"])
+    if cell := wording.shown_cell(doc):
+        yield from _cell(doc, cell)
     if again := wording.recurrence(doc):
         yield f"<p>{escaped(again)}</p>"
     yield from _fixes(doc)
@@ -100,6 +100,8 @@ def _cell(doc: Document, cell: Document) -> Iterator[str]:
     above = [(f"<i>… {shown.left_out_above} lines above</i>", "")] if shown.left_out_above else []
     below = [(f"<i>… {shown.left_out_below} lines below</i>", "")] if shown.left_out_below else []
     yield _code([*above, *lines, *below])
+    if calls := wording.called_from(doc):
+        yield f'<p class="kd-quiet">{escaped(calls)}</p>'
     if cell.get("truncated"):
         yield '<p class="kd-quiet">The cell is very long: only its start and end were recorded.</p>'
     if why := wording.why_no_line(doc):

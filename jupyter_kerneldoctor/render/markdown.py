@@ -41,8 +41,8 @@ def _blocks(doc: Document) -> Iterator[str]:
     subject = wording.subject(doc)
     name = f"{escaped(subject)} · " if subject else ""
     yield f"Cause: `{doc['cause']}` · {name}recording `{doc['recording']}`\n"
-    if doc.get("cell"):
-        yield from _cell(doc, doc["cell"])
+    if cell := wording.shown_cell(doc):
+        yield from _cell(doc, cell)
     if lines := textchart.chart(doc, 78):
         yield "#### Memory\n"
         yield fenced("\n".join(lines), "text")
@@ -68,6 +68,8 @@ def _cell(doc: Document, cell: Document) -> Iterator[str]:
     below = [f"# … {shown.left_out_below} lines below"] if shown.left_out_below else []
     lines = [f"{line.text}  # <-- here" if line.culprit else line.text for line in shown.lines]
     yield fenced("\n".join([*above, *lines, *below]), "python")
+    if calls := wording.called_from(doc):
+        yield f"{escaped(calls)}\n"
     if cell.get("truncated"):
         yield "The cell is very long: only its start and end were recorded.\n"
     if why := wording.why_no_line(doc):

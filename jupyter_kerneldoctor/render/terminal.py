@@ -115,8 +115,8 @@ def _parts(doc: Document, width: int, glyphs: textchart.Glyphs, *, details: bool
     sure = wording.confidence(doc["confidence"])
     yield _Paragraph(" · ".join(filter(None, (sure, wording.end_summary(doc), wording.time_of_end(doc)))))
     yield _Paragraph(wording.identification(doc), style=_QUIET)
-    if doc.get("cell"):
-        yield from _cell(doc, doc["cell"])
+    if cell := wording.shown_cell(doc):
+        yield from _cell(doc, cell)
     if lines := textchart.chart(doc, min(width, 100) - 2, glyphs):
         yield from _title("Memory")
         yield from (Text(f"  {line}") for line in lines)
@@ -155,6 +155,8 @@ def _cell(doc: Document, cell: Document) -> Iterator[_Paragraph | Text]:
         yield Text(f"  {mark} {line.number:>{digits}}  {line.text}", style=style)
     if shown.left_out_below:
         yield Text(f"    … {shown.left_out_below} lines below", style=_QUIET)
+    if calls := wording.called_from(doc):
+        yield _Paragraph(calls, 2, style=_QUIET)
     if cell.get("truncated"):
         yield _Paragraph("The cell is very long: only its start and end were recorded.", 2, style=_QUIET)
     if why := wording.why_no_line(doc):

@@ -60,6 +60,30 @@ def confidence(share: float) -> str:
     return f"{min(round(share * 100), 99)}% sure"
 
 
+def shown_cell(doc: Document) -> Document | None:
+    """Return the cell to show, with its line: that of the statement to blame, else the one that ran; None without one.
+
+    A statement in a file is told in words: the file is not in the report.
+    """
+    cell, at = doc.get("cell"), doc.get("statement")
+    if not cell or not at or at.get("cell_source") is None:
+        return cell
+    return {**at, "source": at["cell_source"]}
+
+
+def called_from(doc: Document) -> str | None:
+    """Return "Called from `fit` in cell [2], line 9, and cell [3], line 2."; None where the cell itself did it."""
+    at = doc.get("statement") or {}
+    parts = []
+    for one in reversed(at.get("via") or []):
+        where = f"{one_line(one['file']).rpartition('/')[2]}, line {one['line']}" if one.get("file") else place(one)
+        parts.append(f"`{one_line(one['function'])}` in {where}" if one.get("function") else where)
+    if at.get("file"):
+        here = f"In {one_line(at['file']).rpartition('/')[2]}, line {at['line']}"
+        return f"{here}, called from {', and '.join(parts)}." if parts else f"{here}."
+    return f"Called from {', and '.join(parts)}." if parts else None
+
+
 def place(cell: Document) -> str:
     """Return cell and line: "cell [8], line 3"."""
     name = cell_name(cell.get("execution_count"))
@@ -68,7 +92,7 @@ def place(cell: Document) -> str:
 
 def why_no_line(doc: Document) -> str | None:
     """Return why no line of the cell is named; None where one is, or where the reason is not known."""
-    if doc["cell"].get("line") is not None:
+    if doc["cell"].get("line") is not None or doc.get("statement"):
         return None
     if doc.get("loaded_by") == "server":
         return (

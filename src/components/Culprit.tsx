@@ -1,5 +1,5 @@
 import React from 'react';
-import { IReport } from '../api';
+import { ICaller, IReport } from '../api';
 import { useDoctor } from '../context';
 import { cellName } from '../format';
 import { Code } from './Code';
@@ -11,10 +11,10 @@ interface IProps {
   report: IReport;
 }
 
-/** Shows the cell that was running, its line, and a link to it. */
+/** Shows the statement to blame in its cell, else the cell that was running, with a link to it. */
 export function Culprit({ report }: IProps): JSX.Element {
   const { trans } = useDoctor();
-  const { cell } = report;
+  const { cell, statement } = report;
   if (!cell) {
     return (
       <Section title={trans.__('Where')}>
@@ -26,16 +26,34 @@ export function Culprit({ report }: IProps): JSX.Element {
       </Section>
     );
   }
+  const at = statement?.cell_source ? statement : null;
+  const shown = at ? { ...at, source: at.cell_source! } : cell;
+  const place = (one: Pick<ICaller, 'execution_count' | 'file' | 'line'>) =>
+    trans.__(
+      '%1, line %2',
+      one.file?.split('/').pop() ?? cellName(trans, one.execution_count),
+      one.line
+    );
   return (
     <Section
       title={trans.__('Where')}
-      aside={<CellLink place={report} cell={cell} />}
+      aside={<CellLink place={report} cell={shown} />}
     >
       <Code
-        source={cell.source}
-        line={cell.line}
-        label={trans.__('Source of %1', cellName(trans, cell.execution_count))}
+        source={shown.source}
+        line={shown.line}
+        label={trans.__('Source of %1', cellName(trans, shown.execution_count))}
       />
+      {statement && (statement.via.length > 0 || statement.file) && (
+        <p className="jp-KernelDoctor-quiet">
+          {statement.file && trans.__('In %1.', place(statement))}{' '}
+          {statement.via.length > 0 &&
+            trans.__(
+              'Called from %1.',
+              [...statement.via].reverse().map(place).join(' · ')
+            )}
+        </p>
+      )}
       {cell.truncated && (
         <p className="jp-KernelDoctor-quiet">
           {trans.__(
@@ -43,7 +61,7 @@ export function Culprit({ report }: IProps): JSX.Element {
           )}
         </p>
       )}
-      {cell.line === null && (
+      {cell.line === null && !statement && (
         <p className="jp-KernelDoctor-quiet">
           {trans.__('The line is not known.')}{' '}
           {report.loaded_by === 'server' && (

@@ -21,7 +21,7 @@ def statement_at(code: Notebook, cell: Cell, line: int) -> Statement:
         found = None
     function, first, last = found or ("", line, line)
     source = "\n".join(cell.source.split("\n")[first - 1 : last])
-    return Statement(cell.execution_count, cell.cell_id, first, last, source, function or None)
+    return Statement(cell.execution_count, cell.cell_id, first, last, source, function or None, cell_source=cell.source)
 
 
 def statement_of(code: Notebook, frames: Sequence[UserFrame]) -> Statement | None:

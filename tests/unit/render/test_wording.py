@@ -1,6 +1,7 @@
 import pytest
 
 from jupyter_kerneldoctor.render import html, jsontext, markdown, terminal, wording
+from jupyter_kerneldoctor.render.excerpt import excerpt
 
 
 @pytest.mark.parametrize(
@@ -169,3 +170,40 @@ def test_an_earlier_cell_without_an_end_is_not_the_one_that_ran(doc):
 def test_between_cells_no_cell_has_run_for_any_time(doc):
     doc["cell"] = None
     assert "in the cell" not in wording.time_of_end(doc)
+
+
+STATEMENT = {
+    "execution_count": 2,
+    "cell_id": "c2",
+    "line": 2,
+    "end_line": 3,
+    "file": None,
+    "via": [
+        {"execution_count": 8, "cell_id": "c8", "line": 2, "function": None, "file": None},
+        {"execution_count": None, "cell_id": None, "line": 31, "function": "fit", "file": "/home/ada/loops.py"},
+    ],
+    "cell_source": "def step(x):\n    kept.append(\n        net(x))\n",
+}
+
+
+@pytest.mark.parametrize("render", RENDERERS)
+def test_the_statement_to_blame_is_shown_in_the_cell_where_it_stands(doc, render):
+    doc["statement"] = STATEMENT
+    shown = " ".join(render(doc).split())
+
+    assert "def step(x)" in shown
+    assert "cell [2], line 2" in shown.replace("\\", "")
+    assert wording.called_from(doc) == "Called from `fit` in loops.py, line 31, and cell [8], line 2."
+
+
+def test_each_line_of_the_statement_is_marked():
+    shown = excerpt({**STATEMENT, "source": STATEMENT["cell_source"]})
+
+    assert [line.number for line in shown.lines if line.culprit] == [2, 3]
+
+
+def test_a_statement_in_a_file_is_told_in_words(doc):
+    doc["statement"] = {**STATEMENT, "file": "/home/ada/load.py", "cell_source": None, "via": STATEMENT["via"][:1]}
+
+    assert wording.shown_cell(doc) == doc["cell"]
+    assert wording.called_from(doc) == "In load.py, line 2, called from cell [8], line 2."
