@@ -76,7 +76,7 @@ LAYERS = (
     {"examples"},
     {"cause"},
     {"causes"},
-    {"case", "sizing", "facts", "calls"},
+    {"case", "sizing", "facts", "calls", "place"},
     {"fix"},
     {"fixes"},
     {"ranking", "proposals"},

@@ -21,7 +21,6 @@ from .memory import Memory
 from .memory_shape import Shape
 from .peaks import Peaks, peaks
 from .statements import statement_at, statement_of
-from .thread_waits import frames_of
 from .user_frames import user_frames
 
 _MOST = 0.5  # of the growth
@@ -62,7 +61,7 @@ class Growth:
         found: dict[tuple[int | None, str | None, str | None, int], Charged] = {}
         parts = () if self._recorded is None else self._recorded.statements
         for part in sorted(parts, key=lambda one: -one.bytes):
-            frames = user_frames(frames_of(part.frames), self.names, self.memory.recording.kernel.notebook)
+            frames = user_frames(part.frames, self.names, self.memory.recording.kernel.notebook)
             if (at := statement_of(self.code, frames)) is not None:
                 key = (at.execution_count, at.cell_id, at.file, at.line)
                 known = found.get(key, Charged(at, 0))

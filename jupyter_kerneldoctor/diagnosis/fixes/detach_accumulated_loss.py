@@ -10,7 +10,7 @@ from ..code.literals import number
 from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.kept import KeptLoss, kept_losses
+from ..frameworks.kept import KeptGraph, kept_losses
 from ..units import of_size, quote, share_of
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class DetachAccumulatedLoss(Fix):
             yield Proposal(edits, _why(death, one, end, explained), explained, title)
 
 
-def _explained_bytes(death: Death, found: list[KeptLoss]) -> int:
+def _explained_bytes(death: Death, found: list[KeptGraph]) -> int:
     """Return the ramp; when each graph is freed, only what the steps can have left behind."""
     ramp = death.memory.ramp_bytes
     if not all(one.is_freed for one in found):
@@ -114,7 +114,7 @@ def _explained_bytes(death: Death, found: list[KeptLoss]) -> int:
     return min(ramp, int(steps * _FREED_STEP_BYTES))
 
 
-def _rounds(loop: ast.stmt) -> int | None:
+def _rounds(loop: ast.AST) -> int | None:
     """Return how often a loop over `range(<number>)` runs."""
     match loop:
         case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[last])):
@@ -122,7 +122,7 @@ def _rounds(loop: ast.stmt) -> int | None:
     return None
 
 
-def _why(death: Death, found: KeptLoss, end: str, explained: int) -> str:
+def _why(death: Death, found: KeptGraph, end: str, explained: int) -> str:
     missing, text = death.memory.missing_bytes or 0, found.kept.scope.segment(found.kept.value)
     kept = f"Each round of the loop keeps {quote(text)} in {quote(found.kept.container)}"
     if found.is_freed:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from ..case import Case
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.gradients import records_graph, without_gradients, works_out_gradients
-from ..frameworks.torch import Kind, Tensors
+from ..frameworks.evaluation import evaluations
+from ..frameworks.gradients import backward_calls, without_gradients
+from ..place import grew_in
 from ..units import quote, size
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class NoGradEvaluation(Fix):
 
     When it is offered
     ------------------
-    Memory ran out in a cell that calls a network, and nothing that ran computes gradients.
+    Memory ran out in a cell that calls a network, and no backward pass starts from what that call gives: also in the
+    validation inside of a training loop, where the memory was seen to grow in it.
 
     What it costs
     -------------
@@ -51,10 +53,34 @@ class NoGradEvaluation(Fix):
             "%time scores = score(table)",
             becomes={1: _NET + "def score(rows):\n\twith torch.no_grad():\n\t\treturn net(rows)\n"},
         ),
+        Case(  # validation beside training; the line is that of the validation
+            _NET,
+            "for epoch in range(9):\n    for x in train:\n        loss = net(x).mean()\n        loss.backward()\n"
+            "    seen = []\n    for x in val:\n        loss = net(x).mean()\n        seen.append(net(x))",
+            line=8,
+            becomes="for epoch in range(9):\n    for x in train:\n        loss = net(x).mean()\n"
+            "        loss.backward()\n    seen = []\n    with torch.no_grad():\n        for x in val:\n"
+            "            loss = net(x).mean()\n            seen.append(net(x))",
+        ),
+        Case(
+            "import torch\nclass Scorer:\n    def __init__(self, net): self.net = net.eval()\n"
+            "    def __call__(self, loader):\n        return [self.net(x) for x in loader]",
+            "out = Scorer(torch.nn.Linear(9, 9))(loader)",
+            becomes={
+                1: "import torch\nclass Scorer:\n    def __init__(self, net): self.net = net.eval()\n"
+                "    def __call__(self, loader):\n        with torch.no_grad():\n"
+                "            return [self.net(x) for x in loader]"
+            },
+        ),
     ]
     SILENT = [
         Case(_NET, "for x in batches:\n    net(x).sum().backward()"),
         Case(_NET, "net(x.requires_grad_())[0].backward"),
+        # the sum of the losses is what the backward pass starts from, here and behind a function
+        Case(_NET, "total = 0\nfor x in batches:\n    total = total + net(x).mean()\ntotal.backward()"),
+        Case(_NET + "def run(xs): return [net(x) for x in xs]", "torch.stack(run(batches)).mean().backward()"),
+        # memory grew where the network is trained
+        Case(_NET, "for x in train:\n    net(x).mean().backward()\nfor x in val: y = net(x)", line=2),
         Case(_NET, "with torch.no_grad():\n    y = net(x)"),
         Case(_NET + "@torch.inference_mode()\ndef score(x): return net(x)", "score(x)"),
         Case(_NET, "y = net(x)\nbig = torch.ones(10**10)", line=2),
@@ -63,18 +89,16 @@ class NoGradEvaluation(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Put the outermost loop that calls the network, or the statement, under `torch.no_grad()`."""
-        code, tensors, memory = death.code, Tensors(death.code), death.memory
-        if not (tensors.in_use and memory.grew_here) or works_out_gradients(code):
-            return
-        for scope in code.running:
-            for call in scope.calls:
-                at_it = code.is_at_line(call, scope) and records_graph(call, scope, code)
-                if at_it and tensors.kind(call.func, scope) is Kind.MODULE:
-                    loops = scope.loops_around(call)
-                    outermost = (scope.tree.statements[call], *loops)[-1]
-                    edits = without_gradients(outermost, scope, code)
-                    why = (
-                        f"{quote(scope.segment(call))} keeps the network's intermediate results for gradients that "
-                        f"nothing here computes. Memory grew by {size(memory.missing_bytes or 0)}."
-                    )
-                    yield Proposal(edits, why, memory.ramp_bytes if loops else memory.missing_bytes)
+        code, memory = death.code, death.memory
+        found = list(evaluations(code)) if memory.grew_here else []
+        trains = any(backward_calls(scope.node, scope) for scope in code.running)
+        for call, statement, scope in found:
+            where = grew_in(death, statement, scope)
+            if code.is_at_line(call, scope) and (where or (where is None and not trains)):
+                why = (
+                    f"{quote(scope.segment(call))} keeps the network's intermediate results for gradients that "
+                    f"nothing here computes. Memory grew by {size(memory.missing_bytes or 0)}."
+                )
+                loops = scope.loops_around(call)
+                explains = memory.ramp_bytes if loops else memory.missing_bytes
+                yield Proposal(without_gradients(statement, scope, code), why, explains)

@@ -6,16 +6,18 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..code.origins import Origins
 from ..edits import insert_before, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from ..code.notebook import Notebook, Scope
     from ..edits import Changes
 
 _GRADIENTS = ("torch.autograd.grad", "torch.autograd.functional.", "torch.func.")
-_ASK_FOR_GRADIENTS = frozenset({"backward", "manual_backward", "grad", "requires_grad_", "fit", "train_on_batch"})
+_ASK_FOR_GRADIENTS = frozenset({"grad", "requires_grad_", "train_on_batch", "training_step"})
+_DEEPEST = 4
 _GRAPH_OFF = frozenset({"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"})
 
 
@@ -48,11 +50,10 @@ def starts_of_backward(scope: Scope, code: Notebook) -> Iterator[ast.expr]:
         yield from call.node.args[:1]
 
 
-def works_out_gradients(code: Notebook) -> bool:
-    """Whether something that runs asks for gradients, itself or through a trainer's method."""
+def hides_gradients(code: Notebook) -> bool:
+    """Whether something that runs asks for gradients in a way that does not show of what: a trainer's method."""
     names = (node for scope in code.running for node in scope.names)
-    asks = any(isinstance(node, ast.Attribute) and node.attr in _ASK_FOR_GRADIENTS for node in names)
-    return asks or any(True for scope in code.running for _ in starts_of_backward(scope, code))
+    return any(isinstance(node, ast.Attribute) and node.attr in _ASK_FOR_GRADIENTS for node in names)
 
 
 def without_gradients(statement: ast.stmt, scope: Scope, code: Notebook) -> Changes:
@@ -73,21 +74,83 @@ def _name_of_torch(code: Notebook) -> str | None:
     return None
 
 
-def graph_is_off(expressions: Iterable[ast.expr], scope: Scope, code: Notebook) -> bool:
+def graph_is_off(expressions: Sequence[ast.expr], scope: Scope, code: Notebook) -> bool:
     """Whether one of these (decorators, or what a `with` enters) is torch's no_grad or inference_mode."""
     calls = [one.func if isinstance(one, ast.Call) else one for one in expressions]
-    return any(code.qualified(call, scope) in _GRAPH_OFF for call in calls)
+    return any(code.qualified(call, scope) in _GRAPH_OFF for call in calls) or any(
+        code.qualified(one.func, scope) == "torch.set_grad_enabled" and not _turns_on(one)
+        for one in expressions
+        if isinstance(one, ast.Call)
+    )
 
 
-def records_graph(node: ast.AST, scope: Scope, code: Notebook) -> bool:
-    """Whether PyTorch remembers how tensors come about where a node runs, as far as its own scope tells."""
+def records_graph(node: ast.AST, scope: Scope, code: Notebook, depth: int = 0) -> bool:
+    """Whether PyTorch remembers how tensors come about where a node runs; of a function, in one of its calls."""
     entered = [
         item.context_expr
         for one in scope.around(node)
         if isinstance(one, ast.With | ast.AsyncWith)
         for item in one.items
     ]
-    return not graph_is_off([*scope.decorators, *entered], scope, code)
+    if graph_is_off([*scope.decorators, *entered], scope, code) or depth > _DEEPEST:
+        return False
+    calls = [] if scope.is_cell else Origins(code).calls_of(scope)
+    return not calls or any(records_graph(call, caller, code, depth + 1) for call, caller in calls)
+
+
+def backward_below(node: ast.AST, scope: Scope, origins: Origins, depth: int = 0) -> list[Backward]:
+    """Return the backward passes that run in a node, also in the user's functions that it calls."""
+    found = backward_calls(node, scope)
+    calls = scope.calls if node is scope.node else [one for one in scope.inside(node) if isinstance(one, ast.Call)]
+    for call in calls if depth < _DEEPEST else ():
+        inner = origins.called(call.func, scope)
+        if inner is not None and inner is not scope:
+            found += backward_below(inner.node, inner, origins, depth + 1)
+    return found
+
+
+def sources_of_gradients(code: Notebook, origins: Origins) -> set[ast.AST]:
+    """Return all nodes that a backward pass of the running code may start from, step by step back."""
+    waiting: list[tuple[ast.AST, Scope]] = [
+        (start, scope) for scope in code.running for start in starts_of_backward(scope, code)
+    ]
+    seen: set[ast.AST] = set()
+    while waiting:
+        root, scope = waiting.pop()
+        if root in seen:
+            continue
+        for node in scope.inside(root):
+            seen.add(node)
+            if isinstance(node, ast.Call):
+                waiting += [(one.node, one.scope) for one in origins.returned(node, scope)]
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                waiting += [(one.node, one.scope) for one in origins.of(node, scope)]
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                waiting += [(one.node, one.scope) for one in origins.of(node, scope)]
+                waiting += _added_to(node, scope)
+    return seen
+
+
+def _added_to(name: ast.Name, scope: Scope) -> list[tuple[ast.AST, Scope]]:
+    """Return what was added to a name, `total += loss`, and what was put into it, `losses.append(loss)`."""
+    found: list[tuple[ast.AST, Scope]] = []
+    for node in scope.nodes:
+        match node:
+            case ast.AugAssign(target=ast.Name(id=target), value=value) if target == name.id:
+                found.append((value, scope))
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=target))], value=value) if target == name.id:
+                found.append((value, scope))
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=target)), args=given) if target == name.id:
+                found += [(one, scope) for one in given]
+            case ast.For(target=target, iter=iterated) if name.id in {
+                one.id for one in ast.walk(target) if isinstance(one, ast.Name)
+            }:
+                found.append((iterated, scope))
+    return found
+
+
+def _turns_on(call: ast.Call) -> bool:
+    return any(isinstance(one, ast.Constant) and one.value is True for one in call.args[:1])
 
 
 def _is_not_false(node: ast.expr) -> bool:

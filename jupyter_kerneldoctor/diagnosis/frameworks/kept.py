@@ -6,20 +6,22 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .gradients import backward_calls, records_graph, starts_of_backward
+from .gradients import Backward, backward_below, backward_calls, records_graph, starts_of_backward
 from .torch import TENSOR_METHODS, Kind, Tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..code.notebook import Notebook, Scope
-    from ..code.scopes import Loop
+    from ..code.origins import Origins
 
-_KEEPERS = frozenset({"append", "appendleft", "add", "extend", "put"})
+_KEEPERS = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
 _PLAIN_CALLS = frozenset(
     {"item", "tolist", "float", "int", "len", "str", "round", "time", "perf_counter", "format", "size"}
 )
 _DEEPEST = 12  # steps from a kept value to what it is worked out from
+_CUTS = frozenset({"detach", "item", "tolist", "numpy", "shape", "argmax"})
+_MOST_CALLERS = 3  # from a function that keeps something to the loop around the call of it
 _HOOKS = ("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook")
 
 
@@ -30,58 +32,141 @@ class Kept:
     value: ast.expr
     container: str
     """The name of what outlives a round: `losses`, `self.losses`."""
-    loops: tuple[Loop, ...]
-    """Innermost first."""
+    loops: tuple[ast.AST, ...]
+    """Innermost first. A comprehension is one; so is a loop that calls the function in which the value is kept."""
     scope: Scope
+    caller: Scope
+    """The scope of the loops: another one where the value is kept in a function."""
     is_added_to: bool = True
     """The container gets longer by it: not where it is a number that is added up, or an entry that is replaced."""
 
+    def backward_calls(self, origins: Origins) -> list[Backward]:
+        """Return the backward passes of a round."""
+        inner = [] if self.scope is self.caller else backward_calls(self.scope.node, self.scope)
+        return [*inner, *(backward_below(self.loops[0], self.caller, origins) if self.loops else ())]
+
 
 @dataclass(frozen=True)
-class KeptLoss:
-    """A kept loss, and with it the graph that made it."""
+class KeptGraph:
+    """A tensor that is kept, and with it the graph that made it."""
 
     kept: Kept
+    is_loss: bool
+    """It has one element, or a backward pass starts from it."""
+    is_scalar: bool
     is_freed: bool
     """`backward()` runs in the loop, so that of the graph only a few kilobytes a step are left."""
-    is_scalar: bool
     is_used_as_tensor: bool
     """A cell does with the kept values what only tensors can do."""
+    in_hook: bool = False
+    """A network's hook keeps it, each time the network is called."""
 
 
-def kept_values(scopes: Iterable[Scope]) -> Iterator[Kept]:
-    """Yield what the loops of these scopes keep."""
+def kept_values(scopes: Iterable[Scope], origins: Origins) -> Iterator[Kept]:
+    """Yield what the loops of these scopes keep, also in the functions that they call."""
     for scope in scopes:
         for statement in scope.nodes:
-            if not isinstance(statement, ast.stmt) or not (values := list(_stored(statement, scope))):
+            if not isinstance(statement, ast.stmt):
                 continue
-            loops = scope.loops_around(statement)
-            for value, container, is_added_to in values if loops else ():
-                if not _is_bound_anew(container, loops[0], statement, scope):
-                    yield Kept(value, container, loops, scope, is_added_to)
+            yield from _in_comprehensions(statement, scope)
+            for value, container, is_added_to in _stored(statement, scope):
+                loops, caller = _repeated(statement, container, scope, origins)
+                if loops and not _is_bound_anew(container, loops[0], statement, caller):
+                    yield Kept(value, container, loops, scope, caller, is_added_to)
 
 
-def kept_losses(code: Notebook) -> list[KeptLoss]:
-    """Return the losses that the running code keeps with their graphs, but those a backward pass starts from."""
-    tensors = Tensors(code)
+def kept_graphs(code: Notebook, tensors: Tensors) -> list[KeptGraph]:
+    """Return the tensors that the running code keeps with their graphs, but those a backward pass starts from."""
     if not tensors.in_use:
         return []
-    found = [_judge(one, tensors) for one in kept_values(code.running) if records_graph(one.value, one.scope, code)]
-    return [one for one in found if one is not None and not _feeds_backward(one.kept.container, code)]
+    found = [
+        judged
+        for one in kept_values(code.running, tensors.origins)
+        if records_graph(one.value, one.scope, code) and (judged := _judge(one, tensors)) is not None
+    ]
+    found += _kept_by_hooks(code)
+    return [one for one in found if not _feeds_backward(one.kept.container, code)]
+
+
+def kept_losses(code: Notebook) -> list[KeptGraph]:
+    """Return the losses among the tensors that are kept with their graphs."""
+    return [one for one in kept_graphs(code, Tensors(code)) if one.is_loss]
+
+
+def _repeated(
+    statement: ast.stmt, container: str, scope: Scope, origins: Origins, depth: int = 0
+) -> tuple[tuple[ast.AST, ...], Scope]:
+    """Return the loops that run a statement again and again; of a function, those that call it."""
+    if loops := scope.loops_around(statement):
+        return loops, scope
+    is_local = container in scope.bindings and container not in scope.parameters
+    if not scope.is_cell and not is_local and depth < _MOST_CALLERS:
+        for call, caller in origins.calls_of(scope):
+            around = caller.statement_of(call)
+            if around is not None and caller is not scope:
+                found = _repeated(around, "" if depth else container, caller, origins, depth + 1)
+                if found[0]:
+                    return found
+    return (), scope
+
+
+def _in_comprehensions(statement: ast.stmt, scope: Scope) -> Iterator[Kept]:
+    if hasattr(statement, "body"):
+        return
+    for node in scope.inside(statement):
+        match node:
+            case ast.ListComp(elt=value) | ast.SetComp(elt=value) | ast.DictComp(value=value):
+                named = isinstance(statement, ast.Assign) and statement.value is node
+                name = _root(statement.targets[0]) if named and isinstance(statement, ast.Assign) else None
+                yield Kept(value, name or "the list", (node, *scope.loops_around(statement)), scope, scope)
+
+
+def _kept_by_hooks(code: Notebook) -> Iterator[KeptGraph]:
+    """Yield what functions keep that a network calls in each pass."""
+    for scope in code_of_hooks(code):
+        passed = set(scope.parameters[2 if scope.owner else 1 :])
+        for statement in scope.nodes:
+            for value, container, is_longer in _stored(statement, scope) if isinstance(statement, ast.stmt) else ():
+                if is_longer and _names_in(value) & passed and not _is_cut(value):
+                    freed = any(backward_calls(one.node, one) for one in code.running)
+                    kept = Kept(value, container, (), scope, scope)
+                    yield KeptGraph(kept, False, False, freed, _is_used_as_tensor(container, code), in_hook=True)
+
+
+def code_of_hooks(code: Notebook) -> Iterator[Scope]:
+    """Yield the functions that are registered as hooks of a network."""
+    for module in code.mentioning(*_HOOKS):
+        for scope in code.scopes(module.cell):
+            for call in scope.calls:
+                if getattr(call.func, "attr", "") in _HOOKS and call.args:
+                    names = {one.id for one in ast.walk(call.args[0]) if isinstance(one, ast.Name)}
+                    names |= {one.attr for one in ast.walk(call.args[0]) if isinstance(one, ast.Attribute)}
+                    inner = (one for one in code.scopes(module.cell) if not one.is_cell)
+                    yield from (one for one in inner if one.function in names or one.node in ast.walk(call.args[0]))
+                    yield from (one for name in names for made in code.functions_named(name) for one in _inside(made))
+
+
+def _inside(function: Scope) -> Iterator[Scope]:
+    """Yield the function, and the functions in it: `def save(name): def hook(m, i, o): ...; return hook`."""
+    yield from (one for one in function.tree.scopes if one is function or one.parent is function)
+
+
+def _is_cut(value: ast.expr) -> bool:
+    return any(isinstance(one, ast.Attribute) and one.attr in _CUTS for one in ast.walk(value))
 
 
 def grows_by_the_step(code: Notebook) -> bool:
     """Whether a training loop keeps more than numbers of each step, so that memory grows however small a step is."""
     tensors = Tensors(code)
-    graphs = {one.kept.value: one for one in kept_losses(code)}
+    graphs = {one.kept.value: one for one in kept_graphs(code, tensors)}
     if any(not one.is_freed for one in graphs.values()):
         return True
-    hooks = [scope for module in code.mentioning(*_HOOKS) for scope in code.scopes(module.cell)[1:]]
-    if any(getattr(call.func, "attr", "") in _KEEPERS for scope in hooks for call in scope.calls):
+    if any(getattr(call.func, "attr", "") in _KEEPERS for scope in code_of_hooks(code) for call in scope.calls):
         return True
-    trains = [one for one in kept_values(code.running) if any(backward_calls(loop, one.scope) for loop in one.loops)]
+    losses = {value for value, one in graphs.items() if one.is_loss}
+    trains = [one for one in kept_values(code.running, tensors.origins) if one.backward_calls(tensors.origins)]
     return any(
-        one.is_added_to and one.value not in graphs and not _is_small(one.value, one.scope, tensors) for one in trains
+        one.is_added_to and one.value not in losses and not _is_small(one.value, one.scope, tensors) for one in trains
     )
 
 
@@ -114,6 +199,10 @@ def _stored(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str, 
             added, name, is_longer = [value], _root(target), isinstance(value, ast.List | ast.Tuple)
         case ast.Assign(targets=[ast.Subscript(slice=key) as target], value=value):
             added, name, is_longer = [value], _root(target), not isinstance(key, ast.Constant)
+        case ast.Assign(targets=[target], value=ast.Call(args=[ast.List(elts=parts) | ast.Tuple(elts=parts), *_])):
+            text = scope.segment(target)  # kept = torch.cat([kept, out])
+            others = [one for one in parts if scope.segment(one) != text]
+            added, name = others if len(others) < len(parts) else [], _root(target)
         case ast.Assign(targets=[target], value=ast.BinOp(op=ast.Add(), left=left, right=right)):
             same = [scope.segment(side) == scope.segment(target) for side in (left, right)]
             added, name = [right if same[0] else left] if same[0] != same[1] else [], _root(target)
@@ -133,15 +222,19 @@ def _parts(value: ast.expr) -> list[ast.expr]:
 
 def _root(node: ast.expr) -> str | None:
     """Return the name of what an expression reaches into: `log` for `log["loss"]`; of `self`, the attribute."""
-    while isinstance(node, ast.Attribute | ast.Subscript):
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
         match node:
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
                 return f"self.{name}"
+            case ast.Call(func=ast.Attribute(attr="setdefault", value=node)):
+                continue
+            case ast.Call():
+                return None
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _is_bound_anew(name: str, loop: Loop, statement: ast.stmt, scope: Scope) -> bool:
+def _is_bound_anew(name: str, loop: ast.AST, statement: ast.stmt, scope: Scope) -> bool:
     """Whether each round starts the container afresh."""
     for node in scope.inside(loop):
         if isinstance(node, ast.Assign) and node is not statement:
@@ -151,15 +244,15 @@ def _is_bound_anew(name: str, loop: Loop, statement: ast.stmt, scope: Scope) -> 
     return False
 
 
-def _judge(kept: Kept, tensors: Tensors) -> KeptLoss | None:
-    calls = [call for loop in kept.loops for call in backward_calls(loop, kept.scope)]
+def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
+    calls = kept.backward_calls(tensors.origins)
     text = kept.scope.segment(kept.value)
-    own = [call for call in calls if kept.scope.segment(call.target) == text]
+    own = [call for call in calls if kept.scope.segment(call.target) == text] if kept.scope is kept.caller else []
     scalar = tensors.is_scalar(kept.value, kept.scope) or any(isinstance(call.target, ast.Name) for call in own)
-    if not own and not (tensors.kind(kept.value, kept.scope) is Kind.GRAPH and scalar):
+    if not own and tensors.kind(kept.value, kept.scope) is not Kind.GRAPH:
         return None
     freed = bool(calls) and not any(call.keeps_graph for call in calls)
-    return KeptLoss(kept, freed, scalar, _is_used_as_tensor(kept.container, tensors.code))
+    return KeptGraph(kept, scalar or bool(own), scalar, freed, _is_used_as_tensor(kept.container, tensors.code))
 
 
 def _feeds_backward(container: str, code: Notebook) -> bool:

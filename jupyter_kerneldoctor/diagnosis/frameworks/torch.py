@@ -208,6 +208,28 @@ class Tensors:
         finally:
             del self._given[inner]
 
+    def is_made_in(self, node: ast.expr, loop: ast.stmt, scope: Scope) -> bool:
+        """Whether the graph behind an expression is surely all made in a round of a loop, by a call of a network."""
+        waiting, seen, calls = [node], {node}, 0
+        while waiting:
+            one = waiting.pop()
+            for part in scope.inside(one):
+                calls += isinstance(part, ast.Call) and self.kind(part.func, scope) is Kind.MODULE
+                if not isinstance(part, ast.Name):
+                    continue
+                binding = self.code.lookup(part.id, scope, part)
+                is_here = binding is not None and binding.scope is scope and _is_within(binding.position[0], loop)
+                if binding is None or not is_here:
+                    if self.kind(part, scope) is Kind.GRAPH:
+                        return False
+                    continue
+                unpacked = self.origins.unpacked_from(part.id, binding) if binding.value is None else None
+                made = binding.value if unpacked is None else unpacked[1]
+                if made is not None and made not in seen:
+                    seen.add(made)
+                    waiting.append(made)
+        return calls > 0
+
     def is_scalar(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         """Whether a tensor expression surely has one element, so that `.item()` works."""
         if depth > _DEEPEST:
@@ -249,6 +271,10 @@ class Tensors:
     def _is_criterion(self, made: ast.Call, scope: Scope) -> bool:
         full = self.code.qualified(made.func, scope) or ""
         return full.startswith("torch.nn.") and full.endswith("Loss") and not _keeps_elements(made)
+
+
+def _is_within(line: int, statement: ast.stmt) -> bool:
+    return statement.lineno <= line <= (statement.end_lineno or statement.lineno)
 
 
 def _is_true(node: ast.expr) -> bool:

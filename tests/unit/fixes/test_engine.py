@@ -145,7 +145,7 @@ def test_edit_names_the_cell_that_defines_the_value():
 
 
 def test_edit_imports_pytorch_where_only_parts_of_it_were_imported():
-    (proposal,) = propose("from torch import nn\nnet = nn.RNN()", "%time y = 1\nx = 1\nfor x in rows:\n    net(x)")
+    proposal, *_ = propose("from torch import nn\nnet = nn.RNN()", "%time y = 1\nx = 1\nfor x in rows:\n    net(x)")
     (made,) = proposal.edits
     assert made.new_source == (
         "import torch\n%time y = 1\nx = 1\nwith torch.no_grad():\n    for x in rows:\n        net(x)"
@@ -154,6 +154,6 @@ def test_edit_imports_pytorch_where_only_parts_of_it_were_imported():
 
 def test_network_is_known_in_the_function_that_it_is_given_to():
     define = "def score(model, rows):\n    return [model(x) for x in rows]"
-    (proposal,) = propose(f"import torch\nnet = torch.nn.RNN()\n{define}", "a = score(net, rows)")
+    proposal, *_ = propose(f"import torch\nnet = torch.nn.RNN()\n{define}", "a = score(net, rows)")
     assert "    with torch.no_grad():\n        return [model(x) for x in rows]" in proposal.edits[0].new_source
     assert propose(f"import torch\nnet = torch.nn.RNN()\n{define}", "score(net, x)\nscore(len, x)") == ()

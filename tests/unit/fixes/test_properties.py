@@ -12,7 +12,7 @@ from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
 from jupyter_kerneldoctor.diagnosis.proposals import propose
 
 CAUSES = sorted({case.cause for fix in all_fixes() for case in fix.FIRES})
-FIRING = [(fix, case) for fix in all_fixes() for case in fix.FIRES if case.changed]
+FIRING = [(fix, case) for fix in all_fixes() for case in fix.FIRES if case.changed and case.line is None]
 RELAXED = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
 PIECES = st.sampled_from(

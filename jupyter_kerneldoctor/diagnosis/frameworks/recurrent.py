@@ -1,0 +1,65 @@
+"""States that a loop carries from step to step with their graph: the hidden state of a recurrent network."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from .torch import Kind
+
+if TYPE_CHECKING:
+    from ..code.notebook import Scope
+    from .torch import Tensors
+
+
+class State(NamedTuple):
+    """A name that a network's call reads and gives anew in each round."""
+
+    name: str
+    cut: str
+    """The statement that cuts it off from the steps before."""
+
+
+def carried_states(loop: ast.For | ast.While, scope: Scope, tensors: Tensors) -> list[State]:
+    """Return the states of a loop that hold on to the graph of all rounds before."""
+    found = []
+    for node in scope.inside(loop):
+        match node:
+            case ast.Assign(targets=[target], value=ast.Call(args=given) as call):
+                if tensors.kind(call.func, scope) is not Kind.MODULE:
+                    continue
+                made = target.elts if isinstance(target, ast.Tuple) else [target]
+                names = [one.id for one in made if isinstance(one, ast.Name)]
+                read = {one.id for one in given if isinstance(one, ast.Name)}
+                carried = [name for name in names if name in read and not _is_cut(name, node, loop, scope)]
+                found += [State(name, _cut(name, call, scope, tensors)) for name in carried]
+    return found
+
+
+def _is_cut(name: str, made: ast.Assign, loop: ast.For | ast.While, scope: Scope) -> bool:
+    """Whether the loop makes the state anew, or cuts it off, in each round."""
+    for node in scope.inside(loop):
+        match node:
+            case ast.Assign(targets=targets) if node is not made:
+                if any(isinstance(one, ast.Name) and one.id == name for one in targets):
+                    return True
+            case ast.Attribute(attr="detach_", value=ast.Name(id=other)) if other == name:
+                return True
+    return False
+
+
+def _cut(name: str, call: ast.Call, scope: Scope, tensors: Tensors) -> str:
+    """Return the statement for one tensor, or for the two of an LSTM; what begins as None stays that once."""
+    binding = tensors.code.lookup(name, scope, call)
+    first = None if binding is None else binding.value
+    nothing = isinstance(first, ast.Constant) and first.value is None
+    cut = f"tuple(s.detach() for s in {name})" if _is_pair(first, call, scope, tensors) else f"{name}.detach()"
+    return f"{name} = None if {name} is None else {cut}" if nothing or first is None else f"{name} = {cut}"
+
+
+def _is_pair(first: ast.expr | None, call: ast.Call, scope: Scope, tensors: Tensors) -> bool:
+    if isinstance(first, ast.Tuple):
+        return True
+    made = [one.node for one in tensors.origins.of(call.func, scope)]
+    functions = [tensors.code.qualified(one.func, scope) or "" for one in made if isinstance(one, ast.Call)]
+    return any(name.endswith(".LSTM") for name in functions)

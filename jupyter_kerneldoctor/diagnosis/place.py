@@ -1,0 +1,50 @@
+"""Whether the memory grew in a piece of the code, as far as the recording shows where that was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .analysis.user_frames import user_frames
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterable
+
+    from jupyter_kerneldoctor.recording.events import Frame, StatementGrowth
+
+    from .analysis.user_frames import UserFrame
+    from .code.scopes import Scope
+    from .death import Death
+
+_LEAST = 0.25  # of the growth that could be charged to statements
+
+
+def grew_in(death: Death, node: ast.stmt | ast.expr, scope: Scope) -> bool | None:
+    """Return whether memory grew while a statement or an expression ran; None where nothing shows it.
+
+    What grew in which statement says it best, then the stack at the end, then the line.
+    """
+    charged = [(one.bytes, _frames(death, one.frames)) for one in _statements(death)]
+    total = sum(amount for amount, frames in charged if frames)
+    if total:
+        return sum(amount for amount, frames in charged if _is_in(frames, death, node, scope)) >= _LEAST * total
+    if death.user_frames and death.user_frames[0].cell is not None:
+        return _is_in(death.user_frames, death, node, scope)
+    if death.code.line is not None and scope.is_cell and scope.cell == death.code.last:
+        return death.code.is_at_line(node, scope)
+    return None
+
+
+def _statements(death: Death) -> Iterable[StatementGrowth]:
+    seq = None if death.cell is None else death.cell.seq
+    found = [one for one in death.recording.growths if one.cell_seq == seq]
+    return found[-1].statements if found and death.incident is None else ()
+
+
+def _frames(death: Death, frames: Iterable[Frame]) -> tuple[UserFrame, ...]:
+    return user_frames(frames, death.frames, death.recording.kernel.notebook)
+
+
+def _is_in(frames: Iterable[UserFrame], death: Death, node: ast.stmt | ast.expr, scope: Scope) -> bool:
+    cell, first, last = death.code.cells[scope.cell], node.lineno, node.end_lineno or node.lineno
+    return any(one.cell is not None and one.cell.source == cell.source and first <= one.line <= last for one in frames)
