@@ -70,6 +70,16 @@ class Result:
         return any(re.search(self.case.fix, f"{fix['id']} {fix['title']}", re.IGNORECASE) for fix in fixes)
 
     @property
+    def statement_right(self) -> bool | None:
+        return self.case.is_statement(self.report.get("statement") or {}) if self.case.statement else None
+
+    @property
+    def grown_right(self) -> bool | None:
+        if self.case.grown is None:
+            return None
+        return any(re.search(self.case.grown, one["name"]) for one in (self.report.get("grown") or [])[:3])
+
+    @property
     def as_expected(self) -> bool:
         return self.played is not None and self.played.ended in (self.case.ends, "gone")
 
@@ -105,6 +115,8 @@ def _run(case: Case, python: str) -> Result:
     verdict = "right" if result.right else "not run" if result.played is None else "WRONG"
     ended = "" if result.played is None or result.as_expected else f", ended: {result.played.ended}"
     cell = ", WRONG CELL" if result.cell_right is False else ""
+    cell += ", WRONG STATEMENT" if result.statement_right is False else ""
+    cell += ", OBJECT NOT NAMED" if result.grown_right is False else ""
     fix = ", NO FIX" if result.fix_right is False else ""
     said = f"{report.get('cause')} {report.get('confidence')}{cell}{fix}{ended} {result.problem}"
     print(f"{verdict:8} {case.name:44} {said}\n         {report.get('headline')}", file=sys.stderr, flush=True)
@@ -177,8 +189,9 @@ def _tables(results: list[Result]) -> str:
         "users reported, rebuilt, others thought up here, and what looks like trouble and is none. A case counts as",
         "right when the first cause is one of those that its file accepts.",
         "",
-        "| category | cases | cause right | cell right | fix found | ended as without KernelDoctor |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| category | cases | cause right | cell right | statement right | object named | fix found "
+        "| ended as without KernelDoctor |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     categories = list(dict.fromkeys(result.case.category for result in run))
     for category in [*categories, None]:
@@ -186,6 +199,7 @@ def _tables(results: list[Result]) -> str:
         name = "**all**" if category is None else category
         lines.append(
             f"| {name} | {len(chosen)} | {_count(r.right for r in chosen)} | {_count(r.cell_right for r in chosen)} "
+            f"| {_count(r.statement_right for r in chosen)} | {_count(r.grown_right for r in chosen)} "
             f"| {_count(r.fix_right for r in chosen)} | {_count(r.as_expected for r in chosen)} |"
         )
     lines += ["", "## Calibration", "", "| confidence | answers | right |", "| --- | --- | --- |"]

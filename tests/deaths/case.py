@@ -8,6 +8,8 @@
 | `dies_in` | which of the cells is the culprit, from 1; the last one by default, 0: whichever ran |
 | `cause` | the accepted answers, the best first |
 | `fix` | a regular expression that one of the fixes must match |
+| `statement` | the guilty one: its cell, from 1, its first and last line; a list of these where several are right |
+| `grown` | a regular expression for the name of the object that memory grew in, among the first three |
 | `needs`, `environment` | modules that must be there; another environment where they do not go together with the rest |
 | `memory_mb`, `pids`, `oom_killer` | the kernel's control group |
 | `rlimits`, `env`, `mounts` | resource limits, environment, small file systems (MiB; `{work}`: the run's directory) |
@@ -44,6 +46,8 @@ class Case:
     why: str = ""
     dies_in: int | None = None
     fix: str | None = None
+    statement: tuple[Any, ...] = ()
+    grown: str | None = None
     needs: tuple[str, ...] = ()
     environment: str | None = None
     memory_mb: int | None = None
@@ -75,6 +79,14 @@ class Case:
             return None
         return 1 + (self.dies_in or len(self.cells))
 
+    def is_statement(self, found: dict[str, Any]) -> bool:
+        """Whether a report's statement is the guilty one."""
+        places = [self.statement] if isinstance(self.statement[0], int) else self.statement
+        return any(
+            found.get("execution_count") == 1 + cell and first <= (found.get("line") or 0) <= last
+            for cell, first, last in places
+        )
+
 
 def load() -> list[Case]:
     """All cases. Raises ValueError for a key that does not exist."""
@@ -84,7 +96,7 @@ def load() -> list[Case]:
         for entry in tomllib.loads(path.read_text("utf-8"))["case"]:
             if unknown := set(entry) - known:
                 raise ValueError(f"{path.name}: {entry.get('name')} has unknown keys {unknown}")
-            lists = {name: tuple(entry[name]) for name in ("cells", "cause", "needs") if name in entry}
+            lists = {name: tuple(entry[name]) for name in ("cells", "cause", "needs", "statement") if name in entry}
             lists["cells"] = tuple(cell.strip("\n") for cell in lists["cells"])
             cases.append(Case(**{**entry, **lists, "category": path.stem}))
     return cases
