@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .code.scopes import Scope
     from .death import Death
 
-_METHODS_OF = ("pandas.DataFrame", "scipy.sparse")
-"""Classes whose methods are found by the object that they are called on."""
+_METHODS_OF = {"pandas.DataFrame": ("pandas",), "scipy.sparse": ("scipy", "sklearn")}
+"""Classes whose methods are found by the object that they are called on, and the packages that make such objects."""
 
 _RUNS = ("fit", "fit_transform", "fit_predict", "transform", "predict", "predict_proba", "score")
 """Methods that run an estimator of scikit-learn."""
@@ -42,22 +42,22 @@ def method_calls(death: Death, *names: str) -> Iterator[Call]:
         for node in scope.calls:
             match node.func:
                 case ast.Attribute(attr=method, value=owner) if method in methods:
-                    package = methods[method].split(".")[0]
-                    if death.code.qualified(node.func, scope) is None and is_of(package, owner, scope, death):
+                    packages = _METHODS_OF[methods[method].rpartition(".")[0]]
+                    if death.code.qualified(node.func, scope) is None and is_of(packages, owner, scope, death):
                         yield Call(node, scope, methods[method])
 
 
-def is_of(package: str, node: ast.expr, scope: Scope, death: Death) -> bool:
-    """Whether an expression stands for an object of a package, as the code, what was recorded, or the stack tells."""
+def is_of(packages: tuple[str, ...], node: ast.expr, scope: Scope, death: Death) -> bool:
+    """Whether an expression stands for an object of these packages: by the code, the recording, or the stack."""
     for one, where in all_origins(node, scope, death.code):
         if isinstance(one, ast.Call) and (name := death.code.qualified(one.func, where)):
-            if name.split(".")[0] == package:
+            if name.split(".")[0] in packages:
                 return True
             if not name.startswith("builtins."):
                 return False
         if isinstance(one, ast.Name) and one.id in death.recorded_types:
-            return death.recorded_types[one.id].split(".")[0] == package
-    return ran_in(death, f"/{package}/")
+            return death.recorded_types[one.id].split(".")[0] in packages
+    return ran_in(death, *(f"/{package}/" for package in packages))
 
 
 def ran_in(death: Death, *parts: str) -> bool:
@@ -66,9 +66,9 @@ def ran_in(death: Death, *parts: str) -> bool:
     return any(part in frame.file for frame in frames for part in parts)
 
 
-def makers(death: Death, *functions: str) -> Iterator[Call]:
-    """Yield the calls of these classes whose objects a running `fit`, `transform` or the like uses, each once."""
-    found: dict[ast.Call, Call] = {}
+def makers(death: Death, *functions: str) -> Iterator[tuple[Call, Call]]:
+    """Yield the calls of these classes whose objects a running `fit`, `transform` or the like uses, and the use."""
+    found: dict[ast.Call, tuple[Call, Call]] = {}
     for scope in death.code.running if death.is_of_this_cell else ():
         for call in scope.calls:
             match call.func:
@@ -76,5 +76,5 @@ def makers(death: Death, *functions: str) -> Iterator[Call]:
                     for one, where in all_origins(owner, scope, death.code, parts=True):
                         name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
                         if isinstance(one, ast.Call) and name in functions:
-                            found[one] = Call(one, where, name)
+                            found[one] = Call(one, where, name), Call(call, scope, method)
     yield from found.values()

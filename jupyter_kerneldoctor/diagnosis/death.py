@@ -387,8 +387,8 @@ class Death:
     @cached_property
     def ran_before(self) -> bool:
         """Whether the same cell ran to its end before, or to an error: what it left may be what is too much."""
-        cell, cells = self.cell, self.recording.cells
-        return cell is not None and any(one.finished and one.source == cell.source for one in cells if one is not cell)
+        text = "" if self.cell is None else self.cell.source.strip()
+        return any(one.finished and text in one.source for one in self.recording.cells if one is not self.cell)
 
     @cached_property
     def room_bytes(self) -> int | None:

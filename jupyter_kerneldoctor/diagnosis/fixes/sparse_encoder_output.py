@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
+import ast
+from typing import TYPE_CHECKING
+
+from ..calls import calls_at, makers
 from ..case import Case
+from ..edits import drop_argument, set_argument
 from ..family import Family
-from ..fix import SetArgument
+from ..fix import Fix, Proposal
+from ..units import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..death import Death
+
+_COLUMNS = "makes a column for each value that occurs, nearly all zeros."
+_ENCODER = "from sklearn.preprocessing import OneHotEncoder\n"
 
 
-class SparseEncoderOutput(SetArgument):
+class SparseEncoderOutput(Fix):
     """Keep only the ones of a one-hot table, not the zeros.
 
     What it does
     ------------
     `pd.get_dummies(df)` makes a column for each value that occurs, and nearly all of its entries are zero: 100,000 rows
-    with 20,000 names are 1.9 GiB. With `sparse=True` only the ones are kept.
+    with 20,000 names are 1.9 GiB. With `sparse=True` only the ones are kept. `OneHotEncoder` does so by itself, unless
+    it is told `sparse_output=False`.
 
     When it is offered
     ------------------
-    Memory ran out on a line that calls `pd.get_dummies` without `sparse`.
+    Memory ran out on a line that calls `pd.get_dummies` without `sparse`, or runs such an encoder.
 
     What it costs
     -------------
     The columns have pandas' sparse type: most of scikit-learn takes `X.sparse.to_coo()`, plain arithmetic makes them
-    dense again.
+    dense again. Of the encoder comes a sparse matrix of SciPy.
     """
 
-    id, title, causes = (
-        "sparse-encoder-output",
-        "Keep only the ones of the one-hot table: sparse=True",
-        (Family.MEMORY,),
-    )
-    functions, argument, position, value = ("pandas.get_dummies",), "sparse", 5, "True"
-    why = "makes a column for each value that occurs, nearly all zeros. With `sparse=True` only the ones take memory."
+    id, title, causes = "sparse-encoder-output", "Keep only the ones of the one-hot table, sparse", (Family.MEMORY,)
 
     FIRES = [
         Case(
@@ -39,9 +48,28 @@ class SparseEncoderOutput(SetArgument):
             "X = pd.get_dummies(df, columns=['user'])",
             becomes="X = pd.get_dummies(df, columns=['user'], sparse=True)",
         ),
+        Case(
+            _ENCODER + "enc = OneHotEncoder(sparse_output=False, handle_unknown='ignore')",
+            "X = enc.fit_transform(df[['city']])",
+            becomes={1: _ENCODER + "enc = OneHotEncoder(handle_unknown='ignore')"},
+        ),
     ]
     SILENT = [
         Case("import pandas as pd", "X = pd.get_dummies(df, sparse=False)"),
         Case("import pandas as pd", "X = pd.get_dummies(df)\nbig = [0] * 10**10", line=2),
         Case("from mine import get_dummies", "X = get_dummies(df)"),
+        Case(_ENCODER + "enc = OneHotEncoder()", "X = enc.fit_transform(df[['city']])"),
+        Case(_ENCODER + "enc = OneHotEncoder(sparse_output=False)\nother = make()", "other.fit(df)"),
     ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Ask for a sparse table."""
+        for call in calls_at(death, "pandas.get_dummies"):
+            if call.is_written_out and call.argument("sparse", 5) is None:
+                why = f"{quote(call.text)} {_COLUMNS} With `sparse=True` only the ones take memory."
+                yield Proposal(set_argument(call, "sparse", "True"), why, death.memory.missing_bytes)
+        for made, _ in makers(death, "sklearn.preprocessing.OneHotEncoder"):
+            for word in made.node.keywords:
+                if word.arg in ("sparse_output", "sparse") and ast.unparse(word.value) == "False":
+                    why = f"{quote(made.text)} {_COLUMNS} Without `{word.arg}=False` only the ones take memory."
+                    yield Proposal(drop_argument(made, word.arg), why, death.memory.missing_bytes)

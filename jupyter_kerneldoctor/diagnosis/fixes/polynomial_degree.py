@@ -1,0 +1,82 @@
+"""The fix `polynomial-degree`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ..calls import makers
+from ..case import Case
+from ..edits import set_argument
+from ..family import Family
+from ..fix import Fix, Proposal
+from ..units import quote, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..death import Death
+
+_DATA = "import numpy as np\nfrom sklearn.preprocessing import PolynomialFeatures\nX = np.random.rand(5_000, 100)"
+
+
+class PolynomialDegree(Fix):
+    """Take polynomials of a lower degree.
+
+    What it does
+    ------------
+    `PolynomialFeatures(degree=d)` makes a column for each product of up to d columns: of 100 columns 5,151 for degree
+    2, and 176,851 for degree 3.
+
+    When it is offered
+    ------------------
+    Memory ran out while it ran with a degree above 2, and degree 2 fits below the limit, where the shape is known.
+
+    What it costs
+    -------------
+    A simpler model. Select the columns that matter first, or take `interaction_only=True`, if degree 3 is needed.
+    """
+
+    id, title, causes = "polynomial-degree", "Take polynomials of degree 2", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _DATA,
+            "Xp = PolynomialFeatures(degree=3).fit_transform(X)",
+            becomes="Xp = PolynomialFeatures(degree=2).fit_transform(X)",
+            says=("176,851 columns", "6.6 GiB", "5,151"),
+        ),
+        Case(
+            "from sklearn.pipeline import make_pipeline\nfrom sklearn import preprocessing as pre\nD = 4\n"
+            "pipe = make_pipeline(pre.StandardScaler(), pre.PolynomialFeatures(D), model)",
+            "pipe.fit(X, y)",
+            becomes={
+                1: "from sklearn.pipeline import make_pipeline\nfrom sklearn import preprocessing as pre\nD = 4\n"
+                "pipe = make_pipeline(pre.StandardScaler(), pre.PolynomialFeatures(2), model)"
+            },
+        ),
+    ]
+    SILENT = [
+        Case(_DATA, "Xp = PolynomialFeatures(degree=2).fit_transform(X)"),
+        Case(_DATA, "P = PolynomialFeatures(3)\nbig = [0] * 10**10"),
+        Case(_DATA.replace("5_000, 100", "50, 4"), "PolynomialFeatures(3).fit_transform(X)"),
+        Case(_DATA, "Xp = PolynomialFeatures(3).fit_transform(X)\nbig = [0] * 10**10", line=2),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Lower the degree to 2."""
+        for made, used in makers(death, "sklearn.preprocessing.PolynomialFeatures"):
+            given, data = made.argument("degree", 0), used.argument("X", 0)
+            degree = death.values.number(given, made.scope)
+            if degree is None or degree <= 2:
+                continue
+            value = None if data is None else death.values.of(data, used.scope)
+            why, saved = f"{quote(made.text)} makes a column for each product of up to {degree} columns.", 0
+            if value is not None and len(value.shape) == 2:
+                rows, columns = value.shape
+                before, after = (math.comb(columns + one, one) for one in (degree, 2))
+                saved = (before - after) * rows * 8
+                why += f" That is {before:,} columns and {size(before * rows * 8)}; degree 2 makes {after:,}."
+                if death.room_bytes is not None and after * rows * 8 > death.room_bytes:
+                    continue
+            yield Proposal(set_argument(made, "degree", "2", 0), why, saved or death.memory.missing_bytes)
