@@ -131,6 +131,7 @@ class UnderServer:
         place.mkdir()
         with (place / "log").open("wb") as log:
             self._server = subprocess.Popen([*command, enabled], env=self.env, cwd=place, stdout=log, stderr=log)
+        self.server_pid = self._server.pid
 
     def start(self, patience_s: float) -> bool:
         deadline = time.monotonic() + patience_s

@@ -1,0 +1,92 @@
+"""What must hold: each recording is readable, no answer that is called proven is wrong, and nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.render import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_kerneldoctor.recording.model import Recording
+
+PROVEN = 0.9
+
+WRONG = (
+    *("oom-", "memory-", "gpu-", "shm-", "disk-", "fd-", "pids-"),
+    *("self-kill", "exit-call", "hang", "startup-failure"),
+)
+"""What none of these ends is, as the beginnings of causes. A SIGSEGV from outside looks like any other."""
+
+
+class Outcome(NamedTuple):
+    """What came of a round: what was done, and what was wrong with it."""
+
+    seed: int
+    place: str
+    disturbance: str
+    end: str
+    cells: int
+    wrong: tuple[str, ...]
+
+
+def newest(root: Path, *, all_of_them: bool = False) -> list[Recording]:
+    """Return the newest recording, or all of them, newest first."""
+    store = Store(root)
+    found = sorted((store.open(one) for one in store.ids()), key=lambda recording: -recording.started_mono_s)
+    return found if all_of_them else found[:1]
+
+
+def judged(recording: Recording, wrong: list[str], end: str = "nothing") -> dict[str, Any]:
+    """Return the post-mortem of a kernel that was killed from outside, or was not killed at all."""
+    document: dict[str, Any] = diagnose(recording).to_json()
+    terminal.render(document)
+    if document["died"] and document["confidence"] >= PROVEN and document["cause"].startswith(WRONG):
+        wrong.append(f"proven and wrong: {document['cause']} {document['confidence']} after {end}")
+    return document
+
+
+def signalled(pid: int, number: int) -> None:
+    """Send a signal to a process that may have gone."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+@contextmanager
+def without_leftovers() -> Iterator[tuple[Path, list[str]]]:
+    """A directory for a round, and the list of what was wrong: processes and files that stay are added to it."""
+    work = Path(tempfile.mkdtemp(prefix="doctor-torture-"))
+    shared = _shared_memory()
+    wrong: list[str] = []
+    yield work, wrong
+    deadline = time.monotonic() + 10
+    while (left := _naming(str(work))) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    wrong += [f"left behind: {' '.join(words)[:200]}" for words in left]
+    wrong += [f"left behind: {name}" for name in _shared_memory() - shared if str(os.getpid()) in name]
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def _shared_memory() -> set[str]:
+    return {path.name for path in Path("/dev/shm").glob("kerneldoctor*")}
+
+
+def _naming(work: str) -> list[list[str]]:
+    """Return the command lines of the processes that name the directory of the round."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            with suppress(OSError):
+                words = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+                if any(work in word for word in words) and b"defunct" not in (process / "stat").read_bytes():
+                    found.append(words)
+    return found
