@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _INSIDE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
 _INIT = ["sh", "-c", '"$@" & wait $!', "sh", "env", "JPY_PARENT_PID=0"]
-"""Nobody else may be the first process of a container. And a kernel ends itself when its parent is not the one named."""
+"""A shell is the first process of the container. A kernel ends itself when its parent is not the one it was told."""
 
 _JUDGE = """\
 import json, os

@@ -6,7 +6,9 @@ What this machine does not permit is left out; `missing` says what, and why.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _PIDS = Path("/sys/fs/cgroup/pids")
-_FAKETIME = next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
+_COMPILER = shutil.which("cc")
+_DAY_S = 86400
 
 
 @dataclass
@@ -83,15 +86,23 @@ def _few_descriptors(work: Path, chance: random.Random) -> Iterator[Surroundings
 
 @contextmanager
 def _false_clock(work: Path, chance: random.Random) -> Iterator[Surroundings]:
-    clock = work / "clock"
-    clock.write_text("+0")
-    own = {"LD_PRELOAD": str(_FAKETIME), "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1"}
-    jump = chance.choice(("+2h", "-2h", "+400d", "-400d", "+3", "-3"))
-    yield Surroundings(
-        work / "data",
-        environment={**own, "FAKETIME_DONT_FAKE_MONOTONIC": "1"},
-        disturbances={"clock jumped": lambda: clock.write_text(jump)},
-    )
+    """A wall clock of the kernel's and its recorder's own (`clock.c`): who reads the recording has the right one."""
+    library, clock = work / "clock.so", work / "clock"
+    build = [_COMPILER or "", "-shared", "-fPIC", "-O1", "-o", library, Path(__file__).parent / "clock.c", "-ldl"]
+    subprocess.run(build, check=True)
+    clock.write_bytes(_seconds(0))
+    jump = chance.choice((-400 * _DAY_S, -7200, -3, 3, 7200, 400 * _DAY_S))
+
+    def jump_now() -> None:
+        with clock.open("r+b") as file:
+            file.write(_seconds(jump))
+
+    environment = {"LD_PRELOAD": str(library), "FALSE_CLOCK": str(clock)}
+    yield Surroundings(work / "data", environment=environment, disturbances={"clock jumped": jump_now})
+
+
+def _seconds(count: int) -> bytes:
+    return count.to_bytes(8, sys.byteorder, signed=True)
 
 
 _IS_ROOT = os.geteuid() == 0
@@ -102,7 +113,7 @@ _ALL = {
     "directory turned read-only": (_covered, _IS_ROOT, "mounting needs root"),
     "few processes": (_few_processes, os.access(_PIDS, os.W_OK), "no control group for processes can be made"),
     "few descriptors": (_few_descriptors, True, ""),
-    "false clock": (_false_clock, _FAKETIME is not None, "libfaketime is not installed"),
+    "false clock": (_false_clock, _COMPILER is not None, "there is no C compiler"),
 }
 
 AVAILABLE = {name: make for name, (make, is_available, _) in _ALL.items() if is_available}
