@@ -45,6 +45,8 @@ class Kernel:
     """From the name of the connection file; None for an IPython that is no Jupyter kernel."""
     notebook: str | None = None
     hostname: str | None = None
+    namespaces: tuple[int, ...] = ()
+    """The pid and time namespaces by which `process` is numbered and dated: elsewhere it has another id, or none."""
     loaded_by: LoadedBy = "magic"
     """Who began the recording: a kernel that loads the extension at its start, one that loaded it later (`%load_ext`),
     or the Jupyter server, for a kernel that has not loaded it."""

@@ -89,6 +89,15 @@ def is_alive(process: ProcessIdentity) -> bool:
     return (int(fields[19]), boot_id()) == (process.start, process.boot_id)
 
 
+def namespaces() -> list[int]:
+    """Return what this process sees process ids and start times by: its pid and time namespaces (namespaces(7)).
+
+    Without those that this system does not have.
+    """
+    paths = [f"/proc/self/ns/{kind}" for kind in ("pid", "time")]
+    return [os.stat(path).st_ino for path in paths if os.path.exists(path)]
+
+
 def open_pidfd(pid: int) -> int | None:
     """Return a descriptor of a process that exists now, so that no later process is mistaken for it.
 

@@ -29,7 +29,7 @@ from .journal import read_events, read_lines
 from .layout import CRASH, GPU, JOURNAL, KERNEL, OUTPUT, SERVER
 from .model import Cell, End, ExitRequest, Kernel, Limit, Recording, ServerView
 from .private_files import read_part
-from .processes import ProcessIdentity, boot_id, identity_of, is_alive
+from .processes import ProcessIdentity, boot_id, identity_of, is_alive, namespaces
 from .samples import Sample, read_samples
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ _NAMESPACES = 200
 
 LAST_WORDS_S = 5.0
 """How long before the end a crash may have been reported: output is dated when the sidecar reads it, every 2 s."""
+
+
+SILENT_S = 60.0
+"""The sidecar of a living kernel writes every few seconds. One that has not for so long has ended."""
 
 
 def read(directory: Path) -> Recording:
@@ -71,8 +75,15 @@ def observe(recording: Recording) -> Recording:
     rebooted = None if None in (now, process.boot_id) else now != process.boot_id
     recorder = None if recording.sidecar is None else is_alive(recording.sidecar)
     alive = is_alive(process)
+    if not alive and recording.kernel.namespaces not in ((), tuple(namespaces())) and _is_written(recording):
+        return replace(recording, alive=None, rebooted=rebooted)
     silent_s = time.monotonic() - recording.samples[-1].mono_s if alive and recording.samples else None
     return replace(recording, alive=alive, recorder_alive=recorder, rebooted=rebooted, silent_s=silent_s)
+
+
+def _is_written(recording: Recording) -> bool:
+    """Return whether something was written a moment ago, as far as the wall clock can be trusted."""
+    return recording.last_wall_s is not None and abs(time.time() - recording.last_wall_s) < SILENT_S
 
 
 def assemble(

@@ -318,6 +318,7 @@ _EVENTS: dict[str, Fields] = {
         **_fields(word, "loaded_by python language"),
         "versions": words,
         "runtime": numbers,
+        "namespaces": numbers,
     },
     "limits": {"limits": [{**_fields(word, "kind name"), "bytes": number, "source": control_group}]},
     "cell_start": {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .layout import JOURNAL, is_id
 from .private_files import open_file_in, recording, recordings
-from .processes import boot_id, identity_of, is_alive
+from .processes import boot_id, identity_of, is_alive, namespaces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +91,8 @@ def _kernel_lives(directory: int) -> bool:
     if kernel is None:
         # No readable first line: a recording that is just being created, or the remains of one.
         return time.time() - os.fstat(directory).st_mtime < 60.0
-    if kernel.boot_id == boot_id() and start.get("hostname") in (None, os.uname().nodename):
+    is_here = start.get("hostname") in (None, os.uname().nodename) and start.get("namespaces") in (None, namespaces())
+    if kernel.boot_id == boot_id() and is_here:
         return is_alive(kernel)
     return _silent_s(directory) < _SILENT_S
 

@@ -65,7 +65,8 @@ def inspect(store: Store, recording_id: str, timeout_s: float = TIMEOUT_S) -> Do
     """Return what the kernel of a recording is doing. Raises CannotInspectError, UnknownRecordingError."""
     recording = store.open(recording_id, patience_s=0)
     if recording.alive is None:
-        raise KernelGoneError(f"The kernel of {recording_id} runs on another machine, {recording.kernel.hostname}.")
+        where = "on another machine or in another container"
+        raise KernelGoneError(f"The kernel of {recording_id} runs {where}, {recording.kernel.hostname}.")
     if not recording.alive:
         raise KernelGoneError(f"The kernel of {recording_id} is not running any more.")
     directory = store.path(recording_id)

@@ -21,7 +21,7 @@ from ..recording.disk_reserve import release
 from ..recording.kernel_lock import AlreadyRecordedError, acquire
 from ..recording.layout import CRASH, JOURNAL
 from ..recording.private_files import open_file
-from ..recording.processes import ProcessIdentity, identify, identity_of, is_alive
+from ..recording.processes import ProcessIdentity, identify, identity_of, is_alive, namespaces
 from ..recording.retention import remove
 from . import memory_reserve
 from .exit_status import exit_status
@@ -135,7 +135,8 @@ class Watcher:
             CrashObserver(self._watched),
             RetentionObserver(self._watched),
         )
-        journal.write({**start, "sidecar": identify(os.getpid()), "ram_bytes": self._memory.ram_bytes})
+        own = {"sidecar": identify(os.getpid()), "namespaces": namespaces(), "ram_bytes": self._memory.ram_bytes}
+        journal.write({**start, **own})
         for observer in self._observers:
             self._call(observer, observer.heard, start, time.monotonic())
         gc.collect()

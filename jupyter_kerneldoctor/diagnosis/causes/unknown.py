@@ -138,7 +138,8 @@ def _why_not(death: Death) -> str:
 
 def _shown(death: Death) -> Iterator[Evidence]:
     if death.ended is None:
-        yield Evidence("The recording was made on another machine, or does not name the process.", source="journal")
+        elsewhere = "The recording was made on another machine or in another container, or does not name the process."
+        yield Evidence(elsewhere, source="journal")
         yield from evidence.recorder_gone(death)
     elif death.recording.switched_off:
         yield Evidence("The user switched the recording off.", source="journal")

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def make_recording(root: Path, day: int = 1, process: object = None, hostname: str | None = None) -> str:
+def make_recording(
+    root: Path, day: int = 1, process: object = None, hostname: str | None = None, **facts: object
+) -> str:
     """A recording of a process that is gone, if no other is given."""
     process = process or (999_999_999, 1, boot_id())
     recording_id = f"202601{day:02}T000000Z-{day}-abcdef"
     directory = layout.create(recording_id, root)
-    line = {"event": "start", "mono_s": 1.0, "wall_s": 2.0, "process": process, "hostname": hostname}
+    line = {"event": "start", "mono_s": 1.0, "wall_s": 2.0, "process": process, "hostname": hostname, **facts}
     (directory / layout.JOURNAL).write_text(json.dumps(line) + "\n")
     return recording_id
 
@@ -89,6 +91,16 @@ def test_a_recording_of_another_machine_is_neither_alive_nor_dead(tmp_path: Path
     assert Store(tmp_path).open(recording_id).alive is None
 
 
+def test_a_process_that_another_container_numbers_is_not_dead_while_it_is_recorded(tmp_path: Path) -> None:
+    inside = {"process": (999_999_999, 1, boot_id()), "namespaces": [1, 2]}
+    recorded, silent = (
+        make_recording(tmp_path, day, **inside, wall_s=wall_s) for day, wall_s in ((1, time.time()), (2, 2.0))
+    )
+
+    assert Store(tmp_path).open(recorded).alive is None
+    assert Store(tmp_path).open(silent).alive is False
+
+
 def test_the_oldest_go_first_but_not_a_living_kernels(tmp_path: Path) -> None:
     living = make_recording(tmp_path, 1, identify(os.getpid()))
     dead = [make_recording(tmp_path, day) for day in range(2, 6)]
@@ -113,8 +125,9 @@ def test_old_and_big_recordings_are_deleted(tmp_path: Path) -> None:
     [
         {"process": (4711, 1, "its boot"), "hostname": "node17"},
         {"process": (4711, 1, boot_id()), "hostname": "container"},
+        {"process": (4711, 1, boot_id()), "namespaces": [1, 2]},
     ],
-    ids=["another machine", "another container of this machine"],
+    ids=["another machine", "another container of this machine", "a container with the machine's name"],
 )
 def test_in_a_home_of_several_machines_what_is_still_written_to_stays(
     tmp_path: Path, elsewhere: dict[str, object]
