@@ -27,10 +27,11 @@ sys.path += [str(ROOT / "tests"), str(ROOT)]
 from support.kernels import LiveKernel  # noqa: E402
 
 from jupyter_kerneldoctor.recording.journal import read_events  # noqa: E402
+from jupyter_kerneldoctor.recording.user_files import is_cell_file  # noqa: E402
 from jupyter_kerneldoctor.sidecar.stacks.discovery_process import DiscoveryProcess  # noqa: E402
 from jupyter_kerneldoctor.sidecar.stacks.layout import Runtime  # noqa: E402
 from jupyter_kerneldoctor.sidecar.stacks.memory import UnreadableError  # noqa: E402
-from jupyter_kerneldoctor.sidecar.stacks.snapshot import Stacks, is_cell_file  # noqa: E402
+from jupyter_kerneldoctor.sidecar.stacks.snapshot import Stacks  # noqa: E402
 
 DUMPS = 10_000
 
@@ -207,13 +208,17 @@ def open_stacks(kernel: LiveKernel) -> Stacks:
 
 
 def _dump(stacks: Stacks, load: Load) -> list[list[dict[str, object]]]:
-    """The main thread's stack; of a load with threads those of all threads that Python knows and that have begun."""
+    """The main thread's stack, and where a glance finds it to be a moment later.
+
+    Of a load with threads also those of all threads that Python knows and that have begun.
+    """
     try:
         main = stacks.main()
     except UnreadableError:
         main = []
+    glances = [frames for frames in (stacks.glance() for _ in range(3)) if frames]
     others = stacks.threads()[1:] if load.threads else []
-    return [main, *(thread["frames"] for thread in others if thread["frames"])]
+    return [main, *glances, *(thread["frames"] for thread in others if thread["frames"])]
 
 
 def wrong_with(frames: list[dict[str, object]], load: Load) -> str | None:

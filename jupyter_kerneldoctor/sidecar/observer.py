@@ -37,6 +37,8 @@ class Watched:
         """The living processes below the kernel that have been found."""
         self.tree_bytes: int | None = None
         """Memory of the kernel and its children (`recording.samples.Sample`)."""
+        self.children_bytes = 0
+        """What of it the children hold."""
         self.after_sample: list[Callable[[float], None]] = []
         """Called with the time after each sample, for what is not worth a wakeup of its own."""
         self.record_system_state: Callable[[str], None] = _record_nothing

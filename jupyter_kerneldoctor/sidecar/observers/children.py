@@ -193,7 +193,7 @@ class ChildrenObserver(Observer):
     def _measure_tree(self, now_mono_s: float) -> None:
         sample = self._watched.sample
         if not self._known or sample is None or sample.rss_bytes is None:
-            self._watched.tree_bytes = None
+            self._watched.tree_bytes, self._watched.children_bytes = None, 0
             return
         resident = {self._watched.kernel.pid: sample.rss_bytes}
         resident.update({process.pid: process.rss_bytes for process in self._known.values()})
@@ -201,6 +201,7 @@ class ChildrenObserver(Observer):
             with self._tree_pace:
                 self._tree.measure(resident, now_mono_s)
         self._watched.tree_bytes = self._tree.bytes(resident)
+        self._watched.children_bytes = max(0, self._watched.tree_bytes - sample.rss_bytes)
 
 
 class _Tree:

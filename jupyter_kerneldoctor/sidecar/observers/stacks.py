@@ -1,4 +1,4 @@
-"""Finds the line the cell is in: reads the kernel's stack while memory nears a limit, and when somebody asks."""
+"""Finds the statements that a cell is in while memory grows or nears a limit: reads the kernel's stack."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
+from ...recording.token_bucket import TokenBucket
+from ..meters.pace import Pace
 from ..meters.process import ProcessMeter
 from ..observer import Observer
 from ..stacks.discovery_process import DiscoveryProcess
+from ..stacks.growth import STEP_BYTES, Growth, user_statement
 from ..stacks.layout import Runtime, UnexpectedLayoutError
 from ..stacks.memory import UnreadableError
 from ..stacks.privileges import is_file
@@ -34,6 +37,13 @@ _APART_S = ((8, 0.0), (60, 0.25), (120, 1.0), (_MOST_EVENTS, 10.0))
 """The time between two events, up to a number of events: so a day near a limit stays small."""
 
 
+_GROWTH_SHARE = 0.002
+"""Of a processor, for reading stacks while memory grows far from a limit: some five times a second."""
+_GROWTH_SAVED_S = 0.01
+_GROWTH_EVENTS, _GROWTH_REFILL_S = 60, 120.0
+"""How many events about growth there may be at once, and how soon another, so that a day stays small."""
+
+
 class StacksObserver(Observer):
     """Has the interpreter's layout discovered, and then reads stacks when the schedule says so.
 
@@ -55,6 +65,9 @@ class StacksObserver(Observer):
         self._newest: dict[str, Any] | None = None
         self._written: dict[str, Any] | None = None
         self._events = 0
+        self._growth: Growth | None = None
+        self._growth_pace = Pace(_GROWTH_SHARE, 0.0, saved_s=_GROWTH_SAVED_S)
+        self._growth_events = TokenBucket(_GROWTH_EVENTS, _GROWTH_REFILL_S)
         self.stacks: Stacks | None = None
         """None while stacks cannot be read, or not yet."""
         self.wakes_fd = self._listen()
@@ -67,6 +80,7 @@ class StacksObserver(Observer):
             self._on_start(event, now_mono_s)
         elif kind == "cell_start":
             self._newest = None
+            self._growth = Growth(event.get("seq"), self._level(self._process.rss_bytes() or 0))
             if self._discovery_due_mono_s is not None and self._discovery is None:
                 self._discovery_due_mono_s = self.due_mono_s = min(
                     self._discovery_due_mono_s, now_mono_s + _DISCOVERY_DELAY_S
@@ -77,6 +91,8 @@ class StacksObserver(Observer):
                 self.due_mono_s = now_mono_s + self._schedule.wait_s
         elif kind == "cell_end":
             self._newest = None
+            self._write_growth(now_mono_s, over=True)
+            self._growth = None
 
     def turn(self, now_mono_s: float) -> None:
         """Answer who asked; continue the discovery; read the stack if it is time."""
@@ -91,17 +107,21 @@ class StacksObserver(Observer):
         elif self._watched.under_oom:
             self.due_mono_s = now_mono_s + _STALLED_S
         elif self.stacks is not None and self._watched.is_busy:
-            reason = self._schedule.check(now_mono_s, self._process.rss_bytes())
+            rss = self._process.rss_bytes()
+            reason = self._schedule.check(now_mono_s, rss)
             if reason is not None:
-                self._read(reason)
-            elif self._schedule.needs_glance:
-                self._glance()
+                frames = self._read(reason)
+            else:
+                frames = self._glance() if self._schedule.needs_glance else None
+            if rss is not None:
+                self._charge(now_mono_s, rss, frames)
             self.due_mono_s = now_mono_s + self._schedule.wait_s
 
     def at_end(self) -> dict[str, Any]:
         """Write the last stack that was read while the cell was running."""
         if self._newest is not None and self._newest is not self._written:
             self._write({**self._newest, "reason": "end"})
+        self._write_growth(time.monotonic(), over=True, at_end=True)
         return {}
 
     def stop(self) -> None:
@@ -158,6 +178,8 @@ class StacksObserver(Observer):
         except UnreadableError:
             pass  # the stack may have changed too fast just then
         self._schedule.begin()
+        if self._growth is not None:
+            self._growth.charge(self._level(self._process.rss_bytes() or 0), ())
         self.due_mono_s = now if self._watched.is_busy else math.inf
 
     def _give_up(self, why: str) -> None:
@@ -173,22 +195,49 @@ class StacksObserver(Observer):
             return str(error)
         return f"the kernel's memory cannot be read: {error.strerror or error}"
 
-    def _read(self, reason: str) -> None:
+    def _read(self, reason: str) -> list[dict[str, Any]] | None:
         assert self.stacks is not None
         now = time.monotonic()
         try:
             frames = self.stacks.main()
         except UnreadableError:
-            return
+            return None
         self._keep(now, reason, frames)
+        return frames
 
-    def _glance(self) -> None:
+    def _glance(self) -> list[dict[str, Any]] | None:
         """Check between two readings whether the cell has gone on to another line."""
         assert self.stacks is not None
         now = time.monotonic()
         frames = self.stacks.glance()
         if frames is not None and self._newest is not None:
             self._keep(now, self._newest["reason"], frames)
+        return frames
+
+    def _charge(self, now: float, rss_bytes: int, frames: list[dict[str, Any]] | None) -> None:
+        """Charge what has grown to the statement that runs; `frames` if they were read just now."""
+        assert self.stacks is not None
+        level = self._level(rss_bytes)
+        if self._growth is None or (grown := self._growth.waiting(level)) < STEP_BYTES:
+            return
+        if frames is None and not self._growth_pace.allows(now):
+            return
+        with self._growth_pace:
+            try:
+                frames = frames or self.stacks.glance() or self.stacks.main()
+            except UnreadableError:
+                return
+            other = user_statement(self.stacks.of_other_thread(grown), main=False)
+            self._growth.charge(level, other or user_statement(frames))
+        self._write_growth(now, over=False)
+
+    def _level(self, rss_bytes: int) -> int:
+        return rss_bytes + self._watched.children_bytes
+
+    def _write_growth(self, now: float, *, over: bool, at_end: bool = False) -> None:
+        fields = None if self._growth is None else self._growth.event(now, over=over)
+        if fields is not None and (at_end or self._growth_events.take(now)):
+            self._watched.note("growth", **fields)
 
     def _keep(self, now: float, reason: str, frames: list[dict[str, Any]]) -> None:
         thread = {"frames": frames, "thread_id": self._watched.kernel.pid, "main": True}

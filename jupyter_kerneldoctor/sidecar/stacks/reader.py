@@ -16,7 +16,7 @@ from .linetable import line_at
 from .memory import UnreadableError, word_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from .layout import Layout, Runtime
     from .memory import Memory
@@ -109,32 +109,32 @@ class StackReader:
                     raise
             reach_bytes = _REACH_BYTES
 
-    def glance(self, thread: int, last: Reading, landmarks: Callable[[str], bool]) -> Reading | None:
-        """Where the thread is now, as far as the last reading helps to tell; it costs a small part of a reading.
+    def glance(self, thread: int, last: Reading, within: int) -> Reading | None:
+        """The stack as it is now, at a small part of the cost of a reading.
 
-        The calls are followed outwards to the first frame that is known from then and whose file is a landmark. What
-        lies within it is told if it is all as it was. None when there is no such frame.
+        Only the calls within a frame that is still there are read anew: the innermost such frame of the last reading
+        from number `within` on. Around it all is taken to be as it was. None where there is no such frame.
         """
-        recent = enumerate(zip(last.links[:_GLANCE_KNOWN], last.frames, strict=False))
-        known = {link[:3]: at for at, (link, frame) in recent if landmarks(frame.file)}
-        inner: list[Link] = []
-        for link in self._links(thread):
-            at = known.get(link[:3])
+        still = {link[:3]: at for at, link in enumerate(last.links[within : within + _GLANCE_FRAMES], within)}
+        first: list[Link] = []
+        at = None
+        for link in islice(self._links(thread), _GLANCE_FRAMES):
+            first.append(link)
+            at = still.get(link[:3])
             if at is not None:
-                return self._moved(last, at, inner, link)
-            inner.append(link)
-            if len(inner) > _GLANCE_FRAMES:
                 break
-        return None
-
-    def _moved(self, last: Reading, at: int, inner: list[Link], link: Link) -> Reading:
-        if [*inner, link] == last.links[: at + 1]:
-            return last
-        return Reading(
-            [link, *last.links[at + 1 :]],
-            [self._frame(link[INSTRUCTION], link[CODE], last.codes[link[CODE]]), *last.frames[at + 1 :]],
-            last.codes,
-        )
+        if at is None:
+            return None
+        links = _agreed(first, self._again(first))
+        codes = last.codes
+        for address in {link[CODE] for link in links}:
+            if address not in codes or codes[address].file.startswith("<"):  # code that is made comes and goes
+                codes = {**codes, address: self._code(address)}
+        if len(codes) > _GLANCE_KNOWN:
+            return None
+        links = [link for link in links if codes[link[CODE]].file != _SHIM]
+        frames = [self._frame(link[INSTRUCTION], link[CODE], codes[link[CODE]]) for link in links]
+        return Reading(links + last.links[at + 1 :], frames + last.frames[at + 1 :], codes)
 
     def _read(self, thread: int, reach_bytes: int) -> Reading:
         first = self._chain(thread, reach_bytes)

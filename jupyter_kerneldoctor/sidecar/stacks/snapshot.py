@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-import re
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ...recording.user_files import is_cell_file, is_user_file
 from ..meters.procfs import list_directory, read_file
 from .memory import Memory, UnreadableError
-from .reader import StackReader
+from .page_faults import PageFaults
+from .reader import Reading, StackReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .layout import Layout, Runtime
-    from .reader import RawFrame, Reading
+    from .reader import RawFrame
 
 INNERMOST = 30
 """How many frames of a stack are kept in any case; further out only the cells' own frames are."""
 
-_CELL_FILE = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-\d|^<timed exec>$")
+_GLANCES_S = 30.0
+"""How long a full reading is trusted: code that is freed may be another's place a moment later."""
 
 _MOST_THREADS = 64
 _MOST_CHILDREN = 64
@@ -41,20 +45,23 @@ class Stacks:
         self._memory = Memory(pid)
         self._reader = StackReader(self._memory, layout, runtime)
         self._last: tuple[int, Reading] | None = None
+        self._read_mono_s = 0.0
+        self._faults = PageFaults(pid)
 
     def main(self) -> list[dict[str, Any]]:
         """Return the frames of the main thread, innermost first. Raises UnreadableError."""
         self._last = None
         self._last = _read_main(self._reader, self._pid)
+        self._read_mono_s = time.monotonic()
         return relevant_frames(self._last[1].frames)
 
     def glance(self) -> list[dict[str, Any]] | None:
         """Return the same at a small part of the cost, or None where the last reading does not help."""
-        if self._last is None:
+        if self._last is None or time.monotonic() - self._read_mono_s > _GLANCES_S:
             return None
         thread, last = self._last
         try:
-            reading = self._reader.glance(thread, last, is_cell_file)
+            reading = self._reader.glance(thread, last, max(0, _outermost_cell(last.frames)))
         except UnreadableError:
             return None
         if reading is None:
@@ -62,9 +69,25 @@ class Stacks:
         self._last = thread, reading
         return relevant_frames(reading.frames)
 
+    def of_other_thread(self, grown_bytes: int) -> list[dict[str, Any]]:
+        """Return the frames of another thread if memory grew in that one, and not in the main thread."""
+        states: dict[int, int] = {}
+
+        def others() -> dict[int, int]:
+            with suppress(UnreadableError):
+                states.update(self._reader.threads())
+            return states
+
+        thread = self._faults.other_thread(grown_bytes, others)
+        return [] if thread is None else _frames(self._reader, states[thread])
+
     def forget(self) -> None:
-        """Drop the last reading, as another cell runs from now on."""
-        self._last = None
+        """Drop what was read of a cell, as another one runs from now on."""
+        if self._last is not None:
+            thread, last = self._last
+            around = _outermost_cell(last.frames) + 1
+            codes = {at: code for at, code in last.codes.items() if not is_user_file(code.file)}
+            self._last = thread, Reading(last.links[around:], last.frames[around:], codes)
 
     def threads(self) -> list[dict[str, Any]]:
         """Return all threads, the main one first, those that Python does not know last."""
@@ -91,6 +114,7 @@ class Stacks:
     def close(self) -> None:
         """Close the kernel's memory."""
         self._memory.close()
+        self._faults.close()
 
 
 def threads_without_stacks(pid: int) -> list[dict[str, Any]]:
@@ -126,15 +150,14 @@ def _frames(reader: StackReader, state: int | None) -> list[dict[str, Any]]:
 
 def relevant_frames(frames: list[RawFrame]) -> list[dict[str, Any]]:
     """Return the inner frames and the cells', without the kernel's own that run a cell."""
-    cells = [at for at, frame in enumerate(frames) if is_cell_file(frame.file)]
-    inner = frames[: cells[-1] + 1] if cells else frames
+    inner = frames[: _outermost_cell(frames) + 1] or frames
     kept = inner[:INNERMOST] + [frame for frame in inner[INNERMOST:] if is_cell_file(frame.file)][-INNERMOST:]
     return [{"file": file, "line": line, "function": function} for file, line, function in kept]
 
 
-def is_cell_file(file: str) -> bool:
-    """Return whether IPython or ipykernel made this name for a cell."""
-    return _CELL_FILE.search(file) is not None
+def _outermost_cell(frames: list[RawFrame]) -> int:
+    """Return the number of the outermost frame of a cell; -1 where there is none."""
+    return next((at for at in reversed(range(len(frames))) if is_cell_file(frames[at].file)), -1)
 
 
 def native_threads(pid: int) -> list[int]:

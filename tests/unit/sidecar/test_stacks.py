@@ -158,34 +158,78 @@ input()
 
 
 def test_a_glance_follows_the_cell_from_line_to_line(layout: Layout) -> None:
-    """Between two readings only the frames of cells are looked at again."""
+    """Between two readings only what the cell has called is looked at again."""
     cell = "/tmp/ipykernel_12/34.py"
     code = f"import os; exec(compile({(TELLS_WHERE + STEPS)!r}, {cell!r}, 'exec'))"
     process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def glance() -> list[tuple[str, int]]:
+        return [(frame["function"], frame["line"]) for frame in stacks.glance() or []]
+
     try:
         assert process.stdin is not None
         assert process.stdout is not None
         stacks = Stacks(process.pid, layout, Runtime(*map(int, process.stdout.readline().split())))
         assert stacks.glance() is None, "there is nothing to compare with"
         line = TELLS_WHERE.count("\n") + STEPS[: STEPS.index("input()\ninner")].count("\n") + 1
+        inner = TELLS_WHERE.count("\n") + STEPS[: STEPS.index("    input()")].count("\n") + 1
         wait_until(lambda: stacks.main()[0]["line"] == line)
-        assert stacks.glance() == stacks.main(), "nothing has changed"
+        assert glance() == [("<module>", line)], "nothing has changed"
 
         process.stdin.write("\n")
         process.stdin.flush()
-        wait_until(lambda: (stacks.glance() or [{}])[0].get("line") == line + 1)
-        assert [frame["function"] for frame in stacks.glance() or []] == ["<module>"], "`inner` is not known yet"
-        assert [frame["function"] for frame in stacks.main()] == ["inner", "<module>"]
-        assert [frame["function"] for frame in stacks.glance() or []] == ["inner", "<module>"]
+        wait_until(lambda: glance() == [("inner", inner), ("<module>", line + 1)])
+        assert stacks.glance() == stacks.main()
 
         process.stdin.write("\n" * 10)
         process.stdin.flush()
-        wait_until(lambda: (stacks.glance() or [{}])[0].get("line") == line + 3)
+        wait_until(lambda: glance() == [("<module>", line + 3)])
         stacks.forget()
-        assert stacks.glance() is None
+        assert glance() == [("<module>", line + 3)], "what is around a cell stays known when another cell runs"
     finally:
         process.kill()
         process.wait()
+
+
+TWO_CALLS = """
+def step(last):
+    if last:
+        ready()
+def cell():
+    step(False)
+    time.sleep(0.5)
+    step(True)
+"""
+
+
+def test_a_glance_tells_from_which_line_a_function_is_called_now(start: Callable[..., Program]) -> None:
+    program = start(f"exec(compile({TWO_CALLS + 'cell()'!r}, '/tmp/ipykernel_12/34.py', 'exec'))")
+    wait_until(lambda: program.stacks.main()[0]["function"] == "ready")
+
+    assert program.stacks.glance() == program.stacks.main()
+    assert [frame["line"] for frame in program.stacks.glance() or []][1:3] == [4, 8]
+
+
+def test_the_thread_that_touches_memory_is_distinguished_from_the_one_that_waits(start: Callable[..., Program]) -> None:
+    program = start(
+        """
+        kept = []
+        def grow():
+            while len(kept) < 2_000:
+                kept.append(bytearray(1 << 20))
+                kept[-1][::4096] = bytes(256)
+                time.sleep(0.01)
+        threading.Thread(target=grow, daemon=True).start()
+        ready()
+        """
+    )
+
+    def functions_of_other() -> list[str]:
+        return [frame["function"] for frame in program.stacks.of_other_thread(100 << 20)]
+
+    wait_until(lambda: "grow" in functions_of_other())
+    program.stacks.of_other_thread(0)
+    assert program.stacks.of_other_thread(0) == [], "what no thread has touched is nobody's"
 
 
 RECURSION = """
