@@ -11,9 +11,9 @@ tabs and comments stay as they are.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import difflib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from .code.cellsource import LINE_END, is_same, line_of, mask, offset, parse, span
@@ -32,7 +32,7 @@ class EditRefusedError(Exception):
     """The text does not allow the edit. Its own text says why, for who writes a fix."""
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Change:
     """Puts `text` in place of the characters from `start` to `end` of a cell."""
 
@@ -41,6 +41,8 @@ class Change:
     start: int
     end: int
     text: str
+    is_magic: bool = False
+    """Whether it puts one magic in the place of another; all other changes keep away from IPython's own syntax."""
 
 
 Changes: TypeAlias = tuple[Change, ...]
@@ -146,6 +148,18 @@ def wrap(scope: Scope, statements: Sequence[ast.stmt], header: str) -> Changes:
     return insert_before(scope, statements[0], header) + indent(scope, statements)
 
 
+def replace_magic(code: Notebook, cell: int, pattern: re.Pattern[str], text: str) -> Changes:
+    """Put another magic in the place of each that a pattern fits as a whole, `%matplotlib qt`."""
+    source = code.source(cell)
+    masked = mask(source)
+    found = ((source[start:end], start, end) for start, end in (() if masked is None else masked.spans))
+    return tuple(
+        Change(cell, start, start + len(old.rstrip()), text, is_magic=True)
+        for old, start, end in found
+        if pattern.fullmatch(old.rstrip())
+    )
+
+
 def import_as(scope: Scope, code: Notebook, module: str, usual: str) -> tuple[str, Changes]:
     """Return the name by which the cells know a module, and the edit that imports it at the top of a cell, if needed.
 
@@ -174,11 +188,12 @@ def apply(source: str, changes: Iterable[Change]) -> str:
     something that does not parse or is the same as before.
     """
     before, changes = mask(source), tuple(changes)
-    if before is None or _touches(changes, before.spans):
+    if before is None or _touches((one for one in changes if not one.is_magic), before.spans):
         raise EditRefusedError("the cell cannot be parsed, or a change reaches into IPython's own syntax")
     new = _joined(source, changes)
     after = mask(new)
-    if after is None or len(after.spans) != len(before.spans) or is_same(after.tree, before.tree):
+    magics = any(one.is_magic for one in changes) and new != source
+    if after is None or len(after.spans) != len(before.spans) or (is_same(after.tree, before.tree) and not magics):
         raise EditRefusedError("the new text does not parse, changes IPython's own syntax, or is the same as before")
     return new
 
@@ -186,7 +201,7 @@ def apply(source: str, changes: Iterable[Change]) -> str:
 def text_of(call: Call, changes: Changes) -> str:
     """Return the call as it would be written with these changes of it, for a snippet."""
     start = span(call.scope.tree.source, call.node)[0]
-    moved = (Change(one.cell, one.start - start, one.end - start, one.text) for one in changes)
+    moved = (dataclasses.replace(one, start=one.start - start, end=one.end - start) for one in changes)
     return _joined(call.text, moved)
 
 

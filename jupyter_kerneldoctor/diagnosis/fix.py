@@ -91,7 +91,8 @@ class Fix(Rule):
             return f"```diff\n{''.join(diffs)}```"
         said = next(iter(cls().propose(case.death())))
         snippet = f"\n\n```python\n{said.snippet}\n```" if said.snippet else ""
-        return f"```python\n{case.sources[-1]}\n```\n\n> {said.why}{snippet}"
+        cell = "".join(f"```python\n{source}\n```\n\n" for source in case.sources[-1:])
+        return f"{cell}> {said.why}{snippet}"
 
 
 class _OfCalls(Fix):

@@ -51,5 +51,6 @@ def rules(package: ModuleType, base: type[R]) -> tuple[type[R], ...]:
 def page(rule: type[Rule]) -> str:
     """Return the reference page of a rule as Markdown: its title, its id, and its docstring."""
     text = _UNDERLINED.sub(r"## \1", inspect.cleandoc(rule.__doc__ or ""))
-    example = f"\n\n## Example\n\n{rule.example()}" if rule.example() else ""
+    shown = rule.example()
+    example = f"\n\n## Example\n\n{shown}" if shown else ""
     return f"# {rule.title}\n\n`{rule.id}`\n\n{text}{example}\n"

@@ -76,7 +76,7 @@ LAYERS = (
     {"examples"},
     {"cause"},
     {"causes"},
-    {"case", "sizing", "facts", "calls", "place"},
+    {"case", "calls", "environments", "facts", "place", "sizing"},
     {"fix"},
     {"fixes"},
     {"ranking", "proposals"},

@@ -21,7 +21,7 @@ class Around(PutAround):
 
 class Words(Advice):
     id, title, causes = "words", "Words", (Family.MEMORY,)
-    functions, headline, why, snippet = ("numpy.*",), "{left} left", "{call} in {where} took {missing}.", "{more}"
+    functions, headline, why, snippet = ("numpy.*",), "{left} left", "{call} {where} took {missing}.", "{more}"
 
     def facts(self, death):
         return {"more": "x = {}"}

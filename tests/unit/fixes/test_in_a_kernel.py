@@ -28,7 +28,7 @@ def kernel():
 )
 def test_cell_stops_and_kernel_lives(kernel, cells, status):
     manager, client = kernel
-    (proposal,) = propose(Case(*cells, cause="exit-call").death())
+    proposal, *_ = propose(Case(*cells, cause="exit-call").death())
     sources = list(cells)
     for edit in proposal.edits:
         sources[edit.execution_count - 1] = edit.new_source

@@ -12,7 +12,20 @@ from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
 from jupyter_kerneldoctor.diagnosis.proposals import propose
 
 CAUSES = sorted({case.cause for fix in all_fixes() for case in fix.FIRES})
-FIRING = [(fix, case) for fix in all_fixes() for case in fix.FIRES if case.changed and case.line is None]
+
+
+def imports_more(case):
+    """Whether the edit writes an import at the top of a cell, where a head of the test would come before it."""
+    firsts = [(text.split("\n")[0], case.sources[number - 1]) for number, text in case.changed.items()]
+    return any(first.startswith(("import ", "from ")) and first not in source for first, source in firsts)
+
+
+FIRING = [
+    (fix, case)
+    for fix in all_fixes()
+    for case in fix.FIRES
+    if case.changed and case.line is None and not imports_more(case)
+]
 RELAXED = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
 PIECES = st.sampled_from(

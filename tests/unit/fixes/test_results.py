@@ -19,7 +19,7 @@ def test_grouped_read(tmp_path, method, columns, keys, arguments):
     rows = [{"day": i % 7, "shop": "ab"[i % 2], "n": i, "m": i * i % 13, "text": "é"} for i in range(500)]
     pandas.DataFrame(rows).to_csv(path, index=False)
     source = f"out = pd.read_csv({arguments}).groupby({keys}){columns}.{method}()"
-    (proposal,) = propose(Case("import pandas as pd", source).death())
+    proposal, *_ = propose(Case("import pandas as pd", source).death())
     (edit,) = proposal.edits
     results = []
     for code in (source, edit.new_source.replace("chunksize=50_000", "chunksize=30")):
@@ -34,7 +34,7 @@ def test_lower_limit_turns_the_crash_into_an_error():
         "import sys\nsys.setrecursionlimit(10**6)\nclass A:\n    def __bool__(self): return bool(a)\na = A()",
         "bool(a)",
     )
-    (proposal,) = propose(Case(*cells, cause="stack-overflow").death())
+    proposal, *_ = propose(Case(*cells, cause="stack-overflow").death())
     (edit,) = proposal.edits
     done = subprocess.run(
         [sys.executable, "-c", edit.new_source + "\nbool(a)"], capture_output=True, text=True, check=False

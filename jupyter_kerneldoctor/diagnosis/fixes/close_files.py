@@ -1,0 +1,69 @@
+"""The fix `close-files`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
+
+from ..case import Case
+from ..fix import Advice
+from ..units import quote
+
+if TYPE_CHECKING:
+    from ..death import Death
+
+_FULL = SystemState(-1, "end", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
+_ALIVE: dict[str, Any] = {"cause": "fd-limit", "alive": True, "end": "not-seen"}
+_OPENERS = ("builtins.open", "io.open", "gzip.open", "h5py.File", "socket.socket", "tempfile.TemporaryFile")
+
+
+class CloseFiles(Advice):
+    """Close each file when it has been read: with open(...).
+
+    What it does
+    ------------
+    A process may have so many files open at once, 1024 as a rule; sockets and pipes count as well. A file that is
+    opened by `with` is closed at the end of the block. The second line shows what is open now; the third raises the
+    limit for this kernel as far as that is allowed.
+
+    When it is offered
+    ------------------
+    Too many files were open.
+
+    What it costs
+    -------------
+    Nothing.
+    """
+
+    id, title, causes = "close-files", "Close each file after use: with open(...)", ("fd-limit",)
+    why = "Too many files were open {where}{counted}.{opened} `with` closes a file at the end of its block."
+    snippet = (
+        "with open(path) as file:\n    text = file.read()  # closed from here on\n\n"
+        "!ls -l /proc/{pid}/fd | tail -30  # what is open now\n"
+        "import resource\nsoft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # as `ulimit -n`: more, until the next restart"
+    )
+
+    FIRES = [
+        Case(
+            "fs = []\nfor p in paths: fs.append(open(p))",
+            system_states=[_FULL],
+            **_ALIVE,
+            says=("1,024 are allowed", "`open(p)`", "ulimit -n"),
+        ),
+        Case("work()", **_ALIVE, says=("with open(path)",)),
+    ]
+    SILENT = [Case("open(p)", cause="disk-full")]
+
+    def facts(self, death: Death) -> dict[str, str]:
+        """Name the call that opens without closing."""
+        limit = death.environment.soft_limit("NOFILE")
+        opened = ""
+        for call in death.code.calls(*_OPENERS):
+            around = (call.statement, *call.scope.around(call.node))
+            if not any(isinstance(one, ast.With | ast.AsyncWith) for one in around):
+                opened = f" {quote(call.text)} opens one that nothing here closes."
+                break
+        return {"counted": f": {limit:,} are allowed" if limit else "", "opened": opened}

@@ -1,0 +1,64 @@
+"""The fix `raise-memory-limit`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..case import Case
+from ..environments import enough_bytes, round_gib, setting
+from ..family import Family
+from ..fix import Advice
+from ..units import size
+
+if TYPE_CHECKING:
+    from ..death import Death
+
+_ONES = "import numpy as np\nx = np.ones((40_000, 10_000))"
+
+
+class RaiseMemoryLimit(Advice):
+    """Give the kernel more memory, with the command of the place where it runs.
+
+    What it does
+    ------------
+    Says how much would have been enough at the very least, and how Docker, Kubernetes, JupyterHub, Slurm, systemd or
+    WSL are given more. A kernel that was killed shows only what it had by then, so that it may need more.
+
+    When it is offered
+    ------------------
+    Memory ran out.
+
+    What it costs
+    -------------
+    Memory that others may need. A leak fills any limit.
+    """
+
+    id, title, causes, general = "raise-memory-limit", "Raise the memory limit", (Family.MEMORY,), True
+    headline = "Raise the memory limit, to {enough} at least"
+    why = "{had} At least {enough} would have been needed, with a tenth kept free.{who}{more}"
+    snippet = "{command}"
+
+    FIRES = [
+        Case(_ONES, says=("2.2 GiB at least", "limit of 2.0 GiB", "-m 4g", "limits: memory: 4Gi"), line=2),
+        Case("f()", cause="oom-host", groups=[], ram_bytes=4 << 30, says=("machine", "swap")),
+    ]
+    SILENT = [Case(_ONES, cause="segfault")]
+
+    def facts(self, death: Death) -> dict[str, str] | None:
+        """Work out the smallest limit that would have been enough."""
+        least, memory = enough_bytes(death), death.memory
+        if least is None or (memory.limit_bytes is not None and least < memory.limit_bytes):
+            return None
+        place, limit = setting(death), memory.limit_bytes
+        had = "" if limit is None else f"The kernel ran into a limit of {size(limit)}."
+        if limit is not None and not memory.has_group_limit:
+            had = f"The machine has {size(limit)}."
+        name = f" The limit is set by {place.name}." if place.name else ""
+        more = " It grew until it was killed, so it may need more." if memory.ran_out and memory.grew_here else ""
+        command = place.command.format(size=round_gib(least))
+        return {"had": had, "enough": size(least), "who": name, "more": more, "command": command}
+
+    def saves(self, death: Death) -> int | None:
+        """Count what was missing, wherever it went."""
+        is_over = death.recording.end is not None or death.incident is not None
+        return death.memory.missing_bytes or (death.memory.limit_bytes if is_over else None)

@@ -1,0 +1,77 @@
+"""The fix `reinstall-from-one-channel`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..case import Case
+from ..facts import packages
+from ..fix import Advice
+
+if TYPE_CHECKING:
+    from ..death import Death
+
+_NUMPY = re.compile(
+    r"numpy\.(core|_core|dtype|ndarray|ufunc)|NumPy 1\.x|numpy C-API|version of numpy|_ARRAY_API", re.IGNORECASE
+)
+_MKL = re.compile(r"\bmkl\b|libmkl", re.IGNORECASE)
+_SAID = "RuntimeError: module compiled against ABI version 0x1000009 but this version of numpy is 0x2000000\n"
+
+
+class ReinstallFromOneChannel(Advice):
+    """Reinstall compiled packages so that they fit together.
+
+    What it does
+    ------------
+    A compiled package fits only the versions of NumPy, MKL or the C++ library that it was built for. The command
+    installs it anew for this kernel's Python, with versions that fit. With conda take all of them from one channel.
+
+    When it is offered
+    ------------------
+    Compiled packages that do not fit together ended the kernel, or could not be imported.
+
+    What it costs
+    -------------
+    Other packages may change their versions. Restart the kernel afterwards.
+    """
+
+    id, title = "reinstall-from-one-channel", "Reinstall the packages that do not fit together, from one channel"
+    causes = ("binary-incompatibility",)
+    why = "{what} In a conda environment reinstall all of them from one channel. Restart the kernel afterwards."
+    snippet = "{command}"
+
+    FIRES = [
+        Case(
+            "import numpy\nimport pyfftw",
+            cause="binary-incompatibility",
+            output=_SAID,
+            says=("upgrade the package", "'numpy<2'", "--upgrade pyfftw"),
+        ),
+        Case("f()", cause="binary-incompatibility", output="INTEL MKL FATAL ERROR: x\n", says=("mkl", "nomkl")),
+        Case("import a", cause="binary-incompatibility", says=("force-reinstall a",)),
+    ]
+    SILENT = [Case("import numpy", cause="segfault", output=_SAID)]
+
+    def facts(self, death: Death) -> dict[str, str]:
+        """Tell NumPy's two versions and MKL apart by what was said."""
+        said, names = f"{death.text} {_raised(death)}", packages(death)
+        if _MKL.search(said):
+            return {
+                "what": "Parts of Intel's MKL come from different versions, or one of them is missing.",
+                "command": "!conda install -c conda-forge --override-channels --force-reinstall numpy mkl\n"
+                "# or do without MKL: !conda install -c conda-forge nomkl numpy",
+            }
+        if _NUMPY.search(said):
+            other = next((name for name in names if name != "numpy"), "PACKAGE")
+            what = "The package was built for another version of NumPy: upgrade the package, or take the older NumPy."
+            return {"what": what, "command": f"%pip install --upgrade {other}\n# or: %pip install 'numpy<2'"}
+        return {
+            "what": "A compiled package was built for other versions than those that are installed here.",
+            "command": f"%pip install --upgrade --force-reinstall {' '.join(names[:1]) or 'PACKAGE'}",
+        }
+
+
+def _raised(death: Death) -> str:
+    one = death.incident
+    return "" if one is None else f"{one.signature or ''} {' '.join(frame.file for frame in one.frames)}"
