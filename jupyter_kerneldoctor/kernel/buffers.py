@@ -28,6 +28,8 @@ class Buffer(NamedTuple):
     objects: tuple[Objects, ...] = ()
     scale: float = 1.0
     """All of the object by the part that was examined."""
+    has_graph: bool = False
+    """Whether PyTorch keeps with it what its gradient takes: the tensors that it was computed from."""
 
 
 def of_array(value: Any) -> Buffer:

@@ -99,6 +99,10 @@ class CellHooks:
         else:
             atexit.unregister(self._left)
 
+    def running(self) -> dict[int, int]:
+        """Return the cells that run: their numbers, by thread."""
+        return {thread_id: running.seq for thread_id, running in self._running.copy().items()}
+
     def _start(self, info: ExecutionInfo) -> None:
         """Begin, or go on where a signal interrupted this."""
         if os.getpid() != self._pid or (self._is_nested() and not self._is_begun(info)):

@@ -16,7 +16,7 @@ from ..recording import layout
 from ..recording.disk_reserve import storage_problem
 from ..recording.journal import JsonLines
 from ..recording.remote_disk import append_line, check_answers, is_remote
-from . import crash_file, memory, stack_access
+from . import crash_file, look_thread, memory, stack_access
 from .cells import CellHooks, execute_request
 from .joining import join
 from .kernel_info import start_fields
@@ -47,8 +47,8 @@ class KernelDoctor(Configurable):
 
     namespace = Bool(
         default_value=True,
-        help="""Record the biggest variables at the end of a cell that changed the memory: names, types, shapes and
-        sizes, never values. It takes 3 ms at most.""",
+        help="""Record the biggest variables: names, types, shapes and sizes, never values. At the end of a cell that
+        changed the memory, and a few times while a cell grows, also those of its functions. It takes 3 to 5 ms.""",
     ).tag(config=True)
 
     last_words = Bool(
@@ -110,8 +110,7 @@ class Doctor:
                 self._shell, self._link, exact_peak=settings.exact_peak, namespace=settings.namespace
             )
             self.hooks.install()
-            if settings.last_words and sys.platform == "linux":
-                self._output_capture = OutputCapture(self._link)
+            self._start_threads(settings, self._link, self.hooks)
         except Exception as error:
             self._stop_quietly()
             place = f" in {layout.recordings_dir()}" if isinstance(error, OSError) else ""
@@ -119,6 +118,12 @@ class Doctor:
                 f"KernelDoctor cannot record{place}: {error}. Your kernel is not affected. "
                 f"Set {layout.ROOT_VARIABLE} to a directory you can write to, then `%kerneldoctor on`."
             )
+
+    def _start_threads(self, settings: KernelDoctor, link: Link, hooks: CellHooks) -> None:
+        if settings.namespace:
+            look_thread.start(link, hooks, self._shell)
+        if settings.last_words and sys.platform == "linux":
+            self._output_capture = OutputCapture(link)
 
     def stop(self) -> None:
         """End the recording and the sidecar, and leave the kernel as it was before."""

@@ -5,14 +5,19 @@
 
 from __future__ import annotations
 
-from types import GetSetDescriptorType
-from typing import Any
+from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 _mro = type.__dict__["__mro__"].__get__
 _name = type.__dict__["__name__"].__get__
 _module = type.__dict__["__module__"].__get__
 _namespace = type.__dict__["__dict__"].__get__
 _flags = type.__dict__["__flags__"].__get__
+
+_module_namespace: Any = vars(ModuleType)["__dict__"]
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a `class` statement, or by a modern extension module
 
@@ -24,8 +29,13 @@ def mro(cls: type) -> tuple[type, ...]:
 
 def class_name(cls: type) -> str:
     """Return module and name: "builtins.list", "pandas.core.frame.DataFrame"."""
+    return f"{class_module(cls) or '?'}.{_name(cls)}"
+
+
+def class_module(cls: type) -> str | None:
+    """Return the name of the module in which a class was defined."""
     module = _module(cls)
-    return f"{module if type(module) is str else '?'}.{_name(cls)}"
+    return module if type(module) is str else None
 
 
 def instance_dict(value: Any) -> dict[str, Any]:
@@ -37,3 +47,27 @@ def instance_dict(value: Any) -> dict[str, Any]:
             attributes = found.__get__(value) if passive else None
             return attributes if type(attributes) is dict else {}
     return {}
+
+
+def attributes(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of an object's attributes: those in its `__dict__`, and those in `__slots__`."""
+    yield from instance_dict(value).items()
+    for cls in mro(type(value)):
+        for name, member in _namespace(cls).items() if _flags(cls) & _HEAP_TYPE else ():
+            if type(member) is MemberDescriptorType:
+                try:
+                    yield name, member.__get__(value)
+                except AttributeError:
+                    pass  # it has no value yet
+
+
+def class_attributes(cls: type) -> Mapping[str, Any]:
+    """Return the attributes of a class itself."""
+    found: Mapping[str, Any] = _namespace(cls)
+    return found
+
+
+def module_variables(module: ModuleType) -> dict[str, Any]:
+    """Return the variables of a module, which may have a `__getattr__` of its own."""
+    variables: dict[str, Any] = _module_namespace.__get__(module)
+    return variables

@@ -34,7 +34,7 @@ _SKIPPED_NAMES = {"In", "Out", "_ih", "_oh", "_dh", "_sh", "exit", "quit", "get_
 _MOST_FUNCTIONS = 100
 """The most functions of a traceback."""
 
-_CONTAINERS = {list, tuple, dict, set, frozenset}
+CONTAINERS = {list, tuple, dict, set, frozenset}
 
 Found = dict[str, Any]
 Named = tuple[str, Any]
@@ -49,9 +49,9 @@ def biggest(
     found: list[Found] = []
     begin_s = time.thread_time()
     estimator = SizeEstimator(begin_s + budget_s)
-    named, complete = _named(variables, hidden, begin_s + budget_s / 2)
+    named, complete = named_variables(variables, hidden, begin_s + budget_s / 2)
     try:
-        for name, value, is_hidden in _candidates(named, variables):
+        for name, value, is_hidden in candidates(named, variables):
             _measure(found, estimator, name, value, is_hidden=is_hidden)
         _figures(found, estimator)
         _traceback(found, estimator, variables)
@@ -61,7 +61,7 @@ def biggest(
     return found[:MOST_LISTED], complete and not estimator.is_time_up
 
 
-def _named(variables: dict[str, Any], hidden: dict[str, Any], until_s: float) -> tuple[list[Named], bool]:
+def named_variables(variables: dict[str, Any], hidden: dict[str, Any], until_s: float) -> tuple[list[Named], bool]:
     """Return the user's variables, quick ones before those that have to be searched, and whether these are all.
 
     The newest are examined first, as there may be more names than there is time for.
@@ -83,7 +83,7 @@ def _named(variables: dict[str, Any], hidden: dict[str, Any], until_s: float) ->
     return [pair for _, pair in sorted(named, key=itemgetter(0))], complete
 
 
-def _candidates(named: list[Named], variables: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
+def candidates(named: list[Named], variables: dict[str, Any]) -> Iterator[tuple[str, Any, bool]]:
     """Yield name, value, and whether it is hidden; variables first, as an object counts under its first name."""
     for name, value in named:
         yield name, value, False
@@ -113,7 +113,7 @@ def _effort(value: Any, kinds: dict[type, Kind]) -> tuple[int, int]:
 
 
 def _kind(cls: type) -> Kind:
-    container = next((base for base in mro(cls) if base in _CONTAINERS), None)
+    container = next((base for base in mro(cls) if base in CONTAINERS), None)
     if container is not None:
         return 1, container
     return (0 if library_objects.knows(cls) or class_name(cls).startswith("builtins.") else 2), None
@@ -124,12 +124,13 @@ def _measure(found: list[Found], estimator: SizeEstimator, name: str, value: Any
     with suppress(Exception):  # another thread has changed it, or it is not as its library makes it
         measured = estimator.measure(value)
     if measured is not None and measured.bytes >= LEAST_BYTES:
-        found.append(_fields(name, measured, is_hidden=is_hidden))
+        found.append(as_fields(name, measured, is_hidden=is_hidden))
     if estimator.is_time_up:
         raise TimeUpError
 
 
-def _fields(name: str, measured: Measured, *, is_hidden: bool) -> Found:
+def as_fields(name: str, measured: Measured, *, is_hidden: bool) -> Found:
+    """Return an object as it is recorded, without what says nothing."""
     fields = {"name": name, **measured._asdict(), "hidden": is_hidden}
     return {key: value for key, value in fields.items() if value not in (None, (), False)}
 
@@ -143,7 +144,7 @@ def _figures(found: list[Found], estimator: SizeEstimator) -> None:
         size = estimator.figures([manager.canvas.figure for manager in managers])
         measured = Measured(size, "matplotlib.Figure", items=len(managers))
         if size >= LEAST_BYTES:
-            found.append(_fields("open figures", measured, is_hidden=True))
+            found.append(as_fields("open figures", measured, is_hidden=True))
 
 
 def _traceback(found: list[Found], estimator: SizeEstimator, variables: dict[str, Any]) -> None:
@@ -163,4 +164,4 @@ def _traceback(found: list[Found], estimator: SizeEstimator, variables: dict[str
                 measured = estimator.measure(value)
                 total += measured.bytes if measured is not None else 0
     if total >= LEAST_BYTES:
-        found.append(_fields("the last traceback", Measured(total, "traceback", items=functions), is_hidden=True))
+        found.append(as_fields("the last traceback", Measured(total, "traceback", items=functions), is_hidden=True))

@@ -67,7 +67,9 @@ def _torch(value: Any) -> Buffer | None:
         if value.is_meta:
             return None
         dtype = str(value.dtype).removeprefix("torch.")
-        return Buffer(tuple(_torch_parts(value)), tuple(value.shape), dtype, _torch_device(value.device))
+        has_graph = value.requires_grad and not value.is_leaf
+        device = _torch_device(value.device)
+        return Buffer(tuple(_torch_parts(value)), tuple(value.shape), dtype, device, has_graph=has_graph)
 
 
 def _torch_module(value: Any, until_s: float) -> Buffer:

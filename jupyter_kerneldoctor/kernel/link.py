@@ -59,8 +59,12 @@ class Link:
         """Whether the sidecar was there at the last send."""
         return self._socket is not None and os.getpid() == self._pid
 
-    def send(self, message: bytes, descriptors: Sequence[int] = ()) -> bool:
-        """Send a JSON object, and open files along with it; return whether it left the process, never in a fork."""
+    def send(self, message: bytes, descriptors: Sequence[int] = (), *, from_thread: bool = False) -> bool:
+        """Send a JSON object, and open files along with it; return whether it left the process, never in a fork.
+
+        With `from_thread`, that the sidecar is gone is left to the next message to find out: the user is to be told in
+        a thread that runs cells.
+        """
         link = self._socket
         if link is None or os.getpid() != self._pid:
             return False
@@ -77,7 +81,7 @@ class Link:
         except OSError as error:
             if error.errno in (errno.EAGAIN, errno.ENOBUFS, errno.EMSGSIZE):  # the sidecar is slow, not gone
                 self._dropped += 1
-            else:
+            elif not from_thread:
                 self._lose()
             return False
         self._dropped = 0

@@ -23,21 +23,25 @@ class NamespaceWatch:
     def __init__(self) -> None:
         self._rss_bytes: int | None = None
         self._sent: list[tuple[Any, ...]] = []
+        self._looks_again = False
+        """Whether the last look had too little time, as may happen on a busy machine, and was the first such."""
 
     def look(self, shell: InteractiveShell, link: Link, seq: int, stretch: Stretch) -> None:
-        """Send the biggest variables, unless the same were sent before."""
+        """Send the biggest variables, unless the same were sent before, and whether these are all."""
         now_bytes = stretch.after_bytes
         if now_bytes is None:
             return
         if self._rss_bytes is None:
             self._rss_bytes = stretch.before_bytes or now_bytes
-        if abs(now_bytes - self._rss_bytes) <= _STEP_BYTES:
+        if abs(now_bytes - self._rss_bytes) <= _STEP_BYTES and not self._looks_again:
             return
         self._rss_bytes = now_bytes
         from .largest_variables import biggest  # noqa: PLC0415 - many kernels never need it
 
         objects, complete = biggest(shell.user_ns, shell.user_ns_hidden)
-        brief = [(found["name"], found["bytes"] // _STEP_BYTES) for found in objects]
+        self._looks_again = not complete and not self._looks_again
+        brief: list[tuple[Any, ...]] = [(found["name"], found["bytes"] // _STEP_BYTES) for found in objects]
+        brief.append((complete,))
         if brief != self._sent:
             self._sent = brief
             link.send(messages.message("namespace", time.monotonic(), cell_seq=seq, objects=objects, complete=complete))

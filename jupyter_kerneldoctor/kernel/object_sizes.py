@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import math
 import time
 from collections import Counter, deque
+from functools import lru_cache
 from itertools import chain, islice
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +27,10 @@ VARIABLE_S = 0.0006
 
 _FEWEST = 8
 """How many items of a container are examined in any case."""
+
+_Cache: Any = type(lru_cache(len))
+_MOST_CACHED = 10_000
+"""Of the results of a function with a limited cache, which cannot be listed in part."""
 
 _GOLDEN = 0.6180339887  # spreads the sample over a list at any length of the sample
 _ITEM_BYTES = 64  # the size of an item of unknown type
@@ -55,22 +62,25 @@ class Measured(NamedTuple):
     items: int | None = None
     item_type: str | None = None
     device: str | None = None
+    with_graph: bool = False
 
 
 class SizeEstimator:
     """Measures objects until a time (time.thread_time); what two of them share counts for the first."""
 
-    def __init__(self, until_s: float, variable_s: float = VARIABLE_S) -> None:
-        """Measure until `until_s`, and one variable for at most `variable_s`."""
+    def __init__(self, until_s: float, variable_s: float = VARIABLE_S, *, until_mono_s: float = math.inf) -> None:
+        """Measure until `until_s` or `until_mono_s` (time.monotonic), and one variable for at most `variable_s`."""
         self._until_s = until_s
+        self._until_mono_s = until_mono_s
         self._variable_s = variable_s
         self._variable_until_s = until_s
         self._seen: set[int] = set()
         self._counted: set[int] = set()
+        self._found_graph = False
 
     @property
     def is_time_up(self) -> bool:
-        return time.thread_time() > self._until_s
+        return time.thread_time() > self._until_s or time.monotonic() > self._until_mono_s
 
     def measure(self, value: Any) -> Measured | None:
         """Describe one object; None for one that was measured before, or is a module, function, class or None."""
@@ -79,6 +89,11 @@ class SizeEstimator:
         if value is None or not self._is_new(id(value)) or any(base in bases for base in _UNINTERESTING):
             return None
         self._variable_until_s = min(self._until_s, time.thread_time() + self._variable_s)
+        self._found_graph = False
+        measured = self._measured(value, cls, bases)
+        return measured._replace(with_graph=True) if self._found_graph else measured
+
+    def _measured(self, value: Any, cls: type, bases: tuple[type, ...]) -> Measured:
         if (buffer := library_objects.describe(value, bases, self._until_s)) is not None:
             dtype = None if buffer.dtype is None else str(buffer.dtype)
             return Measured(self._buffer(buffer), short_name(cls), buffer.shape, dtype, device=buffer.device)
@@ -90,8 +105,7 @@ class SizeEstimator:
         return Measured(self._attributes(value, 0), short_name(cls))
 
     def _must_stop(self, measured: int) -> bool:
-        now = time.thread_time()
-        return now > self._until_s or (now > self._variable_until_s and measured >= _FEWEST)
+        return self.is_time_up or (measured >= _FEWEST and time.thread_time() > self._variable_until_s)
 
     def figures(self, figures: Sequence[Any]) -> int:
         """Return the memory of matplotlib figures: their images, and the data that they show."""
@@ -129,6 +143,7 @@ class SizeEstimator:
     def _buffer(self, buffer: Buffer) -> int:
         """Return the memory of an array or frame that has not been counted yet, and of the objects in it."""
         total = 0
+        self._found_graph = self._found_graph or buffer.has_graph
         for key, size in buffer.parts:
             if key not in self._counted:
                 self._counted.add(key)
@@ -185,6 +200,8 @@ class SizeEstimator:
             kind: Any = next(base for base in bases if base in (set, frozenset, deque))
             count, own = kind.__len__(value), kind.__sizeof__(value)
             some = [*islice(kind.__iter__(value), most)]
+        elif _Cache in bases:
+            count, own, some = _cached(value)
         else:
             return None
         item_type = short_name(Counter(map(type, some)).most_common(1)[0][0]) if some and depth == 0 else None
@@ -226,6 +243,17 @@ def _plain_bytes(value: Any, bases: tuple[type, ...]) -> int | None:
         if base in PLAIN:
             return PLAIN[base](value)
     return None
+
+
+def _cached(function: Any) -> tuple[int, int, list[Any]]:
+    """Return how many results `functools.lru_cache` keeps of a function, the size of their table, and some of them."""
+    _, _, most, count = _Cache.cache_info(function)
+    if most is not None and most > _MOST_CACHED:
+        return count, 0, []
+    kept = gc.get_referents(function)
+    table = next(one for one in kept if type(one) is dict)
+    some = dict.values(table) if most is None else kept[2 : 3 * count : 3]
+    return count, dict.__sizeof__(table), [*islice(some, SAMPLES[0])]
 
 
 def short_name(cls: type) -> str:

@@ -238,8 +238,11 @@ class NamedObject:
     """Whether IPython or a library keeps it, not a variable of the user's: the Out cache, open figures, a traceback."""
     device: str | None = None
     """`cuda:0` for an object on a card."""
+    with_graph: bool = False
+    """Whether it is a PyTorch tensor, or holds some, with the graph for its gradient; `bytes` is without the graph."""
     grew_bytes: int | None = None
-    """How much it has grown since the cell began; only in a `held` event, as are the fields below."""
+    """How much it has grown since it was seen first while this cell ran; only in a `held` event, as are the fields
+    below."""
     items_before: int | None = None
     """How many items it had then."""
     file: str | None = None

@@ -300,7 +300,7 @@ OBJECT_FIELDS = {
     **_fields(type_name, "type item_type"),
     **_fields(word, "dtype device file function"),
     "shape": numbers,
-    **_fields(number, "bytes items hidden grew_bytes items_before"),
+    **_fields(number, "bytes items hidden with_graph grew_bytes items_before"),
 }
 GPU_PROCESS_FIELDS = _fields(number, "pid bytes")
 GPU_FIELDS = {
@@ -333,6 +333,7 @@ _EVENTS: dict[str, Fields] = {
     },
     "cell_withdrawn": {"seq": number},
     "last_words": _fields(numbers, "fds begins"),
+    "look_thread": {"thread_id": number},
     "exit_request": {"by": word, "restart": number},
     "surroundings": STATE_FIELDS,
     "stack": {"reason": word, "threads": [THREAD_FIELDS], "children": [CHILD_STATE_FIELDS]},

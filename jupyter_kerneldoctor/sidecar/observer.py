@@ -39,6 +39,8 @@ class Watched:
         """Memory of the kernel and its children (`recording.samples.Sample`)."""
         self.children_bytes = 0
         """What of it the children hold."""
+        self.look_thread: int | None = None
+        """The thread of ours in the kernel (`kernel.look_thread`), by the system's number; it is none of the user's."""
         self.after_sample: list[Callable[[float], None]] = []
         """Called with the time after each sample, for what is not worth a wakeup of its own."""
         self.record_system_state: Callable[[str], None] = _record_nothing

@@ -33,6 +33,7 @@ from .observers.children import ChildrenObserver
 from .observers.clock import ClockObserver
 from .observers.crash import CrashObserver
 from .observers.gpu import GpuObserver
+from .observers.held import HeldObserver
 from .observers.kernel_log import KernelLogObserver
 from .observers.memory import MemoryObserver
 from .observers.output import OutputObserver
@@ -130,6 +131,7 @@ class Watcher:
             OutputObserver(self._watched),
             ParentObserver(self._watched),
             GpuObserver(self._watched),
+            HeldObserver(self._watched),
             stacks,
             StuckObserver(self._watched, stacks),
             CrashObserver(self._watched),

@@ -71,6 +71,7 @@ EVENTS: list[dict[str, Any]] = [
     {"event": "child_end", "pid": 3, "name": "sh", "kind": "signal", "signal": "SIGKILL", "oom_kills": 1},
     {"event": "incident", **INCIDENT, "surroundings": STATE},
     {"event": "namespace", "cell_seq": 1, "objects": [{"name": "df", "type": "DataFrame", "bytes": 9, "shape": [1]}]},
+    {"event": "look_thread", "thread_id": 123},
     {"event": "held", "cell_seq": 2, "objects": [{"name": "self.seen", "type": "dict", "bytes": 9, "grew_bytes": 8}]},
     {"event": "growth", "cell_seq": 2, "grew_bytes": 9, "statements": [{"frames": [FRAME], "bytes": 8, "reads": 2}]},
     {"event": "framework", "name": "torch", "version": "2", "allocated_bytes": 1, "reserved_bytes": 2},

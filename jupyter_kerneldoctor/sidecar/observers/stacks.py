@@ -131,9 +131,10 @@ class StacksObserver(Observer):
             self.stacks = None
 
     def threads(self) -> list[dict[str, Any]]:
-        """Return all threads of the kernel, with their stacks where these can be read."""
+        """Return all threads of the kernel but ours, with their stacks where these can be read."""
         pid = self._watched.kernel.pid
-        return threads_without_stacks(pid) if self.stacks is None else self.stacks.threads()
+        threads = threads_without_stacks(pid) if self.stacks is None else self.stacks.threads()
+        return [thread for thread in threads if thread["thread_id"] != self._watched.look_thread]
 
     def _on_start(self, event: dict[str, Any], now: float) -> None:
         """Take in a start event: the server's, and perhaps a later one of the kernel itself, which counts."""

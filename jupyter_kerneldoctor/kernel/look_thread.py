@@ -1,0 +1,141 @@
+"""A thread in the kernel that waits until the sidecar asks what the running cell holds, looks, and answers.
+
+The sidecar asks a few times while a cell grows (`sidecar.observers.held`), by a byte in a pipe whose other end it was
+given. Until then the thread waits in `read`, without the GIL. If the cell never gives the GIL away, there is no answer.
+
+User code does not see the thread: `threading` does not know it, it takes no signals, and nothing waits for it when
+Python ends. It ends when the pipe is closed, that is with the sidecar. A fork has no such thread, and an exec no pipe.
+"""
+
+from __future__ import annotations
+
+import _thread
+import gc
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from types import BuiltinFunctionType
+from typing import TYPE_CHECKING
+
+from .descriptors import inode
+from .messages import message
+
+if sys.platform != "win32":
+    import resource
+    from posix import read  # not that of `os`, which some libraries replace by one that runs other code meanwhile
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from .cells import CellHooks
+    from .held_objects import CellHoldings
+    from .link import Link
+
+_MOST_CPU_S = 0.02
+"""A look that took more of it is the last of its cell."""
+_LEAST_ROOM_BYTES = 256 << 20
+"""Of address space, where that is limited: the thread's stack and heap take some of it."""
+
+_FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS")
+"""Blocking these would end the process without faulthandler's traceback."""
+
+
+def start(link: Link, hooks: CellHooks, shell: InteractiveShell) -> None:
+    """Start the thread, where that is possible without taking from the user what is scarce."""
+    # gevent and eventlet replace the function: what it starts would stop the cell while it waits.
+    if sys.platform != "linux" or type(_thread.start_new_thread) is not BuiltinFunctionType or not _has_room():
+        return
+    thread = _LookThread(link, hooks, shell)
+    try:
+        _thread.start_new_thread(thread.run, ())
+    except RuntimeError:  # there may be no more threads
+        thread.close()
+
+
+class _LookThread:
+    def __init__(self, link: Link, hooks: CellHooks, shell: InteractiveShell) -> None:
+        self._link = link
+        self._hooks = hooks
+        self._shell = shell
+        self._last: CellHoldings | None = None
+        self._is_last_look = False
+        self._reads, self._writes = os.pipe()
+        self._inodes = inode(self._reads), inode(self._writes)
+
+    def run(self) -> None:
+        """Answer until the sidecar is gone. Never raises."""
+        with suppress(BaseException):
+            faults = {getattr(signal, name) for name in _FAULTS}
+            signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals() - faults)
+            me = message("look_thread", time.monotonic(), thread_id=_thread.get_native_id())
+            is_heard = self._link.send(me, [self._writes], from_thread=True)
+            self._close(1)
+            # User code may have closed our end, and its number may be that of another file by now.
+            while is_heard and inode(self._reads) == self._inodes[0] and read(self._reads, 64):
+                self._answer()
+        self.close()
+
+    def close(self) -> None:
+        """Close both ends of the pipe, if they are still ours."""
+        self._close(0)
+        self._close(1)
+
+    def _close(self, end: int) -> None:
+        descriptor = (self._reads, self._writes)[end]
+        if self._inodes[end] is not None and inode(descriptor) == self._inodes[end]:
+            os.close(descriptor)
+
+    def _answer(self) -> None:
+        """Look, and send what was found. The garbage collector would run the finalisers of user code in this thread."""
+        is_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            found = self._look()
+        except Exception:  # no memory, or an object that is not as its library makes it
+            found = None
+        finally:
+            if is_enabled:
+                gc.enable()
+        if found is not None:
+            self._link.send(found, from_thread=True)
+
+    def _look(self) -> bytes | None:
+        running = self._hooks.running()
+        if not running or not _has_room():
+            return None
+        from .held_objects import CellHoldings  # noqa: PLC0415 - many kernels never need it
+
+        seq = min(running.values())
+        if self._last is None or self._last.seq != seq:
+            self._last, self._is_last_look = CellHoldings(seq), False
+        if self._is_last_look:
+            return None
+        begin_s, begin_cpu_s = time.monotonic(), time.thread_time()
+        objects, complete = self._last.biggest(running, self._shell.user_ns, self._shell.user_ns_hidden)
+        took_s = time.monotonic() - begin_s
+        self._is_last_look = time.thread_time() - begin_cpu_s > _MOST_CPU_S
+        fields = {"cell_seq": seq, "objects": objects, "complete": complete, "took_s": round(took_s, 4)}
+        return message("held", time.monotonic(), **fields)
+
+
+def _has_room() -> bool:
+    """Return whether the limits of address space and data leave room; what we take there, the cell would miss."""
+    sizes: list[int] = []
+    for number, limit in ((0, resource.RLIMIT_AS), (5, resource.RLIMIT_DATA)):
+        soft = resource.getrlimit(limit)[0]
+        if soft != resource.RLIM_INFINITY:
+            sizes = sizes or _sizes_bytes()
+            if soft - sizes[number] < _LEAST_ROOM_BYTES:
+                return False
+    return True
+
+
+def _sizes_bytes() -> list[int]:
+    """Return the fields of /proc/self/statm (proc_pid_statm(5)): the first is all memory, the sixth data and stack."""
+    descriptor = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return [int(pages) * resource.getpagesize() for pages in read(descriptor, 4096).split()]
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,84 @@
+"""Has the kernel say what a growing cell holds: at shares of the nearest memory limit, and now and then before."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..inbox import Message
+from ..observer import Observer
+from ..stacks.read_schedule import nearest_limit
+
+if TYPE_CHECKING:
+    from ..observer import Watched
+
+SHARES = (0.5, 0.7, 0.85)
+"""Of the limit, or where much of it was in use before the cell, of what was left."""
+_MUCH = 0.4
+_TOO_LATE = 0.97
+"""Of the limit: looking takes some memory, too."""
+
+_AFTER_S = (60.0, 600.0)
+"""After the cell's start, and then after the first look for that reason."""
+_LEAST_GROWTH_BYTES = 16 << 20
+"""Since the cell's start or the last look."""
+
+
+class HeldObserver(Observer):
+    """Asks the kernel's own thread (`kernel.look_thread`), five times a cell at most. It answers if it gets the GIL."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._asks: int | None = None
+        self._shares: list[float] | None = None
+        """Those still to come; None before the cell's first sample."""
+        self._after_s: list[float] = []
+        self._asked_mono_s = 0.0
+        self._rss_bytes = 0
+        watched.after_sample.append(self._consider)
+
+    def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
+        """Keep the pipe that the thread reads; begin anew when a cell starts."""
+        if event["event"] == "look_thread" and isinstance(event, Message) and len(event.descriptors) == 1:
+            self.stop()
+            self._asks = event.descriptors.pop()
+            os.set_blocking(self._asks, False)
+            if isinstance(event.get("thread_id"), int):
+                self._watched.look_thread = event["thread_id"]
+        elif event["event"] == "cell_start":
+            self._shares, self._after_s, self._asked_mono_s = None, [*_AFTER_S], now_mono_s
+
+    def stop(self) -> None:
+        """Close the pipe: the thread ends."""
+        if self._asks is not None:
+            os.close(self._asks)
+            self._asks = None
+
+    def _consider(self, now_mono_s: float) -> None:
+        sample = self._watched.sample
+        if self._asks is None or not self._watched.is_busy or sample is None or sample.rss_bytes is None:
+            return
+        limit = nearest_limit(sample, self._watched.limits)
+        share = 0.0 if limit is None else limit.share
+        if self._shares is None:
+            begin = share if share > _MUCH else 0.0
+            self._shares = [begin + (1 - begin) * part for part in SHARES]
+            self._rss_bytes = sample.rss_bytes
+        passed = [part for part in self._shares if share >= part]
+        is_time = bool(self._after_s) and now_mono_s - self._asked_mono_s >= self._after_s[0]
+        has_grown = sample.rss_bytes - self._rss_bytes >= _LEAST_GROWTH_BYTES
+        if (passed or is_time) and has_grown and share < _TOO_LATE and not self._watched.under_oom:
+            self._shares = self._shares[len(passed) :]
+            if is_time:
+                self._after_s.pop(0)
+            self._asked_mono_s, self._rss_bytes = now_mono_s, sample.rss_bytes
+            self._ask()
+
+    def _ask(self) -> None:
+        assert self._asks is not None
+        try:
+            os.write(self._asks, b"?")
+        except BlockingIOError:
+            pass  # it has not had the GIL for long
+        except OSError:  # the thread has ended
+            self.stop()
