@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LARGE = 0.1  # of the machine's memory: what holds less is not the largest where it is used up
+_A_PART = 0.25  # of the growth: a statement with less is not to blame
 _ALMOST = 0.93  # of the limit
 _IDLE_BYTES = 100 << 20  # of a kernel's data were never written to in an idle kernel: room of threads and allocators
 _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
@@ -424,7 +425,14 @@ class Death:
         at = [(self.recording.cells.index(one.cell), one.line) for one in self.user_frames if one.cell is not None]
         if not at or any(self._has_other_lines(cell) for cell, _ in at):
             return self.code.is_at_line(node, scope)
+        charged = (one for one in self.growth.charged if one.bytes >= _A_PART * self.growth.known_bytes)
+        at += [(cell, one.statement.line) for one in charged if (cell := self._cell_of(one.statement)) is not None]
         return any(cell == scope.cell and node.lineno <= line <= (node.end_lineno or line) for cell, line in at)
+
+    def _cell_of(self, statement: Statement) -> int | None:
+        """Return the index of the cell that a statement stands in; None for one in a file."""
+        cells = enumerate(self.recording.cells)
+        return next((at for at, one in cells if one.source == statement.cell_source), None)
 
     def _has_other_lines(self, cell: int) -> bool:
         """Whether an edit gives a cell more or fewer lines than it had."""

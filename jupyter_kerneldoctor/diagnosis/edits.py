@@ -115,17 +115,6 @@ def insert_before(scope: Scope, statement: ast.stmt, *lines: str) -> Changes:
     return (Change(scope.cell, start, start, "".join(f"{indent}{line}{end}" for line in lines)),)
 
 
-def insert_after(scope: Scope, statement: ast.stmt, *lines: str) -> Changes:
-    """Write lines after a statement, as far indented as it is."""
-    source, end = scope.tree.source, span(scope.tree.source, statement)[1]
-    found, rest = LINE_END.search(source), re.compile(r"[^\S\r\n]*(#[^\r\n]*)?").match(source, end)
-    place = end if rest is None else rest.end()
-    if source[place : place + 1] not in ("", "\r", "\n"):
-        raise EditRefusedError("a statement follows on the same line")
-    begin = (found[0] if found is not None else "\n") + _indent(source, statement)
-    return (Change(scope.cell, place, place, "".join(begin + line for line in lines)),)
-
-
 def indent(scope: Scope, statements: Sequence[ast.stmt]) -> Changes:
     """Indent statements that follow each other by one level, in the way in which the cell indents."""
     source, unit = scope.tree.source, _unit(scope, statements[0])

@@ -46,8 +46,7 @@ class ConcatOnce(Fix):
         Case(
             "import pandas as pd",
             "df = pd.DataFrame()\nfor day in days:\n    df = pd.concat([df, load(day)], ignore_index=True)",
-            becomes="df = pd.DataFrame()\ndf_parts = [df]\nfor day in days:\n    df_parts.append(load(day))\n"
-            "df = pd.concat(df_parts, ignore_index=True)",
+            says=("df_parts.append(load(day))", "df = pd.concat(df_parts, ignore_index=True)"),
         ),
         Case(
             "import pandas as pd",
@@ -66,10 +65,10 @@ class ConcatOnce(Fix):
         """Keep the pieces in a list; make one frame of the records."""
         missing = death.memory.missing_bytes or 0
         for one in growing(death.code, "pandas.concat") if death.is_of_this_cell else ():
-            why = f"{quote(one.call.text)} copies all of {quote(one.name)} in each round, and for a moment both copies "
-            if not death.was_running(one.loop, one.call.scope):
-                continue
-            yield Proposal(one.gathered(), f"{why}are there. A list of the pieces is put together once.", missing // 2)
+            if death.was_running(one.loop, one.call.scope):
+                why = f"{quote(one.call.text)} copies all of {quote(one.name)} in each round, and for a moment both "
+                more = "copies are there. Put the pieces together once; or write each to a file, if that is too much."
+                yield Proposal((), why + more, missing // 4, snippet=one.gathered)
         for call in calls_at(death, "pandas.concat", *_ROWS):
             if (made := _of_records(call, death)) is not None:
                 whole, inner, record = made

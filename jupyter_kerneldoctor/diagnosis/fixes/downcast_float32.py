@@ -80,7 +80,8 @@ class DowncastFloat32(Fix):
             taken = known if known is not None else death.asked_bytes
             if taken is None or room is None or taken < missing // 4:
                 continue
-            if taken // 2 + (0 if known is None else parts_bytes(node, scope, death.values)) <= room:
+            beside = 0 if known is None else parts_bytes(node, scope, death.values)
+            if taken // 2 + beside <= room:
                 made = f"{quote(scope.segment(node))} makes {'at least ' if known is None else ''}{size(taken)}."
                 yield Proposal(edits, f"{made} {_DOUBLES}: {size(taken // 2)}.", max(taken // 2, missing // 2))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.origins import all_origins
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.growing import growing
@@ -14,43 +16,43 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..death import Death
+    from ..frameworks.growing import Growing
 
 
 class PreallocateArray(Fix):
-    """Put the pieces of an array together once, after the loop.
+    """Make the array longer where it is, not by a copy of all.
 
     What it does
     ------------
     `A = np.vstack([A, piece])` in a loop copies all that is there in each round, and holds the old array and the new
-    one at the same time. Pieces in a list are put together once.
+    one at the same time. `A.resize(...)` makes it longer where it is: Linux moves its pages without a copy.
 
     When it is offered
     ------------------
-    Memory ran out in such a loop that uses the array for nothing else.
+    Memory ran out in such a loop that uses the array for nothing else. It is an edit where the array begins empty, as
+    with `np.empty((0, 300))`, and pieces are put below it.
 
     What it costs
     -------------
-    Nothing; where the final size is known, an array of that size to be filled takes less still.
+    Pieces of another type are converted. Where the final size is known, an array of that size to be filled is as good.
     """
 
-    id, title, causes = "preallocate-array", "Put the array together once, after the loop", (Family.MEMORY,)
+    id, title, causes = "preallocate-array", "Make the array longer where it is, without a copy", (Family.MEMORY,)
 
     FIRES = [
         Case(
             "import numpy as np",
             "A = np.empty((0, 3))\nfor p in paths:\n    A = np.vstack([A, load(p)])  # grow\nprint(A.mean())",
-            becomes="A = np.empty((0, 3))\nA_parts = [A]\nfor p in paths:\n    A_parts.append(load(p))  # grow\n"
-            "A = np.vstack(A_parts)\nprint(A.mean())",
+            becomes="A = np.empty((0, 3))\nfor p in paths:\n    piece = load(p)\n"
+            "    A.resize((A.shape[0] + len(piece), *A.shape[1:]), refcheck=False)\n"
+            "    A[-len(piece):] = piece  # grow\nprint(A.mean())",
         ),
         Case(
             "from numpy import concatenate as cat",
             "def read(n):\n\tall_rows = first()\n\tfor i in range(n):\n\t\tall_rows = cat((all_rows, row(i)), axis=1)\n"
             "\treturn all_rows",
             "data = read(10**6)",
-            becomes={
-                2: "def read(n):\n\tall_rows = first()\n\tall_rows_parts = [all_rows]\n\tfor i in range(n):\n"
-                "\t\tall_rows_parts.append(row(i))\n\tall_rows = cat(all_rows_parts, axis=1)\n\treturn all_rows"
-            },
+            says=("all_rows_parts.append(row(i))", "all_rows = cat(all_rows_parts, axis=1)"),
         ),
     ]
     SILENT = [
@@ -62,14 +64,32 @@ class PreallocateArray(Fix):
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
-        """Keep the pieces in a list."""
-        names = ("vstack", "hstack", "concatenate", "append")
-        for one in growing(death.code, *(f"numpy.{name}" for name in names)) if death.is_of_this_cell else ():
-            if not death.was_running(one.loop, one.call.scope):
+        """Resize an array that begins empty; else show the list."""
+        missing = death.memory.missing_bytes or 0
+        for one in growing(death.code, *(f"numpy.{name}" for name in ("vstack", "hstack", "concatenate", "append"))):
+            if not death.is_of_this_cell or not death.was_running(one.loop, one.call.scope):
                 continue
+            empty = _begins_empty(one, death)
             yield Proposal(
-                one.gathered(),
+                one.resized() if empty else (),
                 f"{quote(one.call.text)} copies all of {quote(one.name)} in each round, and for a moment both copies "
-                "are there. A list of the pieces is put together once.",
-                (death.memory.missing_bytes or 0) // 2,
+                + (
+                    "are there."
+                    if empty
+                    else "are there. With an array of the final size, or a list of pieces, they are not."
+                ),
+                missing // 2 if empty else missing // 4,
+                None if empty else "Put the pieces together once, after the loop",
+                None if empty else one.gathered,
             )
+
+
+def _begins_empty(one: Growing, death: Death) -> bool:
+    """Whether pieces are put below an array that NumPy made with no rows."""
+    scope = one.call.scope
+    before = [bound for bound in scope.bindings.get(one.name, ()) if bound.position < (one.loop.lineno, 0)]
+    if not before or before[-1].value is None or one.call.name.endswith(("hstack", "append")) or one.call.node.keywords:
+        return False
+    made = all_origins(before[-1].value, scope, death.code)[0].node
+    value = death.values.of(before[-1].value, scope)
+    return isinstance(made, ast.Call) and value is not None and value.shape[:1] == (0,) and value.dtype == "float64"

@@ -114,7 +114,7 @@ def _in_chunks(call: Call) -> str:
 
 
 def _snippet(call: Call) -> str:
-    name, columns = frame_name(call) or "df", [repr(one) for one in columns_read(call)[:_MOST_COLUMNS]]
+    name, columns = frame_name(call) or "df", [repr(one) for one in columns_read(call).names[:_MOST_COLUMNS]]
     chosen, example = ", ".join(columns) or "'the columns', 'you need'", columns[-1] if columns else "'a text column'"
     function, fewer = call.node.func, call.text
     module = call.scope.segment(function.value) if isinstance(function, ast.Attribute) else "pd"

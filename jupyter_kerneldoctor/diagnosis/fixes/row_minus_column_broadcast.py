@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.origins import all_origins
 from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
@@ -15,6 +16,8 @@ from ..units import quote, size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..code.arrays import Value
+    from ..code.scopes import Scope
     from ..death import Death
 
 _ARRAYS = "import numpy as np\ny = np.random.rand(40_000)\npred = np.random.rand(40_000, 1)"
@@ -52,6 +55,11 @@ class RowMinusColumnBroadcast(Fix):
             "rmse(pred * 2, y)",
             becomes={2: "def rmse(a, b):\n    return np.sqrt(np.mean((a.ravel() - b) ** 2))"},
         ),
+        Case(
+            _ARRAYS + "\nfrom sklearn.linear_model import Ridge\nmodel = Ridge().fit(X, pred)",
+            "rest = y - model.predict(X)",
+            becomes="rest = y - model.predict(X).ravel()",
+        ),
     ]
     SILENT = [
         Case(_ARRAYS, "err = (y - pred[:, 0]).mean()"),
@@ -68,7 +76,10 @@ class RowMinusColumnBroadcast(Fix):
                 if not isinstance(node, ast.BinOp) or not death.was_running(node, scope):
                     continue
                 for row, column in ((node.left, node.right), (node.right, node.left)):
-                    one, other = death.values.of(row, scope), death.values.of(column, scope)
+                    one, other = (
+                        death.values.of(row, scope),
+                        death.values.of(column, scope) or _predicted(column, scope, death),
+                    )
                     if one is None or other is None or not (is_array(one) and is_array(other)):
                         continue
                     meant = isinstance(column, ast.Subscript)  # a[:, None]
@@ -80,3 +91,17 @@ class RowMinusColumnBroadcast(Fix):
                             f"for each pair, {size(whole)}. With `.ravel()` it has {one.shape[0]:,} numbers."
                         )
                         yield Proposal(append(scope, column, ".ravel()"), why, whole)
+
+
+def _predicted(node: ast.expr, scope: Scope, death: Death) -> Value | None:
+    """Return the column that a model of scikit-learn gives which was fitted to one."""
+    for one, where in all_origins(node, scope, death.code):
+        match one:
+            case ast.Subscript() | ast.Call(func=ast.Attribute(attr="ravel" | "reshape" | "squeeze" | "flatten")):
+                return None
+            case ast.Call(func=ast.Attribute(attr="predict", value=model)):
+                for made, place in all_origins(model, where, death.code):
+                    match made:
+                        case ast.Call(func=ast.Attribute(attr="fit"), args=[_, target, *_]):
+                            return death.values.of(target, place)
+    return None

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..edits import insert_after, insert_before, replace
+from ..edits import replace_by_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,16 +25,28 @@ class Growing:
     piece: ast.expr
     loop: Loop
 
-    def gathered(self) -> Changes:
-        """Return the edit that keeps the pieces in a list and puts them together once, after the loop."""
+    @property
+    def gathered(self) -> str:
+        """The loop with a list of the pieces, which are put together after it."""
         scope, parts = self.call.scope, f"{self.name}_parts"
-        whole = self.call.node.args[0]
-        start, text = self.call.text, scope.segment(whole)
-        once = f"{self.name} = {start.replace(text, parts, 1)}"
-        return (
-            *insert_before(scope, self.loop, f"{parts} = [{self.name}]"),
-            *replace(scope, self.call.statement, f"{parts}.append({scope.segment(self.piece)})"),
-            *insert_after(scope, self.loop, once),
+        once = self.call.text.replace(scope.segment(self.call.node.args[0]), parts, 1)
+        piece = scope.segment(self.piece)
+        head = (
+            f"while {scope.segment(self.loop.test)}"
+            if isinstance(self.loop, ast.While)
+            else (f"for {scope.segment(self.loop.target)} in {scope.segment(self.loop.iter)}")
+        )
+        return f"{parts} = [{self.name}]\n{head}:\n    {parts}.append({piece})\n{self.name} = {once}"
+
+    def resized(self) -> Changes:
+        """Return the edit that makes the array longer where it is: no copy is made of what it holds."""
+        name, scope = self.name, self.call.scope
+        return replace_by_lines(
+            scope,
+            self.call.statement,
+            f"piece = {scope.segment(self.piece)}",
+            f"{name}.resize(({name}.shape[0] + len(piece), *{name}.shape[1:]), refcheck=False)",
+            f"{name}[-len(piece):] = piece",
         )
 
 

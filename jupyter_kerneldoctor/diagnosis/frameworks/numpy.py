@@ -33,10 +33,11 @@ def is_array(value: Value | None) -> bool:
 
 
 def parts_bytes(node: ast.expr, scope: Scope, values: Values) -> int:
-    """Return what the calls inside of an expression make, as far as known: it is there until the end of the line."""
-    found = [one for one in ast.walk(node) if isinstance(one, ast.Call) and one is not node]
-    made = [values.of(one, scope) for one in found]
-    return max((one.bytes or 0 for one in made if one is not None), default=0)
+    """Return what an expression is made of and the running cell made itself: it is there while the line runs."""
+    made = [one for one in ast.walk(node) if isinstance(one, ast.Call | ast.Name) and one is not node]
+    own = [one for one in made if isinstance(one, ast.Call) or one.id in scope.bindings]
+    found = [value for one in own if (value := values.of(one, scope)) is not None]
+    return max((value.bytes or 0 for value in found if not value.recorded), default=0)
 
 
 def single_precision(call: Call, code: Notebook) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..code.origins import all_origins
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..code.notebook import Call, Notebook
     from ..code.scopes import Scope
 
@@ -69,25 +71,83 @@ def frame_name(call: Call) -> str | None:
     return None
 
 
-def columns_read(call: Call) -> list[str]:
-    """Return the columns of the file that the code takes by name from the frame that a read gives.
+_OF_FRAMES = frozenset(
+    {
+        *("T", "at", "attrs", "axes", "columns", "dtypes", "empty", "flags", "iat", "iloc", "index", "loc", "ndim"),
+        *("plot", "shape", "size", "sparse", "style", "values"),
+    }
+)
+"""Attributes of every data frame: any other that is not called is a column."""
+_BY_KEYS = ("groupby", "sort_values", "dropna", "drop_duplicates", "set_index")
 
-    What it created before, `df["total"] = …`, is no column of the file.
-    """
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a file that the code takes from the frame that a read gives."""
+
+    names: tuple[str, ...]
+    are_all: bool
+    """Nothing else is done with the frame, as far as the code that ran shows."""
+
+
+def columns_read(call: Call) -> Columns:
+    """Return which columns of the file are used. What the code creates before, `df["total"] = …`, is none of them."""
     name, scope = frame_name(call), call.scope
-    read: dict[str, tuple[int, int]] = {}
-    made: dict[str, tuple[int, int]] = {}
-    for node in scope.nodes:
-        match node:
-            case ast.Subscript(value=ast.Name(id=frame), slice=key, ctx=use) if frame == name:
-                parts = key.elts if isinstance(key, ast.List) else [key]
-                texts = [one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-                statement = scope.tree.statements[node]
-                first = isinstance(use, ast.Load)
-                for text in texts:
-                    place = (statement.lineno, 0) if first else (statement.lineno, 1)
-                    (read if first else made).setdefault(text, place)
-    return [column for column, place in read.items() if place < made.get(column, (place[0], 1))]
+    parents = {child: node for node in scope.nodes for child in ast.iter_child_nodes(node)}
+    read: dict[str, None] = {}
+    made: set[str] = set()
+    are_all, begin = True, scope.tree.statements[call.node]
+    for node in sorted(_names(name, scope), key=lambda one: _place(one, scope)):
+        if (scope.tree.statements[node].lineno, node.lineno) <= (begin.lineno, begin.lineno):
+            continue
+        if isinstance(node.ctx, ast.Store):
+            break  # another object has the name from here on
+        texts, is_made = _columns_at(node, parents)
+        if is_made:
+            made.update(texts)
+        elif texts:
+            read.update(dict.fromkeys(text for text in texts if text not in made))
+        else:
+            are_all = False
+    return Columns(tuple(read), are_all and bool(read))
+
+
+def _names(name: str | None, scope: Scope) -> list[ast.Name]:
+    return [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
+
+
+def _place(node: ast.Name, scope: Scope) -> tuple[int, bool, int]:
+    """Return where a use counts: what an assignment stores comes after all that it reads."""
+    statement = scope.tree.statements[node]
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    stores = any(node is one for target in targets for one in ast.walk(target))
+    return statement.lineno, stores, node.col_offset
+
+
+def _columns_at(node: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> tuple[list[str], bool]:
+    """Return the columns that a use of the frame names, and whether it makes them; none where it may use all."""
+    use = parents.get(node)
+    match use:
+        case ast.Subscript(slice=key, ctx=ctx):
+            stores = isinstance(ctx, ast.Store) and not isinstance(parents.get(use), ast.AugAssign)
+            return _texts(key) or [], stores
+        case ast.Attribute(attr=attribute):
+            call = parents.get(use)
+            if not isinstance(call, ast.Call) or call.func is not use:
+                return ([] if attribute in _OF_FRAMES else [attribute]), False
+            keys = _texts(call.args[0]) if attribute in _BY_KEYS and call.args else None
+            match parents.get(call):
+                case ast.Subscript(slice=chosen) if keys is not None and attribute == "groupby":
+                    more = _texts(chosen)
+                    return [] if more is None else [*keys, *more], False
+    return [], False
+
+
+def _texts(node: ast.expr) -> list[str] | None:
+    """Return the texts that are written as one constant or a list of them; None for anything else."""
+    parts = node.elts if isinstance(node, ast.List) else [node]
+    texts = [one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return texts if len(texts) == len(parts) else None
 
 
 MERGES = ("pandas.merge", "pandas.DataFrame.merge")

@@ -1,0 +1,125 @@
+"""The fix `untouched-preallocation`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..case import Case
+from ..code.notebook import Call
+from ..code.origins import all_origins
+from ..edits import replace, set_argument
+from ..family import Family
+from ..fix import Fix, Proposal
+from ..frameworks.numpy import single_precision
+from ..units import cell_name, quote, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..code.arrays import Value
+    from ..death import Death
+    from ..edits import Changes
+
+_RESERVE = ("numpy.zeros", "numpy.empty")
+
+
+class UntouchedPreallocation(Fix):
+    """Keep an array that is larger than memory in a file, or take float32.
+
+    What it does
+    ------------
+    `np.zeros` succeeds for an array of any size: Linux gives the memory page by page, when something is written there.
+    The cell that fills the array dies. The edit makes it float32 where that is enough; else it keeps it in a file, from
+    where Linux reads and writes the parts in use.
+
+    When it is offered
+    ------------------
+    Memory ran out on a line that writes into such an array, its size is known, and it does not fit below the limit.
+
+    What it costs
+    -------------
+    float32 has seven digits. An array in a file is slower, and the file stays on the disk.
+    """
+
+    id, title, causes = "untouched-preallocation", "Make room for the array: float32, or a file", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            "import numpy as np\nbuf = np.zeros((60_000, 10_000))",
+            "for i in range(len(buf)):\n    buf[i] = i",
+            becomes={
+                1: "import numpy as np\nbuf = np.lib.format.open_memmap"
+                "('buf.npy', mode='w+', dtype='float64', shape=(60_000, 10_000))"
+            },
+            says=("4.5 GiB", "cell [1]", "Keep the array in a file"),
+        ),
+        Case(
+            "import numpy as np\ndef allocate(n):\n    return np.empty((n, 480, 640))\nvideo = allocate(900)",
+            "for k in range(900):\n    video[k] = frame(k)",
+            becomes={
+                1: "import numpy as np\ndef allocate(n):\n    return np.empty((n, 480, 640), dtype=np.float32)\n"
+                "video = allocate(900)"
+            },
+            says=("float32",),
+        ),
+    ]
+    SILENT = [
+        Case("import numpy as np\nbuf = np.zeros((100, 100))", "buf[0] = 1\nbig = load()"),
+        Case("import numpy as np\nbuf = np.zeros((60_000, 10_000))", "print(buf.shape)\nbig = [0] * 10**10"),
+        Case("import numpy as np\nbuf = np.zeros(n)", "buf[0] = 1"),
+        Case("import torch\nbuf = torch.zeros(10**9)", "buf[0] = 1"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Change the call that made the array, in whichever cell it stands."""
+        room, missing = death.room_bytes, death.memory.missing_bytes or 0
+        for call, name, value in _filled(death):
+            if value is None or value.bytes is None or room is None or value.bytes < max(room, missing // 2):
+                continue
+            halved = value.dtype == "float64" and value.bytes // 2 <= room
+            edits = (
+                set_argument(call, "dtype", single_precision(call, death.code), 1) if halved else _in_file(call, name)
+            )
+            at = cell_name(death.code.cells[call.cell].execution_count)
+            if edits:
+                yield Proposal(
+                    edits,
+                    f"{quote(call.text)} in {at} reserves {size(value.bytes)}, but takes them only when something is "
+                    f"written there. {size(room)} was left when this cell began.",
+                    value.bytes,
+                    title="Take float32 for the array that is filled"
+                    if halved
+                    else "Keep the array in a file: open_memmap",
+                )
+
+
+def _filled(death: Death) -> Iterator[tuple[Call, str, Value | None]]:
+    """Yield the calls that reserved the arrays which a running line writes into, and the arrays' names."""
+    found: dict[ast.Call, tuple[Call, str, Value | None]] = {}
+    for scope in death.code.running if death.is_of_this_cell else ():
+        for node in scope.nodes:
+            match node:
+                case ast.Subscript(value=array, ctx=ast.Store()) | ast.AugAssign(target=array):
+                    statement = scope.tree.statements[node]
+                    loops = scope.loops_around(statement)
+                    if not death.was_running((statement, *loops)[-1], scope):
+                        continue
+                    for one, where in all_origins(array, scope, death.code):
+                        name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+                        if isinstance(one, ast.Call) and name in _RESERVE:
+                            value = death.values.of(array, scope)
+                            found[one] = Call(one, where, name), scope.segment(array), value
+    yield from found.values()
+
+
+def _in_file(call: Call, name: str) -> Changes:
+    """Return the edit that keeps the array in a file; none where it is not clear how the array is made."""
+    shape, kind, function = call.argument("shape", 0), call.argument("dtype", 1), call.node.func
+    if shape is None or not isinstance(function, ast.Attribute) or not name.replace(".", "_").isidentifier():
+        return ()
+    segment = call.scope.segment
+    dtype = "'float64'" if kind is None else segment(kind)
+    file = name.rpartition(".")[2]
+    text = f"{segment(function.value)}.lib.format.open_memmap('{file}.npy', mode='w+', dtype={dtype}, shape="
+    return replace(call.scope, call.node, f"{text}{segment(shape)})")
