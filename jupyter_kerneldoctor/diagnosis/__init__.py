@@ -8,6 +8,7 @@ from dataclasses import replace
 from jupyter_kerneldoctor.recording.model import Recording
 
 from .analysis.ending import FROM_OUTSIDE, is_death
+from .analysis.guilty_statement import guilty_statement
 from .causes import examine
 from .code.notebook import CodeTooLargeError
 from .death import Death
@@ -87,7 +88,7 @@ def _culprit(death: Death, cause: CauseFinding) -> Culprit | None:
 def _statement(death: Death, cause: CauseFinding) -> Statement | None:
     """Return the statement to blame: of a memory that ran out the one that it grew in, else the last that was seen."""
     last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)
-    return death.growth.blamed(last) if cause.family == Family.MEMORY and death.incident is None else last
+    return guilty_statement(death.growth, last) if cause.family == Family.MEMORY and death.incident is None else last
 
 
 def _end(death: Death, cause: CauseFinding) -> Ending:

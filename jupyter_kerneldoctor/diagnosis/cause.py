@@ -96,10 +96,12 @@ class Cause(Rule):
             family=family,
         )
 
-    def fires_on(self) -> Iterable[Recording]:
+    @staticmethod
+    def fires_on() -> Iterable[Recording]:
         """Recordings for which this is the answer."""
         raise NotImplementedError
 
-    def silent_on(self) -> Iterable[Recording]:
+    @staticmethod
+    def silent_on() -> Iterable[Recording]:
         """Recordings that look like it, for which it is not the answer."""
         raise NotImplementedError

@@ -148,6 +148,8 @@ class Grown:
     """ "local of fit, cell [4]"."""
     length_before: int | None = None
     item_type: str | None = None
+    with_graph: bool = False
+    """Whether it keeps PyTorch's graphs for gradients, which are not in `bytes`."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from . import library_objects
-from .deadline import Deadline
 from .introspection import class_name, mro
 from .object_sizes import PLAIN, Measured, SizeEstimator, TimeUpError
 
@@ -54,8 +53,7 @@ def biggest(
     try:
         for name, value, is_hidden in candidates(named, variables):
             _measure(found, estimator, name, value, is_hidden=is_hidden)
-        if (figures := open_figures(estimator)) is not None:
-            found.append(as_fields("open figures", figures, is_hidden=True))
+        _figures(found, estimator)
         _traceback(found, estimator, variables)
     except TimeUpError:
         pass
@@ -69,12 +67,11 @@ def named_variables(variables: dict[str, Any], hidden: dict[str, Any], until_s: 
     The newest are examined first, as there may be more names than there is time for.
     """
     named: list[tuple[tuple[int, int], Named]] = []
-    until = Deadline(until_s)
     kinds: dict[type, Kind] = {}
     complete = True
     try:
         for name, value in reversed(variables.items()):
-            if until.is_over:
+            if time.thread_time() > until_s:
                 complete = False
                 break
             plain = PLAIN.get(type(value))
@@ -138,13 +135,16 @@ def as_fields(name: str, measured: Measured, *, is_hidden: bool) -> Found:
     return {key: value for key, value in fields.items() if value not in (None, (), False)}
 
 
-def open_figures(estimator: SizeEstimator) -> Measured | None:
-    """Describe the figures that pyplot keeps until they are closed; None where there are none."""
+def _figures(found: list[Found], estimator: SizeEstimator) -> None:
+    """Add the figures that pyplot keeps until they are closed."""
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     gcf = getattr(helpers, "Gcf", None)
     managers = list(gcf.figs.values()) if gcf is not None else []
-    size = estimator.figures([manager.canvas.figure for manager in managers]) if managers else 0
-    return Measured(size, "matplotlib.Figure", items=len(managers)) if size >= LEAST_BYTES else None
+    if managers:
+        size = estimator.figures([manager.canvas.figure for manager in managers])
+        measured = Measured(size, "matplotlib.Figure", items=len(managers))
+        if size >= LEAST_BYTES:
+            found.append(as_fields("open figures", measured, is_hidden=True))
 
 
 def _traceback(found: list[Found], estimator: SizeEstimator, variables: dict[str, Any]) -> None:

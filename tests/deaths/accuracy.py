@@ -189,8 +189,7 @@ def _tables(results: list[Result]) -> str:
         "users reported, rebuilt, others thought up here, and what looks like trouble and is none. A case counts as",
         "right when the first cause is one of those that its file accepts.",
         "",
-        "| category | cases | cause right | cell right | statement right | object named | fix found "
-        "| ended as without KernelDoctor |",
+        "| category | cases | cause | cell | statement | object | fix found | ended as without KernelDoctor |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     categories = list(dict.fromkeys(result.case.category for result in run))

@@ -1,27 +1,56 @@
 """The objects that memory grew in, by the names that the user gave them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import NamedObject
-from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..postmortem import Grown
 from ..units import cell_name
 from .frame_names import FrameNames
+from .memory import Memory
 
 _WORTH_TELLING_BYTES = 10 << 20
 _MOST = 10
+_MEASURED = 1.1  # sizes of objects are rounded, and resident memory lags behind
 
 
-def grown_objects(recording: Recording, cell: Cell, names: FrameNames) -> tuple[Grown, ...]:
-    """Return what grew while the cell ran, as the looks into it show, most growth first."""
-    newest: dict[tuple[str, str | None, str | None], NamedObject] = {}
-    for look in sorted(recording.held, key=lambda one: one.mono_s):
-        if look.cell_seq == cell.seq and look.cell_seq is not None:
-            newest.update({(one.name, one.file, one.function): one for one in look.objects})
-    found = [one for one in newest.values() if is_in_memory(one) and (one.grew_bytes or 0) >= _WORTH_TELLING_BYTES]
-    found.sort(key=lambda one: (one.grew_bytes or 0, one.bytes), reverse=True)
+def grown_objects(memory: Memory, names: FrameNames) -> tuple[Grown, ...]:
+    """Return what grew while the cell ran, as the looks into it show, most growth first.
+
+    What keeps graphs of PyTorch comes first: what these hold is not in its bytes.
+    """
+    cell, recording = memory.cell, memory.recording
+    if cell is None or cell.seq is None:
+        return ()
+    looks = sorted((one for one in recording.held if one.cell_seq == cell.seq), key=lambda one: one.mono_s)
+    whole = next((at for at in reversed(range(len(looks))) if looks[at].complete), 0)
+    newest = {(one.name, one.file, one.function): one for look in looks[whole:] for one in look.objects}
+    earlier = [look.objects for look in recording.namespaces if look.mono_s <= cell.started_mono_s]
+    before = {one.name: one for objects in earlier[-1:] for one in objects}
+    made = [_since(one, before, memory.growth_bytes) for one in newest.values() if is_in_memory(one)]
+    found = [one for one in made if (one.grew_bytes or 0) >= _WORTH_TELLING_BYTES or _keeps_graphs(one)]
+    found.sort(key=lambda one: (_keeps_graphs(one), one.grew_bytes or 0, one.bytes), reverse=True)
     return tuple(_grown(one, names) for one in found[:_MOST])
+
+
+def _keeps_graphs(one: NamedObject) -> bool:
+    return one.with_graph and (one.items or 0) > (one.items_before or 0)
+
+
+def _since(one: NamedObject, before: Mapping[str, NamedObject], growth_bytes: int | None) -> NamedObject:
+    """Return an object with its growth since the cell began.
+
+    A look tells how much it grew since it was first seen in the cell. It was there before if the last look before the
+    cell saw one of that name or size, or if it is larger than all that the cell grew by.
+    """
+    had = before.get(one.name)
+    if had is not None and had.type == one.type:
+        return replace(one, grew_bytes=max(0, one.bytes - had.bytes), items_before=had.items)
+    same = any((other.type, other.bytes, other.items) == (one.type, one.bytes, one.items) for other in before.values())
+    if same or one.bytes > _MEASURED * (growth_bytes or 0):
+        return one
+    return replace(one, grew_bytes=one.bytes, items_before=0 if one.items is not None else None)
 
 
 def largest_objects(objects: Iterable[NamedObject], names: FrameNames) -> tuple[Grown, ...]:
@@ -47,6 +76,7 @@ def _grown(one: NamedObject, names: FrameNames) -> Grown:
         _where(one, names),
         one.items_before,
         one.item_type,
+        one.with_graph,
     )
 
 

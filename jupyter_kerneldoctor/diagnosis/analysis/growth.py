@@ -1,30 +1,25 @@
 """What memory grew in while a cell ran: by which statements of the user's, in which objects, and how step by step.
 
-Which statement took it is known from the stacks that were read while it grew. A container that keeps what another
-statement made is to blame in its place: `kept.append(y)`, not `y = net(x)`.
+Which statement took it is known from the stacks that were read while it grew, which object holds it from looks into the
+running cell.
 """
 
-import ast
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from jupyter_kerneldoctor.recording import events
-from jupyter_kerneldoctor.recording.model import Cell
 
-from ..code.notebook import CodeTooLargeError, Notebook
-from ..code.stores import Store, container_name, stores
+from ..code.notebook import Notebook
 from ..postmortem import Grown, Statement
 from .frame_names import FrameNames
 from .grown_objects import grown_objects, largest_objects
 from .memory import Memory
 from .memory_shape import Shape
 from .peaks import Peaks, peaks
-from .statements import statement_at, statement_of
+from .statements import is_at, statement_of
 from .user_frames import user_frames
 
-_MOST = 0.5  # of the growth
-_LITTLE = 0.25
+_HELD = 0.3  # the last look may have been when half of the growth had come
 _STEPS = 8  # items that a container must have gained: fewer may belong to one step of a loop
 _INNER = ("forward", "call", "__call__")
 """Methods that run once in each step: what their local containers keep is given back at its end."""
@@ -81,8 +76,7 @@ class Growth:
     @cached_property
     def objects(self) -> tuple[Grown, ...]:
         """The objects that grew while the cell ran, most growth first."""
-        cell = self.memory.cell
-        return () if cell is None else grown_objects(self.memory.recording, cell, self.names)
+        return grown_objects(self.memory, self.names)
 
     @cached_property
     def peaks(self) -> Peaks:
@@ -102,12 +96,11 @@ class Growth:
 
     @cached_property
     def container(self) -> Grown | None:
-        """The container that keeps at least half of what grew, and got longer by it."""
+        """The container that keeps a good part of what grew, or graphs of PyTorch, and got longer by it."""
         return next((one for one in self.objects if self._keeps(one)), None)
 
     def _keeps(self, one: Grown) -> bool:
-        gained = self.items_gained(one)
-        return gained > 0 and 2 * (one.grew_bytes or 0) >= max(self.grew_bytes, one.grew_bytes or 0)
+        return self.items_gained(one) > 0 and (one.with_graph or self.held_share(one) >= _HELD)
 
     @staticmethod
     def items_gained(one: Grown) -> int:
@@ -124,130 +117,25 @@ class Growth:
 
     @property
     def bytes_per_item(self) -> int | None:
-        """How much each item of the container takes."""
+        """How much each item of the container takes; None where it keeps graphs, which are not measured."""
         found = self.container
-        return None if found is None else (found.grew_bytes or 0) // self.items_gained(found)
+        return None if found is None or found.with_graph else (found.grew_bytes or 0) // self.items_gained(found)
 
-    def blamed(self, last: Statement | None) -> Statement | None:
-        """Return the statement that took most of the growth, or that keeps it.
-
-        `last` is where the kernel was last seen. That stands where it took a good part itself: only a statement of the
-        same loop, or one that took most while `last` took little, is blamed in its place.
-        """
-        for found in (self.keeping, self._largest):
-            if found is not None and (last is None or self._share(last) < _LITTLE or self._shares_loop(found, last)):
-                return found
-        return last
-
-    @cached_property
-    def _largest(self) -> Statement | None:
-        largest = next(iter(self.charged), None)
-        return largest.statement if largest is not None and largest.bytes >= _MOST * self.known_bytes else None
-
-    def _share(self, statement: Statement) -> float:
+    def share_of(self, statement: Statement) -> float:
         """Return the part of the growth that came while a statement ran; it also took what nobody saw grow."""
         if not self.total_bytes:
             return 1.0
-        own = sum(one.bytes for one in self.charged if _is_at(one.statement, statement))
+        own = sum(one.bytes for one in self.charged if is_at(one.statement, statement))
         return (own + self.total_bytes - self.grew_bytes) / self.total_bytes
 
-    @cached_property
-    def keeping(self) -> Statement | None:
-        """The statement that puts what grew into a container that keeps it; None where none does, or it is unclear."""
-        try:
-            found = self._store()
-        except CodeTooLargeError:
-            return None
-        if found is None:
-            return None
-        at = statement_at(self.code, self.code.cells[found.scope.cell], found.statement.lineno)
-        of_function = (one.statement for one in self.charged if _is_same_function(one.statement, at))
-        return replace(at, via=next((one.via for one in of_function), ()))
+    def held_share(self, one: Grown) -> float:
+        """Return the part of the growth that an object holds."""
+        return (one.grew_bytes or 0) / self.total_bytes if self.total_bytes else 0.0
 
-    def _store(self) -> Store | None:
-        running = self.code.running
-        if self.container is not None:
-            named = [one for one in stores(running) if _is_same(one.container, self.container.name)]
-            return max(named, key=lambda one: self._nearness(one, self.container), default=None)
-        if not self.peaks.keeps_rising:
-            return None
-        kept = [one for one in stores(running) if one.scope.loops_around(one.statement) and self._keeps_made(one)]
-        return kept[0] if len(kept) == 1 else None
-
-    def _nearness(self, store: Store, container: Grown | None) -> tuple[bool, bool, int]:
-        """Prefer what stands in the function that holds the container, and what grew."""
-        here = container is not None and f" {store.scope.function}," in f"{container.where}"
-        at = statement_at(self.code, self.code.cells[store.scope.cell], store.statement.lineno)
-        own = sum(one.bytes for one in self.charged if _is_at(one.statement, at))
-        return here, bool(store.scope.loops_around(store.statement)), own
-
-    def _keeps_made(self, store: Store) -> bool:
-        """Whether a store keeps a name that the statement bound which took most."""
-        if self._largest is None:
-            return False
-        lines = list(_lines(self._largest, self.code.cells[store.scope.cell]))
-        made = {
-            container_name(target)
-            for node in store.scope.nodes
-            if isinstance(node, ast.Assign) and node.lineno in lines
-            for target in node.targets
-        }
-        return any(
-            isinstance(node, ast.Name) and node.id in made and not isinstance(value, ast.Call)
-            for value in store.values
-            for node in ast.walk(value)
-        )
-
-    def _shares_loop(self, found: Statement, last: Statement) -> bool:
-        """Whether the last statement was reached from a loop that repeats another one."""
-        try:
-            return any(
-                low <= line <= high
-                for cell in self.code.cells
-                for low, high in self._loops(cell, set(_lines(found, cell)))
-                for line in _lines(last, cell)
-            )
-        except CodeTooLargeError:
-            return False
-
-    def _loops(self, cell: Cell, lines: set[int]) -> Iterator[tuple[int, int]]:
-        """Yield the first and the last line of the loops around the statements at some lines of a cell."""
-        for scope in self.code.scopes(self.code.index(cell)) if lines else ():
-            for node in scope.nodes:
-                if isinstance(node, ast.stmt) and node.lineno in lines:
-                    yield from ((one.lineno, one.end_lineno or one.lineno) for one in scope.loops_around(node))
-
-
-def _is_at(one: Statement, other: Statement) -> bool:
-    """Whether two statements are the same one."""
-    same_place = (one.execution_count, one.cell_id, one.file) == (other.execution_count, other.cell_id, other.file)
-    return same_place and one.line <= other.line <= (one.end_line or one.line)
-
-
-def _is_same_function(one: Statement, other: Statement) -> bool:
-    place = (other.execution_count, other.cell_id, other.file, other.function)
-    return (one.execution_count, one.cell_id, one.file, one.function) == place
-
-
-def _is_in(statement: Statement, cell: Cell) -> bool:
-    place = (statement.execution_count, statement.cell_id)
-    return statement.file is None and place == (cell.execution_count, cell.cell_id)
-
-
-def _lines(statement: Statement, cell: Cell) -> Iterator[int]:
-    """Yield the lines of a cell at which a statement, and the calls that led to it, stand."""
-    if _is_in(statement, cell):
-        yield statement.line
-    for one in statement.via:
-        if one.file is None and (one.execution_count, one.cell_id) == (cell.execution_count, cell.cell_id):
-            yield one.line
-
-
-def _is_same(written: str, name: str) -> bool:
-    """Whether a container in the code is the one of this name: `self.seen` in a method is `trainer.seen` outside."""
-    if "." not in written or "." not in name:
-        return written == name
-    return written.rpartition(".")[2] == name.rpartition(".")[2]
+    @property
+    def goes_on(self) -> bool:
+        """Whether memory grew over most of the cell's time, or rose from step to step: more than one step took it."""
+        return self.peaks.keeps_rising or (self.shape is not None and self.shape.steady_bytes_per_s is not None)
 
 
 def _is_of_one_step(container: Grown) -> bool:

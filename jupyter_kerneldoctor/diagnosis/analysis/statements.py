@@ -66,3 +66,9 @@ def _call(via: Sequence[Caller], cell: Cell | None) -> str:
         return ""
     code, name = without_colon(lines[outer.line - 1]), cell_name(cell.execution_count)
     return f", called from {quote(code)} ({name}, line {outer.line})"
+
+
+def is_at(one: Statement, other: Statement) -> bool:
+    """Whether two statements are the same one."""
+    same_place = (one.execution_count, one.cell_id, one.file) == (other.execution_count, other.cell_id, other.file)
+    return same_place and one.line <= other.line <= (one.end_line or one.line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..analysis.guilty_statement import guilty_statement
 from ..analysis.memory import NEAR
 from ..analysis.statements import statement_name
 from ..postmortem import Evidence
@@ -31,7 +32,7 @@ def taken_where(death: Death) -> str:
     if death.memory.grows_by_itself:
         return f"{death.when()}, with something in the background taking memory, too"
     last = death.statement_at(taking_line(death))
-    found = death.growth.blamed(last)
+    found = guilty_statement(death.growth, last)
     if found is not None and found != last:
         return statement_name(found, death.cell)
     return death.when() if sleeps(death) else death.where()

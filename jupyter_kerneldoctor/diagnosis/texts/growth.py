@@ -17,7 +17,7 @@ def growth(death: Death) -> Iterator[Evidence]:
     if death.growth.grew_bytes >= _WORTH_TELLING_BYTES:
         yield from _statements(death)
     for one in death.growth.objects[:1]:
-        if (one.grew_bytes or 0) >= _WORTH_TELLING_BYTES:
+        if (one.grew_bytes or 0) >= _WORTH_TELLING_BYTES or one.with_graph:
             yield Evidence(f"{named(one)}.", one.grew_bytes, "bytes", "a look at the variables while the cell ran")
 
 
@@ -52,9 +52,10 @@ def named(one: Grown) -> str:
     """Return "`self.seen` (dict) grew from 220 to 910 items, 1.0 GiB"."""
     kind = (one.type or "").rpartition(".")[2]
     items = f" of {one.item_type.rpartition('.')[2]}" if one.item_type else ""
-    grew = f"grew by {size(one.grew_bytes or 0)}"
+    grew = "with their graphs" if one.with_graph else size(one.grew_bytes or 0)
     if one.length is not None and one.length > (one.length_before or 0):
-        grew = f"grew from {one.length_before or 0} to {one.length} items, {size(one.grew_bytes or 0)}"
-    elif one.shape:
+        since = f"from {one.length_before} " if one.length_before else ""
+        return f"{quote(one.name)} ({kind}{items}) grew {since}to {one.length} items, {grew}"
+    if one.shape:
         items = f" of {' x '.join(map(str, one.shape))}"
-    return f"{quote(one.name)} ({kind}{items}) {grew}"
+    return f"{quote(one.name)} ({kind}{items}) grew by {size(one.grew_bytes or 0)}"

@@ -21,6 +21,7 @@ _NAMED = 3  # cells and objects: more than three nobody keeps
 _MENTION = 0.2  # of what was held: what the cells before left is mentioned from here on
 _MENTION_OTHERS = 0.1  # of what counts towards the limit
 _STEADY_S = 2.0
+_ABOVE = 1.05  # of the limit: less above it nobody asks about
 
 
 def story(death: Death, found: Shape) -> str:
@@ -126,7 +127,7 @@ def _limit(death: Death) -> Iterator[str]:
     if not memory.limit_bytes:
         return
     full = memory.before_bytes is not None and memory.before_bytes >= FULL_HOUSE * memory.limit_bytes
-    above = memory.has_group_limit and (memory.peak_bytes or 0) > memory.limit_bytes
+    above = memory.has_group_limit and (memory.peak_bytes or 0) > _ABOVE * memory.limit_bytes
     if not death.causes or memory.allowance not in death.causes[0].headline:
         most = ", and most of that was in use before the cell began" if full else ""
         yield sentence(f"{memory.allowance}{most}.")

@@ -10,10 +10,11 @@ from jupyter_kerneldoctor.diagnosis.causes import examine
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
 from jupyter_kerneldoctor.diagnosis.examples.growth import grew_in, growth, held, local
 from jupyter_kerneldoctor.diagnosis.examples.stuck import frame, own_frame
-from jupyter_kerneldoctor.recording.events import NamedObject, Stack, ThreadStack
+from jupyter_kerneldoctor.recording.events import NamedObject, Namespace, Stack, ThreadStack
 
 FULL = Group(GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=GIB)
 RAMP = [number * 25 * MIB for number in range(4, 41)]
+JUMP = [100 * MIB] * 300 + [950 * MIB] * 20
 
 TRAINER = """\
 class Trainer:
@@ -45,7 +46,9 @@ def leak(*, at=()):
     grown = growth(
         3, grew_in(600 * MIB, LIBRARY, *IN_STEP), grew_in(250 * MIB, own_frame(TRAINER, 10, "fit"), BY_FIT[1])
     )
-    seen = local(TRAINER, "fit", "self.seen", "builtins.list", 800 * MIB, items=910, items_before=220)
+    seen = local(
+        TRAINER, "fit", "self.seen", "builtins.list", 1000 * MIB, items=910, items_before=220, grew_bytes=800 * MIB
+    )
     return killed(TRAINER, FIT, growths=[grown], looks=[held(3, seen)], at=at)
 
 
@@ -197,3 +200,73 @@ def test_peaks_that_rise_while_all_is_given_back():
 def test_one_climb_has_no_peaks():
     assert not peaks([number * MIB for number in range(1000)]).goes_up_and_down
     assert not peaks([]).goes_up_and_down
+
+
+def test_an_object_of_the_cell_grew_from_nothing_and_an_older_one_from_what_it_was():
+    """A look tells only how much was added since the look before it in this cell."""
+    was = NamedObject("rows", "builtins.list", 300 * MIB, items=30)
+    data = NamedObject("df", "pandas.DataFrame", 200 * MIB, (5, 5))
+    looks = [
+        held(
+            2,
+            NamedObject("rows", "builtins.list", 700 * MIB, items=70, items_before=50, grew_bytes=200 * MIB),
+            local("fit()", "fit", "parts", "builtins.list", 100 * MIB, items=9, grew_bytes=20 * MIB, items_before=7),
+            local("fit()", "fit", "table", "pandas.DataFrame", 200 * MIB, shape=(5, 5), grew_bytes=0),
+        )
+    ]
+    answer = diagnose(killed("fit()", looks=looks, namespaces=[Namespace(-15.0, 1, (was, data))]))
+
+    assert [(one.name, one.grew_bytes // MIB, one.length_before) for one in answer.grown] == [
+        ("rows", 400, 30),
+        ("parts", 100, 0),
+    ]
+
+
+def test_what_keeps_graphs_is_named_first_although_it_is_small_itself():
+    cell = "for x in loader:\n    loss = net(x).mean()\n    losses.append(loss)"
+    losses = NamedObject("losses", "builtins.list", 3000, items=400, item_type="torch.Tensor", with_graph=True)
+    other = NamedObject("data", "torch.Tensor", 200 * MIB, (9, 9), grew_bytes=90 * MIB)
+    grown = growth(2, grew_in(850 * MIB, own_frame(cell, 2)))
+    answer = diagnose(killed(cell, growths=[grown], looks=[held(2, other, losses)]))
+
+    assert place(answer) == (2, 3, None)
+    assert answer.grown[0].name == "losses"
+    assert "`losses` (list of Tensor) grew to 400 items, with their graphs." in [f.text for f in answer.cause.evidence]
+
+
+def test_a_container_that_holds_what_the_last_statement_made_is_to_blame_without_a_loop_in_common():
+    """The closure that keeps the states is called by a name that the code does not follow."""
+    logger = "def make():\n    states = []\n    def log(grid):\n        states.append(grid.copy())\n    return log"
+    run = "log = make()\nfor step in range(9000):\n    grid = diffuse(grid)\n    hooks['log'](grid)\nlog"
+    states = local(logger, "log", "states", "builtins.list", 600 * MIB, items=80)
+    at = [own_frame("def diffuse(grid):\n    return grid * 2", 2, "diffuse")]
+    cells = (logger, "def diffuse(grid):\n    return grid * 2", run)
+    grown = growth(4, grew_in(800 * MIB, *at))
+
+    assert place(diagnose(killed(*cells, growths=[grown], looks=[held(4, states)], at=at))) == (2, 4, "log")
+
+
+def test_a_comprehension_that_collects_what_a_function_returns():
+    one = "def activations(batch):\n    return batch @ weights"
+    every = "def collect(count):\n    return [activations(batch) for batch in batches(count)]"
+    run = "everything = collect(5000)"
+    at = (own_frame(one, 2, "activations"), own_frame(every, 2, "<listcomp>"), own_frame(every, 2, "collect"))
+    grown = growth(4, grew_in(800 * MIB, *at, own_frame(run, 1)))
+    steady, jump = ({"at": (*at, own_frame(run, 1)), "growths": [grown], "memory": one} for one in (RAMP, JUMP))
+
+    assert place(diagnose(killed(one, every, run, **steady))) == (3, 2, "collect")
+    assert place(diagnose(killed(one, every, run, **jump))) == (2, 2, "activations")
+
+
+def test_an_object_that_grew_inside_is_traced_to_the_method_that_stores():
+    """A look sees that the loader grew, and not that it was the cache of its data set."""
+    scans = "class Scans:\n    def __getitem__(self, index):\n        self.cache[index] = scan(index)\n        return 1"
+    run = "for batch in loader:\n    pass"
+    inner = (own_frame(scans, 3, "__getitem__"), LIBRARY, own_frame(run, 1))
+    grown = growth(4, grew_in(400 * MIB, *inner), grew_in(450 * MIB, LIBRARY, own_frame(run, 1)))
+    loader = NamedObject("loader", "torch.utils.data.DataLoader", 600 * MIB)
+    cells = (scans, "loader = DataLoader(Scans())", run)
+
+    answer = diagnose(killed(*cells, growths=[grown], looks=[held(4, loader)], at=[own_frame(run, 1)]))
+
+    assert place(answer) == (2, 3, "Scans.__getitem__")

@@ -1,0 +1,180 @@
+"""The statement to blame for a memory that ran out: the one that took it, or the one that keeps what others made.
+
+A container that keeps what another statement made is to blame in its place: `kept.append(y)`, not `y = net(x)`. So is a
+comprehension that collects what its function returns.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from jupyter_kerneldoctor.recording.model import Cell
+
+from ..code.notebook import CodeTooLargeError, Notebook
+from ..code.scopes import Scope
+from ..code.stores import Store, container_name, stores
+from ..postmortem import Caller, Grown, Statement
+from .growth import Growth
+from .statements import is_at, statement_at
+
+_MOST = 0.5  # of the growth
+_LITTLE = 0.25
+_OVERLAP = 1.1  # more than all of the growth: what one statement made is what the container holds
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
+
+
+def guilty_statement(growth: Growth, last: Statement | None) -> Statement | None:
+    """Return the statement that took most of the growth, or that keeps it.
+
+    `last` is where the kernel was last seen. That stands where it took a good part itself: only a statement of the same
+    loop, one that keeps what `last` made, or one that took most while `last` took little is blamed in its place.
+    """
+    try:
+        return next((one for one in _suspects(growth) if _outweighs(growth, one, last)), last)
+    except CodeTooLargeError:
+        return last
+
+
+def _suspects(growth: Growth) -> Iterator[Statement]:
+    store = _store(growth)
+    if store is not None:
+        at = statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
+        callers = (one.statement.via for one in growth.charged if _is_same_function(one.statement, at))
+        yield replace(at, via=next(callers, ()))
+    if (top := _largest(growth)) is not None:
+        if growth.goes_on and (collecting := _collecting(growth.code, top)) is not None:
+            yield collecting
+        yield top
+
+
+def _largest(growth: Growth) -> Statement | None:
+    largest = next(iter(growth.charged), None)
+    return largest.statement if largest is not None and largest.bytes >= _MOST * growth.known_bytes else None
+
+
+def _outweighs(growth: Growth, found: Statement, last: Statement | None) -> bool:
+    if last is None or growth.share_of(last) < _LITTLE:
+        return True
+    if found != _largest(growth) and any(_is_caller(one, found) for one in last.via):
+        return True
+    held = 0.0 if growth.container is None else growth.held_share(growth.container)
+    return held + growth.share_of(last) >= _OVERLAP or _shares_loop(growth.code, found, last)
+
+
+# What keeps memory
+
+
+def _store(growth: Growth) -> Store | None:
+    """Return what puts things into the container that grew; None where there is none, or it is not clear."""
+    running = growth.code.running
+    if growth.container is not None:
+        named = [one for one in stores(running) if _is_same(one.container, growth.container.name)]
+        return max(named, key=lambda one: _nearness(growth, one, growth.container), default=None)
+    largest = next(iter(growth.objects), None)
+    if largest is not None and growth.held_share(largest) >= _LITTLE and largest.length is None and not largest.shape:
+        found = [one for one in stores(_charged_functions(growth)) if one.container.startswith("self.")]
+    elif growth.goes_on and (top := _largest(growth)) is not None:
+        found = [one for one in stores(running) if one.scope.loops_around(one.statement) and _keeps(growth, one, top)]
+    else:
+        return None
+    return found[0] if len({one.container for one in found}) == 1 else None
+
+
+def _charged_functions(growth: Growth) -> Iterator[Scope]:
+    """Yield the functions in which memory grew, but those that make an object."""
+    for at, cell in enumerate(growth.code.cells):
+        functions = {one.statement.function for one in growth.charged if _is_in(one.statement, cell)} - {None}
+        for scope in growth.code.scopes(at) if functions else ():
+            if scope.name in functions and scope.function != "__init__":
+                yield scope
+
+
+def _nearness(growth: Growth, store: Store, container: Grown | None) -> tuple[bool, bool, int]:
+    """Prefer what stands in the function that holds the container, in a loop, and where memory grew."""
+    here = container is not None and f" {store.scope.function}," in f"{container.where}"
+    at = statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
+    own = sum(one.bytes for one in growth.charged if is_at(one.statement, at))
+    return here, bool(store.scope.loops_around(store.statement)), own
+
+
+def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
+    """Whether a store keeps a name that a statement bound, or the one that called it."""
+    lines = set(_lines(top, growth.code.cells[store.scope.cell]))
+    made = {
+        container_name(target)
+        for node in store.scope.nodes
+        if isinstance(node, ast.Assign) and node.lineno in lines
+        for target in node.targets
+    }
+    return any(
+        isinstance(node, ast.Name) and node.id in made and not isinstance(value, ast.Call)
+        for value in store.values
+        for node in ast.walk(value)
+    )
+
+
+def _collecting(code: Notebook, top: Statement) -> Statement | None:
+    """Return the innermost of the calls that led to a statement that stands in a comprehension."""
+    for at, one in reversed([*enumerate(top.via)]):
+        cell = next((cell for cell in reversed(code.cells) if _is_of_cell(one, cell)), None)
+        for scope in () if cell is None else code.scopes(code.index(cell)):
+            for node in scope.nodes:
+                if isinstance(node, _COMPREHENSIONS) and node.lineno <= one.line <= (node.end_lineno or 0):
+                    return replace(statement_at(code, code.cells[scope.cell], one.line), via=top.via[:at])
+    return None
+
+
+# Places
+
+
+def _shares_loop(code: Notebook, found: Statement, last: Statement) -> bool:
+    """Whether the last statement was reached from a loop that repeats another one."""
+    return any(
+        low <= line <= high
+        for cell in code.cells
+        for low, high in _loops(code, cell, set(_lines(found, cell)))
+        for line in _lines(last, cell)
+    )
+
+
+def _loops(code: Notebook, cell: Cell, lines: set[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last line of the loops around the statements at some lines of a cell."""
+    for scope in code.scopes(code.index(cell)) if lines else ():
+        for node in scope.nodes:
+            if isinstance(node, ast.stmt) and node.lineno in lines:
+                own = (node,) if isinstance(node, ast.For | ast.AsyncFor | ast.While) else ()
+                yield from ((one.lineno, one.end_lineno or one.lineno) for one in (*own, *scope.loops_around(node)))
+
+
+def _lines(statement: Statement, cell: Cell) -> Iterator[int]:
+    """Yield the lines of a cell at which a statement, and the calls that led to it, stand."""
+    if _is_in(statement, cell):
+        yield statement.line
+    yield from (one.line for one in statement.via if _is_of_cell(one, cell))
+
+
+def _is_in(statement: Statement, cell: Cell) -> bool:
+    place = (statement.execution_count, statement.cell_id)
+    return statement.file is None and place == (cell.execution_count, cell.cell_id)
+
+
+def _is_of_cell(one: Caller, cell: Cell) -> bool:
+    return one.file is None and (one.execution_count, one.cell_id) == (cell.execution_count, cell.cell_id)
+
+
+def _is_caller(one: Caller, statement: Statement) -> bool:
+    place = (statement.execution_count, statement.cell_id, statement.file)
+    same = (one.execution_count, one.cell_id, one.file) == place
+    return same and statement.line <= one.line <= (statement.end_line or statement.line)
+
+
+def _is_same_function(one: Statement, other: Statement) -> bool:
+    place = (other.execution_count, other.cell_id, other.file, other.function)
+    return (one.execution_count, one.cell_id, one.file, one.function) == place
+
+
+def _is_same(written: str, name: str) -> bool:
+    """Whether a container in the code is the one of this name: `self.seen` in a method is `trainer.seen` outside."""
+    if "." not in written or "." not in name:
+        return written == name
+    return written.rpartition(".")[2] == name.rpartition(".")[2]
