@@ -19,11 +19,7 @@ def test_grouped_read(tmp_path, method, columns, keys, arguments):
     rows = [{"day": i % 7, "shop": "ab"[i % 2], "n": i, "m": i * i % 13, "text": "é"} for i in range(500)]
     pandas.DataFrame(rows).to_csv(path, index=False)
     source = f"out = pd.read_csv({arguments}).groupby({keys}){columns}.{method}()"
-<<<<<<< HEAD
     proposal, *_ = propose(Case("import pandas as pd", source).death())
-=======
-    proposal = next(one for one in propose(Case("import pandas as pd", source).death()) if one.id == "read-in-chunks")
->>>>>>> 4946b74 (Fixes: only the columns that are used, files line by line, arrays reserved earlier in a file or as float32)
     (edit,) = proposal.edits
     results = []
     for code in (source, edit.new_source.replace("chunksize=50_000", "chunksize=30")):
