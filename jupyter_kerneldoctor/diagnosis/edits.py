@@ -115,9 +115,31 @@ def insert_before(scope: Scope, statement: ast.stmt, *lines: str) -> Changes:
     return (Change(scope.cell, start, start, "".join(f"{indent}{line}{end}" for line in lines)),)
 
 
+def insert_after(scope: Scope, statement: ast.stmt, *lines: str) -> Changes:
+    """Write lines after a statement, as far indented as it is."""
+    source, end = scope.tree.source, span(scope.tree.source, statement)[1]
+    found, rest = LINE_END.search(source), re.compile(r"[^\S\r\n]*(#[^\r\n]*)?").match(source, end)
+    place = end if rest is None else rest.end()
+    if source[place : place + 1] not in ("", "\r", "\n"):
+        raise EditRefusedError("a statement follows on the same line")
+    begin = (found[0] if found is not None else "\n") + _indent(source, statement)
+    return (Change(scope.cell, place, place, "".join(begin + line for line in lines)),)
+
+
+def remove(scope: Scope, statement: ast.stmt) -> Changes:
+    """Take a statement out that has its lines for itself."""
+    source = scope.tree.source
+    _indent(source, statement)
+    start, end = offset(source, _first_line(statement), 0), span(source, statement)[1]
+    rest = re.compile(r"[^\S\r\n]*(\r\n|\r|\n|$)").match(source, end)
+    if rest is None:
+        raise EditRefusedError("more stands on the statement's line")
+    return (Change(scope.cell, start, rest.end(), ""),)
+
+
 def indent(scope: Scope, statements: Sequence[ast.stmt]) -> Changes:
     """Indent statements that follow each other by one level, in the way in which the cell indents."""
-    source, unit = scope.tree.source, _unit(scope, statements[0])
+    source, unit = scope.tree.source, indent_unit(scope, statements[0])
     for one in statements:
         _indent(source, one)  # each begins its own line
     last = statements[-1].end_lineno or statements[-1].lineno
@@ -233,8 +255,8 @@ def _indent(source: str, statement: ast.stmt) -> str:
     return before
 
 
-def _unit(scope: Scope, statement: ast.stmt) -> str:
-    """What one more level is indented by here."""
+def indent_unit(scope: Scope, statement: ast.stmt) -> str:
+    """Return what one more level is indented by here."""
     source = scope.tree.source
     outside = next(scope.around(statement), None if isinstance(scope.node, ast.Module) else scope.node)
     for outer, inner in ((outside, statement), (statement, next(iter(getattr(statement, "body", ())), None))):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .frameworks.training import find_batch_size
+from .frameworks.gradients import backward_calls
+from .frameworks.kept import grows_by_the_step
+from .frameworks.training import BatchSize, find_batch_size, is_dwarfed, trains
+from .frameworks.whole_batch import WholeBatch, find_whole_batch
+from .place import grew_in
 from .postmortem import ExpectedPeak
+from .units import sentence, size
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Cell
@@ -17,6 +23,8 @@ if TYPE_CHECKING:
 _CAUTION = 8  # how far below the bound of a cut-off peak to begin: seen needs were five times what the kill let be seen
 _MARGIN = 0.15  # a fit of resident memory was off by up to this much
 _MOST_RUNS = 6
+_LARGEST_FIRST_TRY = 256  # of a data set that was one batch
+_USUAL = 64
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,75 @@ class Choice:
     runs: tuple[int, ...] = ()
     """Batch sizes of earlier runs that it is fitted to."""
     peak: ExpectedPeak | None = None
+
+    @property
+    def reason(self) -> str:
+        """Return what it rests on, as sentences."""
+        if self.peak is not None and len(self.runs) > 1:
+            low, high = size(self.peak.low or 0), size(self.peak.high or 0)
+            return f"From its runs with {' and '.join(map(str, self.runs))}, {self.value} will need {low} to {high}."
+        if self.runs:
+            return f"The cell ran to its end with {self.value} before."
+        bound = f"At most {self.at_most} would fit, probably fewer: the kernel died before the step was finished. "
+        smaller = str(self.value // 2) if self.value > 1 else "a smaller network"
+        return f"{bound if self.at_most else ''}Try {self.value}; if it still dies, then {smaller}."
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The batch whose size explains why memory ran out, and the size that it should have."""
+
+    choice: Choice
+    written: BatchSize | None
+    """Where its size is written; None where the whole data set is one batch."""
+    whole: WholeBatch | None
+    began: str
+    """How much the cell began with and took."""
+
+    @property
+    def reason(self) -> str:
+        """Return what the new size rests on, as sentences."""
+        of = "" if self.written is None else f" with a {self.written.label} of {self.written.value}"
+        if self.whole is not None:
+            rows = f"all {self.whole.rows} rows" if self.whole.rows else "all rows"
+            name = self.whole.names[0]
+            return (
+                f"{sentence(rows)} of {name} go through the network as one batch; the cell began at {self.began}. "
+                f"{self.choice.reason}"
+            )
+        return f"The cell began at {self.began}{of}. {self.choice.reason}"
+
+
+def batch_to_blame(death: Death) -> Batch | None:
+    """Return the batch that is too large; None where the cell trains nothing, or memory grows whatever its size."""
+    code, memory = death.code, death.memory
+    if not memory.grew_here or not trains(code) or death.growth.is_steady or grows_by_the_step(code):
+        return None
+    if _is_elsewhere(death):
+        return None
+    began = f"{size(memory.before_bytes or 0)} and took {size(memory.missing_bytes or 0)}"
+    if written := find_batch_size(code):
+        choice = None if is_dwarfed(written, code) else choose(death, written.value)
+        return None if choice is None else Batch(choice, written, None, began)
+    whole = find_whole_batch(code, death.values)
+    if whole is None:
+        return None
+    if whole.rows is None:
+        return Batch(Choice(_USUAL), None, whole, began)
+    found = choose(death, whole.rows, from_runs=False)
+    largest = found and Choice(min(found.value, _LARGEST_FIRST_TRY), found.at_most)
+    return None if largest is None else Batch(largest, None, whole, began)
+
+
+def _is_elsewhere(death: Death) -> bool:
+    """Whether memory surely grew outside of the loops and functions that train."""
+    places = []
+    for scope in death.code.running:
+        for one in backward_calls(scope.node, scope):
+            around = scope.loops_around(one.node)
+            node = around[-1] if around else scope.tree.statements[one.node] if scope.is_cell else scope.node
+            places.append(None if isinstance(node, ast.Module | ast.Lambda) else grew_in(death, node, scope))
+    return bool(places) and all(one is False for one in places)
 
 
 def choose(death: Death, rows: int, *, from_runs: bool = True) -> Choice | None:

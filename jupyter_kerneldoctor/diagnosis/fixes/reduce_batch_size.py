@@ -8,19 +8,16 @@ from ..case import Case, Ran
 from ..edits import EditRefusedError
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.kept import grows_by_the_step
-from ..frameworks.training import find_batch_size, is_dwarfed, trains
-from ..frameworks.whole_batch import WholeBatch, find_whole_batch, snippet, split
-from ..sizing import Choice, choose
-from ..units import cell_name, sentence, size
+from ..frameworks.training import find_batch_size
+from ..frameworks.whole_batch import find_whole_batch, snippet, split
+from ..sizing import Batch, batch_to_blame
+from ..units import cell_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..death import Death
 
-_LARGEST_FIRST_TRY = 256  # of a data set that was one batch
-_USUAL = 64
 _RUN = "for x in DataLoader(d, config['batch_size']): net(x).mean().backward()"
 _WHOLE = "import torch\nX = torch.randn(9000, 3)\ny = torch.randn(9000)\nmodel = torch.nn.Linear(3, 1)"
 
@@ -49,7 +46,7 @@ class ReduceBatchSize(Fix):
     need to be adapted. The edit leaves that as it is. Gradient accumulation keeps the effective batch.
     """
 
-    id, title, causes = "reduce-batch-size", "Use a smaller batch size", (Family.MEMORY,)
+    id, title, causes = "reduce-batch-size", "Use a smaller batch size", (Family.MEMORY, "gpu-oom")
 
     FIRES = [
         Case(
@@ -133,21 +130,17 @@ class ReduceBatchSize(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Write a smaller number where the batch size is defined, or a loop over pieces around the step."""
-        code = death.code
-        if not death.memory.grew_here or not trains(code) or death.growth.is_steady or grows_by_the_step(code):
+        batch = batch_to_blame(death)
+        if batch is None:
             return
-        if batch := find_batch_size(code):
-            choice = None if is_dwarfed(batch, code) else choose(death, batch.value)
-            if choice is not None:
-                where = cell_name(code.cells[batch.scope.cell].execution_count)
-                began = f"The cell began at {_began(death)} with a {batch.label} of {batch.value}. "
-                more = f" One step becomes {batch.value // choice.value} steps. The number is written in {where}."
-                title = f"{self.title}: {choice.value} in place of {batch.value}"
-                edits = batch.becomes(choice.value)
-                missing = death.memory.missing_bytes
-                yield Proposal(edits, began + _reason(choice) + more, missing, title, peak=choice.peak)
-        elif (whole := find_whole_batch(code, death.values)) and (choice := _choice(death, whole)):
-            yield _in_pieces(death, whole, choice)
+        choice, written, missing = batch.choice, batch.written, death.memory.missing_bytes
+        if written is None:
+            yield from _in_pieces(death, batch)
+        else:
+            where = cell_name(death.code.cells[written.scope.cell].execution_count)
+            more = f" One step becomes {written.value // choice.value} steps. The number is written in {where}."
+            title = f"{self.title}: {choice.value} in place of {written.value}"
+            yield Proposal(written.becomes(choice.value), batch.reason + more, missing, title, peak=choice.peak)
 
     def is_cured(self, before: Death, after: Death) -> bool:
         """A smaller number is still a number: what matters is that the loop uses it."""
@@ -159,37 +152,14 @@ class ReduceBatchSize(Fix):
         )
 
 
-def _choice(death: Death, whole: WholeBatch) -> Choice | None:
-    if whole.rows is None:
-        return Choice(_USUAL)
-    found = choose(death, whole.rows, from_runs=False)
-    return found and Choice(min(found.value, _LARGEST_FIRST_TRY), found.at_most)
-
-
-def _in_pieces(death: Death, whole: WholeBatch, choice: Choice) -> Proposal:
-    data, rows = whole.names[0], f"all {whole.rows} rows" if whole.rows else "all rows"
-    steps = "many steps" if whole.rows is None else f"{-(-whole.rows // choice.value)} steps"
-    why = (
-        f"{sentence(rows)} of {data} go through the network as one batch; the cell began at {_began(death)}. "
-        f"{_reason(choice)} A round then takes {steps} in place of one. The loss after it is that of the last piece."
-    )
-    title = f"Use a smaller batch: {choice.value} rows of {data} at a time"
+def _in_pieces(death: Death, batch: Batch) -> Iterator[Proposal]:
+    whole, size = batch.whole, batch.choice.value
+    if whole is None:
+        return
+    steps = "many steps" if whole.rows is None else f"{-(-whole.rows // size)} steps"
+    why = f"{batch.reason} A round then takes {steps} in place of one. The loss after it is that of the last piece."
+    title = f"Use a smaller batch: {size} rows of {whole.names[0]} at a time"
     try:
-        return Proposal(split(whole, choice.value), why, death.memory.missing_bytes, title)
+        yield Proposal(split(whole, size), why, death.memory.missing_bytes, title)
     except EditRefusedError:
-        return Proposal((), why, death.memory.missing_bytes, title, snippet(whole, choice.value))
-
-
-def _began(death: Death) -> str:
-    return f"{size(death.memory.before_bytes or 0)} and took {size(death.memory.missing_bytes or 0)}"
-
-
-def _reason(choice: Choice) -> str:
-    if choice.peak is not None and len(choice.runs) > 1:
-        low, high = size(choice.peak.low or 0), size(choice.peak.high or 0)
-        return f"From its runs with {' and '.join(map(str, choice.runs))}, {choice.value} will need {low} to {high}."
-    if choice.runs:
-        return f"The cell ran to its end with {choice.value} before."
-    bound = f"At most {choice.at_most} would fit, probably fewer: the kernel died before the step was finished. "
-    smaller = str(choice.value // 2) if choice.value > 1 else "a smaller network"
-    return f"{bound if choice.at_most else ''}Try {choice.value}; if it still dies, then {smaller}."
+        yield Proposal((), why, death.memory.missing_bytes, title, snippet(whole, size))
