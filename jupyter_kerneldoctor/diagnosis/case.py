@@ -25,6 +25,8 @@ class Ran:
     source: str
     before_mib: int | None = None
     peak_mib: int | None = None
+    after_mib: int | None = None
+    error: str | None = None
 
 
 class Case:
@@ -88,6 +90,8 @@ class Case:
                 cell,
                 rss_before_bytes=None if ran.before_mib is None else ran.before_mib * MIB,
                 peak_bytes=None if ran.peak_mib is None else ran.peak_mib * MIB,
+                rss_after_bytes=cell.rss_after_bytes if ran.after_mib is None else ran.after_mib * MIB,
+                error=ran.error,
             )
             if isinstance(ran, Ran)
             else cell

@@ -41,8 +41,8 @@ class Change:
     start: int
     end: int
     text: str
-    is_magic: bool = False
-    """Whether it puts one magic in the place of another; all other changes keep away from IPython's own syntax."""
+    is_for_ipython: bool = False
+    """Whether it changes what only IPython reads: a magic, or a `;` at the end. All others keep away from that."""
 
 
 Changes: TypeAlias = tuple[Change, ...]
@@ -159,13 +159,19 @@ def wrap(scope: Scope, statements: Sequence[ast.stmt], header: str) -> Changes:
     return insert_before(scope, statements[0], header) + indent(scope, statements)
 
 
+def hide_output(scope: Scope, statement: ast.Expr) -> Changes:
+    """Write a `;` behind the last expression of a cell: IPython neither shows nor keeps it."""
+    end = span(scope.tree.source, statement)[1]
+    return (Change(scope.cell, end, end, ";", is_for_ipython=True),)
+
+
 def replace_magic(code: Notebook, cell: int, pattern: re.Pattern[str], text: str) -> Changes:
     """Put another magic in the place of each that a pattern fits as a whole, `%matplotlib qt`."""
     source = code.source(cell)
     masked = mask(source)
     found = ((source[start:end], start, end) for start, end in (() if masked is None else masked.spans))
     return tuple(
-        Change(cell, start, start + len(old.rstrip()), text, is_magic=True)
+        Change(cell, start, start + len(old.rstrip()), text, is_for_ipython=True)
         for old, start, end in found
         if pattern.fullmatch(old.rstrip())
     )
@@ -199,12 +205,12 @@ def apply(source: str, changes: Iterable[Change]) -> str:
     something that does not parse or is the same as before.
     """
     before, changes = mask(source), tuple(changes)
-    if before is None or _touches((one for one in changes if not one.is_magic), before.spans):
+    if before is None or _touches((one for one in changes if not one.is_for_ipython), before.spans):
         raise EditRefusedError("the cell cannot be parsed, or a change reaches into IPython's own syntax")
     new = _joined(source, changes)
     after = mask(new)
-    magics = any(one.is_magic for one in changes) and new != source
-    if after is None or len(after.spans) != len(before.spans) or (is_same(after.tree, before.tree) and not magics):
+    of_ipython = any(one.is_for_ipython for one in changes) and new != source
+    if after is None or len(after.spans) != len(before.spans) or (is_same(after.tree, before.tree) and not of_ipython):
         raise EditRefusedError("the new text does not parse, changes IPython's own syntax, or is the same as before")
     return new
 

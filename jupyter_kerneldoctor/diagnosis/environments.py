@@ -70,7 +70,7 @@ _SETTINGS = {
 
 def setting(death: Death) -> Setting:
     """Return what sets the limit that the kernel ran into."""
-    if death.causes and death.causes[0].id == "allocation-refused" and _has_rlimit(death):
+    if is_rlimit(death):
         return _SETTINGS["rlimit"]
     if not death.memory.has_group_limit:
         systems = death.environment.filesystems
@@ -110,8 +110,10 @@ def _systemd(text: str) -> Setting | None:
     return Setting("systemd", f"!{prefix}systemctl {user}set-property {units[-1]} MemoryMax={{size}}G")
 
 
-def _has_rlimit(death: Death) -> bool:
-    return any(death.environment.soft_limit(name) for name in ("AS", "DATA"))
+def is_rlimit(death: Death) -> bool:
+    """Whether memory was refused by a limit of the process itself."""
+    limits = (death.environment.soft_limit(name) for name in ("AS", "DATA"))
+    return death.causes[0].id == "allocation-refused" and any(limits)
 
 
 def enough_bytes(death: Death) -> int | None:

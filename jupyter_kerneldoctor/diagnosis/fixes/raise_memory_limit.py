@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..case import Case
-from ..environments import enough_bytes, round_gib, setting
+from ..environments import enough_bytes, is_rlimit, round_gib, setting
 from ..family import Family
 from ..fix import Advice
 from ..units import size
@@ -34,8 +34,7 @@ class RaiseMemoryLimit(Advice):
     """
 
     id, title, causes, general = "raise-memory-limit", "Raise the memory limit", (Family.MEMORY,), True
-    headline = "Raise the memory limit, to {enough} at least"
-    why = "{had} At least {enough} would have been needed, with a tenth kept free.{who}{more}"
+    headline, why = "{title_}", "{why_}"
     snippet = "{command}"
 
     FIRES = [
@@ -46,6 +45,8 @@ class RaiseMemoryLimit(Advice):
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Work out the smallest limit that would have been enough."""
+        if is_rlimit(death):
+            return _of_rlimit(death)
         least, memory = enough_bytes(death), death.memory
         if least is None or (memory.limit_bytes is not None and least < memory.limit_bytes):
             return None
@@ -55,10 +56,30 @@ class RaiseMemoryLimit(Advice):
             had = f"The machine has {size(limit)}."
         name = f" The limit is set by {place.name}." if place.name else ""
         more = " It grew until it was killed, so it may need more." if memory.ran_out and memory.grew_here else ""
-        command = place.command.format(size=round_gib(least))
-        return {"had": had, "enough": size(least), "who": name, "more": more, "command": command}
+        return {
+            "title_": f"Raise the memory limit, to {size(least)} at least",
+            "why_": f"{had} At least {size(least)} would have been needed, with a tenth kept free.{name}{more}",
+            "command": place.command.format(size=round_gib(least)),
+        }
 
     def saves(self, death: Death) -> int | None:
         """Count what was missing, wherever it went."""
         is_over = death.recording.end is not None or death.incident is not None
         return death.memory.missing_bytes or (death.memory.limit_bytes if is_over else None)
+
+
+def _of_rlimit(death: Death) -> dict[str, str]:
+    """Name the limit of the process, `ulimit -v` or `ulimit -d`."""
+    name, flag = ("AS", "v") if death.environment.soft_limit("AS") else ("DATA", "d")
+    limit = death.environment.soft_limit(name) or 0
+    asked = death.incident.asked_bytes if death.incident is not None else None
+    wanted = f" {size(asked)} was asked for at once." if asked else ""
+    why = (
+        f"This process may have {size(limit)} of memory (`ulimit -{flag}`, RLIMIT_{name}).{wanted} Start Jupyter in a "
+    )
+    why += "shell with a higher limit, or none. Or ask for smaller pieces: a smaller dtype, fewer rows at a time."
+    more = (
+        "import resource\nresource.setrlimit(resource.RLIMIT_{name}, (-1, -1))  # works where the hard limit allows it"
+    )
+    command = setting(death).command + "\n\n# or, up to the hard limit, in the first cell:\n" + more.format(name=name)
+    return {"title_": f"Raise `ulimit -{flag}`, the memory limit of the process", "why_": why, "command": command}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ..case import Case
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from ..death import Death
 
+_SHELL = re.compile(r"!.*\b(?:p?kill|killall)\b")
 _KILLS = ("os.kill", "os.killpg", "signal.raise_signal", "os.abort", "signal.pthread_kill")
 
 
@@ -41,15 +43,18 @@ class RestartFromTheMenu(Fix):
             cause="self-kill",
             says=("Restart Kernel", "os.kill(os.getpid(), 9)"),
         ),
-        Case("!kill -9 $PPID", cause="self-kill", says=("The signal",)),
+        Case("!kill -9 $PPID", cause="self-kill", says=("`!kill -9 $PPID`",)),
     ]
     SILENT = [Case("import os\nos.kill(child, 9)", cause="killed-externally")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the menu, and the call for those who need one."""
         call = next(death.code.running.calls(*_KILLS), None)
+        lines = [] if death.cell is None else death.cell.source.split("\n")
+        shell = next((line.strip() for line in lines if _SHELL.search(line)), None)
+        sent = "The signal" if call is None and shell is None else quote(shell or "" if call is None else call.text)
         yield Proposal(
-            why=f"{'The signal' if call is None else quote(call.text)} ends the kernel at once, without closing its "
+            why=f"{sent} ends the kernel at once, without closing its "
             "files. The menu closes them. So does the line below, which restarts the kernel once the cell has ended.",
             snippet="get_ipython().kernel.do_shutdown(restart=True)",
         )

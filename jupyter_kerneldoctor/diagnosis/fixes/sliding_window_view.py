@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, cast
 
-from ..calls import calls_at
 from ..case import Case
 from ..edits import EditRefusedError, import_as, replace
 from ..fix import Fix, Proposal
@@ -70,6 +69,7 @@ class SlidingWindowView(Fix):
         ),
     ]
     SILENT = [
+        Case(_STRIDED, "w = as_strided(x, (3, 4), (8, 8))", "crash()", cause="segfault"),
         Case("def as_strided(x, shape): return x", "as_strided(x, (3, 4))", cause="segfault"),
         Case(_STRIDED, "as_strided(x, (3, 4), (8, 8))"),
         Case(_STRIDED, "as_strided(x, (3, 4), (8, 8))\ncrash()", cause="segfault", line=2),
@@ -77,7 +77,7 @@ class SlidingWindowView(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Rewrite windows that move one item at a time; show the others."""
-        for call in calls_at(death, "numpy.lib.stride_tricks.as_strided"):
+        for call in _strided(death):
             what = "" if call.argument(0) is None else call.scope.segment(call.argument(0) or call.node)
             yield Proposal(
                 _rewritten(call, death.code),
@@ -86,6 +86,26 @@ class SlidingWindowView(Fix):
                 snippet=f"from numpy.lib.stride_tricks import {_NAME}\n"
                 f"windows = {_NAME}({what or 'x'}, width)[::step]  # windows that begin every `step` items",
             )
+
+
+def _strided(death: Death) -> Iterator[Call]:
+    """Yield the calls whose windows may have been in use: at the line, or under a name that stands there."""
+    code = death.code
+    used = {
+        node.id
+        for scope in code.running
+        for node in scope.names
+        if isinstance(node, ast.Name) and code.is_at_line(node, scope)
+    }
+    for call in code.calls("numpy.lib.stride_tricks.as_strided"):
+        named = {
+            one.id
+            for target in getattr(call.statement, "targets", ())
+            for one in ast.walk(target)
+            if isinstance(one, ast.Name)
+        }
+        if (call.scope in code.running.scopes and code.is_at_line(call.node, call.scope)) or named & used:
+            yield call
 
 
 def _rewritten(call: Call, code: Notebook) -> Changes:

@@ -1,0 +1,68 @@
+"""The fix `bound-growing-container`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.events import Held, NamedObject
+
+from ..case import Case
+from ..examples import MIB
+from ..family import Family
+from ..fix import Advice
+from ..units import quote, size
+
+if TYPE_CHECKING:
+    from ..death import Death
+
+_LOOP = "rows = []\nwhile True:\n    rows.append(read())"
+_ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
+_HELD = [Held(-0.5, 1, (_ROWS,))]
+
+
+class BoundGrowingContainer(Advice):
+    """Write out what a loop keeps, or keep only the newest.
+
+    What it does
+    ------------
+    A list that gets longer in each round of a long loop fills any memory. `deque(maxlen=n)` keeps the newest n; a file
+    keeps all of them outside of memory; a sum, a count or a summary for each round is often all that is needed.
+
+    When it is offered
+    ------------------
+    Memory ran out little by little, and the recording shows which list, dict or set had grown by how much.
+
+    What it costs
+    -------------
+    What is not kept is gone, or has to be read again from the file.
+    """
+
+    id, title, causes = "bound-growing-container", "Keep less of each round, or write it to a file", (Family.MEMORY,)
+    headline = "Keep less in {name} of each round, or write it to a file"
+    why = (
+        "{name} grew by {grew}{items} while the cell ran. Keep a number or a summary of each round, only the newest "
+        "with `deque(maxlen=1000)`, or write the rows to a file every so often."
+    )
+    snippet = (
+        "from collections import deque\n\n{plain} = deque(maxlen=1000)  # keeps the newest\n\n"
+        "# or write them out and begin anew:\nif len({plain}) >= 10_000:\n"
+        "    pd.DataFrame({plain}).to_parquet(f'part-{{i}}.parquet')\n    {plain}.clear()"
+    )
+
+    FIRES = [Case(_LOOP, held=_HELD, says=("by 9,000 items", "rows = deque(maxlen=1000)"))]
+    SILENT = [Case(_LOOP), Case("x = [0] * 10**10"), Case(_LOOP, held=_HELD, cause="segfault")]
+
+    def facts(self, death: Death) -> dict[str, str] | None:
+        """Name the container that grew."""
+        one = death.growth.container
+        if one is None or not one.name.replace(".", "").replace("_", "").isalnum():
+            return None
+        grew = one.grew_bytes or one.bytes or 0
+        gained = death.growth.items_gained(one)
+        items = f", by {gained:,} items" if gained > 1 else ""
+        return {"name": quote(one.name), "plain": one.name, "grew": size(grew), "items": items}
+
+    def saves(self, death: Death) -> int | None:
+        """Count what it grew by."""
+        one = death.growth.container
+        return None if one is None or not death.memory.grew_here else one.grew_bytes or one.bytes
