@@ -96,12 +96,10 @@ class Cause(Rule):
             family=family,
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """Recordings for which this is the answer."""
         raise NotImplementedError
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Recordings that look like it, for which it is not the answer."""
         raise NotImplementedError

@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from . import library_objects
+from .deadline import Deadline
 from .introspection import class_name, mro
 from .object_sizes import PLAIN, Measured, SizeEstimator, TimeUpError
 
@@ -53,7 +54,8 @@ def biggest(
     try:
         for name, value, is_hidden in candidates(named, variables):
             _measure(found, estimator, name, value, is_hidden=is_hidden)
-        _figures(found, estimator)
+        if (figures := open_figures(estimator)) is not None:
+            found.append(as_fields("open figures", figures, is_hidden=True))
         _traceback(found, estimator, variables)
     except TimeUpError:
         pass
@@ -67,11 +69,12 @@ def named_variables(variables: dict[str, Any], hidden: dict[str, Any], until_s: 
     The newest are examined first, as there may be more names than there is time for.
     """
     named: list[tuple[tuple[int, int], Named]] = []
+    until = Deadline(until_s)
     kinds: dict[type, Kind] = {}
     complete = True
     try:
         for name, value in reversed(variables.items()):
-            if time.thread_time() > until_s:
+            if until.is_over:
                 complete = False
                 break
             plain = PLAIN.get(type(value))
@@ -135,16 +138,13 @@ def as_fields(name: str, measured: Measured, *, is_hidden: bool) -> Found:
     return {key: value for key, value in fields.items() if value not in (None, (), False)}
 
 
-def _figures(found: list[Found], estimator: SizeEstimator) -> None:
-    """Add the figures that pyplot keeps until they are closed."""
+def open_figures(estimator: SizeEstimator) -> Measured | None:
+    """Describe the figures that pyplot keeps until they are closed; None where there are none."""
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     gcf = getattr(helpers, "Gcf", None)
     managers = list(gcf.figs.values()) if gcf is not None else []
-    if managers:
-        size = estimator.figures([manager.canvas.figure for manager in managers])
-        measured = Measured(size, "matplotlib.Figure", items=len(managers))
-        if size >= LEAST_BYTES:
-            found.append(as_fields("open figures", measured, is_hidden=True))
+    size = estimator.figures([manager.canvas.figure for manager in managers]) if managers else 0
+    return Measured(size, "matplotlib.Figure", items=len(managers)) if size >= LEAST_BYTES else None
 
 
 def _traceback(found: list[Found], estimator: SizeEstimator, variables: dict[str, Any]) -> None:

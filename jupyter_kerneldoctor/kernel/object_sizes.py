@@ -12,6 +12,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import library_objects
+from .deadline import Deadline
 from .introspection import class_name, instance_dict, mro
 
 if TYPE_CHECKING:
@@ -70,17 +71,17 @@ class SizeEstimator:
 
     def __init__(self, until_s: float, variable_s: float = VARIABLE_S, *, until_mono_s: float = math.inf) -> None:
         """Measure until `until_s` or `until_mono_s` (time.monotonic), and one variable for at most `variable_s`."""
-        self._until_s = until_s
+        self._until = Deadline(until_s)
         self._until_mono_s = until_mono_s
         self._variable_s = variable_s
-        self._variable_until_s = until_s
+        self._variable_until = self._until
         self._seen: set[int] = set()
         self._counted: set[int] = set()
         self._found_graph = False
 
     @property
     def is_time_up(self) -> bool:
-        return time.thread_time() > self._until_s or time.monotonic() > self._until_mono_s
+        return self._until.is_over or time.monotonic() > self._until_mono_s
 
     def measure(self, value: Any) -> Measured | None:
         """Describe one object; None for one that was measured before, or is a module, function, class or None."""
@@ -88,13 +89,13 @@ class SizeEstimator:
         bases = mro(cls)
         if value is None or not self._is_new(id(value)) or any(base in bases for base in _UNINTERESTING):
             return None
-        self._variable_until_s = min(self._until_s, time.thread_time() + self._variable_s)
+        self._variable_until = Deadline(time.thread_time() + self._variable_s)
         self._found_graph = False
         measured = self._measured(value, cls, bases)
         return measured._replace(with_graph=True) if self._found_graph else measured
 
     def _measured(self, value: Any, cls: type, bases: tuple[type, ...]) -> Measured:
-        if (buffer := library_objects.describe(value, bases, self._until_s)) is not None:
+        if (buffer := library_objects.describe(value, bases, self._until.until_s)) is not None:
             dtype = None if buffer.dtype is None else str(buffer.dtype)
             return Measured(self._buffer(buffer), short_name(cls), buffer.shape, dtype, device=buffer.device)
         if (size := _plain_bytes(value, bases)) is not None:
@@ -105,7 +106,7 @@ class SizeEstimator:
         return Measured(self._attributes(value, 0), short_name(cls))
 
     def _must_stop(self, measured: int) -> bool:
-        return self.is_time_up or (measured >= _FEWEST and time.thread_time() > self._variable_until_s)
+        return self.is_time_up or (measured >= _FEWEST and self._variable_until.is_over)
 
     def figures(self, figures: Sequence[Any]) -> int:
         """Return the memory of matplotlib figures: their images, and the data that they show."""
@@ -130,7 +131,7 @@ class SizeEstimator:
     def _arrays(self, attributes: dict[str, Any]) -> int:
         total = 0
         for value in [*islice(attributes.values(), SAMPLES[0])]:
-            buffer = library_objects.describe(value, mro(type(value)), self._until_s)
+            buffer = library_objects.describe(value, mro(type(value)), self._until.until_s)
             total += 0 if buffer is None else self._buffer(buffer)
         return total
 
@@ -174,7 +175,7 @@ class SizeEstimator:
         bases = mro(type(value))
         if (size := _plain_bytes(value, bases)) is not None:
             return size
-        if (buffer := library_objects.describe(value, bases, self._until_s)) is not None:
+        if (buffer := library_objects.describe(value, bases, self._until.until_s)) is not None:
             return self._buffer(buffer) + _ITEM_BYTES
         if any(base in bases for base in _UNINTERESTING):
             return 0

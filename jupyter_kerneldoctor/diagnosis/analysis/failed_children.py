@@ -1,8 +1,11 @@
 """Child processes of the running cell that ended badly."""
 
+from collections.abc import Iterator
+
 from jupyter_kerneldoctor.recording.events import Child
 from jupyter_kerneldoctor.recording.model import Recording
 
+from ..postmortem import Evidence
 from ..units import plural
 
 
@@ -14,14 +17,15 @@ def failed_children(recording: Recording) -> tuple[Child, ...]:
     return tuple(child for child in recording.children if child.mono_s >= cell.started_mono_s)
 
 
-def how_they_ended(children: tuple[Child, ...]) -> str:
-    """Return "3 child processes were ended by SIGTERM"."""
+def how_they_ended(children: tuple[Child, ...]) -> Iterator[Evidence]:
+    """Say "3 child processes were ended by SIGTERM since the cell began."; nothing where none ended badly."""
+    if not children:
+        return
     ends = [
-        child.signal or (f"exit code {child.exit_code}" if child.exit_code is not None else "") for child in children
+        child.signal or ("early" if child.exit_code is None else f"with exit code {child.exit_code}")
+        for child in children
     ]
-    most = max(set(ends), key=ends.count, default="")
-    count = plural(len(children), "child process")
-    were = "was" if len(children) == 1 else "were"
-    if most.startswith("SIG"):
-        return f"{count} {were} ended by {most}"
-    return f"{count} left {f'with {most}' if most else 'early'}"
+    most, were = max(set(ends), key=ends.count), "was" if len(children) == 1 else "were"
+    how = f"{were} ended by {most}" if most.startswith("SIG") else f"left {most}"
+    text = f"{plural(len(children), 'child process')} {how} since the cell began."
+    yield Evidence(text, len(children), "processes", "process list")

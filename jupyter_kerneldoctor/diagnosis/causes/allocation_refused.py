@@ -78,11 +78,7 @@ class AllocationRefused(Cause):
             death,
             certainty(death, confidence),
             _headline(asked, reasons, death.where(), sure=told or not reasons),
-            (
-                *([] if words is None else [words.evidence]),
-                *_limits(death, reasons),
-                *evidence.last_measurement(death),
-            ),
+            (*_limits(death, reasons), *evidence.last_measurement(death)),
             ruled_out=(exclusions.not_memory(death),),
             summary="Ended: memory was refused",
         )
@@ -99,8 +95,7 @@ class AllocationRefused(Cause):
             summary="Memory was refused",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """C++ and Rust below a limit, more than the machine has, and a crash with the address space used up."""
         bad = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
         full = SystemState(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
@@ -112,8 +107,7 @@ class AllocationRefused(Cause):
         yield recording("df.join(other, how='cross')", signal="SIGABRT", output=rust)
         yield recording("lib.fill(n)", signal="SIGSEGV", system_states=[full])
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Another exception, a crash far from every limit, a memory kill, the words of a program that a cell ran."""
         other = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no\n"
         yield recording("f()", signal="SIGABRT", output=other)

@@ -47,18 +47,17 @@ class ArithmeticFault(Cause):
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end or death.signal != "SIGFPE":
             return None
+        divided = f"Native code most likely divided a whole number by 0 {death.where()}"
         whole = "Processors refuse this for whole numbers only; in floating point the result is infinity or NaN."
         return self.finding(
             death,
             certainty(death, 0.95),
-            f"Native code most likely divided a whole number by 0 {death.where()}: the processor refused a "
-            "calculation.",
+            f"{divided}: the processor refused a calculation.",
             (Evidence(whole, source="signal(7)"),),
             summary="Impossible calculation in native code (SIGFPE)",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """With a report, without one, and where only the report is left."""
         cell = "lib.mean(values, 0)"
         report = crash_in(cell, message="Floating-point exception")
@@ -66,8 +65,7 @@ class ArithmeticFault(Cause):
         yield recording("import stats_ext\nstats_ext.mean([])", signal="SIGFPE", server="watched")
         yield recording(cell, end="status-unknown", crash=report)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """An exception of Python's, the same signal sent on purpose, another signal."""
         yield recording("1 // 0", alive=True, idle=True)
         yield recording("import os\nos.kill(os.getpid(), 8)", signal="SIGFPE")

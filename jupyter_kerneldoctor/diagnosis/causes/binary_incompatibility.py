@@ -92,8 +92,7 @@ class BinaryIncompatibility(Cause):
             summary="Packages do not fit together",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """MKL, the dynamic linker, HDF5, protobuf, and a crash in a package that had complained before."""
         mkl = "Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so or libmkl_def.so.\n"
         yield recording("import numpy as np\nnp.dot(a, b)", exit_code=2, output=mkl)
@@ -112,8 +111,7 @@ class BinaryIncompatibility(Cause):
         crash = crash_in("f()", (_COREF, 88, "coref"))
         yield recording("import neuralcoref", "f()", signal="SIGSEGV", incidents=[failed], crash=crash)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """A crash in another package than the one that complained, the exit codes without words, a program's words."""
         failed = Incident("binary-mismatch", -30, "ImportError", frames=(Frame(_COREF, 14, "<module>"),))
         other = ("/env/lib/python3.11/site-packages/lxml/etree.py", 5, "parse")

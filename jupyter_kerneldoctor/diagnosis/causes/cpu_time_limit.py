@@ -65,8 +65,7 @@ class CpuTimeLimit(Cause):
             summary=f"Processor time used up ({death.signal})",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """At the soft limit, at the hard one, and without a look at the limits."""
         soft = SystemState(-9, "start", rlimits={"CPU": Rlimit(3, 10)})
         used = SystemState(-0.1, "end", rlimits={"CPU": Rlimit(4, 10)}, cpu_s=3.0)
@@ -75,8 +74,7 @@ class CpuTimeLimit(Cause):
         hard = SystemState(-0.2, "changed", rlimits={"CPU": Rlimit(60, 60)}, cpu_s=59.6)
         yield recording("while True: pass", signal="SIGKILL", system_states=[hard])
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Signalled or killed far from the limit, killed without a limit, and a signal sent by the cell."""
         far = SystemState(-0.2, "changed", rlimits={"CPU": Rlimit(3600, 3600)}, cpu_s=59.6)
         yield recording("f()", signal="SIGXCPU", system_states=[far])

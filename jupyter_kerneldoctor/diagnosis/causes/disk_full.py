@@ -61,7 +61,7 @@ class DiskFull(Cause):
             death,
             certainty(death, _confidence(full, death)),
             _no_room(full, death),
-            (*([words.evidence] if words else []), *_room_left(full)),
+            _room_left(full),
             ruled_out=(_not_shm(death),),
             summary=f"{'Crashed' if crashed else 'Ended'}: the disk is full",
         )
@@ -76,8 +76,7 @@ class DiskFull(Cause):
         evidence = (that_it_was_raised(incident, f" ({meaning})"), *_room_left(full))
         return self.finding(death, confidence, _no_room(full, death), evidence, summary="The disk is full")
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """A mapped file, one on a file system that is only open, and a library's last words."""
         cell = "m = np.memmap(path, 'f8', 'w+', shape=n)\nm[:] = 1"
         report = crash_report("Bus error", (cell_file(cell), 2, "<module>"))
@@ -92,8 +91,7 @@ class DiskFull(Cause):
         said = "terminate called after throwing an instance of 'E'\n  what():  write: No space left on device\n"
         yield recording("store.flush()", signal="SIGABRT", output=said, system_states=opened)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Room left, the words of a program the cell ran, only /dev/shm full, a full disk beside another crash."""
         room = [SystemState(0, "end", filesystems=(FileSystem("/data", "ext4", 9 * GIB, GIB, ("mapped",)),))]
         yield recording("f()", signal="SIGBUS", system_states=room)

@@ -1,7 +1,6 @@
 """`exit-call`: the program ended itself."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Cell, Recording
@@ -115,19 +114,21 @@ class ExitCall(Cause):
         told = f"Something in the kernel's process ended it with exit code {code} {death.when()}{at}."
         pieces = (*evidence.said_at_the_end(death), *_not_the_cell(death, cell), *_of_the_code(code))
         # The kernel itself leaves with 1 when the program that started it is gone.
-        return replace(self._left(death, 0.45 if code == 1 else 0.6, told, pieces, line), general=True)
+        return self._left(death, 0.45 if code == 1 else 0.6, told, pieces, line, general=True)
 
     def _left(
-        self, death: Death, confidence: float, headline: str, pieces: Iterable[Evidence], line: int | None
+        self,
+        death: Death,
+        sure: float,
+        headline: str,
+        pieces: Iterable[Evidence],
+        line: int | None,
+        *,
+        general: bool = False,
     ) -> CauseFinding:
+        not_a_crash, summary = exclusions.not_a_crash(death), f"Ended itself with exit code {death.status.exit_code}"
         return self.finding(
-            death,
-            confidence,
-            headline,
-            pieces,
-            ruled_out=(exclusions.not_a_crash(death),),
-            line=line,
-            summary=f"Ended itself with exit code {death.status.exit_code}",
+            death, sure, headline, pieces, ruled_out=(not_a_crash,), line=line, summary=summary, general=general
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
@@ -139,8 +140,7 @@ class ExitCall(Cause):
         told = f"A worker process ended by itself with exit code {code} {death.where()}; the kernel lived on."
         return self.finding(death, 0.85, told, worker.evidence(), title="A worker process ended by itself")
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """`exit()` that the kernel obeyed, also if it crashed on leaving, `os._exit`, and a library that leaves."""
         yield recording("x = 1", "if x: exit()", exit_code=0, request="cell")
         yield recording("x = 1\nquit", exit_code=0, request="cell", server="watched")
@@ -157,8 +157,7 @@ class ExitCall(Cause):
         watchdog = "import os, threading\nthreading.Timer(60, os._exit, args=(3,)).start()"
         yield recording(watchdog, exit_code=3, idle=True, server="watched")
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """A shutdown that was asked for, a signal, and an exit between two cells."""
         yield recording("import os\nif bad: os._exit(0)", exit_code=0, request="message")
         yield recording("import os\nif bad: os._exit(0)", exit_code=0, server="shutdown")

@@ -65,8 +65,7 @@ class FdLimit(Cause):
         told = f"Too many files were open {death.where()}{_allowed(death)}."
         return self.finding(death, 0.97, told, (raised, *_open_files(death)), summary="Too many open files")
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """The abort of libzmq, and a C++ library's."""
         cell = "sockets = [context.socket(zmq.PUSH) for _ in range(5000)]"
         report = crash_report("Aborted", (cell_file(cell), 1, "<module>"))
@@ -76,8 +75,7 @@ class FdLimit(Cause):
         cpp = "terminate called after throwing an instance of 'E'\n  what():  open: Too many open files\n"
         yield recording("reader.read()", signal="SIGABRT", output=cpp, server="watched")
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """At the limit beside a crash of another kind, killed with these words, and a program the cell ran said so."""
         full = SystemState(-0.2, "changed", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
         yield recording("f()", signal="SIGSEGV", system_states=[full])

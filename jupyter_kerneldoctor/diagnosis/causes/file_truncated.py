@@ -58,20 +58,17 @@ class FileTruncated(Cause):
             summary="Crashed: a mapped file became shorter (SIGBUS)",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """One file, and several."""
         cell = "total = m.sum()"
         report = crash_report("Bus error", (cell_file(cell), 1, "<module>"))
         one = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",), ("/data/x.dat",))
-        yield recording(
-            cell, signal="SIGBUS", crash=report, system_states=[SystemState(-1, "changed", filesystems=(one,))]
-        )
+        before = [SystemState(-1, "changed", filesystems=(one,))]
+        yield recording(cell, signal="SIGBUS", crash=report, system_states=before)
         two = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",), ("/data/x.dat", "/data/y.dat"))
         yield recording(cell, signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(two,))])
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """No such file, and such a file beside another kind of crash."""
         whole = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",))
         yield recording("m.sum()", signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(whole,))])

@@ -1,7 +1,7 @@
 """`fork-unsafe`: a copy of the kernel made at the wrong moment."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from jupyter_kerneldoctor.recording.events import Child, Incident
 from jupyter_kerneldoctor.recording.model import Recording
@@ -11,7 +11,7 @@ from ..analysis.stuck_cell import BlockedChild, StuckCell, written
 from ..cause import Cause
 from ..death import Death
 from ..examples import recording
-from ..examples.stuck import IN_JOIN, IN_MAP, child, child_state, frame, own_frame, stuck_in
+from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name, quote
@@ -60,13 +60,13 @@ class ForkUnsafe(Cause):
         still, failed, told = death.stuck_cell, failed_children(death.recording), _told(death)
         is_series = len(failed) >= _SERIES
         if told is not None and (is_series or still is not None):
-            return self._stuck(death, 0.95, "end themselves at once", (told, *_failed(failed)))
+            return self._stuck(death, 0.95, "end themselves at once", (told, *how_they_ended(failed)))
         if still is not None and still.blocked_forks:
             name = still.name_of(still.blocked_forks[0])
             what = f"wait for ever in {name}" if name is not None else "wait for ever"
             return self._stuck(death, _confidence(still), what, (_blocked(still.blocked_forks),))
         if is_series and still is not None and _ended_themselves(failed, still):
-            return self._stuck(death, 0.7, "end themselves at once", _failed(failed))
+            return self._stuck(death, 0.7, "end themselves at once", how_they_ended(failed))
         return None
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
@@ -96,30 +96,25 @@ class ForkUnsafe(Cause):
             summary="Running, but stuck",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """Copies that wait for a held lock, in an OpenMP library, in the log's lock; and those that end themselves."""
         source = "def work(x):\n    with lock: return x\nwith ctx.Pool(2) as p:\n    p.map(work, range(2))"
         worker = (frame("multiprocessing/pool.py", "mapstar"), frame("multiprocessing/pool.py", "worker"))
         forks = [child_state(901, own_frame(source, 2, "work"), *worker, waits_in="futex_wait_queue")]
         yield stuck_in(source, 4, *IN_MAP, waits_in="futex_wait_queue", children=forks)
         conv = (frame("torch/nn/modules/conv.py", "_conv_forward", library=True),)
-        forks = [
-            child_state(901 + n, *conv, own_frame("train()", 1, "train"), waits_in="futex_do_wait") for n in range(2)
-        ]
+        forks = [child_state(901, *conv, own_frame("train()", 1, "train"), waits_in="futex_do_wait")] * 2
         yield stuck_in("for p in ps: p.join()", 1, *IN_JOIN, waits_in="do_wait", children=forks)
         log = (frame("threading.py", "acquire"), frame("logging/__init__.py", "acquire"))
-        yield stuck_in(
-            "p.join()", 1, *IN_JOIN, waits_in="do_wait", children=[child_state(9, *log, waits_in="futex_wait_queue")]
-        )
+        forks = [child_state(9, *log, waits_in="futex_wait_queue")]
+        yield stuck_in("p.join()", 1, *IN_JOIN, waits_in="do_wait", children=forks)
         # numba/np/ufunc/omppool.cpp writes this, and raises SIGTERM
         said = "Terminating: fork() called from a process already using GNU OpenMP, this is unsafe.\n"
         gone = [child(900 + number, signal="SIGTERM") for number in range(6)]
         yield stuck_in("p.map(g, x)", 1, *IN_MAP, waits_in="futex_wait_queue", gone=gone, output=said * 6)
         yield recording("p.map(g, x)", alive=True, children=gone, output=said * 6)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Idle workers, workers at work, another program, and a queue that the workers wait for themselves."""
         idle = (frame("multiprocessing/synchronize.py", "__enter__"), frame("multiprocessing/queues.py", "get"))
         idlers = [child_state(901, *idle, frame("multiprocessing/pool.py", "worker"), waits_in="futex_wait_queue")]
@@ -127,9 +122,7 @@ class ForkUnsafe(Cause):
         sleeping = [child_state(901, own_frame("def f(): time.sleep(99)", 1, "f"), waits_in="hrtimer_nanosleep")]
         yield stuck_in("p.map(f, x)", 1, *IN_MAP, waits_in="futex_wait_queue", children=sleeping)
         program = [child_state(901, forked=False, name="ffmpeg", waits_in="futex_wait_queue")]
-        yield stuck_in(
-            "subprocess.run(c)", 1, frame("subprocess.py", "_try_wait"), waits_in="do_wait", children=program
-        )
+        yield stuck_in("subprocess.run(c)", 1, *IN_RUN, waits_in="do_wait", children=program)
         full = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
         feeding = [child_state(901, *full, waits_in="futex_wait_queue")]
         yield stuck_in("p.join()", 1, *IN_JOIN, waits_in="do_wait", children=feeding)
@@ -174,8 +167,3 @@ def _blocked(blocked: tuple[BlockedChild, ...]) -> Evidence:
     who = "A copy of the kernel (a fork) waits" if count == 1 else f"{count} copies of the kernel (forks) wait"
     told = f"{who} for a lock. The thread that holds it does not exist in the copy, so it is never released."
     return Evidence(told, count, "processes", "stack")
-
-
-def _failed(failed: tuple[Child, ...]) -> Iterator[Evidence]:
-    if failed:
-        yield Evidence(f"{how_they_ended(failed)} since the cell began.", len(failed), "processes", "process list")

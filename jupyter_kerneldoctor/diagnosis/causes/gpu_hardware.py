@@ -106,8 +106,7 @@ class GpuHardware(Cause):
             summary="Running, but stuck",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """The events of NVIDIA's "Xid Errors", a count of memory errors, and a restart while the card was braked."""
         hot = GpuSample(-1.0, 0, 20 * GIB, 20 * GIB, 99, 91, 300.0, ("thermal",))
         yield died("CUDA error: unspecified launch failure\n", xids=[Xid(-1.0, 79, 0)], samples=[hot])
@@ -116,19 +115,16 @@ class GpuHardware(Cause):
         yield died("", signal="SIGABRT", samples=counts)
         brake = GpuSample(-0.4, 0, 20 * GIB, 20 * GIB, 100, 80, 420.0, ("power-brake",))
         yield recording("train()", end="not-seen", rebooted=True, gpus=[CARD], gpu_samples=[brake])
-        yield recording(
-            "train()", end="not-seen", rebooted=True, gpus=[CARD], gpu_samples=[sample(GIB, GIB, utilisation=97)]
-        )
+        busy = sample(GIB, GIB, utilisation=97)
+        yield recording("train()", end="not-seen", rebooted=True, gpus=[CARD], gpu_samples=[busy])
 
-    @staticmethod
-    def survives() -> Iterable[Recording]:
+    def survives(self) -> Iterable[Recording]:
         """An error with the driver's event beside it."""
         error, xid = "RuntimeError", Xid(-1.5, 95, 0)
         yield survived("cuda-error", "CUDA error: unknown error", "x.cpu()", xids=[xid], error=error)
         yield survived("cuda-error", "uncorrectable ECC error encountered", "x.cpu()", error=error)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """The program's own events, one long before or on another card, a restart with an idle card, or without one."""
         yield died("an illegal memory access was encountered\n", xids=[Xid(-1.0, 31, 0), Xid(-1.0, 13, 0)])
         yield recording("f()", signal="SIGKILL", xids=[Xid(-900.0, 63, 0)])

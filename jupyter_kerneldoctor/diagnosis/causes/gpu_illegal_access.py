@@ -82,8 +82,7 @@ class GpuIllegalAccess(Cause):
             summary="Invalid memory access on the graphics card",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """Last words of PyTorch (c10::Error from a destructor) and of TensorFlow (cuda_event.cc)."""
         words = "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: "
         yield died(words + "device-side assert triggered\n", "del model")
@@ -95,14 +94,12 @@ class GpuIllegalAccess(Cause):
         yield died(words, xids=[Xid(-1.0, 31, 0)])
         yield died("Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f. Reason: Page not present\n")
 
-    @staticmethod
-    def survives() -> Iterable[Recording]:
+    def survives(self) -> Iterable[Recording]:
         """PyTorch's errors, at the line that asked for the result."""
         for signature in ("device-side assert triggered", "an illegal memory access was encountered"):
             yield survived("cuda-error", signature, "print(loss.item())", error="torch.AcceleratorError")
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """No memory left, a failing card, a crash without a word about a card, and one in code that uses none."""
         yield died("CUDA_ERROR_OUT_OF_MEMORY: out of memory\n")
         yield died("CUDA error: unspecified launch failure\n", xids=[Xid(-1.0, 79, 0)])

@@ -86,8 +86,7 @@ class OutOfGpuMemory(Cause):
             summary="The graphics card's memory was full",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """TensorFlow's and XLA's last words (bfc_allocator.cc, cuda_driver.cc), and a handle on a full card."""
         words = (
             "E gpu/cuda_driver.cc:802] failed to allocate 2.00G (2147483648 bytes) from device: "
@@ -100,15 +99,10 @@ class OutOfGpuMemory(Cause):
         words = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.\n"
         yield died(words, "f(x).block_until_ready()")
 
-    @staticmethod
-    def survives() -> Iterable[Recording]:
+    def survives(self) -> Iterable[Recording]:
         """PyTorch, CuPy, JAX, TensorFlow: alone, beside others, fragmented, with a traceback that keeps tensors."""
-        numbers = {
-            "total_bytes": 24 * GIB,
-            "free_bytes": 12 * MIB,
-            "allocated_bytes": 14 * GIB,
-            "reserved_bytes": 22 * GIB,
-        }
+        numbers = {"total_bytes": 24 * GIB, "free_bytes": 12 * MIB}
+        numbers |= {"allocated_bytes": 14 * GIB, "reserved_bytes": 22 * GIB}
         used, torch = [torch_memory(14 * GIB, 22 * GIB)], ("torch-out-of-memory", "CUDA out of memory")
         yield survived(*torch, frameworks=used, asked_bytes=2 * GIB, numbers=numbers)
         other = GpuProcess(777, 18 * GIB, "python3")
@@ -119,8 +113,7 @@ class OutOfGpuMemory(Cause):
         yield survived("jax-out-of-memory", "RESOURCE_EXHAUSTED: Out of memory", "f(x)", frameworks=[jax])
         yield survived("tf-resource-exhausted", "OOM when allocating tensor: GPU", "model.fit(x)")
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Memory of the machine, a program gone astray on the card, words long before the end, an ordinary end."""
         yield died("terminate called after throwing an instance of 'std::bad_alloc'\n")
         yield died("CUDA error: device-side assert triggered\n")

@@ -14,7 +14,7 @@ from ..death import Death
 from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in, thread
 from ..family import Family
-from ..postmortem import CauseFinding, Evidence
+from ..postmortem import CauseFinding
 from ..units import cell_name
 
 _NOT_FOUND = re.compile(r"AttributeError: Can't get attribute '(\w+)' on <module '__main__'")
@@ -75,14 +75,13 @@ class Hang(Cause):
             death,
             confidence,
             f"The kernel is stuck in {name}{still.at()}: {why}.",
-            (*_failed(still), *still.evidence()),
+            (*how_they_ended(_failed_workers(still)), *still.evidence()),
             ruled_out=_ruled_out(still),
             line=still.line,
             summary="Running, but stuck",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """A lock nobody holds any more, an empty queue, workers that are gone, a stopped process, a locked file."""
         yield stuck_in("lock = threading.Lock()\nlock.acquire()\nlock.acquire()", 3, waits_in="futex_wait_queue")
         source = "q = queue.Queue()\nq.get()"
@@ -107,11 +106,9 @@ class Hang(Cause):
         asks = child_state(900, forked=False, name="sort", waits_in="pipe_read")
         yield stuck_in("p = Popen(c, stdin=PIPE)\np.wait()", 2, *IN_RUN, waits_in="do_wait", children=[asks])
         yield stuck_in("p.stdin.write(rows)", 1, waits_in="pipe_write", children=[writer])
-        reader = child_state(900, forked=False, name="sort", waits_in="pipe_read")
-        yield stuck_in("p.stdout.read()", 1, waits_in="pipe_read", children=[reader])
-        yield stuck_in(
-            "f.flock()", 1, frame("h5py/_hl/files.py", "make_fid", library=True), waits_in="flock_lock_inode_wait"
-        )
+        yield stuck_in("p.stdout.read()", 1, waits_in="pipe_read", children=[asks])
+        opening = frame("h5py/_hl/files.py", "make_fid", library=True)
+        yield stuck_in("h5py.File(p)", 1, opening, waits_in="flock_lock_inode_wait")
         yield stuck_in("work()", 1, state="T", waits_in="do_signal_stop")
         yield stuck_in("with self.lock: save()", 1, waits_in="0")
         yield stuck_in("signal.alarm(9)\nf()\nsignal.alarm(0)\ndone.wait()", 4, *_WAITS, waits_in="futex_wait_queue")
@@ -126,16 +123,13 @@ class Hang(Cause):
         anew = [child_state(900, forked=False, waits_in="pipe_read"), child_state(901, forked=False, waits_in="futex")]
         yield stuck_in("pool.map(f, x)", 1, *IN_MAP, waits_in="futex_wait_queue", children=anew)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Patience: sleep, input, network, a program or a thread at work, a time limit, a timer; and it went on."""
         yield stuck_in("time.sleep(600)", 1, waits_in="hrtimer_nanosleep")
         yield stuck_in("time.sleep(600)", 1, waits_in=None)
-        asking = (
-            frame("zmq/sugar/poll.py", "poll", library=True),
-            frame("ipykernel/kernelbase.py", "_input_request", library=True),
-        )
-        yield stuck_in("name = input()", 1, *asking, waits_in="do_poll")
+        asking = frame("ipykernel/kernelbase.py", "_input_request", library=True)
+        poll = frame("zmq/sugar/poll.py", "poll", library=True)
+        yield stuck_in("name = input()", 1, poll, asking, waits_in="do_poll")
         yield stuck_in("requests.get(url)", 1, frame("socket.py", "readinto"), waits_in="wait_woken")
         program = child_state(900, forked=False, name="rsync", waits_in="do_select")
         yield stuck_in("subprocess.run(command)", 1, *IN_RUN, waits_in="do_wait", children=[program])
@@ -149,12 +143,8 @@ class Hang(Cause):
         yield stuck_in(source, 4, frame("threading.py", "join"), waits_in="futex_wait_queue", threads=[fetching])
         # The tasks come from a generator of the cell, which the pool runs in a thread of its own.
         source = "def rows():\n    time.sleep(99)\n    yield 1\nlist(pool.imap(f, rows()))"
-        fetching = thread(
-            own_frame(source, 2, "rows"),
-            frame("multiprocessing/pool.py", "_handle_tasks"),
-            waits_in="hrtimer_nanosleep",
-            main=False,
-        )
+        handler = frame("multiprocessing/pool.py", "_handle_tasks")
+        fetching = thread(own_frame(source, 2, "rows"), handler, waits_in="hrtimer_nanosleep", main=False)
         getting = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "next"))
         yield stuck_in(source, 4, *getting, waits_in="futex_wait_queue", threads=[fetching], children=[_IDLE])
         yield stuck_in("stop.wait(600)", 1, *_WAITS, waits_in="futex_wait_queue")
@@ -193,7 +183,7 @@ def _judge(still: StuckCell, death: Death) -> _Judgement | None:
     kind = still.main.kind
     if kind == "stopped":
         return 0.95, "the process was stopped, as by `kill -STOP` or a debugger"
-    if _waits_for_failed_workers(still):
+    if _failed_workers(still):
         if (missing := _NOT_FOUND.search(still.written())) is not None:
             why = f"its worker processes failed, as they cannot find `{missing[1]}`, which is only in this notebook"
             return 0.95, why
@@ -267,22 +257,14 @@ def _handles_signals(still: StuckCell) -> bool:
     return any(_HANDLES_A_SIGNAL.search(cell.source) for cell in still.recording.cells)
 
 
-def _waits_for_failed_workers(still: StuckCell) -> bool:
-    """Whether workers have ended badly, the kernel waits for workers, and none is at work any more.
+def _failed_workers(still: StuckCell) -> tuple[Child, ...]:
+    """Return the workers that have ended badly, if the kernel waits for workers, and none is at work any more.
 
     A program that a cell runs may end with an error, as `grep` does where it finds nothing: that is no worker.
     """
-    return bool(_failed_workers(still)) and still.main.works_with_processes and not still.children_at_work
-
-
-def _failed_workers(still: StuckCell) -> tuple[Child, ...]:
+    if not still.main.works_with_processes or still.children_at_work:
+        return ()
     return tuple(one for one in still.failed_children if one.name is None or _PYTHON.search(one.name))
-
-
-def _failed(still: StuckCell) -> Iterator[Evidence]:
-    failed = _failed_workers(still) if _waits_for_failed_workers(still) else ()
-    if failed:
-        yield Evidence(f"{how_they_ended(failed)} since the cell began.", len(failed), "processes", "process list")
 
 
 def _ruled_out(still: StuckCell) -> Iterator[str]:

@@ -79,8 +79,7 @@ class HeapCorruption(Cause):
             summary="Aborted: damaged memory" if death.signal == "SIGABRT" else "Crashed: damaged memory",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """The words of glibc with an abort and with a crash, a crash in the allocator, and Python's own check."""
         cell = "libc.free(p)"
         report = crash_in(cell, message="Aborted")
@@ -101,8 +100,7 @@ class HeapCorruption(Cause):
         checked = crash_report("_PyMem_DebugRawFree: bad trailing pad byte") + crash_report("Aborted")
         yield recording("del x", signal="SIGABRT", crash=checked)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Another kind of abort, a crash elsewhere, killed with these words, another program's words."""
         yield recording("f()", signal="SIGABRT", output="terminate called after throwing an instance of 'E'\n")
         yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault", ("m.py", 1, "f")))

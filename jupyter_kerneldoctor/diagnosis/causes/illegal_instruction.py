@@ -70,8 +70,7 @@ class IllegalInstruction(Cause):
             summary="Illegal instruction" + (" (SIGILL)" if death.signal == "SIGILL" else ""),
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """At an import, in compiled code on a processor that has everything, and told by the library."""
         cell = "import polars"
         report = crash_in(cell, message="Illegal instruction")
@@ -85,8 +84,7 @@ class IllegalInstruction(Cause):
         )
         yield recording("import tensorflow", signal="SIGABRT", output=said)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """The same signal sent on purpose, and an abort that speaks of something else."""
         yield recording("import signal\nsignal.raise_signal(signal.SIGILL)", signal="SIGILL")
         yield recording("import tensorflow", signal="SIGABRT", output="Check failed: shape.ok()\n")

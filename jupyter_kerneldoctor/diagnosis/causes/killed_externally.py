@@ -1,6 +1,7 @@
 """`killed-externally`: a signal from outside."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Incident, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
@@ -85,8 +86,7 @@ class KilledExternally(Cause):
         told = f"{told} {death.where()}; the kernel lived on."
         return self.finding(death, confidence, told, worker.evidence(), title=f"A worker process was {title}")
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """With memory at ease, near its limit, after a child's memory kill, and while idle."""
         sleep = "import time\ntime.sleep(30)"
         ease = Group(2 * GIB, usage_bytes=60 * MIB)
@@ -98,8 +98,7 @@ class KilledExternally(Cause):
         yield recording(sleep, signal="SIGKILL", memory=(50 * MIB,) * 3, groups=[child])
         yield recording("x = 1", signal="SIGTERM", idle=True, server="watched")
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """A restart that was asked for, a memory kill, a signal of a crash."""
         yield recording("f()", signal="SIGKILL", server="restart")
         yield recording("f()", signal="SIGKILL", request="message")
@@ -108,9 +107,8 @@ class KilledExternally(Cause):
         yield recording("f()", signal="SIGSEGV")
         # The machine was short of memory, and Linux did not act: likelier a service that watches over memory.
         short = [SystemState(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0)]
-        yield recording(
-            "f()", signal="SIGTERM", memory=(9 * GIB,), available_bytes=300 * MIB, groups=[Group()], system_states=short
-        )
+        memory: dict[str, Any] = {"memory": (9 * GIB,), "available_bytes": 300 * MIB, "groups": [Group()]}
+        yield recording("f()", signal="SIGTERM", **memory, system_states=short)
 
 
 def _confidence(death: Death) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from jupyter_kerneldoctor.recording.events import SystemState
 from jupyter_kerneldoctor.recording.model import Recording
@@ -75,31 +76,21 @@ class MemoryStall(Cause):
             summary="Running, but out of memory",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """At a limit without a killer (memory.oom_control of version 1); swap full and pages read back all the time."""
         full, memory = Group(500 * MIB, limit_hits=(0, 900), usage_bytes=500 * MIB), (200 * MIB, 480 * MIB)
         under = [SystemState(-0.5, "stuck", under_oom=True, oom_killer_disabled=True)]
         line = "big = b'x' * 10**9"
-        yield stuck_in(
-            line, 1, waits_in="mem_cgroup_oom_synchronize", state="D", system_states=under, groups=[full], memory=memory
-        )
-        yield recording(line, alive=True, system_states=under, groups=[full], memory=memory)
+        at_it: dict[str, Any] = {"system_states": under, "groups": [full], "memory": memory}
+        yield stuck_in(line, 1, waits_in="mem_cgroup_oom_synchronize", state="D", **at_it)
+        yield recording(line, alive=True, **at_it)
         swap = SystemState(-0.5, "changed", swap_total_bytes=2 * GIB, swap_free_bytes=1 * MIB, pressure_full=88.0)
         yield recording("fit()", alive=True, system_states=[swap], memory=(9 * GIB, 15 * GIB), available_bytes=99 * MIB)
-        almost = Group(500 * MIB, limit_hits=(0, 900), usage_bytes=500 * MIB)
-        yield replace(recording("f()", alive=True, memory=(475 * MIB,), groups=[almost]), silent_s=20.0)
-        yield stuck_in(
-            "fit()",
-            1,
-            frame("sklearn/base.py", "fit", library=True),
-            state="D",
-            system_states=[swap],
-            faults_per_s=900.0,
-        )
+        yield recording("f()", alive=True, memory=(475 * MIB,), groups=[full], silent_s=20.0)
+        fitting = frame("sklearn/base.py", "fit", library=True)
+        yield stuck_in("fit()", 1, fitting, state="D", system_states=[swap], faults_per_s=900.0)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """At a limit with cached files, after it went on, a killer that is at hand, a lock, some pressure, no cell."""
         near = Group(1 * GIB, limit_hits=(0, 700), usage_bytes=1 * GIB)
         yield recording("f()", alive=True, memory=(1 * GIB,), groups=[near])
@@ -111,7 +102,7 @@ class MemoryStall(Cause):
         under = [SystemState(-0.5, "stuck", under_oom=True, oom_killer_disabled=True)]
         yield recording("f()", alive=True, idle=True, system_states=under)
         yield recording("f()", signal="SIGKILL", system_states=under)
-        yield replace(recording("f()", alive=True, memory=(1 * GIB,), groups=[near]), silent_s=2.0)
+        yield recording("f()", alive=True, memory=(1 * GIB,), groups=[near], silent_s=2.0)
         # A recorder that is late, beside a kernel that is not what fills the limit.
         small = recording("f()", alive=True, memory=(200 * MIB,), groups=[near])
         cached = tuple(one._replace(cgroup_bytes=1 * GIB) for one in small.samples)
@@ -131,10 +122,8 @@ def _all_still(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
         return None
     if (death.memory.held_bytes or 0) < _MOST * (death.memory.limit_bytes or 0):
         return None
-    text = (
-        f"{share:.0%} of the memory allowed was in use {duration(silent_s)} ago; since then the recorder "
-        "has been stuck, too."
-    )
+    used = f"{share:.0%} of the memory allowed was in use {duration(silent_s)} ago"
+    text = f"{used}; since then the recorder has been stuck, too."
     return 0.7, (Evidence(text, round(silent_s, 1), "seconds", "samples"),)
 
 

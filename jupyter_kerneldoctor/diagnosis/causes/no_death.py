@@ -67,8 +67,7 @@ class NoDeath(Cause):
             line=None,
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """Alive: busy, idle, close to its limit, or no longer recorded."""
         yield recording("f()", alive=True)
         yield recording("f()", alive=True, idle=True)
@@ -80,8 +79,7 @@ class NoDeath(Cause):
         yield stuck_in("page = urlopen(url)", 1, frame("socket.py", "readinto"), waits_in="wait_woken")
         yield stuck_in("with lock: pass", 1, waits_in="futex_wait_queue", over=True)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Gone, with or without an end, or on another machine; and alive, but stuck."""
         yield stuck_in("with lock: pass", 1, waits_in="futex_wait_queue")
         yield recording("f()", signal="SIGKILL")

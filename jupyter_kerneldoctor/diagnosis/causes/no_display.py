@@ -89,8 +89,7 @@ class NoDisplay(Cause):
             summary="Ended: no screen to draw on",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """Qt, VTK, GTK with an exit, and crashes in a library that draws."""
         cell = "cv2.imshow('x', image)"
         none = [SystemState(-5, "start", display="")]
@@ -110,8 +109,7 @@ class NoDisplay(Cause):
         trouble = "libGL error: failed to load driver: swrast\n"
         yield recording("p.show()", signal="SIGSEGV", crash=crash, output=trouble)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """A crash in a library that draws: with a screen, or while it computes; no screen, but a crash elsewhere."""
         crash = crash_in("p.show()", (f"{_PACKAGES}/vtkmodules/util/misc.py", 9, "render"))
         screen = [SystemState(-5, "start", display=":0")]

@@ -82,8 +82,7 @@ class OutOfMemoryInCgroup(Cause):
         """Explain a worker process that Linux killed at the limit that it shares with the kernel."""
         return of_a_worker(self, death) if death.memory.has_group_limit else None
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """Killed at the limit: by the own group's count, or by that of an ancestor that is all there is to read."""
         full = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 501), usage_bytes=495 * MIB)
         growth = (100 * MIB, 250 * MIB, 470 * MIB)
@@ -98,8 +97,7 @@ class OutOfMemoryInCgroup(Cause):
         # The lines of Linux's mm/oom_kill.c; no count could be read.
         yield recording("fit()", signal="SIGKILL", memory=growth, kernel_log=_LINES)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Near the limit, or after another's kill, and yet another cause."""
         near = Group(1 * GIB, limit_hits=(0, 700), usage_bytes=1020 * MIB)
         memory = (900 * MIB, 1000 * MIB)

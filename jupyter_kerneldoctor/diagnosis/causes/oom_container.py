@@ -77,8 +77,7 @@ class OutOfMemoryInContainer(Cause):
             summary="Gone with its container at the memory limit",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """Kernel and recorder vanished together at the limit or on the way there; or a count says so."""
         full, still = Group(500 * MIB), (300 * MIB, 490 * MIB)
         yield recording("df = load()", end="not-seen", memory=still, groups=[full])
@@ -88,8 +87,7 @@ class OutOfMemoryInContainer(Cause):
         killed = Group(2 * GIB, oom_kills=(0, 3), limit_hits=(0, 40), usage_bytes=2040 * MIB)
         yield _killed_as_a_group(recording("df = load()", signal="SIGKILL", memory=(2 * GIB,), groups=[killed]))
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """With memory to spare, after a restart of the machine, when somebody saw the end or could have: it lives."""
         full = Group(2 * GIB)
         yield recording("f()", end="not-seen", memory=(100 * MIB,) * 9, groups=[full])
@@ -98,8 +96,7 @@ class OutOfMemoryInContainer(Cause):
         yield recording("f()", signal="SIGKILL", memory=(2 * GIB,), groups=[killed])
         yield recording("f()", end="not-seen", memory=(2 * GIB,), groups=[full], switched_off=True)
         yield recording("f()", alive=True, memory=(2 * GIB,), groups=[full])
-        still_there = recording("f()", end="not-seen", memory=(2 * GIB,), groups=[full])
-        yield replace(still_there, recorder_alive=True)
+        yield recording("f()", end="not-seen", memory=(2 * GIB,), groups=[full], recorder_alive=True)
         # It left by itself.
         yield _killed_as_a_group(recording("f()", exit_code=1, memory=(2 * GIB,), groups=[killed]))
 

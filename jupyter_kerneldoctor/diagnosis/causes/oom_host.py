@@ -1,6 +1,7 @@
 """`oom-host`: the machine's memory."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Incident, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
@@ -76,27 +77,18 @@ class OutOfMemoryOnHost(Cause):
         """Explain a worker process that Linux killed because the machine's memory was full."""
         return None if death.memory.has_group_limit else of_a_worker(self, death)
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """The group's count rose, with the machine full and no limit near; or there is nothing but the full machine."""
-        memory = (2 * GIB, 5 * GIB, 9 * GIB)
-        group = Group(oom_kills=(3, 4))
-        yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, available_bytes=90 * MIB, groups=[group])
-        yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, available_bytes=90 * MIB)
+        memory, counted = (2 * GIB, 5 * GIB, 9 * GIB), [Group(oom_kills=(3, 4))]
+        full: dict[str, Any] = {"signal": "SIGKILL", "memory": memory, "available_bytes": 90 * MIB}
+        yield recording("m = a.merge(b)", **full, groups=counted)
+        yield recording("m = a.merge(b)", **full)
         swap = [SystemState(-0.5, "end", swap_total_bytes=2 * GIB, swap_free_bytes=3 * MIB)]
-        yield recording(
-            "m = a.merge(b)",
-            signal="SIGKILL",
-            memory=memory,
-            available_bytes=90 * MIB,
-            groups=[group],
-            system_states=swap,
-        )
+        yield recording("m = a.merge(b)", **full, groups=counted, system_states=swap)
         # The lines of Linux's mm/oom_kill.c; the last measurement is too old to show it.
         yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, available_bytes=3 * GIB, kernel_log=_LINES)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """The container's limit was hit, the count did not rise, or there was memory left."""
         memory = (300 * MIB, 490 * MIB)
         full = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 50), usage_bytes=499 * MIB)

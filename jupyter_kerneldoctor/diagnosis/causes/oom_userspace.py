@@ -1,6 +1,7 @@
 """`oom-userspace`: a service that watches over memory."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from jupyter_kerneldoctor.recording.events import SystemState
 from jupyter_kerneldoctor.recording.model import Recording
@@ -79,22 +80,14 @@ class OutOfMemoryInUserspace(Cause):
             summary="Ended by a service that watches over memory" if confidence > 0.5 else None,
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """As the manual pages of earlyoom and oomd.conf(5) say when they act; and their own words in the log."""
         memory, group = (3 * GIB, 9 * GIB, 12 * GIB), [Group()]
         no_swap = [SystemState(-0.5, "end", swap_total_bytes=0, swap_free_bytes=0)]
         full_swap = [SystemState(-0.5, "end", swap_total_bytes=2 * GIB, swap_free_bytes=60 * MIB, pressure_full=72.5)]
-        for signal, around in (("SIGTERM", no_swap), ("SIGKILL", full_swap)):
-            yield recording(
-                "m = a.merge(b)",
-                signal=signal,
-                memory=memory,
-                available_bytes=600 * MIB,
-                groups=group,
-                system_states=around,
-                server="watched",
-            )
+        low: dict[str, Any] = {"memory": memory, "available_bytes": 600 * MIB, "groups": group, "server": "watched"}
+        yield recording("m = a.merge(b)", signal="SIGTERM", **low, system_states=no_swap)
+        yield recording("m = a.merge(b)", signal="SIGKILL", **low, system_states=full_swap)
         # earlyoom's kill.c
         line = f'sending SIGTERM to process {PID} uid 1000 "python3": badness 911, VmRSS 12288 MiB'
         yield recording("m = a.merge(b)", signal="SIGTERM", memory=memory, kernel_log=[line])
@@ -102,18 +95,15 @@ class OutOfMemoryInUserspace(Cause):
         line = "systemd-oomd: Killed /user.slice/jupyter.scope due to memory pressure for /user.slice being 82.12%"
         yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, kernel_log=[line])
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """With memory left, with swap left, killed by Linux itself, and a crash."""
-        memory, low = (3 * GIB, 12 * GIB), 600 * MIB
-        yield recording("f()", signal="SIGTERM", memory=memory, available_bytes=4 * GIB, groups=[Group()])
+        memory, group, low = (3 * GIB, 12 * GIB), [Group()], 600 * MIB
+        yield recording("f()", signal="SIGTERM", memory=memory, available_bytes=4 * GIB, groups=group)
         swap = [SystemState(-0.5, "end", swap_total_bytes=8 * GIB, swap_free_bytes=7 * GIB)]
-        yield recording(
-            "f()", signal="SIGKILL", memory=memory, available_bytes=low, groups=[Group()], system_states=swap
-        )
+        yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=low, groups=group, system_states=swap)
         killed = [Group(oom_kills=(0, 1))]
         yield recording("f()", signal="SIGKILL", memory=memory, available_bytes=low, groups=killed)
-        yield recording("f()", signal="SIGSEGV", memory=memory, available_bytes=low, groups=[Group()])
+        yield recording("f()", signal="SIGSEGV", memory=memory, available_bytes=low, groups=group)
         line = 'sending SIGTERM to process 777 uid 1000 "chrome": badness 911'
         yield recording("f()", signal="SIGTERM", memory=memory, groups=[Group()], kernel_log=[line])
         # A small kernel is not what such a service ends; and above 5 % left SIGTERM is likelier a runner's.

@@ -63,17 +63,11 @@ class OpenmpConflict(Cause):
             certainty(death, otherwise if words is None else by_words(death, 0.97, otherwise)),
             f"Two copies of the same OpenMP library{names and f' ({names})'} were used {death.where()}, and "
             "only one may run.",
-            (
-                Evidence(
-                    f"This copy of the OpenMP library was loaded: {quote(path, 200)}.", path, None, "/proc/PID/maps"
-                )
-                for path in copies
-            ),
+            map(_loaded, copies),
             summary="Aborted: two OpenMP libraries" if death.signal == "SIGABRT" else "Crashed: two OpenMP libraries",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """The runtime's words, and a crash in a runtime that is there twice."""
         said = "OMP: Error #15: Initializing libiomp5.so, but found libomp.so.5 already initialized.\nOMP: Hint ...\n"
         cell = "import torch\nfaiss.IndexFlatL2(8)"
@@ -85,8 +79,7 @@ class OpenmpConflict(Cause):
         stack = '\nC stack trace (most recent call first):\n  Binary file "/opt/lib/libomp.so.5", at f+0x1 [0x7f]\n'
         yield recording(cell, signal="SIGSEGV", crash=crash_in(cell, line=2) + stack, system_states=twice)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Two copies that get along, a crash in the only one, and the words of another program."""
         both = [SystemState(-1, "changed", libraries=("/a/libiomp5.so", "/b/libomp.so.5"))]
         yield recording("f()", signal="SIGSEGV", crash=crash_report("Segmentation fault"), system_states=both)
@@ -104,6 +97,10 @@ def _runtimes(death: Death) -> tuple[str, ...]:
     """Return the copies of LLVM's or Intel's runtime that were loaded."""
     loaded = death.environment.known.libraries
     return tuple(path for path in loaded if _LLVM_RUNTIME.fullmatch(PurePosixPath(path).name))
+
+
+def _loaded(path: str) -> Evidence:
+    return Evidence(f"This copy of the OpenMP library was loaded: {quote(path, 200)}.", path, None, "/proc/PID/maps")
 
 
 def _crashed_in_a_runtime(death: Death) -> bool:

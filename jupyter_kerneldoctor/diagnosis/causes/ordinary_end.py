@@ -45,8 +45,7 @@ class OrdinaryEnd(Cause):
         shown = (*_requests(death), *evidence.exit_status(death))
         return self.finding(death, 0.99, f"The kernel was {done}, as requested.", shown, line=None)
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """Asked by the server or by a message, whatever the exit status says, and whatever the memory did."""
         yield recording("x = 1", exit_code=0, idle=True, server="shutdown")
         yield recording("x = 1", exit_code=0, idle=True, request="message")
@@ -58,8 +57,7 @@ class OrdinaryEnd(Cause):
         full = Group(1 * GIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=1 * GIB)
         yield recording("f()", signal="SIGKILL", server="restart", groups=[full])
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Nobody asked, it was the cell that asked, or it still runs."""
         yield recording("f()", signal="SIGKILL")
         yield recording("f()", signal="SIGKILL", server="watched")

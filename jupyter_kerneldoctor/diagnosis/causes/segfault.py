@@ -60,8 +60,7 @@ class Segfault(Cause):
             summary="Crashed in native code (SIGSEGV)",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """With a report, with one from deep in a library, and without any."""
         cell = "ctypes.string_at(0)"
         crash = crash_in(cell, ("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"))
@@ -71,8 +70,7 @@ class Segfault(Cause):
         yield recording("w.sum()", signal="SIGSEGV")
         yield recording("w.sum()", end="status-unknown", crash=crash)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """A child's report in the file, an exit that was asked for, a signal to itself, a recursion."""
         report = crash_report("Segmentation fault", ("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at"))
         yield recording("f()", signal="SIGKILL", crash=report)

@@ -67,16 +67,7 @@ class SelfKill(Cause):
         return self._sent(death, chance, quote(sent.text), (sends(sent),), sent.line)
 
     def _by_its_own_calls(self, death: Death, calls: tuple[EndingCall, ...]) -> CauseFinding | None:
-        pieces = (
-            Evidence(
-                f"Line {call.line} of the cell sends {call.signal or death.signal or 'a signal'} to the kernel itself: "
-                f"{quote(call.text, 100)}.",
-                call.line,
-                "line",
-                "cell source",
-            )
-            for call in calls
-        )
+        pieces = (_to_itself(call, call.signal or death.signal or "a signal") for call in calls)
         one = len(calls) == 1
         what, line = quote(calls[0].text) if one else "one of its calls that send a signal", calls[0].line
         return self._sent(death, max(confidence(call, death) for call in calls), what, pieces, line if one else None)
@@ -106,8 +97,7 @@ class SelfKill(Cause):
             summary=f"Ended by its own notebook ({death.signal})",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """Every way to say it."""
         for cell in (
             "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
@@ -133,12 +123,10 @@ class SelfKill(Cause):
         watchdog = "import os\ndef stop(*_):\n    os.kill(os.getpid(), 9)\nsignal.signal(signal.SIGUSR1, stop)"
         yield recording(watchdog, "work()", signal="SIGKILL", server="watched")
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """A signal to another process, another signal than the one that came, a definition that is never called."""
-        yield recording(
-            "import os\ndef stop():\n    os.kill(os.getpid(), 9)\nThread(target=stop)", "f()", signal="SIGTERM"
-        )
+        thread = "import os\ndef stop():\n    os.kill(os.getpid(), 9)\nThread(target=stop)"
+        yield recording(thread, "f()", signal="SIGTERM")
         worker = "import os\ndef work():\n    os.kill(os.getpid(), 9)\nProcess(target=work).start()"
         yield recording(worker, "f()", signal="SIGKILL")
         yield recording("import os\nos.kill(child.pid, 9)\nwait()", signal="SIGKILL")
@@ -161,6 +149,11 @@ class SelfKill(Cause):
         passed = "import os\nif bad:\n    os.kill(os.getpid(), 9)\nf()"
         seen = ThreadStack((own_frame(passed, 4),), main=True)
         yield recording(passed, signal="SIGKILL", stacks=[Stack(-5, "asked", (seen,))])
+
+
+def _to_itself(call: EndingCall, signal: str) -> Evidence:
+    text = f"Line {call.line} of the cell sends {signal} to the kernel itself: {quote(call.text, 100)}."
+    return Evidence(text, call.line, "line", "cell source")
 
 
 def sends(one: Sending) -> Evidence:

@@ -76,8 +76,7 @@ class ServerGone(Cause):
             summary="Left: its server was gone",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """The kernel's own words, the server's note, a service that was stopped, and exit code 1 out of the blue."""
         words = "[IPKernelApp] WARNING | Parent appears to have exited, shutting down.\n"
         yield recording("train()", exit_code=1, output=words)
@@ -91,8 +90,7 @@ class ServerGone(Cause):
         yield recording("train()", signal="SIGTERM", server=gone)
         yield recording("x = 1", exit_code=1, idle=True)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """The cell's own exit, a server that lived on, one that was gone long before, one that ended long after."""
         yield recording("import os\nos._exit(1)", exit_code=1)
         yield recording("x = 1", exit_code=1, idle=True, server="watched")

@@ -96,8 +96,7 @@ class ShmExhausted(Cause):
             summary="Shared memory is full",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """Full when it died, and emptied again by the death."""
         cell = "a = np.ndarray(n, buffer=s.buf)\na[:] = 1.0"
         report = crash_report("Bus error", (cell_file(cell), 2, "<module>"))
@@ -112,8 +111,7 @@ class ShmExhausted(Cause):
         large = (FileSystem("/dev/shm", "tmpfs", 64 * MIB, 64 * MIB, ("shm", "mapped"), mapped_bytes=200 * MIB),)  # noqa: S108
         yield recording(cell, signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=large)])
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Room left, the disk full instead, a file cut short, another signal."""
         free = FileSystem("/dev/shm", "tmpfs", 8 * GIB, 7 * GIB, ("shm",))  # noqa: S108
         full = FileSystem("/dev/shm", "tmpfs", 64 * MIB, 0, ("shm",))  # noqa: S108

@@ -79,14 +79,12 @@ class StackOverflow(Cause):
             summary=f"Stack overflow ({death.signal})",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """One function, several in a circle, and Python's own last word."""
         define = "import sys\nsys.setrecursionlimit(10**6)\nclass A:\n    def __bool__(self): return bool(a)\na = A()"
         frames = [(cell_file(define), 4, "__bool__")] * 100
-        yield recording(
-            define, "bool(a)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *frames, cut=True)
-        )
+        crash = crash_report("Segmentation fault", *frames, cut=True)
+        yield recording(define, "bool(a)", signal="SIGSEGV", crash=crash)
         circle = [("/site-packages/lib/a.py", 3, "visit"), ("/site-packages/lib/b.py", 9, "walk")] * 50
         yield recording("walk(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *circle, cut=True))
         crash = crash_in("json.dumps(t)", ("/usr/lib/python3.11/json/encoder.py", 258, "iterencode"))
@@ -100,8 +98,7 @@ class StackOverflow(Cause):
         fault = [_fault("7ffd5a1feff8", "7ffd5a1ff000")]
         yield recording("sum(rows)", signal="SIGSEGV", crash=crash_in("sum(rows)"), kernel_log=fault)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """A crash below a short stack, a deep stack without repetition, and the recursion of a child."""
         shallow = [("/site-packages/lib/a.py", 3, "visit")] * 5
         yield recording("visit(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *shallow))
@@ -177,30 +174,19 @@ def _what(death: Death, recursion: Recursion | None, *, unseen: bool, logged: bo
 
 def _repetition(death: Death, recursion: Recursion | None) -> Iterator[Evidence]:
     if recursion is not None:
-        yield Evidence(
-            f"{sentence(recursion.share)} in the crash report are {death.frames.name(recursion.frame)}. The report "
-            "does not show them all.",
-            recursion.times,
-            "calls",
-            _REPORT,
-        )
+        text = f"{sentence(recursion.share)} in the crash report are {death.frames.name(recursion.frame)}."
+        yield Evidence(f"{text} The report does not show them all.", recursion.times, "calls", _REPORT)
 
 
 def _at_the_end_of_the_stack(fault: Fault | None) -> Iterator[Evidence]:
     if fault is not None and fault.on_the_stack:
-        yield Evidence(
-            f"Linux logged an invalid address right at the stack pointer: {quote(fault.line, 120)}. Memory is missing "
-            "there only when the space for nested calls is used up.",
-            fault.line[:200],
-            None,
-            "log of the operating system",
-        )
+        text = f"Linux logged an invalid address right at the stack pointer: {quote(fault.line, 120)}."
+        why = "Memory is missing there only when the space for nested calls is used up."
+        yield Evidence(f"{text} {why}", fault.line[:200], None, "log of the operating system")
 
 
 def _raised(death: Death) -> Iterator[Evidence]:
     cell = next((cell for cell in death.recording.cells if _RAISED_LIMIT.search(cell.source)), None)
     if cell is not None:
-        name = sentence(cell_name(cell.execution_count))
-        yield Evidence(
-            f"{name} calls `sys.setrecursionlimit`, which raises Python's limit on nested calls.", source="journal"
-        )
+        calls = f"{sentence(cell_name(cell.execution_count))} calls `sys.setrecursionlimit`"
+        yield Evidence(f"{calls}, which raises Python's limit on nested calls.", source="journal")

@@ -67,8 +67,7 @@ class StartupFailure(Cause):
             summary="Never became ready",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """No interpreter, no ipykernel, a file that hides a module, a full disk, and no word at all."""
         gone = "[Errno 2] No such file or directory: '/gone/bin/python'"
         command = ("/gone/bin/python", "-m", "ipykernel_launcher", "-f", "kernel.json")
@@ -88,8 +87,7 @@ class StartupFailure(Cause):
         yield recording(end="not-seen", server=_failed(returncode=1))
         yield _by_server(recording(exit_code=1), after_s=0.1)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """A kernel that answered, and one whose start was called off."""
         yield recording("f()", exit_code=1, server="watched")
         yield recording(exit_code=0, server=_failed(requested="shutdown", returncode=0))

@@ -82,8 +82,7 @@ class ThreadUnsafe(Cause):
             summary="Ended: two threads in a library that allows one",
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """numba, Tcl, X, and a crash with two threads in netCDF."""
         cell = "list(pool.map(f, parts))"
         numba = "Terminating: Numba workqueue threading layer is terminating: Concurrent access has been detected.\n"
@@ -98,8 +97,7 @@ class ThreadUnsafe(Cause):
         yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("netCDF4/utils.py"))
         yield recording("import netCDF4 as nc", _READ, cell, signal="SIGSEGV", crash=_in_a_thread(_READ))
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Two threads in a library that is made for it, one thread in one that is not, and another process's words."""
         yield recording("f()", signal="SIGSEGV", crash=_two_threads_in("numpy/_core/_methods.py"))
         one = ("/env/lib/python3.11/site-packages/netCDF4/utils.py", 40, "read")

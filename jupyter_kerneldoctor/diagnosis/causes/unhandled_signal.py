@@ -106,8 +106,7 @@ class UnhandledSignal(Cause):
             family=Family.OWN_END if signal in _OWN else self.family,
         )
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """A timer of the cell, one of an earlier cell, signals from outside, and a real-time signal."""
         yield recording("import signal\nsignal.alarm(2)\nwork()", signal="SIGALRM")
         yield recording("import signal as s\ns.setitimer(s.ITIMER_PROF, 5)", "work()", signal="SIGPROF")
@@ -118,8 +117,7 @@ class UnhandledSignal(Cause):
         unlimited = SystemState(-1, "end", rlimits={"CPU": Rlimit()}, cpu_s=9.0)
         yield recording("work()", signal="SIGXCPU", system_states=[unlimited])
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """Sent by the cell itself, sent to end the program, sent by a crash; a timer beside another end."""
         yield recording("import os, signal\nos.kill(os.getpid(), signal.SIGUSR1)", signal="SIGUSR1")
         yield recording("work()", signal="SIGTERM")

@@ -1,7 +1,6 @@
 """`unknown`: not knowing is an answer."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Recording
 
@@ -49,8 +48,7 @@ class Unknown(Cause):
         ruled_out = () if death.missed_the_end else _ruled_out(death)
         return self.finding(death, 0.3, _headline(death), _shown(death), ruled_out=ruled_out, line=death.crash_line)
 
-    @staticmethod
-    def fires_on() -> Iterable[Recording]:
+    def fires_on(self) -> Iterable[Recording]:
         """Nothing recorded the end, it cannot be seen from here, or the signal is one without a rule."""
         yield recording("f()", end="not-seen")
         yield recording("f()", end="not-seen", memory=(990 * MIB,))
@@ -59,12 +57,11 @@ class Unknown(Cause):
         yield recording("f()", end="status-unknown", groups=[Group(500 * MIB)])
         yield recording("f()", end="not-seen", switched_off=True)
         yield recording("f()", end="not-seen", lost=True)
-        yield replace(recording("f()", end="not-seen"), recorder_alive=True)
+        yield recording("f()", end="not-seen", recorder_alive=True)
         yield recording("f()", signal="SIGBUS")
         yield recording("x = 1", exit_code=3, idle=True)
 
-    @staticmethod
-    def silent_on() -> Iterable[Recording]:
+    def silent_on(self) -> Iterable[Recording]:
         """It runs, or another cause is likelier."""
         yield recording("f()", alive=True)
         yield recording("f()", signal="SIGSEGV")
@@ -73,10 +70,8 @@ class Unknown(Cause):
 
 def _headline(death: Death) -> str:
     if death.missed_the_end and not death.recording.switched_off:
-        return (
-            f"Recording stopped{_during(death)}, because the recorder was gone. "
-            "What happened to the kernel after that is not known."
-        )
+        after = "What happened to the kernel after that is not known."
+        return f"Recording stopped{_during(death)}, because the recorder was gone. {after}"
     if death.ended is None:
         return "Whether this kernel still runs cannot be told from here, and its end was not recorded."
     if death.recording.switched_off:

@@ -119,6 +119,84 @@ def test_closures_generators_coroutines_and_cached_functions_are_examined():
     assert (found["load_few"]["items"], found["load_few"]["bytes"] // MIB) == (4, 32)
 
 
+def test_other_threads_are_examined_but_not_the_one_that_looks():
+    begun, over = threading.Event(), threading.Event()
+
+    def work():
+        results = arrays(2)
+        begun.set()
+        over.wait(10)
+        return results
+
+    def answer():
+        mine = arrays(2)
+        found.update({one["name"]: one for one in CellHoldings(1).biggest([runs], {}, {}, budget_s=PLENTY_S)[0]})
+        return mine
+
+    found, runs = {}, threading.get_ident()
+    worker, looker = threading.Thread(target=work), threading.Thread(target=answer)
+    worker.start()
+    begun.wait(10)
+    looker.start()
+    looker.join()
+    over.set()
+    worker.join()
+
+    assert found["results"]["function"] == "work"
+    assert "mine" not in found
+
+
+def test_tasks_that_wait_are_examined_with_what_they_wait_for():
+    async def crawl():
+        pages = arrays(2)
+        await follow()
+        return pages
+
+    async def follow():
+        links = arrays(3)
+        await asyncio.sleep(60)
+        return links
+
+    async def main():
+        task = asyncio.ensure_future(crawl())
+        await asyncio.sleep(0)
+        found = await asyncio.to_thread(lambda: CellHoldings(1).biggest([], {}, {}, budget_s=PLENTY_S)[0])
+        task.cancel()
+        return {one["name"]: one.get("function") for one in found}
+
+    found = asyncio.run(main())
+    assert (found["pages"], found["links"]) == ("crawl", "follow")
+
+
+def test_the_users_objects_in_a_librarys_are_named():
+    class Keep:
+        def __init__(self):
+            self.outputs = arrays(2)
+
+        def __call__(self, number):
+            return looked() if number else {}
+
+    loader = threading.Timer(1, None)  # an object of a library
+    loader.dataset = Memory()
+    found = looked(loader=loader)
+    called = functools.reduce(lambda _, number: Keep()(number), [0, 1])
+    by_library = looked_from_library(Keep)
+
+    assert "loader.dataset.items" in found
+    assert called["self.outputs"]["function"] == "__call__"
+    assert "tests.Keep.outputs" in by_library  # of a class in a cell: Keep.outputs
+
+
+def looked_from_library(kind):
+    """Return what is found while a callback is known to a function of a library only."""
+    source = "def fit(callbacks, look):\n    return look()"
+    library = {}
+    exec(compile(source, f"{held_objects.sys.prefix}/lib/site-packages/keras.py", "exec"), library)
+    look = functools.partial(CellHoldings(1).biggest, [threading.get_ident()], {}, {}, budget_s=PLENTY_S)
+    found, _ = library["fit"]([kind()], look)
+    return {one["name"]: one for one in found}
+
+
 def test_what_grew_is_told_whatever_name_leads_there():
     holdings, kept = CellHoldings(1), arrays(2)
     first = looked(holdings, kept=kept)["kept"]

@@ -107,7 +107,8 @@ def test_a_deep_traceback_is_looked_at_while_there_is_time(monkeypatch):
         monkeypatch.setattr(sys, "last_traceback", error.__traceback__.tb_next, raising=False)
     asked = calls_of(monkeypatch, SizeEstimator, "measure")
     seconds = itertools.count()
-    monkeypatch.setattr(time, "thread_time", lambda: float(next(seconds)))  # each look at the clock takes a second
+    for clock in ("thread_time", "monotonic"):  # each look at a clock takes a second
+        monkeypatch.setattr(time, clock, lambda: float(next(seconds)))
 
     _, complete = biggest({}, {}, budget_s=30)
     few = len(asked)
