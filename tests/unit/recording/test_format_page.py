@@ -32,7 +32,7 @@ def events_in_code():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 name = ast.unparse(node.func).rpartition(".")[2]
-                if name in ("note", "message", "_event", "newest", "all_of") and isinstance(node.args[0].value, str):
+                if name in ("note", "message", "event", "newest", "all_of") and isinstance(node.args[0].value, str):
                     yield node.args[0].value
 
 
