@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 import time
 from contextlib import contextmanager, suppress
@@ -71,7 +72,9 @@ def without_leftovers() -> Iterator[tuple[Path, list[str]]]:
     deadline = time.monotonic() + 10
     while (left := _naming(str(work))) and time.monotonic() < deadline:
         time.sleep(0.1)
-    wrong += [f"left behind: {' '.join(words)[:200]}" for words in left]
+    for pid, command in left.items():
+        wrong.append(f"left behind: {command[:200]}")
+        signalled(pid, signal.SIGKILL)
     wrong += [f"left behind: {name}" for name in _shared_memory() - shared if str(os.getpid()) in name]
     shutil.rmtree(work, ignore_errors=True)
 
@@ -80,13 +83,13 @@ def _shared_memory() -> set[str]:
     return {path.name for path in Path("/dev/shm").glob("kerneldoctor*")}
 
 
-def _naming(work: str) -> list[list[str]]:
+def _naming(work: str) -> dict[int, str]:
     """Return the command lines of the processes that name the directory of the round."""
-    found = []
+    found = {}
     for process in Path("/proc").iterdir():
         if process.name.isdigit() and int(process.name) != os.getpid():
             with suppress(OSError):
-                words = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
-                if any(work in word for word in words) and b"defunct" not in (process / "stat").read_bytes():
-                    found.append(words)
+                command = (process / "cmdline").read_bytes().decode("utf-8", "replace").replace("\0", " ")
+                if work in command:
+                    found[int(process.name)] = command
     return found

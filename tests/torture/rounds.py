@@ -56,16 +56,19 @@ def play(seed: int) -> Outcome:
     with without_leftovers() as (work, wrong), AVAILABLE[place](work, chance) as surroundings:
         disturbance = chance.choice([*DISTURBANCES, *surroundings.disturbances] + [*surroundings.disturbances] * 3)
         end = chance.choice([*ENDS])
-        kernel = LiveKernel(surroundings.data_root, work, surroundings.prefix, **surroundings.environment)
-        round_ = _Round(kernel, chance, work / "ran", wrong, surroundings)
+        started = 0
         try:
-            round_.play(disturbance, end)
+            kernel = LiveKernel(surroundings.data_root, work, surroundings.prefix, **surroundings.environment)
+            round_ = _Round(kernel, chance, work / "ran", wrong, surroundings)
+            try:
+                round_.play(disturbance, end)
+            finally:
+                started = round_.started
+                with suppress(Exception):
+                    kernel.close()
         except Exception as error:
             wrong.append(f"the round failed: {type(error).__name__}: {error}"[:300])
-        finally:
-            with suppress(Exception):
-                kernel.close()
-    return Outcome(seed, place, disturbance, end, round_.started, tuple(wrong))
+    return Outcome(seed, place, disturbance, end, started, tuple(wrong))
 
 
 class _Round:

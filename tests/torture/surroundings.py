@@ -69,7 +69,7 @@ def _covered(work: Path, chance: random.Random) -> Iterator[Surroundings]:
 def _few_processes(work: Path, chance: random.Random) -> Iterator[Surroundings]:
     group = _PIDS / work.name
     group.mkdir()
-    (group / "pids.max").write_text(str(chance.randrange(24, 40)))
+    (group / "pids.max").write_text(str(chance.randrange(30, 45)))
     try:
         join = f'echo $$ > {group}/cgroup.procs; exec "$@"'
         yield Surroundings(work / "data", ["sh", "-c", join, "sh"], records=False)
@@ -80,7 +80,7 @@ def _few_processes(work: Path, chance: random.Random) -> Iterator[Surroundings]:
 
 @contextmanager
 def _few_descriptors(work: Path, chance: random.Random) -> Iterator[Surroundings]:
-    limit = chance.randrange(60, 120)
+    limit = chance.randrange(85, 140)
     yield Surroundings(work / "data", ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh"], records=False)
 
 
