@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
     from .link import Link
+    from .newest_cell import NewestCell
 
 _COUNTS_BEFORE_HOOK = IPython.version_info >= (9, 8)
 """Since 9.8 IPython raises `execution_count` before it calls `pre_run_cell`, until then at the cell's end."""
@@ -58,9 +59,12 @@ def _never_raises(hook: Callable[[Any], None]) -> Callable[[Any], None]:
 class CellHooks:
     """Sends the start and the end of each cell."""
 
-    def __init__(self, shell: InteractiveShell, link: Link, *, exact_peak: bool, namespace: bool = True) -> None:
+    def __init__(
+        self, shell: InteractiveShell, link: Link, newest: NewestCell, *, exact_peak: bool, namespace: bool = True
+    ) -> None:
         self._shell = shell
         self._link = link
+        self._newest = newest
         self._exact_peak = exact_peak
         self._frameworks = FrameworkWatch(link)
         self._namespace = NamespaceWatch() if namespace else None
@@ -89,6 +93,7 @@ class CellHooks:
     def remove(self) -> None:
         """Give the hooks back."""
         self._interrupt.drop()
+        self._newest.close()
         while self._running:
             self._running.popitem()[1].stretch.end()
         for name, hook in self._hooks.items():
@@ -121,8 +126,13 @@ class CellHooks:
             stretch = memory.Stretch(exact=self._exact_peak)
             running = self._running[thread_id] = _Running(self._seq, info, _message_id(self._shell), stretch)
         start = running.seq, running.stretch, count, cell_id, source
-        if not self._link.send(messages.cell_start(*start, beside=beside)):
-            self._link.send(messages.cell_start(*start, beside=beside, longest=SHORT_CHARACTERS))
+        message = messages.cell_start(*start, beside=beside)
+        has_room = self._newest.started(message)
+        is_sent = self._link.send(message)
+        if not (has_room and is_sent):
+            short = messages.cell_start(*start, beside=beside, longest=SHORT_CHARACTERS)
+            has_room or self._newest.started(short)
+            is_sent or self._link.send(short)
 
     def _beside(self, thread_id: int) -> list[int]:
         """The cells that other threads are running. The end of one that is not among them was not told to us."""
@@ -139,7 +149,9 @@ class CellHooks:
             return
         error = result.error_in_exec or result.error_before_exec
         stretch = running.stretch if running.stretch.ended_mono_s is not None else running.stretch.end()
-        self._link.send(messages.cell_end(running.seq, stretch, error, asked_exit=running.asked_exit))
+        message = messages.cell_end(running.seq, stretch, error, asked_exit=running.asked_exit)
+        self._newest.ended(message)
+        self._link.send(message)
         self._running.pop(thread_id, None)  # from here on the cell is over, should a signal interrupt this
         self._interrupt.drop()
         if error is not None:

@@ -22,6 +22,7 @@ from .joining import join
 from .kernel_info import start_fields
 from .link import Link
 from .messages import message
+from .newest_cell import NewestCell
 from .output_capture import OutputCapture
 
 if TYPE_CHECKING:
@@ -106,8 +107,9 @@ class Doctor:
                 self._link.send(message("crash_memory", time.monotonic()), [crash_memory])
             if settings.stacks:
                 stack_access.permit(self._link.sidecar_pid)
+            newest = NewestCell(self.directory.name)
             self.hooks = CellHooks(
-                self._shell, self._link, exact_peak=settings.exact_peak, namespace=settings.namespace
+                self._shell, self._link, newest, exact_peak=settings.exact_peak, namespace=settings.namespace
             )
             self.hooks.install()
             self._start_threads(settings, self._link, self.hooks)

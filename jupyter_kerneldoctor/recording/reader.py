@@ -55,15 +55,41 @@ SILENT_S = 60.0
 
 def read(directory: Path) -> Recording:
     """Read the recording in `directory`; an empty or foreign directory gives a recording without content."""
+    journal = list(read_events(directory / JOURNAL))
     return assemble(
         directory.name,
-        [*read_events(directory / JOURNAL), *read_events(directory / KERNEL)],
+        [*journal, *_unheard(journal, read_events(directory / KERNEL))],
         server_events=list(read_events(directory / SERVER)),
         samples=read_samples(directory),
         crash_text=_read_text(directory / CRASH),
         output=(line for name in OUTPUT for line in read_lines(directory / name)),
         gpu_samples=(line for name in GPU for line in read_lines(directory / name)),
     )
+
+
+def _unheard(journal: list[Event], said: Iterable[Event]) -> Iterator[Event]:
+    """Yield the events of the kernel's file, and of its cells what the sidecar did not hear, numbered anew.
+
+    A kernel that joined a recording of the server's counts its cells anew, so they are told apart by when they began.
+    """
+    begun, over, numbers = {}, set(), {}
+    for event in journal:
+        if event["event"] == "cell_start":
+            begun[number(event.get("mono_s"))] = number(event.get("seq"))
+        elif event["event"] == "cell_end":
+            over.add(number(event.get("seq")))
+    for event in said:
+        seq, mono_s = number(event.get("seq")), number(event.get("mono_s"))
+        if event["event"] == "cell_start":
+            is_known = mono_s in begun
+            numbers[seq] = begun.setdefault(mono_s, max((one or 0 for one in begun.values()), default=0) + 1)
+            if not is_known:
+                yield {**event, "seq": numbers[seq], "beside": []}
+        elif event["event"] != "cell_end":
+            yield event
+        elif seq in numbers and numbers[seq] not in over:
+            over.add(numbers[seq])
+            yield {**event, "seq": numbers[seq]}
 
 
 def observe(recording: Recording) -> Recording:

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from .layout import JOURNAL, is_id
+from .newest_cell import discard, file_of, settle
 from .private_files import open_file_in, recording, recordings
 from .processes import boot_id, identity_of, is_alive, namespaces
 
@@ -54,12 +55,12 @@ def prune(parent: Path, policy: Policy) -> None:
     """
     try:
         with recordings(parent) as descriptor:
-            _prune(descriptor, policy)
+            _prune(parent, descriptor, policy)
     except OSError:
         return
 
 
-def _prune(parent: int, policy: Policy) -> None:
+def _prune(path: Path, parent: int, policy: Policy) -> None:
     position = kept_bytes = 0
     for name in sorted(filter(is_id, os.listdir(parent)), reverse=True):
         try:
@@ -69,6 +70,8 @@ def _prune(parent: int, policy: Policy) -> None:
                 too_old = time.time() - os.fstat(directory).st_mtime > policy.age_s
                 is_due = position > policy.recordings or too_old or kept_bytes > policy.total_bytes
                 is_kept = not is_due or _kernel_lives(directory)
+                if is_kept and os.path.exists(file_of(name)) and not _kernel_lives(directory):
+                    settle(path / name)
             if not is_kept:
                 _remove(parent, name)
         except Exception:  # noqa: S112 - a recording may hold anything; one must not keep the others from being tidied
@@ -83,6 +86,7 @@ def _remove(parent: int, name: str) -> None:
             except FileNotFoundError:
                 continue
     os.rmdir(name, dir_fd=parent)
+    discard(name)
 
 
 def _kernel_lives(directory: int) -> bool:

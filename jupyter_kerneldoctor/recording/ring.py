@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 
+from .mapping import Mapping
+
 HEADER_BYTES = 64
 SIZE_BYTES = 64 * 1024
 AHEAD_BYTES = 1000
@@ -21,20 +23,13 @@ class RingWriter:
 
     def __init__(self) -> None:
         """Take all the memory now, so that none is needed when there is none. Raises OSError; Linux only."""
-        import mmap  # noqa: PLC0415 - the reading side, in the sidecar, does without
-
         self.fd = os.memfd_create("kerneldoctor-output")
         try:
-            os.posix_fallocate(self.fd, 0, HEADER_BYTES + SIZE_BYTES)
-            self._mapped_fd = os.dup(self.fd)  # the lowest number that is free, which the mapping gets for its copy
-            os.close(self._mapped_fd)
-            self._memory = mmap.mmap(self.fd, HEADER_BYTES + SIZE_BYTES)
+            self._mapping = Mapping(self.fd, HEADER_BYTES + SIZE_BYTES)
         except BaseException:
             os.close(self.fd)
             raise
-        status = os.fstat(self.fd)
-        self._inode = status.st_dev, status.st_ino
-        shared = memoryview(self._memory)
+        shared = memoryview(self._mapping.memory)
         self._views = [shared, shared[:8], shared[:8].cast("Q"), shared[HEADER_BYTES:]]
         self._count, self._bytes = self._views[2:]
         self.total = 0
@@ -57,29 +52,14 @@ class RingWriter:
             return
         while self._views:
             self._views.pop().release()
-        if self._is_open(self._mapped_fd):
-            self._memory.close()  # and with it the copy of the descriptor
-        else:
-            _unclosable.append(self._memory)
-        if self._is_open(self.fd):
+        self._mapping.close()
+        if self._mapping.is_behind(self.fd):
             os.close(self.fd)
-
-    def _is_open(self, descriptor: int) -> bool:
-        """Return whether a descriptor still leads to this memory."""
-        try:
-            status = os.fstat(descriptor)
-        except OSError:
-            return False
-        return (status.st_dev, status.st_ino) == self._inode
 
     def _next_places(self) -> list[memoryview]:
         begin = self.total % SIZE_BYTES
         first = self._bytes[begin : begin + AHEAD_BYTES]
         return [first, self._bytes[: AHEAD_BYTES - len(first)]] if len(first) < AHEAD_BYTES else [first]
-
-
-_unclosable: list[object] = []
-"""Mappings that are never freed: `mmap` would close a descriptor that is not known to be its own any more."""
 
 
 class RingReader:

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from .layout import JOURNAL, is_id, recordings_dir
+from .newest_cell import settle
 from .private_files import HAS_DIRECTORIES, is_own_directory, open_file, recordings
 from .processes import is_alive
 from .reader import observe, read
@@ -98,6 +99,7 @@ class Store:
             if not end_is_due or time.monotonic() > deadline:
                 return recording
             if not _is_being_written(path, recording):
+                settle(path)
                 return observe(read(path))  # the end may have been written since it was read
             time.sleep(0.02)
 

@@ -17,6 +17,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..recording import newest_cell
 from ..recording.disk_reserve import release
 from ..recording.kernel_lock import AlreadyRecordedError, acquire
 from ..recording.layout import CRASH, JOURNAL
@@ -160,6 +161,7 @@ class Watcher:
             if self._wait(now):
                 self._end()
                 break
+        newest_cell.discard(self._watched.directory.name)  # the journal has it
         for observer in self._observers:
             observer.stop()
 
