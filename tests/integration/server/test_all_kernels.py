@@ -48,11 +48,15 @@ async def test_the_line_is_known_of_a_kernel_that_ran_out_of_memory(notebook, ke
     await kernel.recorded(can_be_read)
 
     await kernel.send(GROWS, cell_id="c2")
-    report = await kernel.report((await deaths.next())["recording"])
+    told = await deaths.next()
+    report = await kernel.report(told["recording"])
+    (growth,) = Store().open(told["recording"]).growths
 
     assert report["cause"] == "oom-cgroup"
     assert report["cell"]["cell_id"] == "c2"
     assert report["cell"]["line"] in (3, 5, 6)
+    assert {frame.function for frame in growth.statements[0].frames} <= {"keep", "<module>"}
+    assert {frame.line for frame in growth.statements[0].frames} <= {3, 5, 6}
 
 
 @pytest.mark.parametrize("protocol", [None, V1])
