@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import signal
+import statistics
 import time
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from figures import Figure
@@ -30,6 +35,67 @@ def sidecar_cost(work: Path, seconds: float) -> Iterator[Figure]:
         yield Figure("sidecar: processor, memory moving all the time", share, "%", 1)
     finally:
         kernel.close()
+
+
+GROWING = """import time
+class Collector:
+    def __init__(self):
+        self.kept, self.marks = [], []
+    def parse(self, number):
+        return {"id": number, "values": [float(number + i) for i in range(400)]}
+    def run(self, seconds):
+        end = time.monotonic() + seconds
+        while (now := time.monotonic()) < end:
+            self.marks.append((now, time.thread_time()))
+            for number in range(100):
+                parsed = [self.parse(number) for _ in range(4)]
+                self.kept.append(parsed[0])
+        return self.marks
+print(Collector().run(SECONDS))
+"""
+_TURN_S = 0.5
+
+
+def growing_cell(work: Path, seconds: float) -> Iterator[Figure]:
+    """How much a cell that grows is slowed down by being watched, and what the sidecar takes meanwhile.
+
+    The sidecar is stopped for every other half second of the second cell.
+    """
+    kernel = LiveKernel(work / "growing", work)
+    try:
+        kernel.load()
+        sidecar = kernel.sidecar_pid()
+        growing = GROWING.replace("SECONDS", str(seconds))
+        time.sleep(1)
+        share = _cpu_share(sidecar, lambda: kernel.run(growing))
+        yield Figure(f"sidecar: processor, a cell that grows for {seconds:g} s", share, "%", 1)
+        yield Figure("sidecar: memory (PSS) after that", _rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
+        turns = []
+        runs = Thread(target=lambda: turns.append(kernel.run(growing)))
+        runs.start()
+        watched_until, stopped_until = [], []
+        while runs.is_alive():
+            time.sleep(_TURN_S)
+            watched_until.append(time.monotonic())
+            os.kill(sidecar, signal.SIGSTOP)
+            time.sleep(_TURN_S)
+            stopped_until.append(time.monotonic())
+            os.kill(sidecar, signal.SIGCONT)
+        marks = ast.literal_eval(turns[0].stdout)
+        ratios = [
+            watched / stopped
+            for begin, end in zip(watched_until, stopped_until, strict=True)
+            if (watched := _cpu_of_a_round(marks, begin)) and (stopped := _cpu_of_a_round(marks, end))
+        ]
+        yield Figure("a cell that grows: slower by (processor time)", statistics.median(ratios) * 100 - 100, "%", 1)
+    finally:
+        kernel.close()
+
+
+def _cpu_of_a_round(marks: list[tuple[float, float]], until: float) -> float | None:
+    """Processor time of one round of the loop in the turn that ended then; None where it took more than the turn."""
+    own = [cpu_s for mono_s, cpu_s in marks if until - _TURN_S < mono_s < until]
+    return (own[-1] - own[0]) / (len(own) - 1) if len(own) > 2 else None
 
 
 def many_idle(work: Path, kernels: int, seconds: float) -> Iterator[Figure]:
