@@ -46,6 +46,7 @@ class Case:
         limit_mib: int = 2000,
         line: int | None = None,
         crash: str = "",
+        children_mib: int = 0,
         **recorded: Any,
     ) -> None:
         """Take the cells, and what the fix makes of them.
@@ -62,6 +63,8 @@ class Case:
             The id of the likeliest cause.
         line
             The line of the last cell at which it died, where that is known.
+        children_mib
+            How much of the limit four child processes held at the end.
         recorded
             What else was recorded, as `examples.recording` takes it: `output="Killed"`, `signal="SIGBUS"`.
         """
@@ -69,12 +72,13 @@ class Case:
         self.changed = {len(cells): becomes} if isinstance(becomes, str) else dict(becomes)
         self.says, self.cause, self.limit_mib, self.line = says, cause, limit_mib, line
         self.cells, self._growth, self._before_mib = cells, growth, before_mib
-        self._recorded = {"crash": crash, **recorded}
+        self._recorded, self._children_mib = {"crash": crash, **recorded}, children_mib
 
     def death(self) -> Death:
         """Return the death, judged."""
         family = {one.id: one.family for one in all_causes()}[self.cause]
         low, high = self._before_mib, self.limit_mib if family == Family.MEMORY else self._before_mib
+        high -= self._children_mib
         steps = [step / _SAMPLES for step in range(_SAMPLES + 1)]
         shares = steps if self._growth == "ramp" else [*(0.0 for _ in steps), 1.0]
         usual: dict[str, Any] = {
@@ -97,4 +101,9 @@ class Case:
             else cell
             for cell, ran in zip(made.cells, self.cells, strict=True)
         ]
-        return examine(replace(made, cells=tuple(cells))).judged((cause,))
+        held = self._children_mib * MIB
+        samples = [
+            one._replace(tree_bytes=(one.rss_bytes or 0) + int(held * share), children=4) if held else one
+            for one, share in zip(made.samples, shares, strict=False)
+        ]
+        return examine(replace(made, cells=tuple(cells), samples=tuple(samples))).judged((cause,))

@@ -76,7 +76,7 @@ LAYERS = (
     {"examples"},
     {"cause"},
     {"causes"},
-    {"case", "calls", "environments", "facts", "place"},
+    {"case", "calls", "environments", "facts", "place", "workers"},
     {"sizing"},
     {"fix"},
     {"fixes"},

@@ -4,11 +4,14 @@ import ast
 
 
 def number(node: ast.expr) -> int | None:
-    """Return the value of a number written as `1000000`, `10**6` or `10 * 1000`."""
+    """Return the value of a number written as `1000000`, `10**6`, `10 * 1000` or `-1`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return int(node.value) if abs(node.value) < 1e18 else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
         return number(node.args[0])
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = number(node.operand)
+        return None if value is None else -value
     if not isinstance(node, ast.BinOp):
         return None
     left, right = number(node.left), number(node.right)

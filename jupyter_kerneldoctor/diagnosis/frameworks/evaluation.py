@@ -46,3 +46,58 @@ def evaluations(code: Notebook) -> Iterator[Evaluation]:
 def _is_forward(scope: Scope, code: Notebook) -> bool:
     owner = code.lookup(scope.owner, scope.parent or scope) if scope.owner else None
     return owner is not None and is_module_class(owner, code)
+
+
+class WholeCall(NamedTuple):
+    """A call of a network on a tensor, outside of all loops."""
+
+    call: ast.Call
+    data: ast.Name
+    scope: Scope
+    records: bool
+    """It keeps the intermediate results for gradients that nobody asks for."""
+
+
+def whole_calls(code: Notebook) -> Iterator[WholeCall]:
+    """Yield the calls of networks that may be given a whole data set, and whose result no backward pass needs."""
+    tensors = Tensors(code)
+    if not tensors.in_use or hides_gradients(code):
+        return
+    needed = sources_of_gradients(code, tensors.origins)
+    for scope in code.running:
+        used = {id(one.value) for one in scope.names if isinstance(one, ast.Attribute) and one.attr in _OF_OUTPUTS}
+        for call in scope.calls:
+            if len(call.args) != 1 or call.keywords or call in needed or id(call) in used:
+                continue
+            is_network = tensors.kind(call.func, scope) is Kind.MODULE and not tensors.is_scalar(call, scope)
+            data = _moved(call.args[0])
+            if data is None or not is_network or _is_forward(scope, code) or _is_repeated(call, scope, tensors):
+                continue
+            statement = scope.tree.statements[call]
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
+                continue  # it gives more than one tensor
+            yield WholeCall(call, data, scope, records_graph(call, scope, code))
+
+
+_OF_OUTPUTS = frozenset({"logits", "last_hidden_state", "loss", "pooler_output", "sample"})
+
+
+def _moved(node: ast.expr) -> ast.Name | None:
+    match node:
+        case ast.Name():
+            return node
+        case ast.Call(func=ast.Attribute(value=inner, attr="to" | "cuda" | "float" | "half")):
+            return _moved(inner)
+    return None
+
+
+def _is_repeated(node: ast.AST, scope: Scope, tensors: Tensors, depth: int = 0) -> bool:
+    """Whether a loop or a comprehension runs a node again and again, also around the call of its function."""
+    statement = scope.tree.statements[node]
+    in_list = (
+        one for one in scope.inside(statement) if isinstance(one, ast.ListComp | ast.GeneratorExp | ast.DictComp)
+    )
+    if scope.loops_around(node) or any(node in ast.walk(one) for one in in_list):
+        return True
+    calls = [] if scope.is_cell or depth > 3 else tensors.origins.calls_of(scope)
+    return any(_is_repeated(call, caller, tensors, depth + 1) for call, caller in calls if caller is not scope)

@@ -1,0 +1,32 @@
+"""How many worker processes fit beside the kernel, as far as those that were seen tell."""
+
+from .death import Death
+
+_LEAST = 0.15  # of the limit
+
+
+def workers_bytes(death: Death) -> int | None:
+    """Return what the kernel's child processes held, where that is a good part of what ran out; None otherwise."""
+    memory, limit = death.memory, death.memory.limit_bytes
+    held = max(0 if memory.children is None else memory.children.bytes, _grown_beside(death))
+    return held if limit and held >= _LEAST * limit else None
+
+
+def _grown_beside(death: Death) -> int:
+    """Return how much more than the kernel its container grew while children ran, which are measured rarely."""
+    memory, last = death.memory, death.memory.last
+    if last is None or not last.children or last.cgroup_bytes is None or last.rss_bytes is None:
+        return 0
+    if memory.used_before_bytes is None or memory.before_bytes is None:
+        return 0
+    return (last.cgroup_bytes - memory.used_before_bytes) - (last.rss_bytes - memory.before_bytes)
+
+
+def workers_that_fit(death: Death, started: int) -> int:
+    """Return half of how many of so many workers fit: what they were seen to hold was not all that they needed."""
+    memory = death.memory
+    held, target = workers_bytes(death), memory.safe_target_bytes
+    own = memory.last.rss_bytes if memory.last is not None else None
+    if not held or target is None or own is None:
+        return 0
+    return max(0, min(started - 1, int((target - own) / (held / started)) // 2))
