@@ -102,6 +102,7 @@ class Death:
         """Return the same death with another text in some cells, by index, as if that had been what ran."""
         edited = replace(self)
         vars(edited)["code"] = self.code.edited(sources)
+        vars(edited)["growth"] = self.growth  # it was charged to the lines as they were
         return edited
 
     @property
@@ -423,10 +424,10 @@ class Death:
     def was_running(self, node: ast.expr | ast.stmt, scope: CodeScope) -> bool:
         """Whether a node may have been running at the end: false only where the last stack, or the line, denies it."""
         at = [(self.recording.cells.index(one.cell), one.line) for one in self.user_frames if one.cell is not None]
-        if not at or any(self._has_other_lines(cell) for cell, _ in at):
-            return self.code.is_at_line(node, scope)
         charged = (one for one in self.growth.charged if one.bytes >= _A_PART * self.growth.known_bytes)
         at += [(cell, one.statement.line) for one in charged if (cell := self._cell_of(one.statement)) is not None]
+        if not at or any(self._has_other_lines(cell) for cell, _ in at):
+            return self.code.is_at_line(node, scope)
         return any(cell == scope.cell and node.lineno <= line <= (node.end_lineno or line) for cell, line in at)
 
     def _cell_of(self, statement: Statement) -> int | None:

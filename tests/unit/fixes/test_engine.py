@@ -6,11 +6,14 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose, proposals
 from jupyter_kerneldoctor.diagnosis.case import Case, Ran
+from jupyter_kerneldoctor.diagnosis.causes import examine
 from jupyter_kerneldoctor.diagnosis.code.notebook import CodeTooLargeError
 from jupyter_kerneldoctor.diagnosis.edits import Change
-from jupyter_kerneldoctor.diagnosis.examples import Group, recording
+from jupyter_kerneldoctor.diagnosis.examples import Group, cell_file, recording
+from jupyter_kerneldoctor.diagnosis.examples.growth import grew_in, growth
 from jupyter_kerneldoctor.diagnosis.family import Family
 from jupyter_kerneldoctor.diagnosis.fix import Fix, Proposal
+from jupyter_kerneldoctor.recording.events import Frame, Stack, ThreadStack
 
 MIB = 1 << 20
 
@@ -158,3 +161,14 @@ def test_network_is_known_in_the_function_that_it_is_given_to():
     assert "    with torch.no_grad():\n        return [model(x) for x in rows]" in proposal.edits[0].new_source
     found = propose(f"import torch\nnet = torch.nn.RNN()\n{define}", "score(net, x)\nscore(len, x)")
     assert [one for one in found if one.edits] == []
+
+
+@pytest.mark.parametrize(("line", "ids"), [(2, ["downcast-float32"]), (3, [])])
+def test_an_edit_is_judged_by_the_lines_that_memory_was_charged_to(line, ids):
+    cells = ("import numpy as np\nROWS = 300_000", "n = 1\nW = np.ones((ROWS, 1000))\nbig = [0] * 10**9")
+    frames = (Frame(cell_file(cells[1]), line, "<module>"),)
+    stack = Stack(-0.1, "end", (ThreadStack(frames, main=True),))
+    death = Case(*cells, stacks=[stack]).death()
+    grown = dataclasses.replace(death.recording, growths=(growth(2, grew_in(10**9, *frames)),))
+    found = proposals.propose(examine(grown).judged(death.causes))
+    assert [one.id for one in found if one.edits] == ids
