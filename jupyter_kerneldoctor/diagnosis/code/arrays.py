@@ -102,10 +102,21 @@ def operation(op: ast.operator, left: Value | None, right: Value | None) -> Valu
             if value.type in ("list", "tuple", "str", "bytes") and (count := whole(times)) is not None:
                 size = None if value.bytes is None else _sized(value.type, value.shape[0] * count, value.bytes * count)
                 return replace(value, bytes=size, shape=(value.shape[0] * max(0, count),))
+    if isinstance(op, ast.MatMult):
+        return _product(left, right)
     result = elementwise(left, right)
     if result is not None and isinstance(op, ast.Div) and (result.dtype or "").startswith(_WHOLE):
         return array(result.type, result.shape, "float64", recorded=result.recorded)
     return result
+
+
+def _product(left: Value, right: Value) -> Value | None:
+    """Return the product of a matrix with a matrix or a vector (numpy.matmul)."""
+    if len(left.shape) != 2 or len(right.shape) not in (1, 2) or left.shape[1] != right.shape[0]:
+        return None
+    wider = max((left, right), key=lambda one: _ITEM_BYTES.get(one.dtype or "", 0))
+    shape = (left.shape[0], *right.shape[1:])
+    return array(left.type, shape, wider.dtype, recorded=left.recorded or right.recorded)
 
 
 def _calculated(op: ast.operator, left: float, right: float) -> Value | None:

@@ -175,7 +175,11 @@ class Values:
             return at.given.get(node.id)
         binding, recorded = self._code.lookup(node.id, at.scope, node), self._recorded.get(node.id)
         if recorded is not None and (binding is None or (binding.scope.is_cell and binding.cell <= recorded[0])):
-            return recorded[1]
+            known = recorded[1]
+            if known.type != "list" or binding is None or binding.value is None or _depends(binding, node.id):
+                return known
+            written = self._of(binding.value, _Place(binding.scope, {}, at.depth))  # it tells what the items are
+            return written if written is not None and written.shape[:1] == known.shape else known
         if binding is None or binding.value is None or _depends(binding, node.id):
             return None
         return self._of(binding.value, _Place(binding.scope, at.given if binding.scope is at.scope else {}, at.depth))
