@@ -27,21 +27,14 @@ _OPENBLAS = "OpenBLAS blas_thread_init: pthread_create failed"
 _AT_ONCE_S = 5.0
 """So long after these words a cell is over at the latest: what takes most of it is to show the traceback."""
 
+_TOO_DEEP = "A function called itself too often {where}, and Python stopped it."
+_LOST = ("unknown", "A worker process was lost", 0.4, "A worker process was lost {where}.")
+_CARD = "The graphics card reported an error"
 _BY_KIND: dict[str, tuple[str, str, float, str]] = {
-    "recursion": (
-        "stack-overflow",
-        "Endless recursion, stopped by Python",
-        0.9,
-        "A function called itself too often {where}, and Python stopped it.",
-    ),
-    "broken-pool": ("unknown", "A worker process was lost", 0.4, "A worker process was lost {where}."),
-    "worker-killed": ("unknown", "A worker process was lost", 0.4, "A worker process was lost {where}."),
-    "cuda-error": (
-        "unknown",
-        "The graphics card reported an error",
-        0.4,
-        "The graphics card reported an error {where}.",
-    ),
+    "recursion": ("stack-overflow", "Endless recursion, stopped by Python", 0.9, _TOO_DEEP),
+    "broken-pool": _LOST,
+    "worker-killed": _LOST,
+    "cuda-error": ("unknown", _CARD, 0.4, f"{_CARD} {{where}}."),
 }
 """Cause, title, confidence and headline of kinds that a cause may leave unexplained."""
 
@@ -55,9 +48,8 @@ def survived(death: Death) -> tuple[Survived, ...]:
     """Return what the kernel survived, oldest first."""
     found = (*death.recording.incidents, *_interrupted_by_openblas(death), *_known_by_name(death.recording))
     recorded = sorted(found, key=lambda one: one.mono_s)
-    return (*(_judged(death, incident) for incident in recorded[-MOST:]), *_stuck_until_the_end(death.recording))[
-        -MOST:
-    ]
+    told = (*(_judged(death, incident) for incident in recorded[-MOST:]), *_stuck_until_the_end(death.recording))
+    return told[-MOST:]
 
 
 def _stuck_until_the_end(recording: Recording) -> Iterator[Survived]:
@@ -89,14 +81,8 @@ def _judged(kernel: Death, incident: Incident) -> Survived:
 def _unexplained(death: Death, incident: Incident) -> CauseFinding:
     cause, title, confidence, headline = _BY_KIND.get(incident.kind, _OTHER)
     words = f": {quote(incident.signature, 100)}" if incident.signature else ""
-    return CauseFinding(
-        cause,
-        title,
-        confidence,
-        headline.format(where=death.where()),
-        (that_it_was_raised(incident, words),),
-        line=death.line,
-    )
+    raised = (that_it_was_raised(incident, words),)
+    return CauseFinding(cause, title, confidence, headline.format(where=death.where()), raised, line=death.line)
 
 
 def _circumstances(incident: Incident) -> Iterator[Evidence]:
@@ -104,19 +90,11 @@ def _circumstances(incident: Incident) -> Iterator[Evidence]:
     inner = incident.frames[0] if incident.frames else None
     if inner is not None and not inner.file.startswith("<") and not is_cell_file(inner.file):
         file = "/".join(inner.file.replace("\\", "/").rsplit("/", 2)[-2:])
-        yield Evidence(
-            f"It was raised in {quote(inner.function)} ({file}{f', line {inner.line}' if inner.line else ''}).",
-            inner.line,
-            "line" if inner.line else None,
-            "the exception",
-        )
+        at, unit = (f", line {inner.line}", "line") if inner.line else ("", None)
+        yield Evidence(f"It was raised in {quote(inner.function)} ({file}{at}).", inner.line, unit, "the exception")
     if incident.rss_bytes is not None:
-        yield Evidence(
-            f"The kernel process held {size(incident.rss_bytes)} (resident memory, RSS) right after it.",
-            incident.rss_bytes,
-            "bytes",
-            "samples",
-        )
+        text = f"The kernel process held {size(incident.rss_bytes)} (resident memory, RSS) right after it."
+        yield Evidence(text, incident.rss_bytes, "bytes", "samples")
 
 
 def _cell(cell: Cell | None, line: int | None) -> Culprit | None:

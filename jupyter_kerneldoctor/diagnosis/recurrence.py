@@ -4,9 +4,9 @@ import ast
 import hashlib
 from collections.abc import Iterable
 
-from .code.cellsource import mask
+from .code.cellsource import MaskedCell, mask
 from .family import Family
-from .postmortem import EarlierDeath, PostMortem, Recurrence
+from .postmortem import Culprit, EarlierDeath, PostMortem, Recurrence
 from .units import size
 
 _MOST_CHARACTERS = 32_000
@@ -21,7 +21,7 @@ _INNOCENT = frozenset({Family.OUTSIDE, Family.ALIVE, Family.ORDINARY_END, Family
 
 def fingerprint(source: str) -> str:
     """Return what two cells have in common if they do the same: their code without comments, blank lines and layout."""
-    masked = mask(source) if len(source) <= _MOST_CHARACTERS else None
+    masked = _masked(source)
     try:
         code = None if masked is None else ast.dump(masked.tree)
     except RecursionError:
@@ -37,21 +37,15 @@ def recurrence(now: PostMortem, earlier: Iterable[PostMortem]) -> Recurrence | N
     if not now.died or now.cell is None or not _by_the_cell(now) or not _is_telling(now.cell.source):
         return None
     own = fingerprint(now.cell.source)
-    deaths = [
-        EarlierDeath(
-            one.recording, one.ended, one.cause.id, one.cause.title, one.cell.execution_count, _peak_bytes(one)
-        )
-        for one in earlier
-        if one.died
-        and one.recording != now.recording
-        and one.cell is not None
-        and _by_the_cell(one)
-        and fingerprint(one.cell.source) == own
-    ]
-    if not deaths:
-        return None
+    others = (one for one in earlier if one.died and one.recording != now.recording and _by_the_cell(one))
+    deaths = [_earlier(one, one.cell) for one in others if one.cell and fingerprint(one.cell.source) == own]
     deaths.sort(key=lambda death: death.ended or "", reverse=True)
-    return Recurrence(_text(deaths), tuple(deaths))
+    return Recurrence(_text(deaths), tuple(deaths)) if deaths else None
+
+
+def _earlier(one: PostMortem, cell: Culprit) -> EarlierDeath:
+    peak = max((value for value in one.timeline.samples["memory_bytes"] if value is not None), default=None)
+    return EarlierDeath(one.recording, one.ended, one.cause.id, one.cause.title, cell.execution_count, peak)
 
 
 def _by_the_cell(one: PostMortem) -> bool:
@@ -60,11 +54,15 @@ def _by_the_cell(one: PostMortem) -> bool:
 
 def _is_telling(source: str) -> bool:
     """Whether two cells of this text are likely to be one: `time.sleep(30)` stands in many notebooks."""
-    masked = mask(source) if len(source) <= _MOST_CHARACTERS else None
+    masked = _masked(source)
     if masked is None or masked.spans:
         return len("".join(source.split())) >= _LEAST_CHARACTERS
     telling = [ast.unparse(one) for one in masked.tree.body if not _is_trivial(one)]
     return len("".join("".join(telling).split())) >= _LEAST_CHARACTERS
+
+
+def _masked(source: str) -> MaskedCell | None:
+    return mask(source) if len(source) <= _MOST_CHARACTERS else None
 
 
 def _is_trivial(statement: ast.stmt) -> bool:
@@ -80,7 +78,3 @@ def _text(deaths: list[EarlierDeath]) -> str:
     figure = f", with {size(last.peak_bytes)} in use" if last.peak_bytes is not None else ""
     most_recent = f"{',' if len(deaths) == 1 else ', last'}{when}" if when else ""
     return f"This cell has killed the kernel {times} before{most_recent} ({last.title}{figure})."
-
-
-def _peak_bytes(one: PostMortem) -> int | None:
-    return max((value for value in one.timeline.samples["memory_bytes"] if value is not None), default=None)

@@ -1,27 +1,13 @@
 """How the frames of a stack are named to the user: by the cell they belong to, or by the library's file."""
 
-from collections.abc import Sequence
-
 from jupyter_kerneldoctor.recording.events import Frame
-from jupyter_kerneldoctor.recording.model import Cell
 
 from ..code.cellfiles import CellFiles, is_cell_file, user_line
 from ..units import cell_name, quote
 
 
-class FrameNames:
+class FrameNames(CellFiles):
     """Names the frames of stacks that were read while these cells ran."""
-
-    def __init__(self, cells: Sequence[Cell]) -> None:
-        self._files = CellFiles(cells)
-
-    def cell_of(self, frame: Frame) -> Cell | None:
-        """Return the cell whose code a frame executes; None for a library's."""
-        return self._files.cell_of(frame)
-
-    def cell_of_file(self, file: str) -> Cell | None:
-        """Return the newest cell that was compiled under this file name; None for a library's file."""
-        return self._files.cell_of_file(file)
 
     def place(self, frame: Frame) -> str:
         """Return "cell [1], line 4" as the user sees it, or "numpy/core.py, line 7"."""

@@ -110,29 +110,20 @@ def xid_evidence(xids: tuple[Xid, ...]) -> Iterator[Evidence]:
     for code in dict.fromkeys(xid.code for xid in xids):
         meaning = HARDWARE_XIDS.get(code) or PROGRAM_XIDS.get(code)
         means = f": {meaning}" if meaning else ""
-        yield Evidence(
-            f"The driver of the graphics card reported error (Xid) {code}{means}.", code, None, "NVML Xid event"
-        )
+        text = f"The driver of the graphics card reported error (Xid) {code}{means}."
+        yield Evidence(text, code, None, "NVML Xid event")
 
 
 def holders(card: Card) -> Iterator[Evidence]:
     """Say how full the card was, and which programs held how much."""
     if card.used_bytes is not None and card.total_bytes:
-        yield Evidence(
-            f"Of the card's {size(card.total_bytes)}, {size(card.used_bytes)} was in use at the last measurement.",
-            card.used_bytes,
-            "bytes",
-            "NVML",
-        )
+        text = f"Of the card's {size(card.total_bytes)}, {size(card.used_bytes)} was in use at the last measurement."
+        yield Evidence(text, card.used_bytes, "bytes", "NVML")
     for other in sorted(card.others, key=lambda one: -(one.bytes or 0))[:3]:
         if other.bytes and other.bytes > 64 * _MIB:
             named = f"{quote(other.name)} " if other.name else ""
-            yield Evidence(
-                f"Another program on the card, {named}(process {other.pid}), held {size(other.bytes)}.",
-                other.bytes,
-                "bytes",
-                "NVML",
-            )
+            text = f"Another program on the card, {named}(process {other.pid}), held {size(other.bytes)}."
+            yield Evidence(text, other.bytes, "bytes", "NVML")
     if card.own_bytes:
         yield Evidence(f"The kernel itself held {size(card.own_bytes)} of the card.", card.own_bytes, "bytes", "NVML")
 

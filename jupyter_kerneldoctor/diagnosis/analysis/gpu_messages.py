@@ -16,60 +16,45 @@ from .traceback import Traceback
 Trouble = Literal["memory", "astray", "mismatch", "hardware", "handle"]
 """`handle`: cuDNN or cuBLAS could not begin, for want of memory or because it does not fit."""
 
-_SAYINGS: tuple[tuple[Trouble, str], ...] = (
-    (
-        "hardware",
-        (
-            r"(?<!\b0 )uncorrectable ECC error|CUDA_ERROR_ECC_UNCORRECTABLE|GPU is lost|fallen off the bus|"
-            r"ECC_UNCORRECTABLE"
-        ),
+_SAYINGS: dict[Trouble, str] = {
+    "hardware": (
+        r"(?<!\b0 )uncorrectable ECC error|CUDA_ERROR_ECC_UNCORRECTABLE|GPU is lost|fallen off the bus|"
+        r"ECC_UNCORRECTABLE"
     ),
-    (
-        "astray",
-        (
-            r"device-side assert triggered|illegal memory access|misaligned address|unspecified launch failure|"
-            r"an illegal instruction was encountered|CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|ASSERT)|"
-            r"CUDA_ERROR_MISALIGNED_ADDRESS|"
-            r"Memory access fault by GPU"
-        ),
+    "astray": (
+        r"device-side assert triggered|illegal memory access|misaligned address|unspecified launch failure|"
+        r"an illegal instruction was encountered|CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|ASSERT)|"
+        r"CUDA_ERROR_MISALIGNED_ADDRESS|"
+        r"Memory access fault by GPU"
     ),
-    (
-        "mismatch",
-        (
-            r"driver version is insufficient|NVIDIA driver on your system is too old|no kernel image is available|"
-            r"unsupported toolchain|forward compatibility was attempted|unsupported display driver / cuda driver|"
-            r"[Dd]river/library version mismatch|CUDA_ERROR_(?:NO_BINARY_FOR_GPU|SYSTEM_DRIVER_MISMATCH|INVALID_PTX)|"
-            r"CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|CUDNN_STATUS_ARCH_MISMATCH|cuDNN version incompatibility|"
-            r"Loaded runtime CuDNN library: \S+ but source was compiled with|does not match DSO version|"
-            r"[Cc]ould not load library '?lib(?:cud|cub|cus|cuf|nv)\w*|"
-            r"lib(?:cudart|cudnn|cublas|cusparse|nvrtc|cuda)\S*: cannot open shared object file|"
-            r"Found no NVIDIA driver on your system"
-        ),
+    "mismatch": (
+        r"driver version is insufficient|NVIDIA driver on your system is too old|no kernel image is available|"
+        r"unsupported toolchain|forward compatibility was attempted|unsupported display driver / cuda driver|"
+        r"[Dd]river/library version mismatch|CUDA_ERROR_(?:NO_BINARY_FOR_GPU|SYSTEM_DRIVER_MISMATCH|INVALID_PTX)|"
+        r"CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|CUDNN_STATUS_ARCH_MISMATCH|cuDNN version incompatibility|"
+        r"Loaded runtime CuDNN library: \S+ but source was compiled with|does not match DSO version|"
+        r"[Cc]ould not load library '?lib(?:cud|cub|cus|cuf|nv)\w*|"
+        r"lib(?:cudart|cudnn|cublas|cusparse|nvrtc|cuda)\S*: cannot open shared object file|"
+        r"Found no NVIDIA driver on your system"
     ),
-    (
-        "memory",
-        (
-            r"(?:CUDA|HIP|XPU|MPS backend) (?:error: )?out of memory|CUDA_ERROR_OUT_OF_MEMORY|"
-            r"cudaErrorMemoryAllocation|"
-            r"CU(?:BLAS|DNN)_STATUS_ALLOC_FAILED|RESOURCE_EXHAUSTED: (?:Out of memory|OOM|Failed to allocate)|"
-            r"OOM when allocating tensor(?!: CPU)(?:.*GPU)?|Dst tensor is not initialized|Out of memory allocating|"
-            r"failed to allocate .* from device"
-        ),
+    "memory": (
+        r"(?:CUDA|HIP|XPU|MPS backend) (?:error: )?out of memory|CUDA_ERROR_OUT_OF_MEMORY|"
+        r"cudaErrorMemoryAllocation|"
+        r"CU(?:BLAS|DNN)_STATUS_ALLOC_FAILED|RESOURCE_EXHAUSTED: (?:Out of memory|OOM|Failed to allocate)|"
+        r"OOM when allocating tensor(?!: CPU)(?:.*GPU)?|Dst tensor is not initialized|Out of memory allocating|"
+        r"failed to allocate .* from device"
     ),
-    (
-        "handle",
-        (
-            r"CUBLAS_STATUS_NOT_INITIALIZED|CUDNN_STATUS_(?:NOT_INITIALIZED|INTERNAL_ERROR)|"
-            r"[Cc]ould not create (?:cudnn|cublas) handle|[Ff]ailed to create cublas handle|"
-            r"[Ff]ailed to get convolution algorithm"
-        ),
+    "handle": (
+        r"CUBLAS_STATUS_NOT_INITIALIZED|CUDNN_STATUS_(?:NOT_INITIALIZED|INTERNAL_ERROR)|"
+        r"[Cc]ould not create (?:cudnn|cublas) handle|[Ff]ailed to create cublas handle|"
+        r"[Ff]ailed to get convolution algorithm"
     ),
-)
+}
 _HARMLESS = r"(?![^\n]*Could not load dynamic library)"
 """TensorFlow says so on every machine without a card, and works on the processor."""
 
 _PATTERNS = tuple(
-    (trouble, re.compile(rf"^{_HARMLESS}[^\n]*(?:{pattern})[^\n]*", re.MULTILINE)) for trouble, pattern in _SAYINGS
+    (trouble, re.compile(rf"^{_HARMLESS}[^\n]*(?:{words})[^\n]*", re.MULTILINE)) for trouble, words in _SAYINGS.items()
 )
 _WARNING = re.compile(r"(?:\S+ ){0,2}[WI](?:\d{4})? ")
 """How a line of glog's begins, which TensorFlow, XLA and Abseil use, that is no error."""
@@ -102,9 +87,8 @@ class Words:
     @property
     def evidence(self) -> Evidence:
         """The quoted line."""
-        return Evidence(
-            f"Before it ended, the process wrote: {quote(self.line, 200)}.", None, None, "the process's output"
-        )
+        said = f"Before it ended, the process wrote: {quote(self.line, 200)}."
+        return Evidence(said, None, None, "the process's output")
 
 
 def trouble_of(text: str) -> Trouble | None:

@@ -70,12 +70,8 @@ class LostWorker:
         if child.peak_bytes:
             yield Evidence(f"It held up to {size(child.peak_bytes)}.", child.peak_bytes, "bytes", "samples")
         if child.oom_kills:
-            yield Evidence(
-                f"Linux killed {plural(child.oom_kills, 'process')} for memory at that moment.",
-                child.oom_kills,
-                "processes",
-                "oom_kill",
-            )
+            text = f"Linux killed {plural(child.oom_kills, 'process')} for memory at that moment."
+            yield Evidence(text, child.oom_kills, "processes", "oom_kill")
 
 
 def lost_worker(recording: Recording, incident: Incident) -> LostWorker | None:

@@ -67,19 +67,11 @@ class MemoryPressure:
             text = f"The machine had {size(self.available_bytes)} of memory left at the last measurement."
             yield Evidence(text, self.available_bytes, "bytes", "/proc/meminfo MemAvailable")
         if self.swap_is_full and self.swap_free_bytes is not None and self.swap_total_bytes is not None:
-            yield Evidence(
-                f"{size(self.swap_free_bytes)} of {size(self.swap_total_bytes)} of swap was free.",
-                self.swap_free_bytes,
-                "bytes",
-                "/proc/meminfo SwapFree",
-            )
+            text = f"{size(self.swap_free_bytes)} of {size(self.swap_total_bytes)} of swap was free."
+            yield Evidence(text, self.swap_free_bytes, "bytes", "/proc/meminfo SwapFree")
         if self.is_pressed and self.pressure_full is not None:
-            yield Evidence(
-                f"All programs at once waited for memory for {self.pressure_full:.0f}% of the last ten seconds.",
-                round(self.pressure_full, 1),
-                "percent",
-                "/proc/pressure/memory full",
-            )
+            text = f"All programs at once waited for memory for {self.pressure_full:.0f}% of the last ten seconds."
+            yield Evidence(text, round(self.pressure_full, 1), "percent", "/proc/pressure/memory full")
 
 
 def memory_pressure(recording: Recording, around: SystemState) -> MemoryPressure:

@@ -43,10 +43,8 @@ def refusals(
 def _rlimits(state: Environment, ram_bytes: int | None, asked_bytes: int | None, *, refused: bool) -> Iterator[Refusal]:
     """Read getrlimit(2): RLIMIT_AS bounds the address space, RLIMIT_DATA what is private and writable of it."""
     known = state.known
-    for name, used, option in (
-        ("AS", known.address_space_bytes, "ulimit -v"),
-        ("DATA", known.data_bytes, "ulimit -d"),
-    ):
+    by_name = ("AS", known.address_space_bytes, "ulimit -v"), ("DATA", known.data_bytes, "ulimit -d")
+    for name, used, option in by_name:
         limit = state.soft_limit(name)
         if limit is None or used is None:
             continue
@@ -54,19 +52,10 @@ def _rlimits(state: Environment, ram_bytes: int | None, asked_bytes: int | None,
         near = used >= NEAR * limit
         if proven or near or (refused and limit < (ram_bytes or limit)):
             what = f"the limit of {size(limit)} set for this process"
-            yield Refusal(
-                limit,
-                what,
-                f"{what} was used up" if near else f"{size(limit)} is all that this process may have",
-                Evidence(
-                    f"A limit of {size(limit)} was set for this process ({option}, RLIMIT_{name}); {size(used)} of it "
-                    "was in use at the last measurement.",
-                    limit,
-                    "bytes",
-                    "/proc/PID/limits",
-                ),
-                proven,
-            )
+            reached = f"{what} was used up" if near else f"{size(limit)} is all that this process may have"
+            was_set = f"A limit of {size(limit)} was set for this process ({option}, RLIMIT_{name})"
+            text = f"{was_set}; {size(used)} of it was in use at the last measurement."
+            yield Refusal(limit, what, reached, Evidence(text, limit, "bytes", "/proc/PID/limits"), proven)
 
 
 def _overcommit(state: Environment, ram_bytes: int | None, asked_bytes: int | None) -> Iterator[Refusal]:
@@ -75,34 +64,19 @@ def _overcommit(state: Environment, ram_bytes: int | None, asked_bytes: int | No
     if known.overcommit_mode == 2 and known.commit_limit_bytes and known.committed_bytes is not None:
         proven = asked_bytes is not None and known.committed_bytes + asked_bytes > known.commit_limit_bytes
         if proven or known.committed_bytes >= NEAR * known.commit_limit_bytes:
-            yield Refusal(
-                known.commit_limit_bytes,
-                f"the {size(known.commit_limit_bytes)} that this machine promises to programs",
-                f"this machine had promised nearly all of its {size(known.commit_limit_bytes)} already",
-                Evidence(
-                    f"This machine promises no more than {size(known.commit_limit_bytes)} to all programs together "
-                    f"(overcommit mode 2); {size(known.committed_bytes)} was promised already.",
-                    known.commit_limit_bytes,
-                    "bytes",
-                    "/proc/meminfo CommitLimit",
-                ),
-                proven,
-            )
+            limit, at_most = known.commit_limit_bytes, size(known.commit_limit_bytes)
+            what = f"the {at_most} that this machine promises to programs"
+            reached = f"this machine had promised nearly all of its {at_most} already"
+            promises = f"This machine promises no more than {at_most} to all programs together (overcommit mode 2)"
+            text = f"{promises}; {size(known.committed_bytes)} was promised already."
+            yield Refusal(limit, what, reached, Evidence(text, limit, "bytes", "/proc/meminfo CommitLimit"), proven)
     if asked_bytes is None or known.overcommit_mode == 1 or ram_bytes is None:
         return
     whole = ram_bytes + (known.swap_total_bytes or 0)
     if asked_bytes > whole:
         beyond = " It is more than any program can address." if asked_bytes > _ADDRESSES else ""
-        yield Refusal(
-            whole,
-            f"this machine's {size(whole)} of memory",
-            f"this machine has {size(whole)}",
-            Evidence(
-                f"{size(asked_bytes)} was asked for at once; the machine has {size(whole)}, swap included, and Linux "
-                f"refuses a single request above that.{beyond}",
-                asked_bytes,
-                "bytes",
-                "/proc/meminfo MemTotal and SwapTotal",
-            ),
-            proven=True,
-        )
+        asked = f"{size(asked_bytes)} was asked for at once; the machine has {size(whole)}, swap included"
+        text = f"{asked}, and Linux refuses a single request above that.{beyond}"
+        told = Evidence(text, asked_bytes, "bytes", "/proc/meminfo MemTotal and SwapTotal")
+        what, reached = f"this machine's {size(whole)} of memory", f"this machine has {size(whole)}"
+        yield Refusal(whole, what, reached, told, proven=True)

@@ -3,6 +3,7 @@
 import re
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -11,11 +12,6 @@ from jupyter_kerneldoctor.recording.model import ServerView
 from ..units import quote, signal_name
 
 _FRAME = re.compile(r'^  File "(?P<path>[^"]+)", line (?P<line>\d+)', re.MULTILINE)
-_NO_MODULE = re.compile(r"No module named '?(?P<name>[\w.]+)'?")
-_NOT_THERE = re.compile(r"No such file or directory:? '?(?P<path>[^'\n]+?)'?$", re.MULTILINE)
-_NOT_LOADED = re.compile(
-    r"^.*(?:undefined symbol|GLIBC\w*_[\d.]+' not found|cannot open shared object file).*$", re.MULTILINE
-)
 _LAST_LINE = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt)\b.*$", re.MULTILINE)
 
 _HOME = re.compile(r"^\s*PYTHONHOME = '(?P<path>[^'\n]+)'", re.MULTILINE)
@@ -44,13 +40,11 @@ def start_failure(server: ServerView) -> StartFailure:
     program = server.start_command[0] if server.start_command else None
     raised = list(_LAST_LINE.finditer(text))
     final = text[raised[-1].start() :] if raised else text  # what was said before it, it had lived with
-    found = (
-        _shadowed(text)
-        or _lost_itself(text)
-        or next((one for one in (judge(final, program) for judge in _JUDGES) if one), None)
-    )
-    if found is not None:
+    if (found := _shadowed(text) or _lost_itself(text)) is not None:
         return found
+    for pattern, reason in _REASONS:
+        if words := re.search(pattern, final, re.MULTILINE):
+            return reason(words, program)
     said, code = said_before_it_left(text), server.returncode or 0
     if code == -signal.SIGINT or (said or "").startswith("KeyboardInterrupt"):
         return StartFailure("an interrupt ended it before it answered", known=False)
@@ -91,10 +85,7 @@ def _lost_itself(text: str) -> StartFailure | None:
     return StartFailure(f"Python does not find its own standard library{why}", detail=home["path"] if home else None)
 
 
-def _missing_module(text: str, program: str | None) -> StartFailure | None:
-    found = _NO_MODULE.search(text)
-    if found is None:
-        return None
+def _missing_module(found: re.Match[str], program: str | None) -> StartFailure:
     name = found["name"]
     if name.split(".")[0] in ("ipykernel", "ipykernel_launcher"):
         whose = "the Python that it is to run with" if program is None else quote(program)
@@ -104,48 +95,34 @@ def _missing_module(text: str, program: str | None) -> StartFailure | None:
     return StartFailure(f"the package {quote(name)} is missing", detail=name)
 
 
-def _wrong_format(text: str, program: str | None) -> StartFailure | None:
-    if "Exec format error" not in text:
-        return None
+def _wrong_format(_found: re.Match[str], program: str | None) -> StartFailure:
     what = "the program" if program is None else f"the program {quote(program)}"
-    return StartFailure(
-        f"{what} is made for another machine, or is a script without a first line `#!…`", detail=program
-    )
+    made_for = "is made for another machine, or is a script without a first line `#!…`"
+    return StartFailure(f"{what} {made_for}", detail=program)
 
 
-def _full_disk(text: str, _program: str | None) -> StartFailure | None:
-    if "No space left on device" not in text and "Disk quota exceeded" not in text:
-        return None
-    return StartFailure("there is no room left on the disk")
-
-
-def _missing_program(text: str, program: str | None) -> StartFailure | None:
-    found = _NOT_THERE.search(text)
-    if found is None:
-        return None
+def _missing_program(found: re.Match[str], program: str | None) -> StartFailure:
     path = found["path"]
     if program is None or path == program:
         return StartFailure(f"the program {quote(path)} that its kernel.json names does not exist", detail=path)
     return StartFailure(f"there is no {quote(path)}", detail=path)
 
 
-def _not_allowed(text: str, _program: str | None) -> StartFailure | None:
-    found = re.search(r"Permission denied:? ?'?(?P<path>[^'\n]*)", text)
-    if found is None:
-        return None
-    what = f" {quote(found['path'])}" if found["path"] else " a file"
-    return StartFailure(f"it may not use{what}", detail=found["path"] or None)
+def _not_allowed(found: re.Match[str], _program: str | None) -> StartFailure:
+    what = quote(found["path"]) if found["path"] else "a file"
+    return StartFailure(f"it may not use {what}", detail=found["path"] or None)
 
 
-def _not_loadable(text: str, _program: str | None) -> StartFailure | None:
-    found = _NOT_LOADED.search(text)
-    return None if found is None else StartFailure(f"a library could not be loaded: {quote(found[0], 120)}")
-
-
-def _port_taken(text: str, _program: str | None) -> StartFailure | None:
-    if "Address already in use" not in text:
-        return None
-    return StartFailure("a network port that it was to use is taken")
-
-
-_JUDGES = (_missing_module, _wrong_format, _full_disk, _missing_program, _not_allowed, _not_loadable, _port_taken)
+_REASONS: tuple[tuple[str, Callable[[re.Match[str], str | None], StartFailure]], ...] = (
+    (r"No module named '?(?P<name>[\w.]+)'?", _missing_module),
+    (r"Exec format error", _wrong_format),
+    (r"No space left on device|Disk quota exceeded", lambda *_: StartFailure("there is no room left on the disk")),
+    (r"No such file or directory:? '?(?P<path>[^'\n]+?)'?$", _missing_program),
+    (r"Permission denied:? ?'?(?P<path>[^'\n]*)", _not_allowed),
+    (
+        r"^.*(?:undefined symbol|GLIBC\w*_[\d.]+' not found|cannot open shared object file).*$",
+        lambda found, _: StartFailure(f"a library could not be loaded: {quote(found[0], 120)}"),
+    ),
+    (r"Address already in use", lambda *_: StartFailure("a network port that it was to use is taken")),
+)
+"""What the words of an error mean, from them and the program that was started; the first that fits."""

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from jupyter_kerneldoctor.recording.events import Child, ChildState, Frame, Stuck, ThreadStack
+from jupyter_kerneldoctor.recording.events import ChildState, Frame, Stuck, ThreadStack
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..code.cellfiles import user_line
 from ..postmortem import Evidence
 from ..units import duration, quote, statement
-from .failed_children import failed_children
 from .frame_names import FrameNames
 from .thread_waits import ThreadWait
 
@@ -97,9 +96,7 @@ class StuckCell:
     @cached_property
     def blocked_forks(self) -> tuple[BlockedChild, ...]:
         """Forks of the kernel that wait for a lock whose owner does not exist in the forked process."""
-        return tuple(
-            child for child in self._blocked if child.state.forked and not child.waiting.synchronises_processes
-        )
+        return tuple(one for one in self._blocked if one.state.forked and not one.waiting.synchronises_processes)
 
     @cached_property
     def blocked_by_each_other(self) -> tuple[BlockedChild, ...]:
@@ -168,19 +165,12 @@ class StuckCell:
         """
         if child.waiting.is_idle_worker:
             return True
-        waits_for_a_task = (
-            child.waiting.kind in ("pipe", "lock") and not child.state.forked and not child.waiting.frames
-        )
-        return waits_for_a_task and self.main.works_with_processes
+        waits, is_anew = child.waiting.kind in ("pipe", "lock"), not child.state.forked
+        return waits and is_anew and not child.waiting.frames and self.main.works_with_processes
 
     @property
     def _gone(self) -> tuple[ChildState, ...]:
         return tuple(child for child in self.stuck.children if child.state == "Z")
-
-    @cached_property
-    def failed_children(self) -> tuple[Child, ...]:
-        """Child processes that ended badly since the cell began."""
-        return failed_children(self.recording)
 
     @property
     def nobody_can_end_it(self) -> bool:
@@ -210,10 +200,6 @@ class StuckCell:
         """What the kernel does: "waits for a lock on a file"."""
         return "waits for its workers" if self.main.waits_for_a_pool else self.main.doing
 
-    def written(self) -> str:
-        """Return what the kernel and its children wrote since the cell began, native code included."""
-        return written(self.recording)
-
     def at(self) -> str:
         """Return " on `q.get()`", or ", in `save` (cell [2], line 6: `with lock`)" if the line is of another cell."""
         code, place = statement(self.main.code), self.place
@@ -234,13 +220,9 @@ class StuckCell:
 
     def evidence(self) -> Iterator[Evidence]:
         """Say for how long nothing happened, what each thread does, and what the children do."""
-        yield Evidence(
-            f"For {duration(self.lasted_s)} the cell has used no processor time and written nothing, and neither has "
-            "any process it started.",
-            round(self.lasted_s, 1),
-            "s",
-            "/proc/PID/stat",
-        )
+        still = f"For {duration(self.lasted_s)} the cell has used no processor time and written nothing"
+        text = f"{still}, and neither has any process it started."
+        yield Evidence(text, round(self.lasted_s, 1), "s", "/proc/PID/stat")
         yield Evidence(f"The thread that runs the cells {self.doing()}.", self.main.wchan, None, "stack")
         for other in self.others[:_THREADS_SHOWN]:
             yield Evidence(f"Another thread {other.doing}{self._within(other.frames)}.", other.wchan, None, "stack")

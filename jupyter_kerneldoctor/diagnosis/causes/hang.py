@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from jupyter_kerneldoctor.recording.events import Child
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..analysis.failed_children import how_they_ended
-from ..analysis.stuck_cell import StuckCell
+from ..analysis.failed_children import failed_children, how_they_ended
+from ..analysis.stuck_cell import StuckCell, written
 from ..cause import Cause
 from ..code.timers import timers
 from ..death import Death
@@ -184,7 +184,7 @@ def _judge(still: StuckCell, death: Death) -> _Judgement | None:
     if kind == "stopped":
         return 0.95, "the process was stopped, as by `kill -STOP` or a debugger"
     if _failed_workers(still):
-        if (missing := _NOT_FOUND.search(still.written())) is not None:
+        if (missing := _NOT_FOUND.search(written(still.recording))) is not None:
             why = f"its worker processes failed, as they cannot find `{missing[1]}`, which is only in this notebook"
             return 0.95, why
         return 0.9, "it waits for worker processes that have failed"
@@ -264,7 +264,7 @@ def _failed_workers(still: StuckCell) -> tuple[Child, ...]:
     """
     if not still.main.works_with_processes or still.children_at_work:
         return ()
-    return tuple(one for one in still.failed_children if one.name is None or _PYTHON.search(one.name))
+    return tuple(one for one in failed_children(still.recording) if one.name is None or _PYTHON.search(one.name))
 
 
 def _ruled_out(still: StuckCell) -> Iterator[str]:

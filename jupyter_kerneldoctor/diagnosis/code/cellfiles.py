@@ -46,7 +46,7 @@ class CellFiles:
         self._by_hash: dict[int, list[Cell]] = {}
 
     def cell_of(self, frame: Frame) -> Cell | None:
-        """Return the newest of the cells whose code a frame executes."""
+        """Return the newest of the cells whose code a frame executes; None for a library's."""
         return next((cell for cell in self._candidates(frame.file) if user_line(cell, frame) is not None), None)
 
     def cell_of_file(self, file: str) -> Cell | None:

@@ -138,11 +138,8 @@ class EndingCalls:
         if name in _ASKS:
             return replace(ending, kind="ask")
         if name in SHELLS:
-            return (
-                self._by_shell(ShellCommands(scope, self._code).of_expression(call.args[0]), ending)
-                if call.args
-                else None
-            )
+            script = ShellCommands(scope, self._code).of_expression(call.args[0]) if call.args else ""
+            return self._by_shell(script, ending)
         return _leaves(name, arguments, ending) or self._signal_to_itself(name, arguments, scope, ending)
 
     def _signal_to_itself(
@@ -171,9 +168,8 @@ class EndingCalls:
         line = line_of(scope.tree.source, node.lineno).strip()
         if not line.startswith("!"):
             return None
-        return self._by_shell(
-            ShellCommands(scope, self._code).of_magic(line, node.lineno), EndingCall("signal", node.lineno, line)
-        )
+        script = ShellCommands(scope, self._code).of_magic(line, node.lineno)
+        return self._by_shell(script, EndingCall("signal", node.lineno, line))
 
     def _by_shell(self, script: str, ending: EndingCall) -> EndingCall | None:
         """The first command of a shell's that signals its parent, as a call of the kernel's."""

@@ -146,15 +146,9 @@ def _running(cell: Cell, memory: Sequence[int]) -> Cell:
 
 
 def _limits(groups: Sequence[Group], ram_bytes: int) -> tuple[Limit, ...]:
-    ram = Limit("ram", "the machine's memory", ram_bytes, "/proc/meminfo MemTotal")
-    return (
-        *(
-            Limit("cgroup", "container limit", group.limit_bytes, "/sys/fs/cgroup/memory.max")
-            for group in groups
-            if group.limit_bytes
-        ),
-        ram,
-    )
+    own = [one.limit_bytes for one in groups if one.limit_bytes]
+    of_groups = (Limit("cgroup", "container limit", limit, "/sys/fs/cgroup/memory.max") for limit in own)
+    return (*of_groups, Limit("ram", "the machine's memory", ram_bytes, "/proc/meminfo MemTotal"))
 
 
 def _samples(
@@ -205,22 +199,14 @@ def _end(
     if not known:
         return End("unknown", death_s, wall_s, cgroups=deltas, kernel_log=tuple(kernel_log), parent_gone=parent_gone)
     kind: Literal["signal", "exit"] = "exit" if signal is None else "signal"
-    code = exit_code if signal is None else None
-    return End(
-        kind, death_s, wall_s, signal, code, f"/proc/{PID}/stat exit_code", deltas, tuple(kernel_log), parent_gone
-    )
+    code, source = exit_code if signal is None else None, f"/proc/{PID}/stat exit_code"
+    return End(kind, death_s, wall_s, signal, code, source, deltas, tuple(kernel_log), parent_gone)
 
 
 def _delta(group: Group, depth: int) -> CgroupDelta:
     path = "/" if depth else "/kernel"
-    return CgroupDelta(
-        path,
-        f"/sys/fs/cgroup{path.rstrip('/')}/memory.events",
-        *group.oom_kills,
-        *group.limit_hits,
-        group.usage_bytes,
-        group.limit_bytes,
-    )
+    source = f"/sys/fs/cgroup{path.rstrip('/')}/memory.events"
+    return CgroupDelta(path, source, *group.oom_kills, *group.limit_hits, group.usage_bytes, group.limit_bytes)
 
 
 def _returncode(signal: str | None, exit_code: int | None) -> int | None:
