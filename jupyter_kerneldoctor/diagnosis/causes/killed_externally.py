@@ -20,6 +20,9 @@ from . import self_kill
 
 _IT_MAY_HAVE_BEEN_THE_CELL = 0.55
 
+SURE = 0.8
+"""From this confidence on, nothing says "probably"."""
+
 
 class KilledExternally(Cause):
     """Another program or person ended the kernel with a signal, and memory is not known to be the reason.
@@ -56,7 +59,7 @@ class KilledExternally(Cause):
             return None
         confidence = _confidence(death)
         who = "Probably something outside ended" if confidence >= 0.5 else "Something outside may have ended"
-        if confidence >= 0.8:
+        if confidence >= SURE:
             who = "Something outside ended"
         return self.finding(
             death,

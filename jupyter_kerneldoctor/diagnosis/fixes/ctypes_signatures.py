@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.origins import all_origins
 from ..fix import Fix, Proposal
 from ..units import cell_name, quote
 
@@ -103,6 +104,17 @@ class CtypesSignatures(Fix):
             cause="heap-corruption",
         ),
         Case(_LIBC, "libc.raise_(11)", cause="segfault"),
+        # the buffer reaches the function that calls the library, in a parameter or an attribute
+        Case(
+            _LIBC + "class Line:\n    def __init__(self): self.buffer = ctypes.create_string_buffer(8)\n"
+            "    def fill(self): libc.strcpy(self.buffer, b'x' * 999)\ndef fill(b): libc.strcpy(b, b'x' * 999)",
+            "fill((ctypes.c_char * 8)())\nLine().fill()",
+            cause="segfault",
+        ),
+        # the address is known, and it is not 0: a check would find nothing
+        Case("import ctypes\naddress = 1", "ctypes.string_at(address)", cause="segfault"),
+        Case("import ctypes\ndef read(address): return ctypes.string_at(address, 8)", "read(16)", cause="segfault"),
+        Case("import ctypes\nx = [1]\np = id(x) + 8", "ctypes.string_at(p)", cause="segfault"),
         Case("import ctypes", "ctypes.memset(8, 1, 4)", cause="segfault"),
         Case("import ctypes", "ctypes.memset(p, 1, 4)", cause="heap-corruption"),
         Case("import ctypes", "ctypes.string_at(0)"),
@@ -126,7 +138,7 @@ class CtypesSignatures(Fix):
 def _native_call(node: ast.Call, scope: Scope, code: Notebook, *, is_damaged: bool) -> _NativeCall | None:
     full = code.qualified(node.func, scope) or ""
     if full in _RAW or (full.startswith("ctypes.") and full.endswith(".from_address")):
-        return None if is_damaged or not _may_be_null(node) else _NativeCall(node, scope, ())
+        return None if is_damaged or not _may_be_null(node, scope, code) else _NativeCall(node, scope, ())
     function, home, names = node.func, scope, set[str]()
     if isinstance(function, ast.Name):  # area = lib.area
         binding = code.lookup(function.id, scope, node)
@@ -163,17 +175,30 @@ def _is_passed_right(argument: ast.expr, scope: Scope, code: Notebook, *, is_of_
         return is_of_c or not isinstance(argument.value, int | float)
     if isinstance(argument, ast.BinOp):
         return all(_is_passed_right(one, scope, code, is_of_c=True) for one in (argument.left, argument.right))
-    made = code.described(argument, scope) or ""
-    return made.startswith("ctypes.") and not made.startswith(_LOADERS)  # a library gives plain numbers
+    return any(_is_of_ctypes(one.node, one.scope, code) for one in all_origins(argument, scope, code))
 
 
-def _may_be_null(call: ast.Call) -> bool:
-    """A number that is not 0, and what is worked out from another address, are not caught by a check for null."""
-    match call.args[:1]:
-        case [ast.Constant(value=value)]:
-            return value in (0, None)
-        case [ast.BinOp()]:
-            return False
+def _is_of_ctypes(node: ast.expr, scope: Scope, code: Notebook) -> bool:
+    """Whether an expression makes an object of ctypes, `(ctypes.c_char * 8)()` too: a library gives plain numbers."""
+    match node:
+        case ast.Call(func=ast.BinOp(left=kind)):
+            return (code.qualified(kind, scope) or "").startswith("ctypes.")
+        case ast.Call(func=ast.Attribute(attr="data_as" | "from_buffer" | "from_buffer_copy")):
+            return True
+    made = code.described(node, scope) or ""
+    return made.startswith("ctypes.") and not made.startswith((*_LOADERS, *_RAW, "ctypes.addressof"))
+
+
+def _may_be_null(call: ast.Call, scope: Scope, code: Notebook) -> bool:
+    """Whether a check for null may help: not for another number, nor for what is worked out from an address."""
+    for one in all_origins(call.args[0], scope, code) if call.args else ():
+        match one.node:
+            case ast.Constant(value=value):
+                return value in (0, None)
+            case ast.BinOp() | ast.Call(func=ast.Name(id="id")):
+                return False
+            case ast.Call() as made if code.qualified(made.func, one.scope) == "ctypes.addressof":
+                return False
     return True
 
 
@@ -190,7 +215,8 @@ def _unchecked_address(call: _NativeCall, code: Notebook) -> Proposal:
         case [ast.Name(id=name)]:
             first = ""
         case _:
-            name, first = "address", f"address = {call.scope.segment(address[0])}\n" if address else ""
+            name = "address"
+            first = f"{name} = {call.scope.segment(address[0])}\n" if address else ""
     check = f"{first}if not {name}:\n    raise ValueError('a null pointer')"
     return Proposal(why=f"{why}It may be 0, the null pointer: check that first.", snippet=check)
 

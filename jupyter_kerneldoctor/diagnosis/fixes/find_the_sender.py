@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..causes.killed_externally import SURE
 from ..fix import Fix, Proposal
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from ..death import Death
 
 _AROUND = timedelta(seconds=30)
-_SURE = 0.7
 
 
 class FindTheSender(Fix):
@@ -43,7 +43,7 @@ class FindTheSender(Fix):
         end, pid = death.recording.end, death.recording.kernel.process.pid
         if end is None or end.kind != "signal":
             return
-        came = "came" if death.causes[0].confidence >= _SURE else "probably came"
+        came = "came" if death.causes[0].confidence >= SURE else "probably came"
         why = (
             f"{end.signal or 'The signal'} to process {pid} {came} from outside. Possible senders: a person or a "
             "script, a job scheduler at a limit, a cluster that moves pods, a service for idle kernels, earlyoom."

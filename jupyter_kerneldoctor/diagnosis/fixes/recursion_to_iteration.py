@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 _SANE = "3000"
 _HIGHEST_SANE = 10_000  # about 20,000 calls through C use up the usual 8 MB of stack
-_LOWERED = "Stop with a RecursionError in place of a dead kernel: keep the recursion limit low"
+_LOWERED = "Get a RecursionError in place of the dead kernel: keep the recursion limit low"
+_DEEPER = """
+
+# or, where it is right and only deep, in a thread with a larger stack:
+import sys, threading
+sys.setrecursionlimit(100_000)
+threading.stack_size(512 << 20)
+worker = threading.Thread(target={function}, args=(…,))
+worker.start(); worker.join()"""
 _SPECIAL = {
     "__bool__": "bool", "__len__": "len", "__str__": "str", "__repr__": "repr", "__hash__": "hash", "__iter__": "iter",
     "__next__": "next", "__abs__": "abs", "__int__": "int", "__float__": "float", "__format__": "format",
@@ -65,7 +73,7 @@ class RecursionToIteration(Fix):
             "walk(root)",
             cause="stack-overflow",
             becomes={1: "from sys import setrecursionlimit as deeper\ndeeper( 3000 )  # tiefer"},
-            says=("def walk(tree, depth=0):", "while waiting:"),
+            says=("def walk(tree, depth=0):", "while waiting:", "threading.stack_size"),
         ),
         Case(
             "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1) + 1",
@@ -115,12 +123,16 @@ class RecursionToIteration(Fix):
         for one in raised:
             why += (
                 f"{sentence(cell_name(code.cells[one.cell].execution_count))} raised Python's limit to {_limit(one):,} "
-                f"calls. With {_SANE} the recursion ends with a RecursionError and a traceback, and the kernel lives. "
+                f"calls. With {_SANE} it stops with a RecursionError and a traceback: the kernel lives, but there is "
+                "no result until the function goes less deep, or is a loop. "
             )
             break
         why += "Check its base case first: a recursion without an end needs a correction, not a deeper stack."
         edits = tuple(change for one in raised for change in replace(one.scope, one.node.args[0], _SANE))
-        yield Proposal(edits, why, explains, _LOWERED if raised else None, _snippet(function))
+        snippet = _snippet(function)
+        if snippet is not None and not death.is_about_memory:
+            snippet += _DEEPER.replace("{function}", function.function if function is not None else "")
+        yield Proposal(edits, why, explains, _LOWERED if raised else None, snippet)
 
 
 def _limit(call: Call) -> int:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 _ASKS = ("builtins.exit", "builtins.quit")
 _ENDS_AT_ONCE = ("os._exit", "posix._exit")
+_NATIVE = "ctypes."
 _FORKS = ("os.fork", "os.forkpty", "pty.fork")
 _PROCESSES = ("multiprocessing.", "torch.multiprocessing.", "concurrent.futures.ProcessPoolExecutor")
+_STARTS = ("submit", "apply_async", "map_async", "starmap", "imap", "imap_unordered", "Process")
 _STOP = 'raise SystemExit("Stopped here")'  # with a text, IPython prints it and nothing else; without, a warning
 
 
@@ -82,6 +84,13 @@ class ReturnNotExit(Fix):
             becomes={1: 'def check(rows):\n    if not rows:\n        raise SystemExit("Stopped here")'},
         ),
         Case("x = 0", "x or exit()", cause="exit-call", says=("raise SystemExit",)),
+        Case(
+            "import ctypes\nlibc = ctypes.CDLL('./solver.so')",
+            "libc.run(4)",
+            cause="exit-call",
+            exit_code=3,
+            says=("`libc.run(4)`", "a process of its own", "inputs"),
+        ),
     ]
     SILENT = [
         Case("from sys import exit", "exit()", cause="exit-call"),
@@ -92,14 +101,29 @@ class ReturnNotExit(Fix):
             "mp.Process(target=work).start()\nlibrary.close()",
             cause="exit-call",
         ),
+        Case(  # so does what the worker calls, and the run() of a process of one's own
+            "import os, multiprocessing as mp\ndef stop(): os._exit(0)\ndef work(x):\n    stop()\n"
+            "class Own(mp.Process):\n    def run(self): os._exit(0)",
+            "ctx = mp.get_context('fork')\nctx.Process(target=work, args=(1,)).start()\nOwn().start()\nlibrary.close()",
+            cause="exit-call",
+        ),
+        Case(
+            "import os\nfrom functools import partial\nfrom concurrent.futures import ProcessPoolExecutor\n"
+            "def work(x): os._exit(0)",
+            "with ProcessPoolExecutor(2) as pool:\n    pool.submit(partial(work, 1))\nlibrary.close()",
+            cause="exit-call",
+        ),
         Case("x = 1", "if x: exit()"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Replace each call by a statement that stops the cell; where the kernel lives, it was a worker that left."""
         code = death.code
-        found = [one for scope in code.running if not _is_of_a_child(scope, code) for one in _exits(scope, code)]
+        of_children = _children(code)
+        found = [one for scope in code.running if scope not in of_children for one in _exits(scope, code)]
         found = [one for one in found if _gives_status(one, death.status.exit_code)]
+        if not found and not death.recording.alive:
+            yield from _in_a_library(death)
         if death.recording.alive or not any(code.is_at_line(one.node, one.scope) for one in found):
             return
         what = quote(found[0].scope.segment(found[0].node))
@@ -134,17 +158,73 @@ def _exits(scope: Scope, code: Notebook) -> Iterator[_Exit]:
             yield _Exit(node, scope, name)
 
 
-def _is_of_a_child(scope: Scope, code: Notebook) -> bool:
-    """Whether a scope forks, or is a function that another process is given to run."""
-    if any(True for _ in code.calls_in([scope], *_FORKS)):
-        return True
-    return any(
-        isinstance(given, ast.Name) and given.id == scope.function
-        for other in (*code.running, *code.mentioning(scope.function))
-        for call in (other.calls if scope.function else ())
-        if (code.described(call.func, other) or "").startswith(_PROCESSES)
-        for given in (*call.args, *(word.value for word in call.keywords))
-    )
+def _children(code: Notebook) -> set[Scope]:
+    """Return what runs in other processes: what forks or is given to one, run() of one, and what only these call."""
+    scopes = list(code.running)
+    given: set[str] = set()
+    called: dict[str, set[Scope]] = {}
+    for scope in dict.fromkeys((*scopes, *code.mentioning(*_STARTS))):
+        for call in scope.calls:
+            name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+            called.setdefault(name, set()).add(scope)
+            made = code.described(call.func, scope) or ""
+            if made.startswith(_PROCESSES) or name in _STARTS:
+                words = [word.value for word in call.keywords]
+                given |= {one for part in (*call.args, *words) for one in _functions(part)}
+    own = {
+        node.name
+        for scope in scopes
+        for node in scope.nodes
+        if isinstance(node, ast.ClassDef) and any("Process" in ast.unparse(base) for base in node.bases)
+    }
+    found = {
+        scope
+        for scope in scopes
+        if (scope.function and scope.function in given)
+        or (scope.function == "run" and scope.owner is not None and (scope.owner in own or _is_process(scope)))
+        or any(True for _ in code.calls_in([scope], *_FORKS))
+    }
+    for _ in scopes:
+        more = {one for one in scopes if one.function and (by := called.get(one.function)) and by <= found} - found
+        if not more:
+            break
+        found |= more
+    return found
+
+
+def _is_process(scope: Scope) -> bool:
+    """Whether a method belongs to a class of processes that a cell defines."""
+    classes = (node for node in (scope.parent or scope).nodes if isinstance(node, ast.ClassDef))
+    return any(one.name == scope.owner and any("Process" in ast.unparse(base) for base in one.bases) for one in classes)
+
+
+def _functions(node: ast.expr) -> Iterator[str]:
+    """Yield the names of the functions in an argument: `work`, `self.work`, `partial(work, 1)`."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            yield name
+        case ast.Call(args=[first, *_]):
+            yield from _functions(first)
+
+
+def _in_a_library(death: Death) -> Iterator[Proposal]:
+    """Advise where no Python code ends the kernel, but the cell calls a library that may: C's exit, Fortran's STOP."""
+    code = death.code
+    for scope in code.running:
+        for node in scope.calls:
+            home = node.func.value if isinstance(node.func, ast.Attribute) else None
+            name = None if home is None else code.described(home, scope)
+            if name is not None and name.startswith(_NATIVE) and code.is_at_line(node, scope):
+                what = quote(scope.segment(node))
+                yield Proposal(
+                    why=f"{what} runs native code, and that code ended the process: C's exit(), or STOP in Fortran. "
+                    "Check the inputs that make it give up, or run the library in a process of its own.",
+                    title="Run the native library in a process of its own",
+                    snippet="import subprocess, sys\n"
+                    "done = subprocess.run([sys.executable, 'solve.py', 'inputs.json'])\n"
+                    "print(done.returncode)  # solve.py calls the library; this kernel lives, whatever it does",
+                )
+                return
 
 
 def _gives_status(found: _Exit, exit_code: int | None) -> bool:
