@@ -68,7 +68,11 @@ def _store(growth: Growth) -> Store | None:
     """Return what puts things into the container that grew; None where there is none, or it is not clear."""
     running = growth.code.running
     if growth.container is not None:
-        named = [one for one in stores(running) if _is_same(one.container, growth.container.name)]
+        word = growth.container.name.rpartition(".")[2]
+        near = [scope for cell in growth.code.with_words(word) for scope in growth.code.scopes(cell)]
+        named = [one for one in stores(running) if _is_same(one.container, growth.container.name)] or [
+            one for one in stores(near) if _is_same(one.container, growth.container.name)
+        ]
         return max(named, key=lambda one: _nearness(growth, one, growth.container), default=None)
     largest = next(iter(growth.objects), None)
     if largest is not None and growth.held_share(largest) >= _LITTLE and largest.length is None and not largest.shape:

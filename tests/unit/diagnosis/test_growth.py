@@ -270,3 +270,15 @@ def test_an_object_that_grew_inside_is_traced_to_the_method_that_stores():
     answer = diagnose(killed(*cells, growths=[grown], looks=[held(4, loader)], at=[own_frame(run, 1)]))
 
     assert place(answer) == (2, 3, "Scans.__getitem__")
+
+
+def test_a_store_is_found_in_a_class_that_the_cell_reaches_only_through_a_library():
+    scans = "class Scans:\n    def __getitem__(self, index):\n        self.cache[index] = scan(index)\n        return 1"
+    run = "for batch in loader:\n    pass"
+    cache = local(scans, "__getitem__", "self.cache", "builtins.dict", 600 * MIB, items=818)
+    grown = growth(4, grew_in(850 * MIB, LIBRARY, own_frame(run, 1)))
+    cells = (scans, "loader = DataLoader(Scans())", run)
+
+    answer = diagnose(killed(*cells, growths=[grown], looks=[held(4, cache)], at=[own_frame(run, 1)]))
+
+    assert place(answer) == (2, 3, "Scans.__getitem__")
