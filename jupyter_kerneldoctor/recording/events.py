@@ -106,6 +106,17 @@ class FileSystem:
 
 
 @dataclass(frozen=True)
+class Neighbour:
+    """Another process of this user that shares the kernel's nearest memory limit, or the machine's memory."""
+
+    pid: int
+    name: str | None = None
+    rss_bytes: int | None = None
+    notebook: str | None = None
+    """Of a kernel that is recorded, too: its notebook's path."""
+
+
+@dataclass(frozen=True)
 class SystemState:
     """The machine and the process at one moment (event `surroundings`)."""
 
@@ -141,6 +152,8 @@ class SystemState:
     filesystems: tuple[FileSystem, ...] = ()
     libraries: tuple[str, ...] = ()
     """Native libraries of interest that are mapped: OpenMP runtimes, BLAS, CUDA, GUI toolkits."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """At most 5, largest first; at the end, at an incident and when stuck."""
     cpu_flags: tuple[str, ...] = ()
     """Which of the newer instruction sets the processor has: `avx`, `avx2`, `avx512f`."""
 

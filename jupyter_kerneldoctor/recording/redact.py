@@ -277,6 +277,7 @@ STATE_FIELDS = {
     **_fields(word, "when"),
     "rlimits": dict.fromkeys(["AS", "DATA", "CPU", "NOFILE", "NPROC", "STACK", "FSIZE"], RLIMIT_FIELDS),
     "filesystems": [FILE_SYSTEM_FIELDS],
+    "neighbours": [_fields(number, "pid rss_bytes")],
     "cpu_flags": words,
     "display": display,
     "libraries": libraries,

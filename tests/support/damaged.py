@@ -52,7 +52,13 @@ odd = st.sampled_from(ODD_VALUES) | st.recursive(
 FRAME = {"file": "/tmp/ipykernel_1/2.py", "line": 1, "function": "f"}
 THREAD = {"frames": [FRAME], "thread_id": 1, "main": True, "name": "t", "state": "S", "waits_in": "futex_wait_queue"}
 CHILD = {"pid": 2, "name": "sh", "state": "S", "rss_bytes": 1, "cpu_s": 0.1, "forked": True, "stack": [FRAME]}
-STATE = {"when": "end", "rlimits": {"AS": {"soft": 1, "hard": 2}}, "threads": 3, "filesystems": [{"path": "/tmp"}]}
+STATE = {
+    "when": "end",
+    "rlimits": {"AS": {"soft": 1, "hard": 2}},
+    "threads": 3,
+    "filesystems": [{"path": "/tmp"}],
+    "neighbours": [{"pid": 9}],
+}
 INCIDENT = {"kind": "memory-error", "error": "MemoryError", "cell_seq": 1, "frames": [FRAME], "numbers": {"pid": 1}}
 
 EVENTS: list[dict[str, Any]] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING
 
 from ..analysis.memory_shape import FULL_HOUSE, WORTH_TELLING_BYTES
@@ -11,7 +12,7 @@ from .allocation_site import filled_by_others
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jupyter_kerneldoctor.recording.events import NamedObject
+    from jupyter_kerneldoctor.recording.events import NamedObject, Neighbour
 
     from ..analysis.memory_shape import Left, Shape
     from ..death import Death
@@ -36,6 +37,7 @@ def story(death: Death, found: Shape) -> str:
         *_blind_spot(death),
         *_children(found),
         *_others(death, found),
+        *_neighbours(death),
     )
     return " ".join(parts)
 
@@ -167,6 +169,22 @@ def _others(death: Death, found: Shape) -> Iterator[str]:
     elif (others := _in_use_by_others(death)) > max(WORTH_TELLING_BYTES, _MENTION_OTHERS * group):
         yield f"Other processes, or files that are kept in memory, used another {size(others)} of the limit."
         yield from _files_in_memory(death)
+
+
+def _neighbours(death: Death) -> Iterator[str]:
+    """Name who else held memory below the same limit, from a tenth of it on."""
+    states, limit = death.recording.system_states[-1:], death.memory.limit_bytes or 0
+    found = [one for state in states for one in state.neighbours if (one.rss_bytes or 0) >= _MENTION_OTHERS * limit > 0]
+    named = [f"{_neighbour(one)} with {size(one.rss_bytes or 0)}" for one in found[:_NAMED]]
+    if named:
+        where = "below the same limit" if death.memory.has_group_limit else "on the machine"
+        yield f"Also {where}: {enumeration(named)}."
+
+
+def _neighbour(one: Neighbour) -> str:
+    if one.notebook:
+        return f"the kernel of {quote(posixpath.basename(one.notebook))}"
+    return quote(one.name) if one.name else f"process {one.pid}"
 
 
 def _in_use_by_others(death: Death) -> int:

@@ -40,6 +40,10 @@ class Membership:
         self._seen = seen
         return True
 
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
     def places(self, controller: str, version: int) -> list[Place]:
         """The groups from the process's own up to the root of what is mounted here; none without such a hierarchy."""
         name = controller if version == 1 else _UNIFIED

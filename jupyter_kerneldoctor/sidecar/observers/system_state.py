@@ -6,11 +6,13 @@ while nothing runs. What can change at once (free space, threads, address space,
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from ..meters.cgroup_membership import Membership
 from ..meters.filesystems import is_full
 from ..meters.host import HostMeter, PressureMeter, cpu_flags
+from ..meters.neighbours import neighbours
 from ..meters.pace import Pace
 from ..meters.pids import PidsMeter
 from ..meters.process_limits import ProcessLimitsMeter
@@ -30,6 +32,8 @@ _BUSY_CPU_S = 0.1
 _SHARE = 0.001
 _SAVED_S = 0.05  # a dozen readings: the first cells of a notebook import, open and map the most
 _TMP = "/tmp"  # noqa: S108 - the default of Python for temporary files; only looked at
+
+_WITH_NEIGHBOURS = ("incident", "stuck")
 
 _CHANGES = 100
 _CHANGE_GAP_S = 5.0
@@ -89,14 +93,15 @@ class SystemStateObserver(Observer):
     def write(self, when: str) -> None:
         """Write the present state, a limited number of times for each reason. A failed write does not count."""
         left = self._left.get(when, _OTHERS)
-        if left > 0 and self._note(when, self._storage.filesystems()):
+        asked = {"neighbours": self._neighbours()} if when in _WITH_NEIGHBOURS else {}
+        if left > 0 and self._note(when, self._storage.filesystems(), **asked):
             self._left[when] = left - 1
             self._written = self._notable()
 
     def at_end(self) -> dict[str, Any]:
         """Write the state just before the death, and what can still be read."""
         self._amounts.update(self._process.amounts())
-        self._note("end", self._storage.filesystems(lowest=True))
+        self._note("end", self._storage.filesystems(lowest=True), neighbours=self._neighbours())
         return {}
 
     def _after_sample(self, now_mono_s: float) -> None:
@@ -158,7 +163,14 @@ class SystemStateObserver(Observer):
         disabled, under_oom = stalls["oom_killer_disabled"], stalls["under_oom"]
         return (self._rlimits, sorted(full), self._storage.libraries, scarce, disabled, bool(under_oom))
 
-    def _note(self, when: str, filesystems: list[dict[str, Any]]) -> bool:
+    def _neighbours(self) -> list[dict[str, Any]] | None:
+        """Return who else is below the nearest limit, or on the machine where no group has one."""
+        limited = [group for group in self._watched.groups if group["limit_bytes"]]
+        group = min(limited, key=lambda one: one["limit_bytes"], default=None)
+        own = {os.getpid(), self._watched.kernel.pid, *self._watched.children}
+        return neighbours(own, None if group is None else group["path"], self._watched.directory.parent) or None
+
+    def _note(self, when: str, filesystems: list[dict[str, Any]], **asked: Any) -> bool:
         fields = {
             "rlimits": self._rlimits,
             **self._amounts,
@@ -169,6 +181,7 @@ class SystemStateObserver(Observer):
             **self._never_changes,
             "filesystems": filesystems,
             "libraries": self._storage.libraries,
+            **asked,
         }
         return self._watched.note(
             "surroundings", when=when, **{name: it for name, it in fields.items() if it is not None}

@@ -9,7 +9,7 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.analysis.memory_shape import left_behind
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
-from jupyter_kerneldoctor.recording.events import FileSystem, NamedObject, Namespace, SystemState
+from jupyter_kerneldoctor.recording.events import FileSystem, NamedObject, Namespace, Neighbour, SystemState
 from jupyter_kerneldoctor.recording.model import Cell
 from jupyter_kerneldoctor.recording.samples import Sample
 
@@ -283,3 +283,17 @@ def test_files_that_live_in_memory_are_named():
 
     assert "The files in `/dev/shm`, which are kept in memory, grew by 3.0 GiB." in story
     assert "/dev/shm" not in told(killed("export()", memory=(100 * MIB, 150 * MIB), system_states=looks[:1]))[1]
+
+
+def test_who_else_held_memory_below_the_same_limit_is_named():
+    others = (
+        Neighbour(77, "python", 3 * GIB, "/home/ada/train.ipynb"),
+        Neighbour(78, "chrome", 2 * GIB),
+        Neighbour(79, "sh", 60 * MIB),
+    )
+    state = SystemState(-0.1, "end", neighbours=others)
+    _, story = told(killed("f()", memory=(500 * MIB, 2800 * MIB), system_states=[state]))
+
+    assert story.endswith(
+        "Also below the same limit: the kernel of `train.ipynb` with 3.0 GiB and `chrome` with 2.0 GiB."
+    )

@@ -135,6 +135,7 @@ LEFT_OUT_ON_PURPOSE = {
     "ThreadStack": {"name"},
     "NamedObject": {"name"},
     "FileSystem": {"shrunk_files"},
+    "Neighbour": {"name", "notebook"},
 }
 
 
@@ -153,6 +154,7 @@ LEFT_OUT_ON_PURPOSE = {
         (events.Child, redact.EVENTS["child_end"]),
         (events.Stuck, redact.EVENTS["stuck"]),
         (events.Incident, redact.EVENTS["incident"]),
+        (events.Neighbour, redact.STATE_FIELDS["neighbours"][0]),
         (events.FileSystem, redact.FILE_SYSTEM_FIELDS),
         (events.Namespace, redact.EVENTS["namespace"]),
         (events.NamedObject, redact.OBJECT_FIELDS),

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 pytestmark = linux
 
 NAMES = [field.name for field in fields(SystemState)]
-NOT_EVERYWHERE = ("pressure_some", "pressure_full", "pids_current", "pids_limit", "under_oom", "oom_killer_disabled")
+NOT_EVERYWHERE = (
+    "neighbours",
+    "pressure_some",
+    "pressure_full",
+    "pids_current",
+    "pids_limit",
+    "under_oom",
+    "oom_killer_disabled",
+)
 """What needs a setting of the machine or a limit."""
 
 
