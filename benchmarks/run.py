@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path += [str(ROOT / "tests"), str(ROOT / "demo")]
 
 from kill_to_answer import death_to_answer  # noqa: E402
+from look import look_cost  # noqa: E402
 from recorded_days import day_on_disk, diagnosing  # noqa: E402
 from sidecar_side import growing_cell, many_idle, sidecar_cost  # noqa: E402
 from user_side import cell_overhead, output_latency, peak_error  # noqa: E402
@@ -33,6 +34,7 @@ def main() -> int:
         for figures in (
             cell_overhead(work, 10 if quick else 60),
             output_latency(work, 100 if quick else 500),
+            look_cost(work, 50 if quick else 500),
             sidecar_cost(work, 8 if quick else 30),
             growing_cell(work, 8 if quick else 30),
             many_idle(work, 5 if quick else 20, 10 if quick else 30),
