@@ -45,13 +45,29 @@ _FAULTS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSY
 def start(link: Link, hooks: CellHooks, shell: InteractiveShell) -> None:
     """Start the thread, where that is possible without taking from the user what is scarce."""
     # gevent and eventlet replace the function: what it starts would stop the cell while it waits.
-    if sys.platform != "linux" or type(_thread.start_new_thread) is not BuiltinFunctionType or not _has_room():
+    is_real = type(_thread.start_new_thread) is BuiltinFunctionType
+    if sys.platform != "linux" or not is_real or not _has_gil() or not _has_room():
         return
-    thread = _LookThread(link, hooks, shell)
+    thread = None
     try:
+        thread = _LookThread(link, hooks, shell)
         _thread.start_new_thread(thread.run, ())
-    except RuntimeError:  # there may be no more threads
-        thread.close()
+    except (OSError, RuntimeError):  # there may be no more files, or threads
+        if thread is not None:
+            thread.close()
+
+
+_collects_in_fork = False
+"""Whether a fork made at this moment is to switch the garbage collector on again; a look had switched it off."""
+
+
+def _after_fork() -> None:
+    if _collects_in_fork:
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class _LookThread:
@@ -88,16 +104,18 @@ class _LookThread:
             os.close(descriptor)
 
     def _answer(self) -> None:
-        """Look, and send what was found. The garbage collector would run the finalisers of user code in this thread."""
-        is_enabled = gc.isenabled()
+        """Look, and send what was found. The garbage collector would run finalisers of the user's in this thread."""
+        global _collects_in_fork  # noqa: PLW0603 - the process has one collector
+        _collects_in_fork = gc.isenabled()
         gc.disable()
         try:
             found = self._look()
         except Exception:  # no memory, or an object that is not as its library makes it
             found = None
         finally:
-            if is_enabled:
+            if _collects_in_fork:
                 gc.enable()
+                _collects_in_fork = False
         if found is not None:
             self._link.send(found, from_thread=True)
 
@@ -118,6 +136,11 @@ class _LookThread:
         self._is_last_look = time.thread_time() - begin_cpu_s > _MOST_CPU_S
         fields = {"cell_seq": seq, "objects": objects, "complete": complete, "took_s": round(took_s, 4)}
         return message("held", time.monotonic(), **fields)
+
+
+def _has_gil() -> bool:
+    """Return whether nothing else runs while we look: there are builds of Python without the GIL."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def _has_room() -> bool:

@@ -20,12 +20,14 @@ _TOO_LATE = 0.97
 
 _AFTER_S = (60.0, 600.0)
 """After the cell's start, and then after the first look for that reason."""
+_MOST_REPEATS = 2
+"""Of looks for which the machine was too busy."""
 _LEAST_GROWTH_BYTES = 16 << 20
 """Since the cell's start or the last look."""
 
 
 class HeldObserver(Observer):
-    """Asks the kernel's own thread (`kernel.look_thread`), five times a cell at most. It answers if it gets the GIL."""
+    """Asks our thread in the kernel (`kernel.look_thread`), five times a cell and seldom more. It answers if it gets the GIL."""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
@@ -35,6 +37,7 @@ class HeldObserver(Observer):
         self._after_s: list[float] = []
         self._asked_mono_s = 0.0
         self._rss_bytes = 0
+        self._repeats = 0
         watched.after_sample.append(self._consider)
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
@@ -47,6 +50,10 @@ class HeldObserver(Observer):
                 self._watched.look_thread = event["thread_id"]
         elif event["event"] == "cell_start":
             self._shares, self._after_s, self._asked_mono_s = None, [*_AFTER_S], now_mono_s
+            self._repeats = _MOST_REPEATS
+        elif event["event"] == "held" and not event.get("objects") and not event.get("complete") and self._repeats:
+            self._repeats -= 1
+            self._ask()
 
     def stop(self) -> None:
         """Close the pipe: the thread ends."""
@@ -75,7 +82,8 @@ class HeldObserver(Observer):
             self._ask()
 
     def _ask(self) -> None:
-        assert self._asks is not None
+        if self._asks is None:
+            return
         try:
             os.write(self._asks, b"?")
         except BlockingIOError:

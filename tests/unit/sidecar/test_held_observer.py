@@ -43,6 +43,19 @@ def asked(rss: Callable[[float], float], seconds: float, *, under_oom: bool = Fa
     return times
 
 
+def test_a_look_that_had_no_time_is_repeated_twice() -> None:
+    observer = HeldObserver(Watched(Path(), SimpleNamespace(), SimpleNamespace()))
+    reads, writes = os.pipe()
+    observer.heard(Message({"event": "look_thread"}, SimpleNamespace(), [writes]), 0.0)
+    observer.heard({"event": "cell_start", "seq": 1}, 0.0)
+    for _ in range(5):
+        observer.heard({"event": "held", "cell_seq": 1, "complete": False, "objects": []}, 1.0)
+
+    assert len(os.read(reads, 10)) == 2
+    observer.stop()
+    os.close(reads)
+
+
 def test_at_shares_of_the_limit() -> None:
     assert asked(lambda t: 100 * MIB + t * 90 * MIB, 10.3) == [4.6, 6.9, 8.6]
 
