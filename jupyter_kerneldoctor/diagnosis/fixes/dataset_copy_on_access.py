@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..case import Case
 from ..death import Death
-from ..edits import EditRefusedError, import_as, replace
+from ..edits import import_as, replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.loaders import Items, items_of, loaders_with_workers
@@ -18,7 +18,8 @@ _DATA = (
     "    def __getitem__(self, i): return len(self.rows[i])\n"
 )
 _RUN = "for x in DataLoader(Texts(10**6), num_workers=4): pass"
-_TEXTS = frozenset({"str", "zfill", "format", "join", "strip", "lower", "upper", "replace", "int", "float"})
+_TEXTS = frozenset({"str", "zfill", "format", "join", "strip", "lower", "upper", "replace"})
+_NUMBERS = frozenset({"int", "float", "len"})
 
 
 class DatasetCopyOnAccess(Fix):
@@ -37,7 +38,8 @@ class DatasetCopyOnAccess(Fix):
 
     What it costs
     -------------
-    Values are those of NumPy. All texts of an array take as much as the longest.
+    Values are those of NumPy. Texts go into a column of Arrow: in an array of NumPy each takes as much as the longest,
+    at four bytes a character.
     """
 
     id, title = "dataset-copy-on-access", "Keep the data set's items in an array, which workers share"
@@ -45,11 +47,17 @@ class DatasetCopyOnAccess(Fix):
 
     FIRES = [
         Case(
+            _DATA.format(rows="[float(i) for i in range(n)]"),
+            _RUN,
+            children_mib=1500,
+            becomes={1: _DATA.format(rows="np.asarray([float(i) for i in range(n)])")},
+            says=("self.rows",),
+        ),
+        Case(
             _DATA.format(rows="[str(i).zfill(99) for i in range(n)]"),
             _RUN,
             children_mib=1500,
-            becomes={1: _DATA.format(rows="np.asarray([str(i).zfill(99) for i in range(n)])")},
-            says=("self.rows",),
+            says=("string[pyarrow]",),
         ),
         Case(
             _DATA.format(rows="[{'id': i} for i in range(n)]"), _RUN, children_mib=1500, says=("self.rows", "np.array")
@@ -70,26 +78,26 @@ class DatasetCopyOnAccess(Fix):
                     f"{quote(items.name)} holds a Python object for each sample. Each of the {loader.workers} workers "
                     f"of {quote(loader.call.text)} copies what it reads of them; together they held {size(held or 0)}."
                 )
-                try:
-                    numpy, edits = import_as(items.origin.scope, death.code, "numpy", "np")
-                except EditRefusedError:
-                    numpy, edits = "np", ()
-                text = items.origin.scope.segment(items.made)
-                if _is_plain(items):
-                    edits += replace(items.origin.scope, items.made, f"{numpy}.asarray({text})")
-                    yield Proposal(edits, why, held)
+                scope, name = items.origin.scope, items.name.partition(".")[2]
+                if _is(items, _NUMBERS):
+                    numpy, imported = import_as(scope, death.code, "numpy", "np")
+                    edits = replace(scope, items.made, f"{numpy}.asarray({scope.segment(items.made)})")
+                    yield Proposal(imported + edits, why, held)
+                elif _is(items, _TEXTS):
+                    texts = scope.segment(items.made)
+                    column = f'import pandas as pd\nself.{name} = pd.Series({texts}, dtype="string[pyarrow]")'
+                    yield Proposal((), f"{why} A column of Arrow is shared.", held, snippet=column)
                 else:
-                    field = items.name.partition(".")[2]
-                    columns = f"self.{field}_ids = {numpy}.array([…])  # an array for each field, read in __getitem__"
+                    columns = f"self.{name}_ids = np.array([…])  # an array for each field, read in __getitem__"
                     yield Proposal((), f"{why} Keep an array for each field in its place.", held, snippet=columns)
                 return
 
 
-def _is_plain(items: Items) -> bool:
-    """Whether the items surely are texts or numbers."""
+def _is(items: Items, makers: frozenset[str]) -> bool:
+    """Whether the items are surely what these functions and methods give."""
     match items.made:
-        case ast.ListComp(elt=ast.Constant() | ast.JoinedStr()):
-            return True
         case ast.ListComp(elt=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name))):
-            return name in _TEXTS
+            return name in makers
+        case ast.ListComp(elt=ast.JoinedStr()):
+            return makers is _TEXTS
     return False

@@ -302,3 +302,32 @@ def _is_use_of_tensor(node: ast.AST, container: str, scope: Scope, code: Noteboo
             uses = any(isinstance(part, ast.Attribute) and part.attr in TENSOR_METHODS for part in ast.walk(one))
             return uses and container in _names_in(first.iter)
     return False
+
+
+def kept_tensors(code: Notebook, tensors: Tensors) -> list[Kept]:
+    """Return the tensors and arrays without a graph that training loops, and hooks of networks, keep of each step."""
+    if not tensors.in_use:
+        return []
+    graphs = {one.kept.value for one in kept_graphs(code, tensors) if one.is_loss or not one.is_freed}
+    found = [one for one in kept_values(code.running, tensors.origins) if one.backward_calls(tensors.origins)]
+    found += [one.kept for one in kept_graphs(code, tensors) if one.in_hook and one.is_freed]
+    return [
+        one
+        for one in found
+        if one.is_added_to
+        and one.value not in graphs
+        and not _is_small(one.value, one.scope, tensors)
+        and (one.value in {kept.value for kept in found if not kept.loops} or _is_tensor(one.value, one.scope, tensors))
+        and not any(isinstance(around, ast.If) for around in one.scope.around(one.value))
+    ]
+
+
+def _is_tensor(value: ast.expr, scope: Scope, tensors: Tensors) -> bool:
+    """Whether a value is a tensor, or an array of one."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _ARRAY_METHODS:
+        value = value.func.value
+    is_parameter = isinstance(value, ast.Attribute) and value.attr in ("weight", "bias", "grad", "data")
+    return is_parameter or tensors.kind(value, scope) in (Kind.TENSOR, Kind.GRAPH)
+
+
+_ARRAY_METHODS = frozenset({"copy", "clone", "numpy", "cpu", "detach", "tolist", "to", "contiguous"})

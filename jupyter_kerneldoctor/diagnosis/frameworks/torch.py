@@ -204,7 +204,8 @@ class Tensors:
         self._given[inner] = {name: self.kind(value, scope, depth) for name, value in given.items()}
         try:
             found = [one.value for one in inner.walk() if isinstance(one, ast.Return) and one.value]
-            return self._joined(found, inner, depth)
+            kinds = {self.kind(one, inner, depth) for one in found}
+            return Kind.MODULE if kinds == {Kind.MODULE} else max(kinds - {Kind.MODULE}, default=Kind.OTHER)
         finally:
             del self._given[inner]
 

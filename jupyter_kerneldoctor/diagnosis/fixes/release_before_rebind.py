@@ -1,0 +1,95 @@
+"""The fix `release-before-rebind`."""
+
+import ast
+from collections.abc import Iterator
+
+from ..case import Case
+from ..death import Death
+from ..edits import insert_before
+from ..family import Family
+from ..fix import Fix, Proposal
+from ..frameworks.torch import Kind, Tensors
+from ..units import enumeration, quote, size
+
+_BUILD = "import torch\ndef build(n):\n    return torch.nn.Sequential(*[torch.nn.Linear(n, n) for _ in range(8)])\n"
+_MAKE = "model = build(4096)\nopt = torch.optim.Adam(model.parameters())"
+
+
+class ReleaseBeforeRebind(Fix):
+    """Let the old network go before the new one is made.
+
+    What it does
+    ------------
+    `model = Net()` makes the new network first, and lets go of the old one when it is there. Until then both are in
+    memory, and an optimizer that keeps the old network's parameters holds it even longer. The edit sets the names to
+    None before.
+
+    When it is offered
+    ------------------
+    Memory ran out in a cell that makes a network or an optimizer anew which an earlier cell, or an earlier run of the
+    cell, had made.
+
+    What it costs
+    -------------
+    The old network is gone also where making the new one fails.
+    """
+
+    id, title = "release-before-rebind", "Let the old network go before making the new one"
+    causes = (Family.MEMORY, "gpu-oom")
+
+    FIRES = [
+        Case(_BUILD, _MAKE, _MAKE, before_mib=900, becomes="model = opt = None\n" + _MAKE, says=("model", "opt")),
+        Case(
+            _BUILD + "net = build(2)",
+            "%%time\nnet = build(4096).to('cpu')",
+            before_mib=900,
+            becomes="%%time\nnet = None\nnet = build(4096).to('cpu')",
+        ),
+    ]
+    SILENT = [
+        Case(_BUILD, _MAKE, before_mib=900),
+        Case(_BUILD, _MAKE, _MAKE),  # next to nothing was there before
+        Case(_BUILD + "net = build(2)", "net = torch.nn.Sequential(net, build(9))", before_mib=900),
+        Case("x = 1", "x = 2", before_mib=900),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Set the names to None before the first of them is bound anew."""
+        code, tensors, memory = death.code, Tensors(death.code), death.memory
+        cell = code.module(code.last) if code.last >= 0 else None
+        if cell is None or not tensors.in_use or not memory.grew_here:
+            return
+        before, limit = memory.before_bytes or 0, memory.limit_bytes or 0
+        if before < _MUCH * limit:
+            return
+        found = [one for one in cell.body if isinstance(one, ast.Assign) and _makes_anew(one, death, tensors)]
+        if found:
+            names = [one.targets[0].id for one in found if isinstance(one.targets[0], ast.Name)]
+            quoted = enumeration([quote(name) for name in names])
+            why = (
+                f"{quoted} of before stayed in memory while the new one was made: the cell began at {size(before)}. "
+                "Whatever else refers to the old network keeps it, too, as a scheduler or a trainer."
+            )
+            edits = insert_before(cell, found[0], f"{' = '.join(names)} = None")
+            yield Proposal(edits, why, min(before // 2, memory.missing_bytes or 0))
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the names are still bound anew
+        """The names are set to None."""
+        return True
+
+
+_MUCH = 0.3  # of the limit
+
+
+def _makes_anew(statement: ast.Assign, death: Death, tensors: Tensors) -> bool:
+    """Whether a statement binds a name to a new network or optimizer, that stood for an old one before."""
+    code = death.code
+    scope = code.module(code.last)
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name) as target], value=ast.Call() as made) if scope is not None:
+            is_read = any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(made))
+            old = code.lookup(name, scope, target)
+            full = code.qualified(made.func, scope) or ""
+            is_new = tensors.kind(made, scope) is Kind.MODULE or full.startswith("torch.optim.")
+            return is_new and not is_read and old is not None and old.value is not None
+    return False
