@@ -46,30 +46,30 @@ def remove(directory: Path) -> None:
         return
 
 
-def prune(parent: Path, policy: Policy) -> None:
+def prune(parent: Path, policy: Policy, own: str | None = None) -> None:
     """Delete the recordings below `parent` that are too many, too old or too big, oldest first.
 
     Recordings of living kernels stay. Whether a kernel of another machine lives nobody here can tell, so its recording
     stays while it is written to. What cannot be deleted stays, too: another sidecar may be at the same work. What is
-    not this user's, or no recording at all, is left alone.
+    not this user's, or no recording at all, is left alone. So is `own`, which a wrong clock may date long ago.
     """
     try:
         with recordings(parent) as descriptor:
-            _prune(parent, descriptor, policy)
+            _prune(parent, descriptor, policy, own)
     except OSError:
         return
 
 
-def _prune(path: Path, parent: int, policy: Policy) -> None:
+def _prune(path: Path, parent: int, policy: Policy, own: str | None) -> None:
     position = kept_bytes = 0
     for name in sorted(filter(is_id, os.listdir(parent)), reverse=True):
         try:
             with recording(name, parent) as directory:
                 position += 1
                 kept_bytes += sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(directory))
-                too_old = time.time() - os.fstat(directory).st_mtime > policy.age_s
+                too_old = _silent_s(directory) > policy.age_s  # a kernel may have lived for months
                 is_due = position > policy.recordings or too_old or kept_bytes > policy.total_bytes
-                is_kept = not is_due or _kernel_lives(directory)
+                is_kept = not is_due or name == own or _kernel_lives(directory)
                 if is_kept and os.path.exists(file_of(name)) and not _kernel_lives(directory):
                     settle(path / name)
             if not is_kept:
@@ -117,4 +117,5 @@ def _first_event(directory: int) -> dict[str, object]:
 
 def _silent_s(directory: int) -> float:
     """Return for how long nothing was written: machines or containers that share a home directory see only that."""
-    return time.time() - max(entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(directory))
+    times = [entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(directory)]
+    return time.time() - max(times, default=os.fstat(directory).st_mtime)

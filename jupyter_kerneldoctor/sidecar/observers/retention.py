@@ -20,7 +20,7 @@ class RetentionObserver(Observer):
     """Takes one turn, in a thread of its own: there may be many files, or a disk that does not answer."""
 
     def __init__(self, watched: Watched) -> None:
-        self._recordings = watched.directory.parent
+        self._what = watched.directory.parent, Policy(), watched.directory.name
         self._is_done = False
         self.due_mono_s = time.monotonic() + _AFTER_S
 
@@ -28,10 +28,10 @@ class RetentionObserver(Observer):
         """Begin."""
         self.due_mono_s = math.inf
         self._is_done = True
-        _thread.start_new_thread(prune, (self._recordings, Policy()))
+        _thread.start_new_thread(prune, self._what)
 
     def stop(self) -> None:
         """Do it now if the kernel did not live for long enough: a thousand short ones must not fill the disk."""
         if not self._is_done:
             self._is_done = True
-            prune(self._recordings, Policy())
+            prune(*self._what)

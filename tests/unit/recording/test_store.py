@@ -112,12 +112,31 @@ def test_the_oldest_go_first_but_not_a_living_kernels(tmp_path: Path) -> None:
 
 def test_old_and_big_recordings_are_deleted(tmp_path: Path) -> None:
     old, big, fresh = make_recording(tmp_path, 1), make_recording(tmp_path, 2), make_recording(tmp_path, 3)
-    os.utime(tmp_path / "recordings" / old, (0, 0))
+    os.utime(tmp_path / "recordings" / old / layout.JOURNAL, (0, 0))
     (tmp_path / "recordings" / big / "samples.jsonl").write_bytes(b"x" * 10_000)
 
     prune(tmp_path / "recordings", Policy(age_s=3600, total_bytes=5_000))
 
     assert Store(tmp_path).ids() == [fresh]
+
+
+def test_what_was_written_to_lately_is_not_old_however_long_ago_it_began(tmp_path: Path) -> None:
+    recording_id = make_recording(tmp_path)
+    os.utime(tmp_path / "recordings" / recording_id, (0, 0))
+
+    prune(tmp_path / "recordings", Policy(age_s=3600))
+
+    assert Store(tmp_path).ids() == [recording_id]
+
+
+def test_a_sidecar_with_a_wrong_clock_does_not_delete_what_it_has_just_written(tmp_path: Path) -> None:
+    own, other = make_recording(tmp_path, 1), make_recording(tmp_path, 2)
+    for recording_id in (own, other):
+        os.utime(tmp_path / "recordings" / recording_id / layout.JOURNAL, (0, 0))
+
+    prune(tmp_path / "recordings", Policy(recordings=0, age_s=3600), own)
+
+    assert Store(tmp_path).ids() == [own]
 
 
 @pytest.mark.parametrize(
