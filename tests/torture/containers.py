@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from support.kernels import LiveKernel
 
-from .invariants import Outcome, judged, newest, signalled, without_leftovers
+from .invariants import Outcome, failure, judged, newest, signalled, without_leftovers
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.model import Recording
@@ -49,7 +49,7 @@ def play(seed: int) -> Outcome:
                     with suppress(Exception):
                         kernel.close()
             except Exception as error:
-                wrong.append(f"the round failed: {type(error).__name__}: {error}"[:300])
+                wrong.append(failure(error, work))
     return Outcome(seed, "a container", "started again", end, 4, tuple(wrong))
 
 

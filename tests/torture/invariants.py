@@ -62,6 +62,12 @@ def signalled(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
+def failure(error: Exception, work: Path) -> str:
+    """Return what to say of a round that did not come to its end, with what the kernels wrote last."""
+    logs = "".join(log.read_text(errors="replace")[-500:] for log in work.glob("*.log"))
+    return f"the round failed: {type(error).__name__}: {error} {logs}"
+
+
 @contextmanager
 def without_leftovers() -> Iterator[tuple[Path, list[str]]]:
     """A directory for a round, and the list of what was wrong: processes and files that stay are added to it."""

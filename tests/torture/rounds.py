@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from support.kernels import LiveKernel
 
 from .cells import CELLS, STOPS_RECORDING, WRITTEN
-from .invariants import Outcome, judged, newest, signalled, without_leftovers
+from .invariants import Outcome, failure, judged, newest, signalled, without_leftovers
 from .surroundings import AVAILABLE, Surroundings
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def play(seed: int) -> Outcome:
                 with suppress(Exception):
                     kernel.close()
         except Exception as error:
-            wrong.append(f"the round failed: {type(error).__name__}: {error}"[:300])
+            wrong.append(failure(error, work))
     return Outcome(seed, place, disturbance, end, started, tuple(wrong))
 
 

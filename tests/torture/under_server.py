@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from deaths.hosts import UnderServer
 
-from .invariants import Outcome, judged, newest, signalled, without_leftovers
+from .invariants import Outcome, failure, judged, newest, signalled, without_leftovers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ def play(seed: int) -> Outcome:
             for recording in newest(work / "doctor", all_of_them=True):
                 judged(recording, wrong, ", ".join(done))
         except Exception as error:
-            wrong.append(f"the round failed: {type(error).__name__}: {error}"[:300])
+            wrong.append(failure(error, work))
         finally:
             with suppress(Exception):
                 host.close()
