@@ -211,6 +211,17 @@ def grow(size, number):
         ("<module>",),
     ),
     Case(
+        "a module that is imported, and was changed since",
+        (
+            "%%writefile leaky.py\nkept = []\ndef grow():\n    kept.append(bytearray(10**6))",
+            "import leaky",
+            "%%writefile leaky.py\n# a line more\nkept = []\ndef grow():\n    kept.append(0)",
+            "while True:\n    leaky.grow()",
+        ),
+        {"grow": {3}},
+        ("<module>",),
+    ),
+    Case(
         "a native call that never frees the GIL",
         ("numbers = list(range(1_000_000))", "print('begins')\nmany = numbers * 1_000\nprint('ends')"),
         {"<module>": {2}},

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 MOST_FRAMES = 8192
 MOST_THREADS = 512
 _GLANCE_FRAMES = 128
-_GLANCE_KNOWN = 1024
 _PATIENCE_S = 0.01
 """What changes while it is being read may hold still the next time."""
 
@@ -130,11 +129,10 @@ class StackReader:
         for address in {link[CODE] for link in links}:
             if address not in codes or codes[address].file.startswith("<"):  # code that is made comes and goes
                 codes = {**codes, address: self._code(address)}
-        if len(codes) > _GLANCE_KNOWN:
+        if codes is not last.codes and sum(len(code.lines) for code in codes.values()) > _MOST_TABLE_BYTES:
             return None
         links = [link for link in links if codes[link[CODE]].file != _SHIM]
-        frames = [self._frame(link[INSTRUCTION], link[CODE], codes[link[CODE]]) for link in links]
-        return Reading(links + last.links[at + 1 :], frames + last.frames[at + 1 :], codes)
+        return Reading(links + last.links[at + 1 :], self._frames(links, codes) + last.frames[at + 1 :], codes)
 
     def _read(self, thread: int, reach_bytes: int) -> Reading:
         first = self._chain(thread, reach_bytes)
@@ -147,14 +145,16 @@ class StackReader:
                 raise UnreadableError
             known[address] = code
         links = [link for link in links if known[link[CODE]].file != _SHIM]
-        places = {(link[CODE], link[INSTRUCTION]) for link in links}
+        return Reading(links, self._frames(links, known), known)
+
+    def _frames(self, links: list[Link], codes: dict[int, _Code]) -> list[RawFrame]:
         told: dict[tuple[int, int], RawFrame] = {}
         until = time.thread_time() + _MOST_CPU_S
-        for address, at in places:
-            told[address, at] = self._frame(at, address, known[address])
+        for address, at in {(link[CODE], link[INSTRUCTION]) for link in links}:
+            told[address, at] = self._frame(at, address, codes[address])
             if time.thread_time() > until:
                 raise UnreadableError
-        return Reading(links, [told[link[CODE], link[INSTRUCTION]] for link in links], known)
+        return [told[link[CODE], link[INSTRUCTION]] for link in links]
 
     def _chain(self, thread: int, reach_bytes: int) -> list[Link]:
         return list(islice(self._links(thread, reach_bytes), MOST_FRAMES))

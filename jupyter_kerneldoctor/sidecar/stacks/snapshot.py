@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ...recording.user_files import is_cell_file, is_user_file
@@ -24,6 +25,9 @@ INNERMOST = 30
 
 _GLANCES_S = 30.0
 """How long a full reading is trusted: code that is freed may be another's place a moment later."""
+
+_MOST_COMPARED = 32
+"""Of many threads the newest: looking at all of them would take longer than memory takes to grow."""
 
 _MOST_THREADS = 64
 _MOST_CHILDREN = 64
@@ -75,7 +79,7 @@ class Stacks:
 
         def others() -> dict[int, int]:
             with suppress(UnreadableError):
-                states.update(self._reader.threads())
+                states.update(islice(self._reader.threads().items(), _MOST_COMPARED))
             return states
 
         thread = self._faults.other_thread(grown_bytes, others)
