@@ -41,7 +41,7 @@ from .code.cellfiles import user_line
 from .code.cellsource import sole_statement
 from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, ending_calls
-from .code.notebook import CodeTooLargeError, Notebook
+from .code.notebook import Call, CodeTooLargeError, Notebook
 from .code.signal_targets import Sending, sendings
 from .code.values import Values
 from .code.zeroed import reserved_before
@@ -391,6 +391,11 @@ class Death:
         """Whether the same cell ran to its end before, or to an error: what it left may be what is too much."""
         text = "" if self.cell is None else self.cell.source.strip()
         return any(one.finished and text in one.source for one in self.recording.cells if one is not self.cell)
+
+    def worked_before(self, call: Call) -> bool:
+        """Whether the same call came to its end in an earlier cell: then it is not this call alone that is too much."""
+        text = call.text if call.scope.is_cell or self.cell is None else self.cell.source.strip()
+        return any(one.finished and one.error is None and text in one.source for one in self.recording.cells)
 
     @cached_property
     def room_bytes(self) -> int | None:

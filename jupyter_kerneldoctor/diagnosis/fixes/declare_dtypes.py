@@ -61,6 +61,7 @@ class DeclareDtypes(Advice):
         )
     ]
     SILENT = [
+        Case("import pandas as pd", "df = pd.read_csv('a.csv')", "df = pd.read_csv('a.csv')"),  # it ran before
         Case("import pandas as pd", "df = pd.read_csv('big.csv', dtype=types)"),
         Case("import pandas as pd", "for c in pd.read_csv('big.csv', chunksize=9): f(c)"),
         Case("import pandas as pd", "df = pd.read_csv('a.csv')\nbig = [0] * 10**10", line=2),
@@ -69,7 +70,11 @@ class DeclareDtypes(Advice):
     def facts(self, death: Death) -> Mapping[str, str] | None:
         """Return the user's call with the first rows, and with the types."""
         call = next(calls_at(death, *self.functions))
-        if not call.is_written_out or any(call.argument(one) for one in ("dtype", "chunksize", "iterator", "nrows")):
+        if (
+            death.worked_before(call)
+            or not call.is_written_out
+            or any(call.argument(one) for one in ("dtype", "chunksize", "iterator", "nrows"))
+        ):
             return None
         sample, typed = set_argument(call, "nrows", "10_000"), set_argument(call, "dtype", "types")
         return {"name": frame_name(call) or "df", "sample": text_of(call, sample), "typed": text_of(call, typed)}

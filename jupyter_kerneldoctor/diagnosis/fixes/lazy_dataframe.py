@@ -47,6 +47,7 @@ class LazyDataframe(Advice):
         Case("import pandas as pd", "df = pd.read_csv('big.csv')", says=("pl.scan_csv('big.csv')",)),
     ]
     SILENT = [
+        Case("import pandas as pd", "df = pd.read_csv('a.csv')", "df = pd.read_csv('a.csv')"),  # it ran before
         Case("import pandas as pd", "df = pd.read_csv('big.csv', nrows=100)"),
         Case("import pandas as pd", "df = pd.read_csv('a.csv')\nbig = [0] * 10**10", line=2),
     ]
@@ -55,7 +56,11 @@ class LazyDataframe(Advice):
         """Return the names of the frame, the file and its columns."""
         call = next(calls_at(death, *self.functions))
         path = call.argument("filepath_or_buffer", "path", 0)
-        if path is None or any(call.argument(one) for one in ("chunksize", "iterator", "nrows")):
+        if (
+            path is None
+            or death.worked_before(call)
+            or any(call.argument(one) for one in ("chunksize", "iterator", "nrows"))
+        ):
             return None
         columns = ", ".join(repr(one) for one in columns_read(call).names[:8]) or "'the columns', 'you need'"
         return {

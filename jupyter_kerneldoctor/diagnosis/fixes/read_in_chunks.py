@@ -82,7 +82,7 @@ class ReadInChunks(Fix):
         if not death.memory.grew_here or any(backward_calls(scope.node, scope) for scope in code.running):
             return
         reads = [one for one in code.running.calls(*READERS) if _is_whole(one) and code.is_at_line(one.node, one.scope)]
-        reads = [one for one in reads if not _ran_before(one, death)]
+        reads = [one for one in reads if not death.worked_before(one)]
         if reads:
             edits, missing = _grouped(reads[0]), death.memory.missing_bytes
             snippet = None if edits else _snippet(reads[0])
@@ -92,10 +92,6 @@ class ReadInChunks(Fix):
 def _is_whole(call: Call) -> bool:
     given = {word.arg for word in call.node.keywords}
     return bool(call.node.args or given) and not given & {*PARTIAL, None}
-
-
-def _ran_before(call: Call, death: Death) -> bool:
-    return any(one.finished and one.error is None and call.text in one.source for one in death.code.cells)
 
 
 def _grouped(call: Call) -> Changes:

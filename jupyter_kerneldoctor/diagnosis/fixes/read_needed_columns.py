@@ -70,6 +70,9 @@ class ReadNeededColumns(Fix):
         ),
     ]
     SILENT = [
+        Case(
+            "import pandas as pd", "df = pd.read_csv(p)\ndf['a'].plot()", "df = pd.read_csv(p)\ndf['a'].plot()"
+        ),  # it ran before
         Case("import pandas as pd", "df = pd.read_csv(p)\ndf['a'] = 1\ndf['a'].plot()"),  # the file has no such column
         Case("import pandas as pd", "df = pd.read_csv(p)\ndf['a'].plot()\ndf.describe()"),
         Case("import pandas as pd", "df = pd.read_csv(p)\ndf['a'].plot()\nshow(df)"),
@@ -85,7 +88,11 @@ class ReadNeededColumns(Fix):
         """Name the columns."""
         for call in calls_at(death, *_ARGUMENTS):
             columns, named = columns_read(call), _named(call)
-            if not call.is_written_out or any(call.argument(word) for word in _OTHER_NAMES):
+            if (
+                death.worked_before(call)
+                or not call.is_written_out
+                or any(call.argument(word) for word in _OTHER_NAMES)
+            ):
                 continue
             if columns.are_all and named is not None:
                 names = [*dict.fromkeys([*columns.names, *named])]
