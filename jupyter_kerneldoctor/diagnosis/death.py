@@ -22,6 +22,7 @@ from .analysis.ending import (
 )
 from .analysis.environment import Environment, at_incident, at_the_end
 from .analysis.frame_names import FrameNames
+from .analysis.gpu_memory import GpuMemory
 from .analysis.gpu_messages import ENDS as _ENDS_OF_LIBRARIES
 from .analysis.gpu_messages import last_message
 from .analysis.growth import Growth
@@ -203,7 +204,9 @@ class Death:
 
     @cached_property
     def memory(self) -> Memory:
-        """The memory of the kernel while the cell ran, and its limits."""
+        """The memory of the kernel while the cell ran, and its limits; that of the graphics card where it was full."""
+        if self.causes and self.causes[0].id == "gpu-oom":
+            return GpuMemory(self.recording, self.cell, ran_out=True, incident=self.incident)
         killed = self.ended is True and self.status.exit_code is None and self.signal not in _CRASHES
         return Memory(self.recording, self.cell, ran_out=self.is_about_memory and killed)
 

@@ -43,7 +43,8 @@ class DetachAccumulatedLoss(Fix):
     Code after the loop gets numbers in place of tensors. On a GPU, `item()` waits for the step to finish.
     """
 
-    id, title, causes = "detach-accumulated-loss", "Keep the number, not the tensor: loss.item()", (Family.MEMORY,)
+    id, title = "detach-accumulated-loss", "Keep the number, not the tensor: loss.item()"
+    causes = (Family.MEMORY, "gpu-oom")
 
     FIRES = [
         Case(

@@ -38,7 +38,8 @@ class NoGradEvaluation(Fix):
     No gradients can be computed from the results. Their values are the same.
     """
 
-    id, title, causes = "no-grad-evaluation", "Evaluate without gradients: torch.no_grad()", (Family.MEMORY,)
+    id, title = "no-grad-evaluation", "Evaluate without gradients: torch.no_grad()"
+    causes = (Family.MEMORY, "gpu-oom")
 
     FIRES = [
         Case(
