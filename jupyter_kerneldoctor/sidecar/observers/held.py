@@ -1,10 +1,11 @@
-"""Has the kernel say what a growing cell holds: at shares of the nearest memory limit, and now and then before."""
+"""Has the kernel say what a growing cell holds: soon, at shares of the nearest memory limit, and now and then."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
+from ...recording.token_bucket import TokenBucket
 from ..inbox import Message
 from ..observer import Observer
 from ..stacks.read_schedule import nearest_limit
@@ -18,16 +19,18 @@ _MUCH = 0.4
 _TOO_LATE = 0.97
 """Of the limit: looking takes some memory, too."""
 
-_AFTER_S = (60.0, 600.0)
-"""After the cell's start, and then after the first look for that reason."""
+_AFTER_S = (0.5, 60.0, 600.0)
+"""After the cell's start, and then after the last look. A look takes less than a hundredth of the first."""
 _MOST_REPEATS = 2
 """Of looks for which the machine was too busy."""
+_BURST, _REFILL_S = 60, 120.0
+"""Of looks: so a day of cells that all grow stays small."""
 _LEAST_GROWTH_BYTES = 16 << 20
 """Since the cell's start or the last look."""
 
 
 class HeldObserver(Observer):
-    """Asks our thread in the kernel (`kernel.look_thread`), five times a cell and seldom more. It answers if it gets the GIL."""
+    """Asks our thread in the kernel, which answers if it gets the GIL: six times a cell, and seldom more."""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
@@ -38,6 +41,7 @@ class HeldObserver(Observer):
         self._asked_mono_s = 0.0
         self._rss_bytes = 0
         self._repeats = 0
+        self._bucket = TokenBucket(_BURST, _REFILL_S)
         watched.after_sample.append(self._consider)
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
@@ -79,7 +83,8 @@ class HeldObserver(Observer):
             if is_time:
                 self._after_s.pop(0)
             self._asked_mono_s, self._rss_bytes = now_mono_s, sample.rss_bytes
-            self._ask()
+            if self._bucket.take(now_mono_s):
+                self._ask()
 
     def _ask(self) -> None:
         if self._asks is None:

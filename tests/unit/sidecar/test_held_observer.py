@@ -1,4 +1,4 @@
-"""When the kernel is asked what a cell holds: at shares of the limit, if the cell grows, five times at most."""
+"""When the kernel is asked what a cell holds: soon, at shares of the limit, and if the cell grows, now and then."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def test_a_look_that_had_no_time_is_repeated_twice() -> None:
 
 
 def test_at_shares_of_the_limit() -> None:
-    assert asked(lambda t: 100 * MIB + t * 90 * MIB, 10.3) == [4.6, 6.9, 8.6]
+    assert asked(lambda t: 100 * MIB + t * 90 * MIB, 10.3) == [0.5, 4.6, 6.9, 8.6]
 
 
 def test_where_much_was_in_use_before_at_shares_of_the_rest() -> None:
-    assert asked(lambda t: 624 * MIB + t * 40 * MIB, 10) == [5.0, 7.0, 8.5]
+    assert asked(lambda t: 624 * MIB + t * 40 * MIB, 10) == [0.5, 5.0, 7.0, 8.5]
 
 
 def test_now_and_then_far_from_the_limit() -> None:
-    assert asked(lambda t: 100 * MIB + t * MIB / 3, 1200) == [60.0, 660.0]
+    assert asked(lambda t: 100 * MIB + t * MIB / 3, 1200) == [48.0, 108.0, 708.0]
 
 
 def test_a_jump_over_two_shares_is_asked_about_once() -> None:
