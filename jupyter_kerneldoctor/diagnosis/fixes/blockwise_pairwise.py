@@ -10,6 +10,7 @@ from ..case import Case
 from ..edits import import_as, replace
 from ..family import Family
 from ..fix import Fix, Proposal
+from ..frameworks.distances import Distance, distance_of
 from ..units import quote, size
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..code.scopes import Scope
     from ..death import Death
+    from ..edits import Changes
 
 _PAIRS = "sklearn.metrics.pairwise"
 _METRICS = {
@@ -78,6 +80,8 @@ class BlockwisePairwise(Fix):
         Case("from sklearn.metrics.pairwise import cosine_similarity as c", "c(X)\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\nfrom scipy.spatial.distance import cdist\nX = np.ones((300, 50))", "D = cdist(X, X)"),
         Case("import numpy as np", "D = np.linalg.norm(X[:, None] - X[:, :, None], axis=2)"),
+        Case("import numpy as np", "s = ((X[:, None, :] - Y[None]) ** 2).sum(axis=0)"),  # another sum
+        Case("import numpy as np\na = np.ones(40_000)", "s = ((a[:, None] - a[None]) ** 2).sum(axis=-1)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -85,30 +89,24 @@ class BlockwisePairwise(Fix):
         missing = death.memory.missing_bytes or 0
         for scope in death.code.running if death.is_of_this_cell else ():
             for node in scope.nodes:
-                if (
-                    not isinstance(node, ast.expr)
-                    or (found := _distance(node)) is None
-                    or not death.was_running(node, scope)
-                ):
+                found = distance_of(node)
+                if not isinstance(node, ast.expr) or found is None or not death.was_running(node, scope):
                     continue
-                left, right, metric = found
-                sides = [death.values.of(one, scope) for one in (left, right)]
-                shapes = [one.shape for one in sides if one is not None and len(one.shape) == 2]
-                takes = shapes[0][0] * shapes[1][0] * shapes[0][1] * 8 if len(shapes) == 2 else None
-                if takes is not None and takes < missing // 4:
+                values = [death.values.of(one, scope) for one in (found.left, found.right)]
+                shapes = [one.shape for one in values if one is not None]
+                known = [one for one in shapes if len(one) == 2]
+                takes = known[0][0] * known[1][0] * known[0][1] * 8 if len(known) == 2 else None
+                if len(known) != len(shapes) or (takes is not None and takes < missing // 4):
                     continue
-                fits = (
-                    not shapes or death.room_bytes is None or takes is None or takes // shapes[0][1] < death.room_bytes
-                )
-                name, imported = import_as(scope, death.code, "scipy.spatial.distance.cdist", "cdist")
-                words = [scope.segment(left), scope.segment(right), *([f"'{metric}'"] if metric else [])]
-                new = imported + replace(scope, node, f"{name}({', '.join(words)})") if fits else ()
+                fits = takes is None or death.room_bytes is None or takes // known[0][1] < death.room_bytes
+                is_sure = takes is not None or found.is_sure
                 how = "" if takes is None else f": {size(takes)}"
                 yield Proposal(
-                    new,
+                    _with_cdist(node, found, scope, death) if fits and is_sure else (),
                     f"{quote(scope.segment(node))} holds all differences of all pairs of rows{how}. `cdist` gives the "
                     "distances without them, or take blocks of rows.",
                     takes or missing,
+                    snippet=None if fits and is_sure else _nearest(scope, [found.left, found.right], "euclidean"),
                 )
         for call in calls_at(death, *_METRICS):
             given = call.node.args[:2]
@@ -128,43 +126,10 @@ class BlockwisePairwise(Fix):
             )
 
 
-def _distance(node: ast.AST) -> tuple[ast.expr, ast.expr, str] | None:
-    """Return what `norm(X[:, None] - Y[None], axis=2)` and the like compare, and the name of the distance."""
-    match node:
-        case ast.Call(func=ast.Attribute(attr="sqrt"), args=[inner]):
-            found = _distance(inner)
-            return None if found is None or found[2] != "sqeuclidean" else (*found[:2], "")
-        case ast.Call(func=ast.Attribute(attr="norm"), args=[inner], keywords=[ast.keyword(arg="axis")]):
-            return None if (pair := _pair(inner)) is None else (*pair, "")
-        case ast.Call(func=ast.Attribute(attr="sum", value=inner), keywords=words, args=given) if words or given:
-            inner = given[0] if given and not isinstance(inner, ast.BinOp | ast.Call) else inner
-            match inner:
-                case ast.BinOp(op=ast.Pow(), left=differences, right=ast.Constant(value=2)):
-                    return None if (pair := _pair(differences)) is None else (*pair, "sqeuclidean")
-                case ast.Call(func=ast.Name(id="abs") | ast.Attribute(attr="abs"), args=[differences]):
-                    return None if (pair := _pair(differences)) is None else (*pair, "cityblock")
-    return None
-
-
-def _pair(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-    """Return `X` and `Y` of `X[:, None] - Y[None]`, with or without colons behind."""
-    match node:
-        case ast.BinOp(op=ast.Sub(), left=ast.Subscript(value=left, slice=one), right=right):
-            if ast.unparse(one).strip("()") not in (":, None", ":, None, :", ":, np.newaxis", ":, np.newaxis, :"):
-                return None
-            match right:
-                case ast.Subscript(value=inner, slice=other):
-                    if ast.unparse(other).strip("()") in (
-                        "None",
-                        "None, :",
-                        "None, :, :",
-                        "np.newaxis",
-                        "np.newaxis, :, :",
-                    ):
-                        return left, inner
-                    return None
-            return left, right
-    return None
+def _with_cdist(node: ast.expr, found: Distance, scope: Scope, death: Death) -> Changes:
+    name, imported = import_as(scope, death.code, "scipy.spatial.distance.cdist", "cdist")
+    words = [scope.segment(found.left), scope.segment(found.right), *([f"'{found.metric}'"] if found.metric else [])]
+    return imported + replace(scope, node, f"{name}({', '.join(words)})")
 
 
 def _nearest(scope: Scope, given: list[ast.expr], metric: str) -> str:

@@ -24,13 +24,10 @@ _TEXT = "from sklearn.feature_extraction.text import TfidfVectorizer\nvec = Tfid
 _TAKES = ("fit", "fit_transform", "predict", "predict_proba", "score", "cross_val_score", "train_test_split")
 """What of scikit-learn takes a sparse matrix, for nearly all of its estimators."""
 _DENSE_ONLY = (
-    "GaussianNB",
-    "HistGradient",
-    "LinearDiscriminant",
-    "QuadraticDiscriminant",
-    "GaussianProcess",
-    "StandardScaler",
+    *("GaussianNB", "HistGradient", "LinearDiscriminant", "QuadraticDiscriminant", "GaussianProcess", "StandardScaler"),
+    *("PCA", "Agglomerative", "GaussianMixture", "keras", "tensorflow", "torch"),
 )
+"""What does not take one: where it is mentioned, nothing is edited."""
 
 
 class KeepSparse(Fix):
@@ -65,6 +62,12 @@ class KeepSparse(Fix):
             "clf.fit(vec.fit_transform(docs).toarray(), labels)",
             becomes="clf.fit(vec.fit_transform(docs), labels)",
         ),
+        Case(
+            _TEXT + "\nbow = vec.fit_transform(docs)",
+            "def train(m, y):\n    dense = m.toarray()\n    return model.fit(dense, y)",
+            "train(bow, y)",
+            becomes={2: "def train(m, y):\n    dense = m\n    return model.fit(dense, y)"},
+        ),
         Case(_MATRIX, "total = X.toarray().sum(axis=0)", becomes="total = X.sum(axis=0)"),
         Case(_MATRIX, "D = X.toarray()", says=("X[:1000].toarray()",)),
     ]
@@ -91,17 +94,30 @@ def _edits(call: Call, owner: str, death: Death) -> Changes:
     scope = call.scope
     if any(word in one.source for one in death.code.cells for word in _DENSE_ONLY):
         return ()
+    match call.statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call.node:
+            uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
+            taken = [one for node in scope.calls if _takes(node) for one in node.args if one in uses]
+            return replace(scope, call.node, owner) if 0 < len(taken) == len(uses) - 1 else ()
     for outer in scope.inside(call.statement):
         match outer:
             case ast.Call(func=function, args=[inner], keywords=[]) if inner is call.node:
                 if death.code.qualified(function, scope) == "pandas.DataFrame":
                     return replace(scope, outer, f"{scope.segment(function)}.sparse.from_spmatrix({owner})")
         match outer:
-            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=given, keywords=words):
-                if name in _TAKES and call.node in (*given, *(word.value for word in words)):
+            case ast.Call(args=given, keywords=words) if _takes(outer):
+                if call.node in (*given, *(word.value for word in words)):
                     return replace(scope, call.node, owner)
             case ast.Attribute(value=inner, attr="sum" | "mean" | "dot" | "T") if inner is call.node:
                 return replace(scope, call.node, owner)
             case ast.BinOp(op=ast.MatMult(), left=inner) if inner is call.node:
                 return replace(scope, call.node, owner)
     return ()
+
+
+def _takes(call: ast.AST) -> bool:
+    """Whether a call is of a method that takes a sparse matrix, for nearly all estimators."""
+    match call:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return name in _TAKES
+    return False

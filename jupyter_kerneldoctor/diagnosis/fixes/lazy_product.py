@@ -61,6 +61,7 @@ class LazyProduct(Fix):
         Case("from itertools import product", "pairs = list(product(xs, ys))\nprint(len(pairs))"),
         Case("from itertools import product", "pairs = list(product(xs, ys))\nfor p in pairs: f(p)\nmin(pairs)"),
         Case("from itertools import product", "pairs = list(product(xs, ys))\nbig = [0] * 10**10", line=2),
+        Case("from itertools import product", "pairs = list(product(xs, ys))\ndef n(): return len(pairs)"),
         Case("product = zip", "for a, b in list(product(xs, ys)): f(a, b)"),
         Case("from itertools import product", "for t in ts:\n    random.shuffle(list(product(xs, ys)))"),
     ]
@@ -85,6 +86,9 @@ def _is_gone_through_once(call: Call) -> bool:
         case ast.For(iter=whole) if whole is call.node:
             return True
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call.node:
+            inner = [one for part in scope.tree.scopes if part is not scope for one in part.names]
+            if any(isinstance(one, ast.Name) and one.id == name for one in inner):
+                return False
             uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
             uses = [one for one in uses if isinstance(one.ctx, ast.Load)]
             return len(uses) <= 1 and all(_takes_one_by_one(use, scope.nodes) for use in uses)

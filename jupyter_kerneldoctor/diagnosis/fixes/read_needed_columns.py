@@ -111,7 +111,7 @@ def _named(call: Call) -> list[str] | None:
         match call.argument(word):
             case ast.Constant(value=str(name)):
                 found.append(name)
-            case ast.List(elts=elements) if all(isinstance(one, ast.Constant) for one in elements):
+            case ast.List(elts=elements) if all(isinstance(getattr(one, "value", None), str) for one in elements):
                 found += [str(one.value) for one in elements if isinstance(one, ast.Constant)]
             case None | ast.Constant(value=bool()):
                 pass
