@@ -71,6 +71,7 @@ LAYERS = (
     {"postmortem", "code"},
     {"analysis", "edits"},
     {"frameworks"},
+    {"kernel_end"},
     {"death"},
     {"texts", "certainty"},
     {"examples"},

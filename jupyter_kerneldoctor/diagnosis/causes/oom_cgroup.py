@@ -60,15 +60,16 @@ class OutOfMemoryInCgroup(Cause):
         memory, held = death.memory, filled_by_others(death)
         allowed = memory.allowance if memory.has_group_limit else ""
         at = f"at the {memory.limit_name}" if memory.has_group_limit else "as memory was full"
+        proof = (*evidence.logged_kill(logged), *evidence.counts_of_kills(death))
         return self.finding(
             death,
             confidence,
             f"{_ran_out(death, confidence, held)}{shortage(death, allowed)}.",
             (
-                *evidence.logged_kill(logged),
-                *evidence.counts_of_kills(death),
+                *proof[:1],
                 *growth(death),
                 *line_needs(death),
+                *proof[1:],
                 *evidence.last_measurement(death),
                 *evidence.child_memory(death),
                 *_limit_hits(death),

@@ -55,16 +55,20 @@ class OutOfMemoryOnHost(Cause):
             return None
         memory, ram = death.memory, death.recording.kernel.ram_bytes
         has = f"it has {size(ram)}" if ram else ""
+        proof = (
+            *evidence.logged_kill(logged),
+            *evidence.counts_of_kills(death),
+            *death.memory_pressure.evidence(),
+        )
         return self.finding(
             death,
             confidence,
             f"The machine ran out of memory {taken_where(death)}{shortage(death, has)}.",
             (
-                *evidence.logged_kill(logged),
-                *evidence.counts_of_kills(death),
-                *death.memory_pressure.evidence(),
+                *proof[:1],
                 *growth(death),
                 *line_needs(death),
+                *proof[1:],
                 *evidence.last_measurement(death),
                 *evidence.child_memory(death),
             ),

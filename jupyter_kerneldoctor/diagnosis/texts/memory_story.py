@@ -31,6 +31,7 @@ def story(death: Death, found: Shape) -> str:
         *_beginning(death, found),
         *_touched(death, found),
         *_held(found),
+        *_ran_before(death, found),
         *_pace(death, found),
         *_by_itself(death),
         *_limit(death),
@@ -104,6 +105,21 @@ def _steps(death: Death) -> Iterator[str]:
         yield "It went up and down, and each time higher; between the peaks it was given back."
     elif peaks.goes_up_and_down:
         yield f"It went up and down {len(peaks.high)} times, by about {size(peaks.swing_bytes)}."
+
+
+def _ran_before(death: Death, found: Shape) -> Iterator[str]:
+    """Say that the cell is run again while what its earlier run made is still held."""
+    cell = death.cell
+    if cell is None or cell.cell_id is None:
+        return
+    runs = [one for one in death.recording.cells if one.cell_id == cell.cell_id and one.finished]
+    scope = death.find(lambda code: code.module(code.index(cell)))
+    kept = [one for one in found.held if scope is not None and one.name in scope.bindings]
+    if runs and kept:
+        yield (
+            f"The cell ran before as [{runs[-1].execution_count}]: {quote(kept[0].name)} of that run "
+            f"({size(kept[0].bytes)}) is held until the new one is made."
+        )
 
 
 def _pace(death: Death, found: Shape) -> Iterator[str]:

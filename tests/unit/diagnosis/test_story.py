@@ -297,3 +297,18 @@ def test_who_else_held_memory_below_the_same_limit_is_named():
     assert story.endswith(
         "Also below the same limit: the kernel of `train.ipynb` with 3.0 GiB and `chrome` with 2.0 GiB."
     )
+
+
+def test_a_cell_that_runs_again_while_its_earlier_result_is_held():
+    df = NamedObject("df", "pandas.DataFrame", 3000 * MIB, (10, 10))
+    made = killed(
+        "df = read()",
+        "df = read()",
+        memory=(3500 * MIB, 7800 * MIB),
+        cells=[(100 * MIB, 3500 * MIB)],
+        namespaces=[Namespace(-11.0, 1, (df,))],
+    )
+    again = replace(made, cells=tuple(replace(cell, cell_id="one") for cell in made.cells))
+
+    assert "The cell ran before as [1]: `df` of that run (2.9 GiB) is held until the new one is made." in told(again)[1]
+    assert "ran before" not in told(made)[1]
