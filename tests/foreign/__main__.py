@@ -81,6 +81,7 @@ class Workplace:
             tests = [only] if only else SUITES[name][1]
             environment = {key: value for key, value in os.environ.items() if not key.startswith(("JPY_", "PYTEST_"))}
             environment.pop("PYTHONPATH", None)
+            environment["PATH"] = f"{self.python.parent}{os.pathsep}{environment['PATH']}"
             with (self.directory / f"{name}-{'with' if loaded else 'without'}.log").open("ab") as log:
                 subprocess.run(
                     [self.python, "-m", "pytest", *options, *tests],
