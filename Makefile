@@ -14,7 +14,7 @@ PANEL := jupyter_kerneldoctor/labextension/package.json
 PANEL_SOURCES := package.json yarn.lock tsconfig.json $(shell find src style schema -type f -not -path '*/__tests__/*' 2>/dev/null)
 PACKAGE_SOURCES := pyproject.toml kerneldoctor.py $(shell find jupyter_kerneldoctor jupyter-config -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null)
 
-.PHONY: demo lab test lint test-python test-panel test-ui bench deaths torture docs screenshots clean
+.PHONY: demo lab test lint test-python test-panel test-ui bench deaths torture foreign-suites docs screenshots clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python demo/demo.py
@@ -46,9 +46,13 @@ bench: $(VENV)/.test
 deaths: $(VENV)/.test
 	PYTHONPATH=tests:demo $(BIN)/python -m deaths.accuracy --write docs/accuracy.md
 
-# Some minutes; a night's worth with ROUNDS=5000.
+# Some minutes; a night's worth with ROUNDS=5000. As root it also mounts small disks and starts containers.
 torture: $(VENV)/.test
 	PYTHONPATH=tests:demo $(BIN)/python -m torture --rounds $(ROUNDS) --workers $(WORKERS)
+
+# Half an hour: the suites of ipykernel, jupyter_client, nbclient and jupyter_server, with KernelDoctor and without.
+foreign-suites: $(VENV)/.test
+	PYTHONPATH=tests $(BIN)/python -m foreign
 
 docs: $(VENV)/.test
 	$(BIN)/python -m jupyter_kerneldoctor.diagnosis.reference
