@@ -121,7 +121,8 @@ class PostMortems:
         recording = self.store.open(recording_id)
         post_mortem = diagnose(recording)
         row = {**post_mortem.to_row(), **_start(recording)}
-        if post_mortem.end.kind != "running":  # if the sidecar dies too, a death changes no file
+        # If the sidecar dies too, a death changes no file; nor does it when nobody here can tell yet.
+        if post_mortem.end.kind != "running" and (recording.end is not None or recording.alive is not None):
             self._rows[recording_id] = fingerprint, row
         return row
 

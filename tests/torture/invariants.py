@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.recording.newest_cell import file_of
 from jupyter_kerneldoctor.recording.store import Store
 from jupyter_kerneldoctor.render import terminal
 
@@ -40,9 +41,14 @@ class Outcome(NamedTuple):
     wrong: tuple[str, ...]
 
 
+_read: set[str] = set()
+"""The recordings that were read in this round."""
+
+
 def newest(root: Path, *, all_of_them: bool = False) -> list[Recording]:
     """Return the newest recording, or all of them, newest first."""
     store = Store(root)
+    _read.update(store.ids())
     found = sorted((store.open(one) for one in store.ids()), key=lambda recording: -recording.started_mono_s)
     return found if all_of_them else found[:1]
 
@@ -72,7 +78,7 @@ def failure(error: Exception, work: Path) -> str:
 def without_leftovers() -> Iterator[tuple[Path, list[str]]]:
     """A directory for a round, and the list of what was wrong: processes and files that stay are added to it."""
     work = Path(tempfile.mkdtemp(prefix="doctor-torture-"))
-    shared = _shared_memory()
+    _read.clear()
     wrong: list[str] = []
     yield work, wrong
     deadline = time.monotonic() + 10
@@ -81,12 +87,8 @@ def without_leftovers() -> Iterator[tuple[Path, list[str]]]:
     for pid, command in left.items():
         wrong.append(f"left behind: {command[:200]}")
         signalled(pid, signal.SIGKILL)
-    wrong += [f"left behind: {name}" for name in _shared_memory() - shared if str(os.getpid()) in name]
+    wrong += [f"left behind: {path}" for path in map(file_of, _read) if Path(path).exists()]
     shutil.rmtree(work, ignore_errors=True)
-
-
-def _shared_memory() -> set[str]:
-    return {path.name for path in Path("/dev/shm").glob("kerneldoctor*")}
 
 
 def _naming(work: str) -> dict[int, str]:

@@ -8,12 +8,15 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording import layout
+from jupyter_kerneldoctor.recording import layout, reader
+from jupyter_kerneldoctor.recording.processes import boot_id
 from jupyter_kerneldoctor.recording.store import Store
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def test_a_kernel_that_died_before_its_sidecar_wrote_is_found(tmp_path: Path) -> None:
@@ -42,3 +45,19 @@ def test_a_damaged_recording_is_nobodys_and_costs_no_time(tmp_path: Path) -> Non
 
     assert PostMortems(Store(tmp_path)).header(recording_id).kernel_id is None
     assert time.monotonic() - begin < 1
+
+
+def test_a_row_that_nobody_can_tell_yet_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel of another container: it is dead when nothing was written for a minute, and no file changes by that."""
+    path = layout.create("20260101T000000Z-7-abcdef", tmp_path)
+    process = [999_999_999, 1, boot_id()]
+    start = {"event": "start", "mono_s": 1.0, "wall_s": time.time(), "process": process, "namespaces": [1, 2]}
+    cell = {"event": "cell_start", "seq": 1, "mono_s": 2.0, "source": "work()"}
+    (path / layout.JOURNAL).write_text(json.dumps(start) + "\n" + json.dumps(cell) + "\n")
+    post_mortems = PostMortems(Store(tmp_path))
+    (before,) = post_mortems.rows()
+    monkeypatch.setattr(reader, "SILENT_S", -1.0)
+
+    (after,) = post_mortems.rows()
+
+    assert (before["died"], after["died"]) == (False, True)
