@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from binascii import crc32
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -26,21 +27,30 @@ MOST_BYTES = 28 * 1024
 """The longest start of a cell that has room."""
 END_AT = MOST_BYTES + 16
 _SIZE = 32 * 1024
+_READS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _HEADER_BYTES = 16  # checksum and length in hexadecimal: a write may have been cut off by the kill
 
 
+_PLACE = "/dev/shm"  # noqa: S108 - files are made with O_EXCL there. Only Linux has it
+_PREFIX = "kerneldoctor-"
+_KEPT_S = 24 * 3600.0
+
+
 def file_of(recording_id: str) -> str:
-    """Return the path of the file. Only Linux has the directory."""
-    return f"/dev/shm/kerneldoctor-{recording_id}"  # noqa: S108 - made with O_EXCL
+    """Return the path of the file."""
+    return f"{_PLACE}/{_PREFIX}{recording_id}"
 
 
 def create(recording_id: str) -> Mapping | None:
-    """Make the file and map it; None where that is not possible."""
+    """Make the file and map it; None where that is not possible. It is locked for as long as it is mapped."""
+    import fcntl  # noqa: PLC0415 - Windows has none
+
     try:
         descriptor = os.open(file_of(recording_id), os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError:
         return None
     try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return Mapping(descriptor, _SIZE)
     except OSError:
         discard(recording_id)
@@ -53,6 +63,15 @@ def discard(recording_id: str) -> None:
     """Delete the file, if there is one."""
     with suppress(OSError):
         os.unlink(file_of(recording_id))
+
+
+def tidy() -> None:
+    """Delete the files whose kernel has ended and whose recording nobody has read for a day, or is gone."""
+    with suppress(OSError):
+        for name in os.listdir(_PLACE):
+            if name.startswith(_PREFIX) and is_id(name.removeprefix(_PREFIX)):
+                with suppress(OSError):
+                    _tidy(f"{_PLACE}/{name}")
 
 
 def framed(message: bytes) -> bytes:
@@ -74,12 +93,24 @@ def settle(directory: Path) -> None:
         discard(directory.name)
 
 
-def _said(recording_id: str) -> list[dict[str, Any]]:
-    """Return the start of the newest cell, and its end if it has ended. Raises OSError."""
-    descriptor = os.open(file_of(recording_id), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+def _tidy(path: str) -> None:
+    import fcntl  # noqa: PLC0415 - Windows has none
+
+    descriptor = os.open(path, _READS)
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or not is_own(status) or status.st_nlink != 1:
+        if _is_ours(status) and time.time() - status.st_mtime > _KEPT_S:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError while it is mapped
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
+
+
+def _said(recording_id: str) -> list[dict[str, Any]]:
+    """Return the start of the newest cell, and its end if it has ended. Raises OSError."""
+    descriptor = os.open(file_of(recording_id), _READS)
+    try:
+        if not _is_ours(os.fstat(descriptor)):
             return []
         data = os.pread(descriptor, _SIZE, 0)
     finally:
@@ -88,6 +119,10 @@ def _said(recording_id: str) -> list[dict[str, Any]]:
     if start is None:
         return []
     return [start, end] if end is not None and end.get("seq") == start.get("seq") else [start]
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and is_own(status) and status.st_nlink == 1
 
 
 def _event(data: bytes, kind: str) -> dict[str, Any] | None:

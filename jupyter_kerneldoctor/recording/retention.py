@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from .layout import JOURNAL, is_id
-from .newest_cell import discard, file_of, settle
+from .newest_cell import discard, file_of, settle, tidy
 from .private_files import open_file_in, recording, recordings
 from .processes import boot_id, identity_of, is_alive, namespaces
 
@@ -56,6 +56,7 @@ def prune(parent: Path, policy: Policy, own: str | None = None) -> None:
     try:
         with recordings(parent) as descriptor:
             _prune(parent, descriptor, policy, own)
+        tidy()
     except OSError:
         return
 

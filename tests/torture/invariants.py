@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.recording.newest_cell import file_of
-from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
 from jupyter_kerneldoctor.render import terminal
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ class Outcome(NamedTuple):
     wrong: tuple[str, ...]
 
 
-_read: set[str] = set()
+_read: dict[str, Store] = {}
 """The recordings that were read in this round."""
 
 
 def newest(root: Path, *, all_of_them: bool = False) -> list[Recording]:
     """Return the newest recording, or all of them, newest first."""
     store = Store(root)
-    _read.update(store.ids())
+    _read.update(dict.fromkeys(store.ids(), store))
     found = sorted((store.open(one) for one in store.ids()), key=lambda recording: -recording.started_mono_s)
     return found if all_of_them else found[:1]
 
@@ -87,6 +87,9 @@ def without_leftovers() -> Iterator[tuple[Path, list[str]]]:
     for pid, command in left.items():
         wrong.append(f"left behind: {command[:200]}")
         signalled(pid, signal.SIGKILL)
+    for recording_id, store in _read.items():
+        with suppress(UnknownRecordingError):
+            store.delete(recording_id)
     wrong += [f"left behind: {path}" for path in map(file_of, _read) if Path(path).exists()]
     shutil.rmtree(work, ignore_errors=True)
 

@@ -128,3 +128,15 @@ def test_closing_leaves_a_file_of_the_users_open_that_got_the_descriptor(directo
     assert (tmp_path / "users").read_bytes() == b""
     os.close(fd)
     os.close(users)
+
+
+def test_what_belongs_to_no_recording_any_more_goes_after_a_day_unless_its_kernel_lives(directory: Path) -> None:
+    newest = NewestCell(directory.name)
+    path = Path(newest_cell.file_of(directory.name))
+    os.utime(path, (0, 0))
+    newest_cell.tidy()
+    assert path.exists()
+
+    newest._mapping.memory.close()
+    newest_cell.tidy()
+    assert not path.exists()
