@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Recording
 
-from .analysis.ending import FROM_OUTSIDE, is_death
+from .analysis.ending import FROM_OUTSIDE
 from .analysis.guilty_statement import guilty_statement
 from .causes import examine
 from .code.notebook import CodeTooLargeError
@@ -68,7 +68,7 @@ def _is_about_memory(death: Death, cause: CauseFinding) -> bool:
 
 
 def _state(death: Death, cause: CauseFinding) -> State:
-    if is_death(death.recording, death.ending):
+    if death.is_unasked_end:
         return "died"
     if death.ending.kind in ("shutdown", "restart"):
         return "ended"

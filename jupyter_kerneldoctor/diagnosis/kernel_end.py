@@ -7,17 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .analysis import traceback as tracebacks
-from .analysis.ending import (
-    ExitStatus,
-    Request,
-    ending,
-    exit_status,
-    has_ended,
-    left_on_request_of_a_cell,
-    missed_the_end,
-    request,
-    unseen,
-)
+from .analysis.ending import RecordedEnd
 from .analysis.environment import Environment, at_incident, at_the_end
 from .analysis.frame_names import FrameNames
 from .analysis.gpu_memory import GpuMemory
@@ -34,13 +24,13 @@ from .family import Family
 
 if TYPE_CHECKING:
     from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Cell, Recording
+    from jupyter_kerneldoctor.recording.model import Cell
 
     from .analysis import gpu_messages
     from .analysis.last_words import Pattern
     from .analysis.oom_log import OomKill, Scope
     from .analysis.traceback import Traceback
-    from .postmortem import CauseFinding, Ending
+    from .postmortem import CauseFinding
 
 _LARGE = 0.1  # of the machine's memory: what holds less is not the largest where it is used up
 _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
@@ -48,13 +38,12 @@ _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGS
 
 
 @dataclass(frozen=True)
-class KernelEnd:
+class KernelEnd(RecordedEnd):
     """A kernel's end, its life so far, or an incident that it survived; the code that ran is not looked at.
 
     Each property is computed when it is first read.
     """
 
-    recording: Recording
     patterns: tuple[Pattern, ...] = ()
     """What last words look like that name a cause."""
     incident: Incident | None = None
@@ -73,46 +62,6 @@ class KernelEnd:
         """Whether the likeliest cause is that memory ran out."""
         return bool(self.causes) and self.causes[0].family == Family.MEMORY
 
-    @cached_property
-    def ending(self) -> Ending:
-        """How it ended."""
-        return ending(self.recording)
-
-    @cached_property
-    def ended(self) -> bool | None:
-        """Whether it ended; None when that cannot be told."""
-        return has_ended(self.recording)
-
-    @cached_property
-    def status(self) -> ExitStatus:
-        """What the operating system reported."""
-        return exit_status(self.recording)
-
-    @cached_property
-    def request(self) -> Request | None:
-        """The restart or shutdown that was requested; None if neither was."""
-        return request(self.recording)
-
-    @cached_property
-    def told_to_exit(self) -> bool:
-        """Whether it ended because a cell called `exit()`."""
-        return left_on_request_of_a_cell(self.recording)
-
-    @property
-    def is_unasked_end(self) -> bool:
-        """Whether it is gone without a request, and the end was seen or recorded up to: here the causes compete."""
-        return self.ended is True and self.request is None and not self.missed_the_end
-
-    @cached_property
-    def missed_the_end(self) -> bool:
-        """Whether the recording stopped before the end, and nobody else saw it."""
-        return missed_the_end(self.recording)
-
-    @cached_property
-    def stopped_early(self) -> bool:
-        """Whether the recording stopped while the kernel ran on."""
-        return self.recording.stopped_early
-
     @property
     def server_watched(self) -> bool:
         """Whether a Jupyter server with KernelDoctor watched the kernel: it would have noted a request."""
@@ -123,7 +72,8 @@ class KernelEnd:
         """The cell that was running at the end, or after an `exit()` the one that called it; the running one now."""
         if self.incident is not None:
             return self.recording.execution(self.incident.cell_seq)
-        if self.ended is None or self.stopped_early or self._recorder_stands_still:
+        recorder_stands_still = self.is_unseen and self.recording.recorder_alive is True
+        if self.ended is None or self.stopped_early or recorder_stands_still:
             return None  # a cell in the middle of which the recording stopped is no cell that died
         if self.ended and self.told_to_exit:
             asked = [cell for cell in self.recording.cells if cell.asked_exit]
@@ -134,7 +84,7 @@ class KernelEnd:
     @cached_property
     def last_cell_is_unknown(self) -> bool:
         """Whether cells may have run that were not recorded before the end."""
-        return unseen(self.recording) and self.cell is None
+        return self.is_unseen and self.cell is None
 
     @property
     def cell_may_be_unheard(self) -> bool:
@@ -145,10 +95,6 @@ class KernelEnd:
         """
         from_outside, by_itself = self.recording.kernel.loaded_by == "server", self.status.signal in _CRASHES
         return from_outside and self.cell is None and (by_itself or self.status.exit_code is not None)
-
-    @property
-    def _recorder_stands_still(self) -> bool:
-        return unseen(self.recording) and self.recording.recorder_alive is True
 
     @cached_property
     def stuck_cell(self) -> StuckCell | None:

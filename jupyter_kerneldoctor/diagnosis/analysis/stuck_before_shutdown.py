@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Cell, Recording, ServerView
 
-from .ending import has_ended, request
+from .ending import RecordedEnd
 from .stuck_cell import last_look
 
 _SLACK_S = 2.0
@@ -16,7 +16,8 @@ def before_the_request(recording: Recording) -> Recording | None:
 
     A cell that went on, or was interrupted, before that is no such cell.
     """
-    if has_ended(recording) is not True or request(recording) is None or not recording.stuck:
+    end = RecordedEnd(recording)
+    if not end.ended or end.request is None or not recording.stuck:
         return None
     asked_s = asked_mono_s(recording)
     before = replace(

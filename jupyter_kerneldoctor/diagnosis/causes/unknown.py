@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..analysis.ending import unseen
 from ..analysis.memory import NEAR
 from ..cause import Cause
 from ..death import Death
@@ -86,7 +85,7 @@ def _headline(death: Death) -> str:
         return f"The kernel left with exit code {death.status.exit_code} {when}; {what} is not known."
     if death.last_cell_is_unknown:
         return f"The kernel ended {when}: what ran last, and why it ended, is not known{_near_limit(death)}."
-    if unseen(death.recording):
+    if death.is_unseen:
         return (
             f"The kernel ended, and nothing that was recorded tells why; {when.removeprefix('while ')} when the kernel "
             f"was last seen{_near_limit(death)}."
