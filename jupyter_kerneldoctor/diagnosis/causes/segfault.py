@@ -52,10 +52,11 @@ class Segfault(Cause):
         confidence = 0.95 if death.traceback is not None else 0.85
         if death.own_signals or (death.traceback is not None and death.traceback.recursion is not None):
             confidence = 0.3
+        why = "" if death.background else ": it used an invalid memory address"
         return self.finding(
             death,
             confidence if death.status.known else min(confidence, 0.6),
-            f"{_culprit(death)} crashed {death.where()}: it used an invalid memory address.",
+            f"{_culprit(death)} crashed {death.where()}{why}.",
             ruled_out=(_not_a_recursion(death),),
             summary="Crashed in native code (SIGSEGV)",
         )

@@ -12,6 +12,7 @@ from ..death import Death
 from ..examples import PID, cell_file, crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
+from ..texts import evidence
 from ..units import cell_name, quote, sentence
 
 _RAISED_LIMIT = re.compile(r"\bsetrecursionlimit\s*\(")
@@ -21,8 +22,6 @@ _WALKS_IN_C = re.compile(r"\b(?:dumps?|loads?|repr|str|format|print|deepcopy|com
 _CALLED = re.compile(r"([\w.]+)\s*\(")
 _WALKERS = ("json/", "copy.py", "copyreg.py", "pickle.py", "ast.py", "pprint.py", "reprlib.py")
 """Of the standard library: what goes through nested data by a recursion in C, whose calls no crash report shows."""
-
-_REPORT = "crash report of Python's faulthandler"
 
 
 class StackOverflow(Cause):
@@ -69,12 +68,12 @@ class StackOverflow(Cause):
             return None
         raised = tuple(_raised(death))
         confidence = _of_unseen(death, logged=logged) if unseen else 0.95 if gave_up or raised else 0.8
-        said = (Evidence(f"Python's last words: {message}", message, None, _REPORT),) if gave_up else ()
+        said = (Evidence(f"Python's last words: {message}", message, None, evidence.CRASH_REPORT),) if gave_up else ()
+        what = _what(death, recursion, unseen=unseen, logged=logged)
         return self.finding(
             death,
             confidence if death.status.known else min(confidence, 0.6),
-            f"{sentence(_while(death))}, {_what(death, recursion, unseen=unseen, logged=logged)} until no space for "
-            "nested calls was left.",
+            f"{sentence(_while(death))}, {what} until the stack was full.",
             (*_repetition(death, recursion), *_at_the_end_of_the_stack(fault), *said, *raised),
             summary=f"Stack overflow ({death.signal})",
         )
@@ -175,7 +174,7 @@ def _what(death: Death, recursion: Recursion | None, *, unseen: bool, logged: bo
 def _repetition(death: Death, recursion: Recursion | None) -> Iterator[Evidence]:
     if recursion is not None:
         text = f"{sentence(recursion.share)} in the crash report are {death.frames.name(recursion.frame)}."
-        yield Evidence(f"{text} The report does not show them all.", recursion.times, "calls", _REPORT)
+        yield Evidence(f"{text} The report does not show them all.", recursion.times, "calls", evidence.CRASH_REPORT)
 
 
 def _at_the_end_of_the_stack(fault: Fault | None) -> Iterator[Evidence]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..analysis.oom_log import OomKill
     from ..death import Death
 
+CRASH_REPORT = "crash report of Python's faulthandler"
+
 _SIGNALS = {
     "SIGKILL": "the signal that ends a program at once and cannot be caught",
     "SIGTERM": "the signal that asks a program to end",
@@ -119,12 +121,7 @@ def last_measurement(death: Death) -> Iterator[Evidence]:
         using = f"Of the memory allowed, {used} was in use" if name is None else f"{sentence(name)} was using {used}"
         yield Evidence(f"{using}{when}.", last.cgroup_bytes, "bytes", "samples")
     if last.rss_bytes is not None:
-        yield Evidence(
-            f"The kernel process held {size(last.rss_bytes)}{when}.",
-            last.rss_bytes,
-            "bytes",
-            "samples",
-        )
+        yield Evidence(f"The kernel process held {size(last.rss_bytes)}{when}.", last.rss_bytes, "bytes", "samples")
 
 
 def running_cell(death: Death) -> Iterator[Evidence]:
@@ -135,11 +132,8 @@ def running_cell(death: Death) -> Iterator[Evidence]:
     elif death.last_cell_is_unknown:
         yield from _last_seen(death)
     elif death.cell_may_be_unheard:
-        yield Evidence(
-            "No cell was seen to run. This kernel had not loaded KernelDoctor, so a cell that ends it at once can be "
-            "missed.",
-            source="journal",
-        )
+        missed = "This kernel had not loaded KernelDoctor, so a cell that ends it at once can be missed."
+        yield Evidence(f"No cell was seen to run. {missed}", source="journal")
     elif cell is None:
         yield Evidence("No cell was running.", source="journal")
     elif not cell.finished and end is not None and end.mono_s >= cell.started_mono_s:
@@ -152,10 +146,8 @@ def _last_seen(death: Death) -> Iterator[Evidence]:
     """Say which cell ran when the recording broke off: others may have followed."""
     cell = death.recording.running_cell
     ran = "no cell" if cell is None else cell_name(cell.execution_count)
-    yield Evidence(
-        f"{sentence(ran)} was running when the kernel was last seen. What ran after that is not known.",
-        source="journal",
-    )
+    text = f"{sentence(ran)} was running when the kernel was last seen. What ran after that is not known."
+    yield Evidence(text, source="journal")
 
 
 def line_seen_from_outside(death: Death) -> Iterator[Evidence]:
@@ -170,23 +162,15 @@ def line_seen_from_outside(death: Death) -> Iterator[Evidence]:
         within = death.frames.name(innermost) if is_cell_file(innermost.file) else innermost.module
         inside = f", inside {within or innermost.short_file}"
     was = f"the kernel was {at}" if at else f"the cell was in line {last.line}: {quote(code, 100)}"
-    yield Evidence(
-        f"{duration(last.age_s)} before the end {was}{inside}.",
-        last.line,
-        "line",
-        "stack read from outside the process",
-    )
+    text = f"{duration(last.age_s)} before the end {was}{inside}."
+    yield Evidence(text, last.line, "line", "stack read from outside the process")
 
 
 def recorder_gone(death: Death) -> Iterator[Evidence]:
     """Say that the kernel found its recorder gone, and when."""
     if death.recording.lost_wall_s is not None:
-        yield Evidence(
-            "The kernel's recorder ended before the kernel: nothing was recorded from then on.",
-            iso(death.recording.lost_wall_s),
-            None,
-            "the kernel's own note",
-        )
+        text = "The kernel's recorder ended before the kernel: nothing was recorded from then on."
+        yield Evidence(text, iso(death.recording.lost_wall_s), None, "the kernel's own note")
 
 
 def said_last(line: str | None) -> Iterator[Evidence]:
@@ -209,12 +193,8 @@ def child_memory(death: Death) -> Iterator[Evidence]:
         return
     who = f"{found.count} child processes" if found.count else "child processes"
     held = f"child process held {size(found.bytes)}" if found.count == 1 else f"{who} held {size(found.bytes)} together"
-    yield Evidence(
-        f"The kernel's {held}; that counts towards the same limit.",
-        found.bytes,
-        "bytes",
-        "samples",
-    )
+    text = f"The kernel's {held}; that counts towards the same limit."
+    yield Evidence(text, found.bytes, "bytes", "samples")
 
 
 def crash_report(death: Death) -> Iterator[Evidence]:
@@ -224,48 +204,29 @@ def crash_report(death: Death) -> Iterator[Evidence]:
         return
     is_that_line = death.crash_line is not None and is_cell_file(innermost.file if innermost is not None else "")
     if innermost is not None and not (is_that_line and innermost.function == "<module>"):
-        yield Evidence(
-            f"The last Python function before the crash was {death.frames.name(innermost)}.",
-            innermost.function,
-            None,
-            "crash report of Python's faulthandler",
-        )
+        text = f"The last Python function before the crash was {death.frames.name(innermost)}."
+        yield Evidence(text, innermost.function, None, CRASH_REPORT)
     own = _own_module(death)
     if own is not None:
         at = PurePath(own.file).name + ("" if own.line is None else f", line {own.line}")
-        yield Evidence(
-            f"It was called from {at} (function {own.function}).",
-            own.line,
-            "line",
-            "crash report of Python's faulthandler",
-        )
+        yield Evidence(f"It was called from {at} (function {own.function}).", own.line, "line", CRASH_REPORT)
     if death.background is not None:
         within = "" if death.background is innermost else f", within {death.frames.name(death.background)}"
-        yield Evidence(
-            f"It crashed in a background thread{within}, not in the thread that runs the cells.",
-            source="crash report of Python's faulthandler",
-        )
+        text = f"It crashed in a background thread{within}, not in the thread that runs the cells."
+        yield Evidence(text, source=CRASH_REPORT)
     if death.native_thread:
-        yield Evidence(
-            "A native library started the thread that crashed, maybe in an earlier cell.",
-            source="crash report of Python's faulthandler",
-        )
+        text = "A native library started the thread that crashed, maybe in an earlier cell."
+        yield Evidence(text, source=CRASH_REPORT)
     if report.library is not None:
-        yield Evidence(
-            f"The native library nearest to the crash is {report.library}.", report.library, None, "C stack trace"
-        )
+        text = f"The native library nearest to the crash is {report.library}."
+        yield Evidence(text, report.library, None, "C stack trace")
     if death.crash_line is not None and death.cell is not None:
         code = death.cell.source.split("\n")[death.crash_line - 1]
         name = cell_name(death.cell.execution_count)
         text = f"{sentence(name)} was at line {death.crash_line}"
         if death.background is not None:
             text = f"That thread was at line {death.crash_line} of {name}"
-        yield Evidence(
-            f"{text}: {quote(code, 100)}.",
-            death.crash_line,
-            "line",
-            "crash report of Python's faulthandler",
-        )
+        yield Evidence(f"{text}: {quote(code, 100)}.", death.crash_line, "line", CRASH_REPORT)
 
 
 def _own_module(death: Death) -> Frame | None:

@@ -32,7 +32,7 @@ def test_without_a_crash_report_the_log_alone_tells():
     line = f"python[{PID}]: segfault at 7ffd5a1feff8 ip 00007f428c288b04 sp 00007ffd5a1ff000 error 6 in libc.so.6"
     found = diagnose(recording("x = 1", "total = sum(rows)", signal="SIGSEGV", kernel_log=[line]))
 
-    assert found.cause.headline == ("While cell [2] ran, a recursion went on until no space for nested calls was left.")
+    assert found.cause.headline == ("While cell [2] ran, a recursion went on until the stack was full.")
 
 
 def test_the_crash_of_another_thread_or_child_proves_nothing():
