@@ -4,19 +4,13 @@ calls_at(death, "numpy.zeros", "pandas.DataFrame.merge")
 makers(death, "sklearn.cluster.DBSCAN")   # DBSCAN(eps=0.5), where `model.fit(X)` was running
 """
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from .code.notebook import Call
 from .code.origins import all_origins
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .code.scopes import Scope
-    from .death import Death
+from .code.scopes import Scope
+from .death import Death
 
 _METHODS_OF = {"pandas.DataFrame": ("pandas",), "scipy.sparse": ("scipy", "sklearn")}
 """Classes whose methods are found by the object that they are called on, and the packages that make such objects."""

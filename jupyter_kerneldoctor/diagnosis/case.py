@@ -1,19 +1,14 @@
 """An example of a fix: cells that ran, how the last one died, and what the fix answers. Tests and pages use it."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from .causes import all_causes, examine
+from .death import Death
 from .examples import MIB, Group, recording
 from .family import Family
 from .postmortem import CauseFinding
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from .death import Death
 
 _SAMPLES = 20
 

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+from jupyter_kerneldoctor.recording.events import Frame, Incident
+from jupyter_kerneldoctor.recording.model import Cell
 
 from .analysis.background_thread import is_background
-from .analysis.call_reached import reached
+from .analysis.call_reached import Reached, reached
 from .analysis.growth import Growth
 from .analysis.incident_site import line_of_incident
 from .analysis.last_stack import LastStack, last_stack
 from .analysis.memory_shape import Shape, shape
 from .analysis.statements import statement_at, statement_name, statement_of
+from .analysis.traceback import Thread
 from .analysis.user_frames import UserFrame, user_frames
 from .code.cellfiles import user_line
 from .code.cellsource import sole_statement
 from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, ending_calls
 from .code.notebook import Call, CodeTooLargeError, Notebook
+from .code.scopes import Scope as CodeScope
 from .code.signal_targets import Sending, sendings
 from .code.values import Values
 from .code.zeroed import reserved_before
 from .kernel_end import KernelEnd
+from .postmortem import CauseFinding, Statement
 from .units import cell_name, quote, statement
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Callable, Mapping
-
-    from jupyter_kerneldoctor.recording.events import Frame, Incident
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from .analysis.call_reached import Reached
-    from .analysis.traceback import Thread
-    from .code.scopes import Scope as CodeScope
-    from .postmortem import CauseFinding, Statement
 
 T = TypeVar("T")
 

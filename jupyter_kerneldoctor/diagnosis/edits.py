@@ -8,21 +8,16 @@ allow the edit, as where a statement does not begin its line; the fix is then le
 tabs and comments stay as they are.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import difflib
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from .code.cellsource import LINE_END, is_same, line_of, mask, offset, parse, span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from .code.notebook import Call, Notebook
-    from .code.scopes import Scope
+from .code.notebook import Call, Notebook
+from .code.scopes import Scope
 
 _USUAL_INDENT = "    "
 _SIMPLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)

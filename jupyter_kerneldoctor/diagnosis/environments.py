@@ -3,17 +3,12 @@
 A limit is set by what started the kernel: Docker, Kubernetes, JupyterHub, Slurm, systemd, WSL, or a shell.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from .death import Death
 from .texts.allocation_site import needed
-
-if TYPE_CHECKING:
-    from .death import Death
 
 _GIB = 1 << 30
 _HEADROOM = 0.1  # of a limit stays free

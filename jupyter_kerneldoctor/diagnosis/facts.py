@@ -1,17 +1,12 @@
 """What the texts of advice may name: the user's code, cells, numbers and limits, worked out when they are asked for."""
 
-from __future__ import annotations
-
 import posixpath
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from .code.notebook import Call
+from .death import Death
 from .units import cell_name, quote, size, statement
-
-if TYPE_CHECKING:
-    from .code.notebook import Call
-    from .death import Death
 
 
 class UnknownFactError(KeyError):

@@ -11,25 +11,19 @@ Fixes that are only data: SetArgument gives a call an argument, CallAnother call
 `with` around a call, and Advice says what to do where no edit can.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from .calls import calls_at
-from .edits import EditRefusedError, import_as, replace, set_argument, unified_diff, wrap
+from .case import Case
+from .code.notebook import Call
+from .death import Death
+from .edits import Changes, EditRefusedError, import_as, replace, set_argument, unified_diff, wrap
 from .facts import Facts, UnknownFactError
+from .postmortem import ExpectedPeak
 from .registry import Rule
 from .units import cell_name, quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from .case import Case
-    from .code.notebook import Call
-    from .death import Death
-    from .edits import Changes
-    from .postmortem import ExpectedPeak
 
 HEADINGS = ("What it does", "When it is offered", "What it costs")
 """The headings of every fix's page in the reference. The example below them is the first case in which it fires."""

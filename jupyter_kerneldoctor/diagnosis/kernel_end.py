@@ -1,11 +1,12 @@
 """How a kernel ended, what it said before, and which cell was running, as a recording shows it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from jupyter_kerneldoctor.recording.events import Incident
+from jupyter_kerneldoctor.recording.model import Cell
+
+from .analysis import gpu_messages
 from .analysis import traceback as tracebacks
 from .analysis.ending import RecordedEnd
 from .analysis.environment import Environment, at_incident, at_the_end
@@ -13,24 +14,25 @@ from .analysis.frame_names import FrameNames
 from .analysis.gpu_memory import GpuMemory
 from .analysis.gpu_messages import ENDS as _ENDS_OF_LIBRARIES
 from .analysis.gpu_messages import last_message
-from .analysis.last_words import FRESH_S, Words, farewell, gave_up_later, last_line, naming_a_cause, newest_text
+from .analysis.last_words import (
+    FRESH_S,
+    Pattern,
+    Words,
+    farewell,
+    gave_up_later,
+    last_line,
+    naming_a_cause,
+    newest_text,
+)
 from .analysis.lost_workers import LostWorker, lost_worker
 from .analysis.memory import Memory
 from .analysis.memory_pressure import MemoryPressure, memory_pressure
-from .analysis.oom_log import oom_kill
+from .analysis.oom_log import OomKill, Scope, oom_kill
 from .analysis.stack_fault import Fault, logged_fault
 from .analysis.stuck_cell import StuckCell, last_look
+from .analysis.traceback import Traceback
 from .family import Family
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from .analysis import gpu_messages
-    from .analysis.last_words import Pattern
-    from .analysis.oom_log import OomKill, Scope
-    from .analysis.traceback import Traceback
-    from .postmortem import CauseFinding
+from .postmortem import CauseFinding
 
 _LARGE = 0.1  # of the machine's memory: what holds less is not the largest where it is used up
 _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")

@@ -1,20 +1,13 @@
 """Whether the memory grew in a piece of the code, as far as the recording shows where that was."""
 
-from __future__ import annotations
+import ast
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
+from jupyter_kerneldoctor.recording.events import Frame, StatementGrowth
 
-from .analysis.user_frames import user_frames
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Iterable
-
-    from jupyter_kerneldoctor.recording.events import Frame, StatementGrowth
-
-    from .analysis.user_frames import UserFrame
-    from .code.scopes import Scope
-    from .death import Death
+from .analysis.user_frames import UserFrame, user_frames
+from .code.scopes import Scope
+from .death import Death
 
 _LEAST = 0.25  # of the growth that could be charged to statements
 

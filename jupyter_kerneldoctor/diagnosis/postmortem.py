@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+from jupyter_kerneldoctor.recording.events import Incident
+from jupyter_kerneldoctor.recording.model import Cell
 
 from .family import Family
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.events import Incident
-    from jupyter_kerneldoctor.recording.model import Cell
 
 Applicability = Literal["safe", "suggested", "advice"]
 Basis = Literal["fitted", "estimated", "at-most"]

@@ -6,25 +6,18 @@ A fix that fails is left out, and an edit that does not pass all checks is not o
 own syntax alone, and cure what it was proposed for.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from .code.cellsource import parsing_cost
 from .code.notebook import CodeTooLargeError
-from .edits import EditRefusedError, apply, unified_diff
+from .death import Death
+from .edits import Change, EditRefusedError, apply, unified_diff
+from .fix import Fix
 from .fixes import all_fixes
 from .postmortem import Edit, FixProposal
 from .units import cell_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from .death import Death
-    from .edits import Change
-    from .fix import Fix
 
 _SMALLEST_SHARE = 0.1  # of the missing memory: what explains less is no fix
 

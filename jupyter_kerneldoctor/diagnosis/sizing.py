@@ -1,24 +1,18 @@
 """How much smaller a batch should be, and what that rests on."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from jupyter_kerneldoctor.recording.model import Cell
+
+from .death import Death
 from .frameworks.gradients import backward_calls
 from .frameworks.kept import grows_by_the_step
 from .frameworks.training import BatchSize, find_batch_size, is_dwarfed, trains
 from .frameworks.whole_batch import WholeBatch, find_whole_batch
 from .place import grew_in
-from .postmortem import ExpectedPeak
+from .postmortem import Basis, ExpectedPeak
 from .units import sentence, size
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from .death import Death
-    from .postmortem import Basis
 
 _CAUTION = 8  # how far below the bound of a cut-off peak to begin: seen needs were five times what the kill let be seen
 _MARGIN = 0.15  # a fit of resident memory was off by up to this much

@@ -3,23 +3,18 @@
 Found from what the cells measured before and after, from the samples, and from the names of the biggest objects.
 """
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
+from jupyter_kerneldoctor.recording.model import Cell
+
+from ..code.zeroed import Zeroed
+from .child_memory import Children
 from .grown_objects import is_in_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from ..code.zeroed import Zeroed
-    from .child_memory import Children
-    from .memory import Memory
+from .memory import Memory
 
 Name = Literal["jump", "ramp", "staircase", "full-house", "touched-later", "children"]
 """One jump; a ramp inside the cell; steps that earlier cells left; full before the cell began; memory that was reserved

@@ -1,15 +1,11 @@
 """The shapes and sizes of arrays and lists: what NumPy and PyTorch make of known arguments, and arithmetic on them."""
 
-from __future__ import annotations
-
 import ast
 import math
 import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 _POINTER_BYTES = 8
 _MOST_BYTES = 1 << 62

@@ -8,15 +8,12 @@ origins.number(node, scope)     # the number that is written at the end of that 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from .literals import number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .notebook import Notebook
-    from .scopes import Binding, Scope
+from .notebook import Notebook
+from .scopes import Binding, Scope
 
 _MOST_STEPS = 8
 _MOST_ORIGINS = 60

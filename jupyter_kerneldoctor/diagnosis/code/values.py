@@ -9,12 +9,13 @@ arithmetic on known shapes, lists and comprehensions, data frames of known array
 branch or a loop is not known, and None: a value is never a guess.
 """
 
-from __future__ import annotations
-
 import ast
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from .arrays import (
     ARRAY,
@@ -32,14 +33,8 @@ from .arrays import (
     repeated,
     whole,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
-
-    from .notebook import Notebook
-    from .scopes import Binding, Scope
+from .notebook import Notebook
+from .scopes import Binding, Scope
 
 _DEEPEST = 40
 _BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match)

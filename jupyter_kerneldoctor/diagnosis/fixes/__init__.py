@@ -1,7 +1,5 @@
 """What to change: one fix in a file; a class in a module of this package is found by itself."""
 
-from __future__ import annotations
-
 import sys
 from functools import cache
 

@@ -1,21 +1,15 @@
 """The fix `append-to-the-list-you-iterate`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
+from ..code.scopes import Scope
+from ..death import Death
 from ..edits import replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.scopes import Scope
-    from ..death import Death
 
 _ADDS = ("append", "extend", "insert")
 

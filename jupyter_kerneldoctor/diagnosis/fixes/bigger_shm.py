@@ -1,19 +1,13 @@
 """The fix `bigger-shm`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ..case import Case
+from ..death import Death
 from ..environments import shm_command
 from ..examples import MIB
 from ..fix import Advice
 from ..units import size
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _SHM = "/dev/shm"  # noqa: S108 - a mount point
 _FULL = SystemState(-1, "end", filesystems=(FileSystem(_SHM, "tmpfs", 64 * MIB, 0, ("shm", "mapped")),))

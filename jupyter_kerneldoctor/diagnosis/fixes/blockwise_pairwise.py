@@ -1,24 +1,17 @@
 """The fix `blockwise-pairwise`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
-from ..edits import import_as, replace
+from ..code.scopes import Scope
+from ..death import Death
+from ..edits import Changes, import_as, replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.distances import Distance, distance_of
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.scopes import Scope
-    from ..death import Death
-    from ..edits import Changes
 
 _PAIRS = "sklearn.metrics.pairwise"
 _METRICS = {

@@ -1,19 +1,13 @@
 """The fix `bound-growing-container`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ..case import Case
+from ..death import Death
 from ..examples import MIB
 from ..family import Family
 from ..fix import Advice
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _LOOP = "rows = []\nwhile True:\n    rows.append(read())"
 _ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)

@@ -1,20 +1,14 @@
 """The fix `bound-tree-ensemble`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import makers
 from ..case import Case
+from ..death import Death
 from ..edits import set_argument
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _FORESTS = tuple(
     f"sklearn.ensemble.{kind}{what}" for kind in ("RandomForest", "ExtraTrees") for what in ("Classifier", "Regressor")

@@ -1,16 +1,11 @@
 """The fix `boundscheck-numba`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.notebook import Scope
+from ..death import Death
 from ..fix import Advice
-
-if TYPE_CHECKING:
-    from ..code.notebook import Scope
-    from ..death import Death
 
 _COMPILED = (
     "import numpy as np\nfrom numba import njit\n@njit\ndef fill(a, n):\n    for i in range(n):\n        a[i] = i"

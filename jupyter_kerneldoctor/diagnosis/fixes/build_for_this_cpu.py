@@ -1,19 +1,14 @@
 """The fix `build-for-this-cpu`."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..case import Case
+from ..death import Death
 from ..facts import packages
 from ..fix import Advice
 from ..units import enumeration
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _NEWER = {"avx": "AVX", "avx2": "AVX2", "fma": "FMA", "avx512f": "AVX-512"}
 _CACHES = re.compile(r"\bcache\s*=\s*True")

@@ -1,22 +1,16 @@
 """The fix `chunked-file-read`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
+from ..code.scopes import Scope
+from ..death import Death
 from ..edits import replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.scopes import Scope
-    from ..death import Death
 
 _OPENS = ("builtins.open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open")
 _READS = ("read", "readlines", "read_text", "read_bytes")

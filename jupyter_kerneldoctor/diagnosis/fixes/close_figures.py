@@ -1,21 +1,15 @@
 """The fix `close-figures`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from ..edits import import_as, insert_after
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call
-    from ..death import Death
 
 _MAKES = ("matplotlib.pyplot.figure", "matplotlib.pyplot.subplots", "matplotlib.pyplot.subplot_mosaic")
 _CLOSES = frozenset({"close", "clf", "clear", "cla"})

@@ -1,18 +1,14 @@
 """The fix `close-files`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
 from ..units import quote
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _FULL = SystemState(-1, "end", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
 _ALIVE: dict[str, Any] = {"cause": "fd-limit", "alive": True, "end": "not-seen"}

@@ -1,24 +1,18 @@
 """The fix `concat-once`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
+from ..code.notebook import Call
 from ..code.origins import all_origins
+from ..death import Death
 from ..edits import replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.growing import growing
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call
-    from ..death import Death
 
 _ROWS = ("pandas.DataFrame", "pandas.json_normalize", "pandas.Series")
 

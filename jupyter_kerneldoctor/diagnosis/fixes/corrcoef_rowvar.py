@@ -1,17 +1,11 @@
 """The fix `corrcoef-rowvar`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..case import Case
 from ..code.arrays import Value
+from ..code.notebook import Call
+from ..death import Death
 from ..family import Family
 from ..fix import SetArgument
-
-if TYPE_CHECKING:
-    from ..code.notebook import Call
-    from ..death import Death
 
 _FLOAT_BYTES = 8
 

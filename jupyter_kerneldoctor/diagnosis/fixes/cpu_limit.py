@@ -1,17 +1,11 @@
 """The fix `cpu-limit`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
 from ..units import duration
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _HOUR = SystemState(0, "end", rlimits={"CPU": Rlimit(3600, 7200)}, cpu_s=3600.0)
 

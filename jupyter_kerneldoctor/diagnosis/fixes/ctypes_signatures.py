@@ -1,22 +1,16 @@
 """The fix `ctypes-signatures`."""
 
-from __future__ import annotations
-
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.notebook import Notebook, Scope
 from ..code.origins import all_origins
+from ..death import Death
 from ..fix import Fix, Proposal
 from ..units import cell_name, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Notebook, Scope
-    from ..death import Death
 
 _LOADERS = ("ctypes.CDLL", "ctypes.PyDLL", "ctypes.cdll.", "ctypes.pydll.", "numpy.ctypeslib.load_library")
 _RAW = frozenset({f"ctypes.{name}" for name in ("string_at", "wstring_at", "memmove", "memset", "memoryview_at")})

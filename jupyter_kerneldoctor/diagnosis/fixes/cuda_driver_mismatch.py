@@ -1,16 +1,10 @@
 """The fix `cuda-driver-mismatch`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from jupyter_kerneldoctor.recording.events import Framework, GpuDriver
 
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _OLD = GpuDriver("470.82.01", "11.4")
 _NEW = Framework("torch", -9.0, "2.5.1", {"cuda": "12.4"})

@@ -1,7 +1,5 @@
 """The fix `cuda-launch-blocking`."""
 
-from __future__ import annotations
-
 from ..case import Case
 from ..fix import Advice
 

@@ -1,17 +1,12 @@
 """The fix `decimate-plot`."""
 
-from __future__ import annotations
-
 from math import prod
-from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..death import Death
 from ..family import Family
 from ..fix import Advice
 from ..units import quote
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _MANY = 2_000_000
 _X = "import numpy as np\nimport matplotlib.pyplot as plt\nx = np.zeros(50_000_000)"

@@ -1,20 +1,14 @@
 """The fix `declare-dtypes`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from ..calls import calls_at
 from ..case import Case
+from ..death import Death
 from ..edits import set_argument, text_of
 from ..family import Family
 from ..fix import Advice
 from ..frameworks.pandas import frame_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..death import Death
 
 
 class DeclareDtypes(Advice):

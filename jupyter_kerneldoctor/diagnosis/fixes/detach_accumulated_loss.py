@@ -1,22 +1,16 @@
 """The fix `detach-accumulated-loss`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
 from ..code.literals import number
+from ..death import Death
 from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.kept import KeptGraph, kept_losses
 from ..units import of_size, quote, share_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _FREED_STEP_BYTES = 16_000  # what a kept loss holds after backward(): 9.4 to 13.5 kB measured for ten layers
 _FASTEST_STEP_S = 0.001  # a forward and a backward pass are not faster

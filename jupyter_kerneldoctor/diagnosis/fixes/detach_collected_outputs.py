@@ -1,21 +1,15 @@
 """The fix `detach-collected-outputs`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
+from ..death import Death
 from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.kept import kept_graphs
 from ..frameworks.torch import Tensors
 from ..units import quote, share_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nfeats = []\n"
 _HOOKED = "import torch\nseen = []\ndef keep(module, given, output):\n    seen.append(output{end})\n"

@@ -1,25 +1,18 @@
 """The fix `downcast-float32`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
 from ..code.notebook import Call
-from ..edits import import_as, replace, set_argument
+from ..code.scopes import Scope
+from ..death import Death
+from ..edits import Changes, import_as, replace, set_argument
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.numpy import FLOAT_MAKERS, GATHERERS, is_array, is_double, parts_bytes, single_precision
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.scopes import Scope
-    from ..death import Death
-    from ..edits import Changes
 
 _DOUBLES = "Each of its numbers takes 8 bytes (float64). In float32 it takes half"
 

@@ -1,23 +1,17 @@
 """The fix `drop-intermediate-frames`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ..case import Case
 from ..code.origins import all_origins
+from ..death import Death
 from ..edits import insert_before
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import enumeration, quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _LARGE = 0.1  # of what was missing
 _TYPES = ("DataFrame", "Series", "ndarray")

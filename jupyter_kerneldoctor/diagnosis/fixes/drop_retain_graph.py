@@ -1,12 +1,11 @@
 """The fix `drop-retain-graph`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
 from ..code.notebook import Call
+from ..death import Death
 from ..edits import drop_argument, insert_before
 from ..family import Family
 from ..fix import Fix, Proposal
@@ -14,11 +13,6 @@ from ..frameworks.gradients import backward_calls
 from ..frameworks.recurrent import carried_states
 from ..frameworks.torch import Tensors
 from ..units import enumeration, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _NET = "import torch\nrnn, out = torch.nn.LSTM(9, 9), torch.nn.Linear(9, 9)\nhidden = None\n"
 _STEP = "    y, hidden = rnn(x, hidden)\n    loss = out(y).mean()\n"

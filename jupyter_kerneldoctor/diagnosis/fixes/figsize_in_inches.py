@@ -1,22 +1,15 @@
 """The fix `figsize-in-inches`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
-from ..edits import replace
+from ..code.notebook import Call
+from ..death import Death
+from ..edits import Changes, replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call
-    from ..death import Death
-    from ..edits import Changes
 
 _DPI = 100
 _LARGEST_INCHES = 60  # a poster

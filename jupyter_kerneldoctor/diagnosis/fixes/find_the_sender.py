@@ -1,18 +1,12 @@
 """The fix `find-the-sender`."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from ..case import Case
 from ..causes.killed_externally import SURE
+from ..death import Death
 from ..fix import Fix, Proposal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _AROUND = timedelta(seconds=30)
 

@@ -1,19 +1,14 @@
 """The fix `fit-into-memory`."""
 
-from __future__ import annotations
-
 from math import ceil
-from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.values import Made
+from ..death import Death
 from ..family import Family
 from ..fix import Advice
 from ..texts.allocation_site import needed
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from ..code.values import Made
-    from ..death import Death
 
 _HALVES = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64", "float32": "float16"}
 _USED = 0.5  # of the room for a piece: what is worked out of it takes room, too

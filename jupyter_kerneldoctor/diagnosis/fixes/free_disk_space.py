@@ -1,18 +1,12 @@
 """The fix `free-disk-space`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ..case import Case
+from ..death import Death
 from ..examples import GIB
 from ..fix import Advice
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _FULL = SystemState(0, "end", filesystems=(FileSystem("/scratch", "ext4", 50 * GIB, 0, ("mapped", "cwd")),))
 

@@ -1,19 +1,13 @@
 """The fix `free-held-variables`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ..case import Case
+from ..death import Death
 from ..examples import MIB
 from ..family import Family
 from ..fix import Advice
 from ..units import enumeration, quote, size
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _SMALL = 0.05  # of the limit
 _MOST = 4

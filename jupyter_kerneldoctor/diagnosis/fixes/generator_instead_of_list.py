@@ -1,21 +1,15 @@
 """The fix `generator-instead-of-list`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
+from ..death import Death
 from ..edits import replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _CONSUMERS = tuple(f"builtins.{name}" for name in ("sum", "min", "max", "any", "all", "set", "dict", "frozenset"))
 

@@ -1,16 +1,10 @@
 """The fix `gpu-power-and-cooling`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from jupyter_kerneldoctor.recording.events import GpuSample, Xid
 
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _HOT = GpuSample(-1.0, 0, temperature_c=93, power_w=348.0, throttle=("thermal",))
 _ECC = (48, 63, 64, 92, 94, 95)

@@ -1,20 +1,14 @@
 """The fix `groupby-observed`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.notebook import Call
 from ..code.origins import all_origins
-from ..edits import set_argument
+from ..death import Death
+from ..edits import Changes, set_argument
 from ..family import Family
 from ..fix import SetArgument
-
-if TYPE_CHECKING:
-    from ..code.notebook import Call
-    from ..death import Death
-    from ..edits import Changes
 
 _FRAME = "import pandas as pd\ndf = pd.read_csv('a.csv')\n"
 _CATEGORIES = _FRAME + "df['a'] = df['a'].astype('category')"

@@ -1,24 +1,17 @@
 """The fix `headless-backend`."""
 
-from __future__ import annotations
-
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..case import Case
-from ..edits import import_as, insert_before, replace, replace_magic
+from ..code.notebook import Call
+from ..death import Death
+from ..edits import Changes, import_as, insert_before, replace, replace_magic
 from ..fix import Fix, Proposal
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call
-    from ..death import Death
-    from ..edits import Changes
 
 _WINDOWS = re.compile(r"%matplotlib\s+(qt\w*|tk|gtk\w*|wx|osx)")
 _BACKENDS = re.compile(r"(qt|tk|gtk|wx|macosx)\w*", re.IGNORECASE)

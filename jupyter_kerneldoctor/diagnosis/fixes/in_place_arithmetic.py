@@ -1,24 +1,18 @@
 """The fix `in-place-arithmetic`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
+from ..code.arrays import Value
 from ..code.origins import all_origins
+from ..code.scopes import Scope
+from ..death import Death
 from ..edits import replace_by_lines
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.numpy import is_array
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.arrays import Value
-    from ..code.scopes import Scope
-    from ..death import Death
 
 _REDUCE = ("mean", "std", "min", "max", "sum", "median")
 _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}

@@ -1,22 +1,15 @@
 """The fix `incremental-decomposition`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import makers
 from ..case import Case
-from ..edits import import_as, replace
+from ..death import Death
+from ..edits import Changes, import_as, replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
-    from ..edits import Changes
 
 _SHARED = ("n_components", "whiten", "copy")
 """Parameters that both have."""

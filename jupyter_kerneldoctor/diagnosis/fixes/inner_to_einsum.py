@@ -1,17 +1,12 @@
 """The fix `inner-to-einsum`."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from ..family import Family
 from ..fix import CallAnother
-
-if TYPE_CHECKING:
-    from ..code.notebook import Call
-    from ..death import Death
 
 _FLOAT_BYTES = 8
 _IMAGES = "import numpy as np\na = np.random.rand(180, 180, 3)\nb = np.random.rand(180, 180, 3)"

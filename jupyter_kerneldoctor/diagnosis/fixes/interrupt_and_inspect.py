@@ -1,15 +1,11 @@
 """The fix `interrupt-and-inspect`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
 from ..units import quote
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _ALIVE: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen"}
 

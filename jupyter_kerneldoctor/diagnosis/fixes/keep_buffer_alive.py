@@ -1,16 +1,11 @@
 """The fix `keep-buffer-alive`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
 from ..units import quote
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _ADDRESSES = ("ctypes.addressof", "ctypes.cast", "numpy.ctypeslib.as_array", "ctypes.c_void_p")
 _OWNERS = ("mmap.mmap", "multiprocessing.shared_memory.SharedMemory", "ctypes.create_string_buffer", "ctypes.c_char")

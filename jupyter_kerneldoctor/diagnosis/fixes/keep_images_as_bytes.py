@@ -1,22 +1,16 @@
 """The fix `keep-images-as-bytes`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
 from ..code.origins import all_origins
+from ..code.scopes import Scope
+from ..death import Death
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote, size
 from .downcast_float32 import doubles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.scopes import Scope
-    from ..death import Death
 
 _READ_IMAGES = ("imread", "Image.open", "decode_png", "decode_jpeg", "decode_image", "load_img", "img_to_array")
 

@@ -1,23 +1,16 @@
 """The fix `keep-sparse`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
 from ..code.notebook import Call
-from ..edits import replace
+from ..death import Death
+from ..edits import Changes, replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
-    from ..edits import Changes
 
 _MATRIX = "import scipy.sparse as sp, pandas as pd\nX = sp.random(30_000, 40_000, density=0.001, format='csr')"
 _TEXT = "from sklearn.feature_extraction.text import TfidfVectorizer\nvec = TfidfVectorizer()"

@@ -1,19 +1,13 @@
 """The fix `lazy-dataframe`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from ..calls import calls_at
 from ..case import Case
+from ..death import Death
 from ..family import Family
 from ..fix import Advice
 from ..frameworks.pandas import columns_read, frame_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..death import Death
 
 
 class LazyDataframe(Advice):

@@ -1,18 +1,13 @@
 """The fix `limit-cell-output`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from ..family import Family
 from ..fix import Advice
 from ..units import quote
-
-if TYPE_CHECKING:
-    from ..code.notebook import Call
-    from ..death import Death
 
 _OPTIONS = ("pandas.set_option", "pandas.option_context")
 _ALL = "import pandas as pd\npd.set_option('display.max_rows', None)"

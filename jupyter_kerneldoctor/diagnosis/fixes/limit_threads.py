@@ -1,16 +1,12 @@
 """The fix `limit-threads`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _LOOP = "import threading\nfor u in urls: threading.Thread(target=get, args=(u,)).start()"
 _POOL = (

@@ -1,17 +1,11 @@
 """The fix `make-room-to-start`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from jupyter_kerneldoctor.recording.model import ServerView
 
 from ..analysis.start_failure import start_failure
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _FULL = ServerView(never_ready=True, returncode=1, stderr="OSError: [Errno 28] No space left on device\n")
 

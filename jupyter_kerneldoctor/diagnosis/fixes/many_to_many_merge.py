@@ -1,22 +1,16 @@
 """The fix `many-to-many-merge`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.pandas import MERGES, may_hold_nulls, merge_of
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call
-    from ..death import Death
 
 _OUTGROWN = 3
 """A result this much larger than both tables is no plain join."""

@@ -1,17 +1,12 @@
 """The fix `memory-map-array`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from ..family import Family
 from ..fix import SetArgument
-
-if TYPE_CHECKING:
-    from ..code.notebook import Call
-    from ..death import Death
 
 
 class MemoryMapArray(SetArgument):

@@ -1,21 +1,15 @@
 """The fix `merge-null-keys`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
+from ..death import Death
 from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.pandas import MERGES, may_hold_nulls, merge_of
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _TABLES = (
     "import numpy as np, pandas as pd\nids = np.arange(9)\n"

@@ -1,21 +1,15 @@
 """The fix `no-grad-evaluation`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
+from ..death import Death
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.evaluation import evaluations
 from ..frameworks.gradients import backward_calls, without_gradients
 from ..place import grew_in
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\n"
 

@@ -1,19 +1,14 @@
 """The fix `one-openmp-runtime`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.events import SystemState
 
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
 from ..units import enumeration, quote
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _SAID = "OMP: Error #15: Initializing libiomp5.so, but found libomp.so.5 already initialized.\n"
 _RUNTIME = re.compile(r"lib(i?omp\d*|gomp)\b")

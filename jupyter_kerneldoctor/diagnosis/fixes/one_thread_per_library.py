@@ -1,16 +1,11 @@
 """The fix `one-thread-per-library`."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
 from ..units import quote
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _LOCK = (
     "import threading\nlock = threading.Lock()\n\nwith lock:  # around each use of {library}, in every thread\n    ..."

@@ -1,19 +1,13 @@
 """The fix `partial-fit`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import makers
 from ..case import Case
+from ..death import Death
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _LEARN = tuple(
     f"sklearn.{name}"

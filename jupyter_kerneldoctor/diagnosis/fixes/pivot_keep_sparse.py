@@ -1,21 +1,15 @@
 """The fix `pivot-keep-sparse`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call
-    from ..death import Death
 
 _FRAME = "import pandas as pd\ndf = pd.read_csv('ratings.csv')"
 

@@ -1,21 +1,15 @@
 """The fix `polynomial-degree`."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import makers
 from ..case import Case
+from ..death import Death
 from ..edits import set_argument
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _DATA = "import numpy as np\nfrom sklearn.preprocessing import PolynomialFeatures\nX = np.random.rand(5_000, 100)"
 

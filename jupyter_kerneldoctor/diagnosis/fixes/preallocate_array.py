@@ -1,22 +1,15 @@
 """The fix `preallocate-array`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
 from ..code.origins import all_origins
+from ..death import Death
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.growing import growing
+from ..frameworks.growing import Growing, growing
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
-    from ..frameworks.growing import Growing
 
 
 class PreallocateArray(Fix):

@@ -1,14 +1,8 @@
 """The fix `preallocate-file`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _WRITES = ("numpy.memmap", "numpy.lib.format.open_memmap", "mmap.mmap")
 

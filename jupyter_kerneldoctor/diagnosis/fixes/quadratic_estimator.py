@@ -1,23 +1,16 @@
 """The fix `quadratic-estimator`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import makers
 from ..case import Case
-from ..edits import replace
+from ..code.notebook import Call
+from ..death import Death
+from ..edits import Changes, replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call
-    from ..death import Death
-    from ..edits import Changes
 
 _NYSTROEM = "from sklearn.kernel_approximation import Nystroem\n\nZ = Nystroem(n_components=100).fit_transform({X})"
 _KMEANS = "from sklearn.cluster import MiniBatchKMeans\n\nlabels = MiniBatchKMeans(n_clusters=10).fit_predict({X})"

@@ -1,17 +1,11 @@
 """The fix `raise-memory-limit`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..case import Case
+from ..death import Death
 from ..environments import enough_bytes, is_rlimit, round_gib, setting
 from ..family import Family
 from ..fix import Advice
 from ..units import size
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _ONES = "import numpy as np\nx = np.ones((40_000, 10_000))"
 

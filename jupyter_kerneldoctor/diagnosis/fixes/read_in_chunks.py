@@ -1,24 +1,17 @@
 """The fix `read-in-chunks`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case, Ran
-from ..edits import replace, set_argument, text_of
+from ..code.notebook import Call
+from ..death import Death
+from ..edits import Changes, replace, set_argument, text_of
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.gradients import backward_calls
 from ..frameworks.pandas import COMBINED_BY, PARTIAL, READERS, columns_read, frame_name, grouped
 from ..units import cell_name, quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call
-    from ..death import Death
-    from ..edits import Changes
 
 _ROWS = "50_000"  # what a row takes cannot be told from here; this is some MB of text
 _MOST_COLUMNS = 8

@@ -1,23 +1,17 @@
 """The fix `read-needed-columns`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from ..edits import set_argument
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.pandas import columns_read
 from ..units import enumeration, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call
-    from ..death import Death
 
 _ARGUMENTS = {"pandas.read_csv": "usecols", "pandas.read_table": "usecols", "pandas.read_parquet": "columns"}
 _NAMED = ("index_col", "parse_dates")

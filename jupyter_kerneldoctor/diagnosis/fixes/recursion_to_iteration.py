@@ -1,23 +1,17 @@
 """The fix `recursion-to-iteration`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from ..analysis.traceback import reports
 from ..case import Case
 from ..code.literals import number
+from ..code.notebook import Call, Notebook, Scope
+from ..death import Death
 from ..edits import replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import cell_name, quote, sentence, share_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from ..code.notebook import Call, Notebook, Scope
-    from ..death import Death
 
 _SANE = "3000"
 _HIGHEST_SANE = 10_000  # about 20,000 calls through C use up the usual 8 MB of stack

@@ -1,10 +1,9 @@
 """The fix `reduce-batch-size`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case, Ran
+from ..death import Death
 from ..edits import EditRefusedError
 from ..family import Family
 from ..fix import Fix, Proposal
@@ -12,11 +11,6 @@ from ..frameworks.training import find_batch_size
 from ..frameworks.whole_batch import find_whole_batch, snippet, split
 from ..sizing import Batch, batch_to_blame
 from ..units import cell_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _RUN = "for x in DataLoader(d, config['batch_size']): net(x).mean().backward()"
 _WHOLE = "import torch\nX = torch.randn(9000, 3)\ny = torch.randn(9000)\nmodel = torch.nn.Linear(3, 1)"

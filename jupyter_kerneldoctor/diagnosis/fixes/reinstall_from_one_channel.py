@@ -1,16 +1,11 @@
 """The fix `reinstall-from-one-channel`."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from ..case import Case
+from ..death import Death
 from ..facts import packages
 from ..fix import Advice
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _NUMPY = re.compile(
     r"numpy\.(core|_core|dtype|ndarray|ufunc)|NumPy 1\.x|numpy C-API|version of numpy|_ARRAY_API", re.IGNORECASE

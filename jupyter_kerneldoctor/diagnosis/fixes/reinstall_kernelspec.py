@@ -1,19 +1,15 @@
 """The fix `reinstall-kernelspec`."""
 
-from __future__ import annotations
-
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jupyter_kerneldoctor.recording.model import ServerView
 
 from ..analysis.start_failure import start_failure
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _PYTHON = "/home/ann/venvs/geo/bin/python"
 _COMMAND = (_PYTHON, "-m", "ipykernel_launcher", "-f", "x.json")

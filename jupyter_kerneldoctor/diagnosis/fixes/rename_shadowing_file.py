@@ -1,19 +1,15 @@
 """The fix `rename-shadowing-file`."""
 
-from __future__ import annotations
-
 import posixpath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jupyter_kerneldoctor.recording.model import ServerView
 
 from ..analysis.start_failure import start_failure
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
 from ..units import quote
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _SAID = """Traceback (most recent call last):
   File "/usr/lib/python3.11/asyncio/base.py", line 18, in <module>

@@ -1,22 +1,16 @@
 """The fix `resample-outlier-range`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from ..edits import insert_before
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call
-    from ..death import Death
 
 _OUTGROWN = 3
 _SERIES = "import pandas as pd\ns = pd.read_csv('a.csv', index_col=0, parse_dates=True)['v']"

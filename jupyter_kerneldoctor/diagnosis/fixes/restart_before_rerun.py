@@ -1,18 +1,12 @@
 """The fix `restart-before-rerun`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from jupyter_kerneldoctor.recording.model import Cell
 
 from ..case import Case, Ran
+from ..death import Death
 from ..family import Family
 from ..fix import Advice
 from ..units import cell_name, size
-
-if TYPE_CHECKING:
-    from jupyter_kerneldoctor.recording.model import Cell
-
-    from ..death import Death
 
 _SMALL = 0.1  # of the limit
 _FIT = "model = build(data)\nmodel.fit(x, y)"

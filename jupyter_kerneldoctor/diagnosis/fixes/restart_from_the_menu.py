@@ -1,18 +1,12 @@
 """The fix `restart-from-the-menu`."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
+from ..death import Death
 from ..fix import Fix, Proposal
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _SHELL = re.compile(r"!.*\b(?:p?kill|killall)\b")
 _KILLS = ("os.kill", "os.killpg", "signal.raise_signal", "os.abort", "signal.pthread_kill")

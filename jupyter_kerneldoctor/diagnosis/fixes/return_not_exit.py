@@ -1,22 +1,16 @@
 """The fix `return-not-exit`."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..case import Case
 from ..code.literals import number
+from ..code.notebook import Notebook, Scope
+from ..death import Death
 from ..edits import replace
 from ..fix import Fix, Proposal
 from ..units import cell_name, quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Notebook, Scope
-    from ..death import Death
 
 _ASKS = ("builtins.exit", "builtins.quit")
 _ENDS_AT_ONCE = ("os._exit", "posix._exit")

@@ -1,24 +1,18 @@
 """The fix `row-minus-column-broadcast`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
+from ..code.arrays import Value
 from ..code.origins import all_origins
+from ..code.scopes import Scope
+from ..death import Death
 from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.numpy import is_array
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.arrays import Value
-    from ..code.scopes import Scope
-    from ..death import Death
 
 _ARRAYS = "import numpy as np\ny = np.random.rand(40_000)\npred = np.random.rand(40_000, 1)"
 

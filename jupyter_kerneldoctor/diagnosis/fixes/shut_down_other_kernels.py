@@ -1,17 +1,11 @@
 """The fix `shut-down-other-kernels`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..case import Case
+from ..death import Death
 from ..family import Family
 from ..fix import Advice
 from ..texts.allocation_site import filled_by_others
 from ..units import size
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _LARGE = 0.25  # of the limit
 

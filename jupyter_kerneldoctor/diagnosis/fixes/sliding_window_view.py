@@ -1,21 +1,15 @@
 """The fix `sliding-window-view`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator
+from typing import cast
 
 from ..case import Case
-from ..edits import EditRefusedError, import_as, replace
+from ..code.notebook import Call, Notebook
+from ..death import Death
+from ..edits import Changes, EditRefusedError, import_as, replace
 from ..fix import Fix, Proposal
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call, Notebook
-    from ..death import Death
-    from ..edits import Changes
 
 _NAME = "sliding_window_view"
 _STRIDED = "from numpy.lib.stride_tricks import as_strided\nimport numpy as np\nx = np.arange(1000.0)"

@@ -1,21 +1,15 @@
 """The fix `sparse-encoder-output`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..calls import calls_at, makers
 from ..case import Case
+from ..death import Death
 from ..edits import drop_argument, set_argument
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 _COLUMNS = "makes a column for each value that occurs, nearly all zeros."
 _ENCODER = "from sklearn.preprocessing import OneHotEncoder\n"

@@ -1,22 +1,15 @@
 """The fix `spawn-not-fork`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from ..case import Case
-from ..code.notebook import Call
-from ..edits import import_as, replace, set_argument
+from ..code.notebook import Call, Notebook, Scope
+from ..death import Death
+from ..edits import Changes, import_as, replace, set_argument
 from ..fix import Fix, Proposal
 from ..units import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Notebook, Scope
-    from ..death import Death
-    from ..edits import Changes
 
 _MODULES = ("multiprocessing", "torch.multiprocessing", "multiprocess")
 _MAKERS = {

@@ -1,14 +1,8 @@
 """The fix `start-it-by-hand`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 
 class StartItByHand(Advice):

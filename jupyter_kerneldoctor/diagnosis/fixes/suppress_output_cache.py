@@ -1,26 +1,20 @@
 """The fix `suppress-output-cache`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ..case import Case
 from ..code.cellsource import parse
-from ..edits import hide_output
+from ..code.notebook import Scope
+from ..death import Death
+from ..edits import Changes, hide_output
 from ..examples import MIB
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import plural, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Scope
-    from ..death import Death
-    from ..edits import Changes
 
 _SMALL = 0.1  # of the limit
 _LOAD = "import numpy as np\ndef load(): return np.ones(10**8)"

@@ -1,17 +1,11 @@
 """The fix `svd-full-matrices`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
 from ..family import Family
 from ..fix import SetArgument
 from ..frameworks.svd import needs_full_matrices
-
-if TYPE_CHECKING:
-    from ..code.notebook import Call
-    from ..death import Death
 
 _FLOAT_BYTES = 8
 _TALL = "import numpy as np\nX = np.random.rand(50_000, 20)"

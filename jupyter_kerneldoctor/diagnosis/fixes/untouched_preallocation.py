@@ -1,25 +1,18 @@
 """The fix `untouched-preallocation`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..case import Case
+from ..code.arrays import Value
 from ..code.notebook import Call
 from ..code.origins import all_origins
-from ..edits import replace, set_argument
+from ..death import Death
+from ..edits import Changes, replace, set_argument
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.numpy import single_precision
 from ..units import cell_name, quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.arrays import Value
-    from ..death import Death
-    from ..edits import Changes
 
 _RESERVE = ("numpy.zeros", "numpy.empty")
 

@@ -1,16 +1,10 @@
 """The fix `upgrade-package`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from ..case import Case
+from ..death import Death
 from ..examples import crash_in
 from ..facts import packages
 from ..fix import Advice
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _CELL = "import pyarrow.compute as pc\na = pc.and_(x, y)\na.true_count"
 

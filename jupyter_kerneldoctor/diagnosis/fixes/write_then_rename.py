@@ -1,18 +1,13 @@
 """The fix `write-then-rename`."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ..case import Case
+from ..death import Death
 from ..fix import Advice
 from ..units import quote
-
-if TYPE_CHECKING:
-    from ..death import Death
 
 _NEWER = re.compile(r"\.(tofile|to_csv|to_parquet|write|save|savez)\(|open\([^)]*['\"]w|truncate\(")
 _SHRUNK = SystemState(0, "end", filesystems=(FileSystem("/w", "ext4", 9, 9, ("mapped",), ("/w/state.dat",)),))

@@ -1,22 +1,17 @@
 """The fix `xdel-variable`."""
 
-from __future__ import annotations
-
 import ast
 import re
-from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ..case import Case
+from ..code.notebook import Scope
+from ..death import Death
 from ..examples import MIB
 from ..family import Family
 from ..fix import Advice
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from ..code.notebook import Scope
-    from ..death import Death
 
 _SMALL = 0.1  # of the limit
 _KEPT = [Namespace(-11.0, 2, (NamedObject("Out[2]", "numpy.ndarray", 600 * MIB, hidden=True),))]

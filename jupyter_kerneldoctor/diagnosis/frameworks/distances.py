@@ -1,7 +1,5 @@
 """Distances of all pairs of rows, as people write them with NumPy's broadcasting."""
 
-from __future__ import annotations
-
 import ast
 from typing import NamedTuple
 

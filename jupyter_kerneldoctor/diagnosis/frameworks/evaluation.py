@@ -1,17 +1,12 @@
 """Calls of networks whose results no backward pass needs."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
+from ..code.notebook import Notebook, Scope
 from .gradients import backward_below, hides_gradients, records_graph, sources_of_gradients
 from .torch import Kind, Tensors, is_module_class
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Notebook, Scope
 
 
 class Evaluation(NamedTuple):

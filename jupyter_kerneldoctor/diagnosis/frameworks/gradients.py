@@ -1,19 +1,12 @@
 """Where PyTorch records a graph, where the backward pass uses it up, and what that pass starts from."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ..code.notebook import Notebook, Scope
 from ..code.origins import Origins
-from ..edits import insert_before, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ..code.notebook import Notebook, Scope
-    from ..edits import Changes
+from ..edits import Changes, insert_before, wrap
 
 _GRADIENTS = ("torch.autograd.grad", "torch.autograd.functional.", "torch.func.")
 _ASK_FOR_GRADIENTS = frozenset({"grad", "requires_grad_", "train_on_batch", "training_step"})

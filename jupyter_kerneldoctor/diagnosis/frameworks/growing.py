@@ -1,19 +1,12 @@
 """Arrays and data frames that a loop makes anew in each round, one piece longer: `df = pd.concat([df, part])`."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from ..edits import replace_by_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Call, Notebook
-    from ..code.scopes import Loop
-    from ..edits import Changes
+from ..code.notebook import Call, Notebook
+from ..code.scopes import Loop
+from ..edits import Changes, replace_by_lines
 
 
 @dataclass(frozen=True)

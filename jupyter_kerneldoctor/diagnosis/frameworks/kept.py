@@ -1,19 +1,13 @@
 """What a loop keeps of each round: values that are appended, added up or stored in what outlives the round."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ..code.notebook import Notebook, Scope
+from ..code.origins import Origins
 from .gradients import Backward, backward_below, backward_calls, records_graph, starts_of_backward
 from .torch import TENSOR_METHODS, Kind, Tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from ..code.notebook import Notebook, Scope
-    from ..code.origins import Origins
 
 _KEEPERS = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
 _PLAIN_CALLS = frozenset(

@@ -1,16 +1,11 @@
 """What NumPy does with types and shapes, as far as fixes ask."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
 
 from ..code.arrays import ARRAY, Value
-
-if TYPE_CHECKING:
-    from ..code.notebook import Call, Notebook
-    from ..code.scopes import Scope
-    from ..code.values import Values
+from ..code.notebook import Call, Notebook
+from ..code.scopes import Scope
+from ..code.values import Values
 
 FLOAT_MAKERS = tuple(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"))
 """What makes an array of float64 where no type is given."""

@@ -1,18 +1,13 @@
 """Reads of pandas that hold a file whole, how their result is used, and what a merge joins."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ..code.notebook import Call, Notebook
 from ..code.origins import all_origins
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..code.notebook import Call, Notebook
-    from ..code.scopes import Scope
+from ..code.scopes import Scope
 
 READERS = ("pandas.read_csv", "pandas.read_table")
 """What reads a file of text into one frame."""

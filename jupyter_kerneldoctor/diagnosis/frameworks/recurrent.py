@@ -1,15 +1,10 @@
 """States that a loop carries from step to step with their graph: the hidden state of a recurrent network."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from .torch import Kind
-
-if TYPE_CHECKING:
-    from ..code.notebook import Scope
-    from .torch import Tensors
+from ..code.notebook import Scope
+from .torch import Kind, Tensors
 
 
 class State(NamedTuple):

@@ -1,16 +1,10 @@
 """What a notebook does with the factors of a singular value decomposition: `U, s, Vt = np.linalg.svd(X)`."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from ..code.literals import number
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ..code.notebook import Call, Notebook
+from ..code.notebook import Call, Notebook
 
 _PRODUCTS = frozenset({"dot", "matmul", "multi_dot", "einsum", "tensordot"})
 _ROWS, _COLUMNS = 0, 1

@@ -1,20 +1,14 @@
 """Which expressions are PyTorch networks and tensors, and which tensors hold on to a graph."""
 
-from __future__ import annotations
-
 import ast
 import re
+from collections.abc import Iterable
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from ..code.notebook import Binding, Notebook, Scope
 from ..code.origins import Origins
 from .gradients import graph_is_off
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..code.notebook import Binding, Notebook, Scope
 
 _DEEPEST = 25  # steps from an expression to what it stands for
 

@@ -1,22 +1,16 @@
 """Training loops of any framework: whether something trains, and where the size of its batches is written."""
 
-from __future__ import annotations
-
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ..code.literals import number
+from ..code.notebook import Notebook, Scope
 from ..code.origins import Origins
-from ..edits import replace
+from ..edits import Changes, replace
 from .gradients import backward_calls
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Notebook, Scope
-    from ..edits import Changes
 
 _NAME = re.compile(r"(?:\w*_)?(?:batch(?:_?size)?|bsz?)", re.IGNORECASE)
 _EVALUATION = re.compile(r"val|eval|test|pred", re.IGNORECASE)

@@ -1,21 +1,14 @@
 """A data set that goes through a PyTorch network as one batch, in every round of the loop that trains."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from ..edits import EditRefusedError, replace, wrap
+from ..code.notebook import Notebook, Scope
+from ..code.values import Values
+from ..edits import Changes, EditRefusedError, replace, wrap
 from .gradients import backward_calls
 from .torch import Kind, Tensors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.notebook import Notebook, Scope
-    from ..code.values import Values
-    from ..edits import Changes
 
 
 @dataclass(frozen=True)

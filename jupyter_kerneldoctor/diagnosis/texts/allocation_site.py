@@ -1,21 +1,14 @@
 """Where memory was being taken when there was no more: a line that only sleeps took none."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..analysis.guilty_statement import guilty_statement
 from ..analysis.memory import NEAR
 from ..analysis.statements import statement_name
+from ..code.values import Made
+from ..death import Death
 from ..postmortem import Evidence
 from ..units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..code.values import Made
-    from ..death import Death
-
 
 _WORTH_TELLING_BYTES = 100 << 20
 

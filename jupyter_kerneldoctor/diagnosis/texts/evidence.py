@@ -1,26 +1,20 @@
 """Evidence that several causes give."""
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Iterator
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+
+from jupyter_kerneldoctor.recording.events import Frame
 
 from ..analysis.last_words import quoted
+from ..analysis.oom_log import OomKill
 from ..analysis.statements import statement_name
 from ..code.cellfiles import is_cell_file
+from ..death import Death
 from ..family import Family
 from ..postmortem import Evidence, iso
 from ..units import cell_name, duration, of_size, quote, sentence, signal_name, size
 from .timeline import ran_s
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_kerneldoctor.recording.events import Frame
-
-    from ..analysis.oom_log import OomKill
-    from ..death import Death
 
 CRASH_REPORT = "crash report of Python's faulthandler"
 

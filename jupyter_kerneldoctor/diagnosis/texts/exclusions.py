@@ -1,15 +1,9 @@
 """Sentences on what an end was not, and why."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from typing import TYPE_CHECKING
-
+from ..death import Death
 from ..family import Family
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..death import Death
 
 
 def standard(death: Death, family: Family) -> Iterator[str | None]:

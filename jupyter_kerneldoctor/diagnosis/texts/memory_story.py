@@ -1,21 +1,14 @@
 """Tells how the memory went, as measured: what was held when the cell began, by what, and what the cell added."""
 
-from __future__ import annotations
-
 import posixpath
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from ..analysis.memory_shape import FULL_HOUSE, WORTH_TELLING_BYTES
+from jupyter_kerneldoctor.recording.events import NamedObject, Neighbour
+
+from ..analysis.memory_shape import FULL_HOUSE, WORTH_TELLING_BYTES, Left, Shape
+from ..death import Death
 from ..units import cell_name, duration, enumeration, plural, quote, sentence, size
 from .allocation_site import filled_by_others
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from jupyter_kerneldoctor.recording.events import NamedObject, Neighbour
-
-    from ..analysis.memory_shape import Left, Shape
-    from ..death import Death
 
 _STALE_S = 1.0
 _NAMED = 3  # cells and objects: more than three nobody keeps

@@ -1,20 +1,14 @@
 """What the chart of the memory shows: samples, thinned without losing a peak, the limit, the cells, the death."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from jupyter_kerneldoctor.recording.model import Cell, Recording
 from jupyter_kerneldoctor.recording.samples import Sample
 
+from ..death import Death
 from ..postmortem import Timeline, iso
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from jupyter_kerneldoctor.recording.model import Cell, Recording
-
-    from ..death import Death
 
 POINTS = 600
 """How many samples a chart gets at most."""
