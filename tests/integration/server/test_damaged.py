@@ -76,5 +76,5 @@ asyncio.run(main())
 
 def test_a_server_ends_though_a_thread_of_ours_waits_for_ever():
     begun = time.monotonic()
-    subprocess.run([sys.executable, "-c", HANGS], timeout=20, check=True)
+    subprocess.run([sys.executable, "-c", HANGS], timeout=60, check=True)
     assert time.monotonic() - begun < 15
