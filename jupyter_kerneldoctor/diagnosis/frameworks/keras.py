@@ -1,0 +1,130 @@
+"""TensorFlow and Keras: the steps of `tf.data` pipelines, what trains on them, and what a tape records."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..code.notebook import Call
+from ..code.origins import Origins, all_origins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..code.notebook import Notebook, Scope
+    from .kept import Kept
+
+_PACKAGES = frozenset({"tensorflow", "keras", "tf_keras"})
+_MAKERS = "tensorflow.data."
+_FROM_KERAS = ("image_dataset_from_directory", "text_dataset_from_directory", "tensorflow_datasets.load")
+_TRAINING = frozenset({"fit", "evaluate", "predict"})
+
+
+class Step(NamedTuple):
+    """A call of a method of a `tf.data` pipeline: `dataset.shuffle(10_000)`."""
+
+    call: ast.Call
+    owner: ast.expr
+    """What it is called on."""
+    scope: Scope
+
+
+def is_used(code: Notebook) -> bool:
+    """Whether a cell imported TensorFlow or Keras."""
+    return any(code.imports(package) for package in _PACKAGES)
+
+
+def is_dataset(node: ast.expr, scope: Scope, code: Notebook) -> bool:
+    """Whether an expression is a `tf.data` pipeline, by the calls that made it."""
+    for one, where in all_origins(node, scope, code):
+        name = code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+        if name is not None and (name.startswith(_MAKERS) or name.endswith(_FROM_KERAS)):
+            return True
+    return False
+
+
+def pipeline_steps(code: Notebook, method: str) -> Iterator[Step]:
+    """Yield the calls of a pipeline's method in the cell that ran, what it called, and at the top of other cells."""
+    if not is_used(code):
+        return
+    for scope in dict.fromkeys((*code.running, *code.mentioning(method))):
+        for call in scope.calls:
+            match call.func:
+                case ast.Attribute(attr=name, value=owner) if name == method and is_dataset(owner, scope, code):
+                    yield Step(call, owner, scope)
+
+
+def training_calls(code: Notebook) -> Iterator[Call]:
+    """Yield the calls of `fit`, `evaluate` and `predict` of a Keras model in what ran."""
+    for scope in code.running if is_used(code) else ():
+        for call in scope.calls:
+            match call.func:
+                case ast.Attribute(attr=name, value=owner) if name in _TRAINING and _is_model(owner, scope, code):
+                    yield Call(call, scope, name)
+
+
+def _is_model(node: ast.expr, scope: Scope, code: Notebook) -> bool:
+    for one, where in all_origins(node, scope, code):
+        name = code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+        if name is not None and not name.startswith("builtins."):
+            return name.split(".")[0] in _PACKAGES
+        if isinstance(one, ast.Call) and (made := code.definition(one.func, where)) is not None:
+            bases = getattr(made.definition, "bases", ())
+            if any((code.qualified(base, made.scope) or "").split(".")[0] in _PACKAGES for base in bases):
+                return True
+    return False
+
+
+class TapeScope(NamedTuple):
+    """A `with tf.GradientTape() as tape:`."""
+
+    statement: ast.With
+    name: str | None
+    """The tape's."""
+    outputs: frozenset[str]
+    """The names that are given a value under it."""
+
+
+def tapes(scope: Scope, code: Notebook) -> Iterator[TapeScope]:
+    """Yield the tapes that a scope opens."""
+    for node in scope.nodes:
+        if not isinstance(node, ast.With):
+            continue
+        for item in node.items:
+            opened = item.context_expr
+            if isinstance(opened, ast.Call) and code.qualified(opened.func, scope) == "tensorflow.GradientTape":
+                stored = {one.id for one in scope.inside(node) if isinstance(one, ast.Name) and _is_stored(one)}
+                name = item.optional_vars.id if isinstance(item.optional_vars, ast.Name) else None
+                yield TapeScope(node, name, frozenset(stored - {name}))
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+def is_output_of_a_tape(kept: Kept, code: Notebook) -> bool:
+    """Whether a kept value is what a network gave under a tape, and no loss: that is a single number."""
+    name = kept.value.id if isinstance(kept.value, ast.Name) else None
+    losses = _losses(kept.scope)
+    return any(name in tape.outputs - losses for tape in tapes(kept.scope, code))
+
+
+def _losses(scope: Scope) -> set[str]:
+    """Return the names whose gradients are taken."""
+    found = set()
+    for call in scope.calls:
+        match call:
+            case ast.Call(func=ast.Attribute(attr="gradient" | "jacobian"), args=[ast.Name(id=name), *_]):
+                found.add(name)
+    return found
+
+
+def is_loss(node: ast.expr, scope: Scope) -> bool:
+    """Whether a tape takes the gradients of a name."""
+    return isinstance(node, ast.Name) and node.id in _losses(scope)
+
+
+def written_number(node: ast.expr | None, scope: Scope, code: Notebook) -> tuple[int, ast.expr, Scope] | None:
+    """Return a number and where it is written, as the argument itself or in a cell above; None where not known."""
+    found = None if node is None else Origins(code).number(node, scope)
+    return None if found is None else (found[0], *found[1])
