@@ -67,7 +67,7 @@ class Result:
         if self.case.fix is None:
             return None
         fixes = self.report.get("fixes") or []
-        return any(re.search(self.case.fix, f"{fix['id']} {fix['title']}", re.IGNORECASE) for fix in fixes)
+        return any(re.search(self.case.fix, _text(fix), re.IGNORECASE) for fix in fixes[:3])
 
     @property
     def statement_right(self) -> bool | None:
@@ -78,6 +78,17 @@ class Result:
         if self.case.grown is None:
             return None
         return any(re.search(self.case.grown, one["name"]) for one in (self.report.get("grown") or [])[:3])
+
+    @property
+    def verdict(self) -> dict[str, bool | None]:
+        """What of the answer was right; None: not asked for."""
+        return {
+            "cause": self.right,
+            "cell": self.cell_right,
+            "statement": self.statement_right,
+            "object": self.grown_right,
+            "fix": self.fix_right,
+        }
 
     @property
     def as_expected(self) -> bool:
@@ -97,7 +108,8 @@ def main() -> int:
     pythons = _environments(cases, options)
     with ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda case: _run(case, pythons[_environment(case)]), cases))
-    text = _tables(results)
+    first_tries = _note_first_tries(results)
+    text = _tables(results, first_tries)
     print(text)
     if options.write is not None:
         options.write.write_text(text, "utf-8")
@@ -121,6 +133,38 @@ def _run(case: Case, python: str) -> Result:
     said = f"{report.get('cause')} {report.get('confidence')}{cell}{fix}{ended} {result.problem}"
     print(f"{verdict:8} {case.name:44} {said}\n         {report.get('headline')}", file=sys.stderr, flush=True)
     return result
+
+
+def _text(fix: dict[str, Any]) -> str:
+    """Return what a fix says: its id, title and the lines that it adds."""
+    added = [line for edit in fix["edits"] for line in edit["diff"].split("\n") if line.startswith("+")]
+    return "\n".join([fix["id"], fix["title"], fix.get("snippet") or "", *added])
+
+
+# -- first tries -----------------------------------------------------------------------------------------------------
+
+FIRST_TRIES = Path(__file__).parent / "fresh" / "first_try.json"
+
+
+def _note_first_tries(results: list[Result]) -> dict[str, Any]:
+    """Keep what was said of fresh cases that were never played before; return what is kept of all."""
+    kept: dict[str, Any] = json.loads(FIRST_TRIES.read_text("utf-8")) if FIRST_TRIES.exists() else {}
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    for result in results:
+        if result.case.fresh and result.as_expected and result.case.name not in kept:
+            kept[result.case.name] = {"commit": commit.stdout.strip(), **result.verdict, "said": _said(result.report)}
+    FIRST_TRIES.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", "utf-8")
+    return kept
+
+
+def _said(report: dict[str, Any]) -> dict[str, Any]:
+    statement = report.get("statement") or {}
+    return {
+        "headline": report.get("headline"),
+        "statement": [statement.get(key) for key in ("execution_count", "line", "source")],
+        "grown": [one["name"] for one in (report.get("grown") or [])[:3]],
+        "fixes": [f"{fix['id']}: {fix['title']}" for fix in (report.get("fixes") or [])[:3]],
+    }
 
 
 # -- environments ----------------------------------------------------------------------------------------------------
@@ -180,7 +224,7 @@ def _share(values: Iterable[bool | None]) -> float:
     return sum(known) / len(known) if known else 1.0
 
 
-def _tables(results: list[Result]) -> str:
+def _tables(results: list[Result], first_tries: dict[str, Any]) -> str:
     run = [result for result in results if result.played is not None]
     lines = [
         "# How often the diagnosis is right",
@@ -201,6 +245,7 @@ def _tables(results: list[Result]) -> str:
             f"| {_count(r.statement_right for r in chosen)} | {_count(r.grown_right for r in chosen)} "
             f"| {_count(r.fix_right for r in chosen)} | {_count(r.as_expected for r in chosen)} |"
         )
+    lines += ["", "## First tries", "", *_first_tries(results, first_tries)]
     lines += ["", "## Calibration", "", "| confidence | answers | right |", "| --- | --- | --- |"]
     above = 1.01
     for level in LEVELS:
@@ -213,6 +258,32 @@ def _tables(results: list[Result]) -> str:
     failures = [result for result in results if not result.right or result.cell_right is False]
     lines += [_failure(result) for result in failures] or ["None."]
     return "\n".join([*lines, ""])
+
+
+def _first_tries(results: list[Result], first_tries: dict[str, Any]) -> list[str]:
+    """Return what was said of fresh cases when they were first played, beside what is said today."""
+    fresh = [result for result in results if result.case.name in first_tries]
+    if not fresh:
+        return ["None were played."]
+    lines = [
+        "The cases in `tests/deaths/fresh/` were written down, with what ought to be said, before they were played.",
+        "",
+        "| | " + " | ".join(fresh[0].verdict) + " |",
+        "| --- |" + " --- |" * len(fresh[0].verdict),
+    ]
+    first = {name: _count(first_tries[one.case.name][name] for one in fresh) for name in fresh[0].verdict}
+    today = {name: _count(one.verdict[name] for one in fresh) for name in fresh[0].verdict}
+    lines += [f"| at first | {' | '.join(first.values())} |", f"| today | {' | '.join(today.values())} |", ""]
+    for one in fresh:
+        then = first_tries[one.case.name]
+        wrong = [name for name in one.verdict if then[name] is False]
+        if wrong:
+            cured = [name for name in wrong if one.verdict[name]]
+            lines.append(
+                f"* `{one.case.name}` (at {then['commit']}): wrong at first: {', '.join(wrong)}"
+                f"{'; right today: ' + ', '.join(cured) if cured else ''}. Said at first: {then['said']['headline']}"
+            )
+    return lines
 
 
 def _count(values: Iterable[bool | None]) -> str:

@@ -1,4 +1,6 @@
-"""The cases: real deaths, hangs and false alarms, as cells that can be run (`cases/*.toml`).
+"""The cases: real deaths, hangs and false alarms, as cells that can be run (`cases/*.toml`, `fresh/*.toml`).
+
+Those in `fresh/` were written down before KernelDoctor had seen them; `fresh/first_try.json` keeps what was said first.
 
 | key | meaning |
 | --- | --- |
@@ -73,6 +75,11 @@ class Case:
         return set(self.cause) <= BENIGN
 
     @property
+    def fresh(self) -> bool:
+        """Whether it was written down before the engine had seen it."""
+        return self.category.startswith("fresh")
+
+    @property
     def culprit(self) -> int | None:
         """The execution count of the cell that must be named; None where it does not matter."""
         if self.benign or self.dies_in == 0 or self.ends in ("lives", "never starts", "restarted"):
@@ -92,11 +99,12 @@ def load() -> list[Case]:
     """All cases. Raises ValueError for a key that does not exist."""
     known = {entry.name for entry in fields(Case)}
     cases = []
-    for path in sorted((HERE / "cases").glob("*.toml")):
+    for path in [*sorted((HERE / "cases").glob("*.toml")), *sorted((HERE / "fresh").glob("*.toml"))]:
         for entry in tomllib.loads(path.read_text("utf-8"))["case"]:
             if unknown := set(entry) - known:
                 raise ValueError(f"{path.name}: {entry.get('name')} has unknown keys {unknown}")
             lists = {name: tuple(entry[name]) for name in ("cells", "cause", "needs", "statement") if name in entry}
             lists["cells"] = tuple(cell.strip("\n") for cell in lists["cells"])
-            cases.append(Case(**{**entry, **lists, "category": path.stem}))
+            category = f"fresh {path.stem}" if path.parent.name == "fresh" else path.stem
+            cases.append(Case(**{**entry, **lists, "category": category}))
     return cases
