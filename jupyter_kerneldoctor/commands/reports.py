@@ -41,7 +41,12 @@ def report(options: Namespace) -> None:
     if options.json:
         output.say_json(choice.doc)
     else:
-        output.say(_rendered(choice, options.format, details=options.details))
+        doc = {**choice.doc, **_with_all_fixes(choice.doc)} if options.all else choice.doc
+        output.say(_rendered(choice._replace(doc=doc), options.format, details=options.details))
+
+
+def _with_all_fixes(doc: Document) -> Document:
+    return {"fixes": [*doc["fixes"], *(doc.get("more_fixes") or [])], "more_fixes": []}
 
 
 def choose(post_mortems: PostMortems, options: Namespace) -> Choice:

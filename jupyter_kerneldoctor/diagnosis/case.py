@@ -1,8 +1,9 @@
 """An example of a fix: cells that ran, how the last one died, and what the fix answers. Tests and pages use it."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from .causes import all_causes, examine
 from .death import Death
@@ -68,6 +69,16 @@ class Case:
         self.says, self.cause, self.limit_mib, self.line = says, cause, limit_mib, line
         self.cells, self._growth, self._before_mib = cells, growth, before_mib
         self._recorded, self._children_mib = {"crash": crash, **recorded}, children_mib
+
+    def with_sources(self, *sources: str) -> Self:
+        """Return the same case with other text in its cells."""
+        other = copy(self)
+        other.sources = sources
+        other.cells = tuple(
+            replace(cell, source=source) if isinstance(cell, Ran) else source
+            for cell, source in zip(self.cells, sources, strict=True)
+        )
+        return other
 
     def death(self) -> Death:
         """Return the death, judged."""

@@ -195,6 +195,9 @@ def _fixes(doc: Document) -> Iterator[_Paragraph | Text]:
             yield from (_code(line, _DIFF_STYLES.get(line[:1], "")) for line in diff.lines_of(edit["diff"]))
         if fix.get("snippet"):
             yield from (_code(line) for line in fix["snippet"].splitlines())
+    if more := len(doc.get("more_fixes") or ()):
+        command = f"`jupyter kerneldoctor report {wording.one_line(doc['recording'])} --all`"
+        yield _Paragraph(f"… {more} more: {command}", 4, style=_QUIET)
 
 
 def _code(line: str, style: str = "") -> Text:

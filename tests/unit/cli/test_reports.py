@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from jupyter_kerneldoctor.cli import main
+from jupyter_kerneldoctor.commands import reports
 from jupyter_kerneldoctor.recording import layout
 from jupyter_kerneldoctor.recording.journal import JsonLines
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
@@ -299,3 +300,20 @@ def test_a_shutdown_after_its_recorder_was_killed_is_an_end_in_good_order(record
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["state"], row["died"], row["cause"]) == ("ended", False, "ordinary-end")
     assert row["ended"] is None, "nobody recorded when"
+
+
+def test_all_fixes_are_shown_to_who_asks(record, capsys, monkeypatch):
+    record(1)
+    choose = reports.choose
+    fix = {"why": "W.", "applicability": "advice", "edits": [], "snippet": None}
+
+    def with_fixes(*arguments):
+        shown, more = {**fix, "title": "The first"}, {**fix, "title": "The fourth"}
+        return reports.Choice({**choose(*arguments).doc, "fixes": [shown], "more_fixes": [more]})
+
+    monkeypatch.setattr(reports, "choose", with_fixes)
+    assert main(["report", "--last"]) == 0
+    assert "The fourth" not in capsys.readouterr().out
+
+    assert main(["report", "--last", "--all"]) == 0
+    assert "The fourth" in capsys.readouterr().out

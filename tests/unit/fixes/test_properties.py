@@ -1,30 +1,31 @@
 """Whatever stands in the cells: `propose` does not raise, and an edit changes nothing but what it says."""
 
-import dataclasses
 import difflib
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jupyter_kerneldoctor.diagnosis.case import Case, Ran
+from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.code.cellsource import mask
+from jupyter_kerneldoctor.diagnosis.fix import Fix
 from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
 from jupyter_kerneldoctor.diagnosis.proposals import propose
 
 CAUSES = sorted({case.cause for fix in all_fixes() for case in fix.FIRES})
 
 
-def imports_more(case):
-    """Whether the edit writes an import at the top of a cell, where a head of the test would come before it."""
-    firsts = [(text.split("\n")[0], case.sources[number - 1]) for number, text in case.changed.items()]
-    return any(first.startswith(("import ", "from ")) and first not in source for first, source in firsts)
+def begins_anew(case):
+    """Whether the edit writes a first line, above which a head of the test would stand."""
+    changed = [(text.split("\n"), case.sources[number - 1]) for number, text in case.changed.items()]
+    return any(lines[lines[0].startswith("%%")] not in source.split("\n") for lines, source in changed)
 
 
 FIRING = [
     (fix, case)
     for fix in all_fixes()
     for case in fix.FIRES
-    if case.changed and case.line is None and not imports_more(case)
+    if case.changed and case.line is None and not begins_anew(case)
 ]
 RELAXED = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
@@ -137,15 +138,26 @@ def test_all_other_bytes_stay(firing, head, tail, line_end, indent):
             return (first + "\n" + (head if head_fits else "") + rest + tail).replace("\n", line_end)
         return (head + body + tail).replace("\n", line_end)
 
-    cells = [
-        dataclasses.replace(cell, source=dressed(cell.source)) if isinstance(cell, Ran) else dressed(cell)
-        for cell in case.cells
-    ]
-    again = Case(*cells, cause=case.cause)
+    again = case.with_sources(*(dressed(source) for source in case.sources))
     (proposal,) = [one for one in propose(again.death()) if one.id == fix.id]
     changed = {edit.execution_count: edit.new_source for edit in proposal.edits}
+    if any("    " in new and "    " not in case.sources[count - 1] for count, new in case.changed.items()):
+        indent = "    "  # nothing in the cell shows how it indents
     assert changed == {count: dressed(source) for count, source in case.changed.items()}
     for edit in proposal.edits:
         matcher = difflib.SequenceMatcher(None, edit.old_source, edit.new_source, autojunk=False)
         kept = sum(block.size for block in matcher.get_matching_blocks())
         assert kept >= len(edit.old_source) - 60
+    assert edited_again(fix, again, changed) == []
+
+
+def edited_again(fix, case, changed):
+    """What a fix would edit in the edited cells, if they died in the same way; a number may get smaller still."""
+    edited = case.with_sources(*(changed.get(at, source) for at, source in enumerate(case.sources, 1)))
+    changes_a_number = type(fix).is_cured is not Fix.is_cured
+    return [] if changes_a_number else [one for one in propose(edited.death()) if one.id == fix.id and one.edits]
+
+
+@pytest.mark.parametrize(("fix", "case"), [(fix, case) for fix in all_fixes() for case in fix.FIRES if case.changed])
+def test_applying_twice_changes_nothing(fix, case):
+    assert edited_again(fix, case, case.changed) == []

@@ -164,3 +164,9 @@ def test_a_narrow_list_has_the_headline_below_the_id(doc):
     assert text.startswith("20261121T140211Z-4711-ab12cd\nThe kernel ran out of memory in cell [8]: it\n")
     assert "\n\n2026" in text
     assert max(len(line) for line in text.split("\n")) <= 45
+
+
+def test_more_fixes_are_named_with_the_command_that_shows_them(doc):
+    told = terminal.render({**doc, "more_fixes": doc["fixes"]}, width=200)
+    assert f"… {len(doc['fixes'])} more: `jupyter kerneldoctor report {doc['recording']} --all`" in told
+    assert "--all" not in terminal.render({**doc, "more_fixes": []})

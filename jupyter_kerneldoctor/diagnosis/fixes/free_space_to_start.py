@@ -1,4 +1,4 @@
-"""The fix `make-room-to-start`."""
+"""The fix `free-space-to-start`."""
 
 from jupyter_kerneldoctor.recording.model import ServerView
 
@@ -10,7 +10,7 @@ from ..fix import Advice
 _FULL = ServerView(never_ready=True, returncode=1, stderr="OSError: [Errno 28] No space left on device\n")
 
 
-class MakeRoomToStart(Advice):
+class FreeSpaceToStart(Advice):
     """Make room where the kernel writes when it starts, or let it write elsewhere.
 
     What it does
@@ -28,7 +28,7 @@ class MakeRoomToStart(Advice):
     """
 
     id, title, causes = (
-        "make-room-to-start",
+        "free-space-to-start",
         "Make room on the disk, or move IPYTHONDIR",
         ("startup-failure", "disk-full"),
     )
