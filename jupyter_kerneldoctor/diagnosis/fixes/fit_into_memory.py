@@ -70,8 +70,8 @@ class FitIntoMemory(Advice):
         said = f"The cell took at least {size(took or 0)}" if not asked else f"The cell asked for {size(asked)} at once"
         why = (
             f"{said}, and {size(room)} is what it may take. Run it on a tenth of the data first; `%%memwatch` shows "
-            "the peak. If ten times that is too much, work through the data in parts and keep only the results, use "
-            "float32 in place of float64, and `del` what is no longer needed."
+            "the peak. If ten times that is too much, work through the data in parts and keep only the results, and "
+            "`del` what is no longer needed."
         )
         code = _A_TENTH.format(room=size(room), pieces="work through it in parts")
         return {"title_": "Make it fit: try a tenth of the data, then work in parts", "why_": why, "code_": code}
@@ -79,6 +79,11 @@ class FitIntoMemory(Advice):
     def saves(self, death: Death) -> int | None:
         """Count what the cell took or asked for."""
         return (death.memory.missing_bytes or 1) if death.is_of_this_cell else None
+
+
+def _round(number: int) -> int:
+    """Return a number with two figures, and zeros: 1,900 for 1,995."""
+    return number - number % 10 ** max(0, len(str(number)) - 2)
 
 
 def _of_rounds(death: Death, room: int) -> dict[str, str]:
@@ -101,7 +106,7 @@ def _of_rounds(death: Death, room: int) -> dict[str, str]:
 def _known(made: Made, room: int) -> dict[str, str]:
     need, value = made.value.bytes or 0, made.value
     half, rows = _HALVES.get(value.dtype or ""), value.shape[0] if value.shape else 0
-    fits = int(room * _USED * rows / need) if rows else 0
+    fits = _round(int(room * _USED * rows / need)) if rows else 0
     why = f"{quote(made.text)} needs {size(need)}, and {size(room)} is what the cell may take."
     if half is not None:
         enough = ", which fits" if need / 2 < room else ""
@@ -110,8 +115,5 @@ def _known(made: Made, room: int) -> dict[str, str]:
         why += f" {fits:,} of its {rows:,} rows at a time need {size(need * fits / rows)}."
     else:
         why += f" In {ceil(need / (room * _USED))} parts, one after the other, it fits."
-    why += (
-        " A result in place (`a *= b`, `out=a`) needs nothing more, and zeros that are most of it need a sparse matrix."
-    )
     code = _IN_PIECES.format(rows=f"{max(1, fits):_}", all_rows=f"{rows:_}" if rows else "n")
     return {"title_": f"Make it fit: {size(need)} is needed, {size(room)} was left", "why_": why, "code_": code}

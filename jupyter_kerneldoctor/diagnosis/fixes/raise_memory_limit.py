@@ -5,6 +5,7 @@ from ..death import Death
 from ..environments import enough_bytes, is_rlimit, round_gib, setting
 from ..family import Family
 from ..fix import Advice
+from ..texts.allocation_site import needed
 from ..units import size
 
 _ONES = "import numpy as np\nx = np.ones((40_000, 10_000))"
@@ -49,11 +50,19 @@ class RaiseMemoryLimit(Advice):
         if limit is not None and not memory.has_group_limit:
             had = f"The machine has {size(limit)}."
         name = f" The limit is set by {place.name}." if place.name else ""
-        more = " It grew until it was killed, so it may need more." if memory.ran_out and memory.grew_here else ""
+        made = needed(death)
+        is_open = (
+            memory.ran_out
+            and memory.grew_here
+            and (made is None or (made.value.bytes or 0) < (memory.missing_bytes or 0))
+        )
+        more = (
+            " It grew until it was killed: how much more it needs is not known, so begin with twice." if is_open else ""
+        )
         return {
             "title_": f"Raise the memory limit, to {size(least)} at least",
             "why_": f"{had} At least {size(least)} would have been needed, with a tenth kept free.{name}{more}",
-            "command": place.command.format(size=round_gib(least)),
+            "command": place.command.format(size=round_gib(max(least, 2 * (limit or 0)) if is_open else least)),
         }
 
     def saves(self, death: Death) -> int | None:

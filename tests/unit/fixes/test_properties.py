@@ -17,8 +17,12 @@ CAUSES = sorted({case.cause for fix in all_fixes() for case in fix.FIRES})
 
 def begins_anew(case):
     """Whether the edit writes a first line, above which a head of the test would stand."""
-    changed = [(text.split("\n"), case.sources[number - 1]) for number, text in case.changed.items()]
-    return any(lines[lines[0].startswith("%%")] not in source.split("\n") for lines, source in changed)
+    for number, text in case.changed.items():
+        old, new = (one.split("\n") for one in (case.sources[number - 1], text))
+        first = old[0].startswith("%%")
+        if new[first] not in old and old[first] in new:
+            return True
+    return False
 
 
 FIRING = [
