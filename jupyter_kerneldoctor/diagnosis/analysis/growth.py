@@ -20,7 +20,7 @@ from .statements import is_at, statement_of
 from .user_frames import user_frames
 
 _HELD = 0.3  # the last look may have been when half of the growth had come
-_STEPS = 8  # items that a container must have gained: fewer may belong to one step of a loop
+_STEPS = 8  # items that a container must have gained, or times that memory rose: fewer may belong to one step of a loop
 _INNER = ("forward", "call", "__call__")
 """Methods that run once in each step: what their local containers keep is given back at its end."""
 
@@ -113,7 +113,8 @@ class Growth:
         found = self.container
         if found is not None and self.items_gained(found) >= _STEPS and not _is_of_one_step(found):
             return True
-        return self.peaks.keeps_rising
+        # Within one step the layers of a network go up and down as well, a few times.
+        return self.peaks.keeps_rising and len(self.peaks.low) >= _STEPS
 
     @property
     def bytes_per_item(self) -> int | None:

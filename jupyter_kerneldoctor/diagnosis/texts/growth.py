@@ -9,6 +9,7 @@ from ..units import cell_name, enumeration, quote, size, statement
 
 _MOST = 3
 _LITTLE = 0.1  # of what is known: statements with less are not named
+_NEARLY_ALL = 0.95
 _WORTH_TELLING_BYTES = 50 << 20
 
 
@@ -27,20 +28,23 @@ def _statements(death: Death) -> Iterator[Evidence]:
     if not worth:
         yield Evidence(f"Which line took the {size(found.grew_bytes)} that memory grew by is not known.")
         return
-    top = worth[0].statement
-    same = [one for one in worth if _place(one) == _place(worth[0])][:_MOST]
-    same.sort(key=lambda one: one.statement.line)
-    grew = sum(one.bytes for one in same)
-    part = f"Of {size(found.grew_bytes)}, {size(grew)}" if grew < 0.95 * found.grew_bytes else f"{size(grew)}"
-    lines = enumeration([str(one.statement.line) for one in same])
-    codes = ", ".join(quote(statement((one.statement.source or "").split("\n")[0])) for one in same)
-    code = f" ({codes})" if top.file is None else ""
-    yield Evidence(
-        f"{part} came while {'lines' if len(same) > 1 else 'line'} {lines} of {_place(worth[0])} ran{code}.",
-        grew,
-        "bytes",
-        "stacks read from outside the process",
-    )
+    places = dict.fromkeys(map(_place, worth))
+    first, *others = [[one for one in worth if _place(one) == place][:_MOST] for place in places]
+    grew = sum(one.bytes for one in first)
+    part = f"Of {size(found.grew_bytes)}, {size(grew)}" if grew < _NEARLY_ALL * found.grew_bytes else size(grew)
+    told = f"{part} came while {_ran(first)}"
+    if others and grew < _NEARLY_ALL * found.known_bytes:
+        told += f", and {size(sum(one.bytes for one in others[0]))} while {_ran(others[0])}"
+    yield Evidence(f"{told}.", grew, "bytes", "stacks read from outside the process")
+
+
+def _ran(parts: list[Charged]) -> str:
+    """Return "lines 17 and 18 of cell [3] ran (`y = net(x)`, `kept.append(y)`)"."""
+    shown = sorted(parts, key=lambda one: one.statement.line)
+    lines = enumeration([str(one.statement.line) for one in shown])
+    codes = ", ".join(quote(statement((one.statement.source or "").split("\n")[0])) for one in shown)
+    code = f" ({codes})" if shown[0].statement.file is None else ""
+    return f"{'lines' if len(shown) > 1 else 'line'} {lines} of {_place(shown[0])} ran{code}"
 
 
 def _place(one: Charged) -> str:

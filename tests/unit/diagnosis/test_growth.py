@@ -282,3 +282,12 @@ def test_a_store_is_found_in_a_class_that_the_cell_reaches_only_through_a_librar
     answer = diagnose(killed(*cells, growths=[grown], looks=[held(4, cache)], at=[own_frame(run, 1)]))
 
     assert place(answer) == (2, 3, "Scans.__getitem__")
+
+
+def test_growth_in_two_cells_is_told_of_both():
+    grown = growth(3, grew_in(500 * MIB, *IN_STEP), grew_in(300 * MIB, own_frame(FIT, 1)), unknown_bytes=100 * MIB)
+
+    assert [fact.text for fact in diagnose(killed(TRAINER, FIT, growths=[grown])).cause.evidence][1] == (
+        "Of 900 MiB, 500 MiB came while line 3 of cell [2] ran (`h = self.net(x)`), "
+        "and 300 MiB while line 1 of cell [3] ran (`trainer = Trainer(net)`)."
+    )
