@@ -8,7 +8,7 @@ from dataclasses import replace
 from jupyter_kerneldoctor.recording.model import Recording
 
 from .analysis.ending import FROM_OUTSIDE
-from .analysis.guilty_statement import guilty_statement
+from .analysis.guilty_statement import grown_objects, guilty_statement
 from .causes import examine
 from .code.notebook import CodeTooLargeError
 from .death import Death
@@ -52,7 +52,7 @@ def diagnose(recording: Recording) -> PostMortem:
         memory_shape=None if shape is None else shape.name,
         cell=_culprit(death, ranked[0]),
         statement=_statement(judged, ranked[0]),
-        grown=judged.growth.grown if _is_about_memory(death, ranked[0]) and state != "ended" else (),
+        grown=grown_objects(judged.growth) if _is_about_memory(death, ranked[0]) and state != "ended" else (),
         fixes=fixes[:MOST_SHOWN],
         more_fixes=fixes[MOST_SHOWN:],
         fixes_left_out=left_out,

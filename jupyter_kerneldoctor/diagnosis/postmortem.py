@@ -135,15 +135,16 @@ class Grown:
 
     name: str
     """As the user would write it: `kept`, `self.seen`."""
-    type: str | None
-    length: int | None
+    type: str | None = None
+    length: int | None = None
     """How many items a list, dict or the like had."""
-    shape: list[int] | None
-    dtype: str | None
-    bytes: int | None
-    grew_bytes: int | None
+    shape: list[int] | None = None
+    dtype: str | None = None
+    bytes: int | None = None
+    """None where nobody looked, and only the code shows that it keeps what grew."""
+    grew_bytes: int | None = None
     """How much of that was added while the cell ran; None where that is not known."""
-    where: str | None
+    where: str | None = None
     """ "local of fit, cell [4]"."""
     length_before: int | None = None
     item_type: str | None = None

@@ -50,7 +50,8 @@ def _since(one: NamedObject, before: Mapping[str, NamedObject], growth_bytes: in
     same = any((other.type, other.bytes, other.items) == (one.type, one.bytes, one.items) for other in before.values())
     if same or one.bytes > _MEASURED * (growth_bytes or 0):
         return one
-    return replace(one, grew_bytes=one.bytes, items_before=0 if one.items is not None else None)
+    stayed = one.items_before is not None and one.items_before == one.items  # its items grow: `log["loss"].append(x)`
+    return replace(one, grew_bytes=one.bytes, items_before=None if one.items is None else one.items if stayed else 0)
 
 
 def largest_objects(objects: Iterable[NamedObject], names: FrameNames) -> tuple[Grown, ...]:

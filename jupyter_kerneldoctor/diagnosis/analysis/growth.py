@@ -21,6 +21,7 @@ from .user_frames import user_frames
 
 _HELD = 0.3  # the last look may have been when half of the growth had come
 _STEPS = 8  # items that a container must have gained, or times that memory rose: fewer may belong to one step of a loop
+_CONTAINERS = ("list", "dict", "set", "collections.deque", "collections.defaultdict")
 _INNER = ("forward", "call", "__call__")
 """Methods that run once in each step: what their local containers keep is given back at its end."""
 
@@ -100,7 +101,8 @@ class Growth:
         return next((one for one in self.objects if self._keeps(one)), None)
 
     def _keeps(self, one: Grown) -> bool:
-        return self.items_gained(one) > 0 and (one.with_graph or self.held_share(one) >= _HELD)
+        gets_longer = self.items_gained(one) > 0 or one.item_type in _CONTAINERS
+        return gets_longer and (one.with_graph or self.held_share(one) >= _HELD)
 
     @staticmethod
     def items_gained(one: Grown) -> int:
@@ -120,7 +122,8 @@ class Growth:
     def bytes_per_item(self) -> int | None:
         """How much each item of the container takes; None where it keeps graphs, which are not measured."""
         found = self.container
-        return None if found is None or found.with_graph else (found.grew_bytes or 0) // self.items_gained(found)
+        gained = 0 if found is None else self.items_gained(found)
+        return None if found is None or found.with_graph or not gained else (found.grew_bytes or 0) // gained
 
     def share_of(self, statement: Statement) -> float:
         """Return the part of the growth that came while a statement ran; it also took what nobody saw grow."""

@@ -14,6 +14,7 @@ from ..code.notebook import CodeTooLargeError, Notebook
 from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
 from ..postmortem import Caller, Grown, Statement
+from ..units import cell_name
 from .growth import Growth
 from .statements import is_at, statement_at
 
@@ -35,16 +36,45 @@ def guilty_statement(growth: Growth, last: Statement | None) -> Statement | None
         return last
 
 
+def grown_objects(growth: Growth) -> tuple[Grown, ...]:
+    """Return the objects to name: those that were seen to grow, else what the code keeps, and what was held before."""
+    if growth.objects:
+        return growth.objects
+    try:
+        store = _store(growth)
+    except CodeTooLargeError:
+        store = None
+    if store is None:
+        return growth.grown
+    cell = cell_name(growth.code.cells[store.scope.cell].execution_count)
+    kind = "attribute used in" if "." in store.container else "local of"
+    is_local = "." in store.container or store.container in store.scope.bindings
+    where = (
+        f"{kind} {store.scope.function}, {cell}" if is_local and store.scope.function else "variable of the notebook"
+    )
+    return (Grown(store.container, where=where), *growth.grown)
+
+
 def _suspects(growth: Growth) -> Iterator[Statement]:
     store = _store(growth)
     if store is not None:
         at = statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
-        callers = (one.statement.via for one in growth.charged if _is_same_function(one.statement, at))
-        yield replace(at, via=next(callers, ()))
+        yield replace(at, via=next(_calls_of(growth, store, at), ()))
     if (top := _largest(growth)) is not None:
         if growth.goes_on and (collecting := _collecting(growth.code, top)) is not None:
             yield collecting
         yield top
+
+
+def _calls_of(growth: Growth, store: Store, at: Statement) -> Iterator[tuple[Caller, ...]]:
+    """Yield the calls that led to the function of a store, as the stacks show them in which memory grew."""
+    cell = growth.code.cells[store.scope.cell]
+    for one in growth.charged:
+        if _is_same_function(one.statement, at):
+            yield one.statement.via
+        for number, caller in enumerate(one.statement.via):
+            if _is_of_cell(caller, cell) and caller.function == store.scope.function:
+                yield one.statement.via[:number]
 
 
 def _largest(growth: Growth) -> Statement | None:
@@ -78,10 +108,19 @@ def _store(growth: Growth) -> Store | None:
     if largest is not None and growth.held_share(largest) >= _LITTLE and largest.length is None and not largest.shape:
         found = [one for one in stores(_charged_functions(growth)) if one.container.startswith("self.")]
     elif growth.goes_on and (top := _largest(growth)) is not None:
-        found = [one for one in stores(running) if one.scope.loops_around(one.statement) and _keeps(growth, one, top)]
+        found = [one for one in stores(running) if _outlives_a_step(growth.code, one, top) and _keeps(growth, one, top)]
     else:
         return None
     return found[0] if len({one.container for one in found}) == 1 else None
+
+
+def _outlives_a_step(code: Notebook, store: Store, top: Statement) -> bool:
+    """Whether a store is repeated, and what it fills is not made anew each time."""
+    if store.scope.loops_around(store.statement):
+        return True
+    owner = store.container.partition(".")[0]
+    is_local = owner in store.scope.bindings and owner != "self" and not store.scope.is_cell
+    return not is_local and any(True for cell in code.cells for _ in _loops(code, cell, set(_lines(top, cell))))
 
 
 def _charged_functions(growth: Growth) -> Iterator[Scope]:

@@ -291,3 +291,34 @@ def test_growth_in_two_cells_is_told_of_both():
         "Of 900 MiB, 500 MiB came while line 3 of cell [2] ran (`h = self.net(x)`), "
         "and 300 MiB while line 1 of cell [3] ran (`trainer = Trainer(net)`)."
     )
+
+
+def test_without_a_look_a_store_may_stand_in_a_method_that_a_loop_calls():
+    crawler = (
+        "class Crawler:\n    def visit(self, url):\n        page = self.fetch(url)\n        parts = []\n"
+        "        parts.append(page)\n        self.seen[url] = page\n    def run(self):\n        while True:\n"
+        "            self.visit(self.queue.pop())\n    def fetch(self, url):\n        return url * 9"
+    )
+    run = "crawler = Crawler()\ncrawler.run()"
+    at = (
+        own_frame(crawler, 11, "fetch"),
+        own_frame(crawler, 3, "visit"),
+        own_frame(crawler, 9, "run"),
+        own_frame(run, 2),
+    )
+    answer = diagnose(killed(crawler, run, growths=[growth(3, grew_in(850 * MIB, *at))], at=at))
+
+    assert place(answer) == (2, 6, "Crawler.visit")
+    assert [(one.name, one.bytes, one.where) for one in answer.grown] == [
+        ("self.seen", None, "attribute used in visit, cell [2]")
+    ]
+
+
+def test_a_dict_of_lists_grows_although_it_gets_no_more_keys():
+    cell = "for x in loader:\n    hidden = net(x)\n    log['hidden'].append(hidden)"
+    log = NamedObject("log", "dict", 700 * MIB, items=4, item_type="list", items_before=4, grew_bytes=300 * MIB)
+    grown = growth(2, grew_in(850 * MIB, own_frame(cell, 2)))
+    answer = diagnose(killed(cell, growths=[grown], looks=[held(2, log)]))
+
+    assert place(answer) == (2, 3, None)
+    assert "`log` (dict of list) grew by 700 MiB." in [fact.text for fact in answer.cause.evidence]
