@@ -99,6 +99,11 @@ class ReduceBatchSize(Fix):
             "from tensorflow import keras\nmodel = keras.Sequential()\nN = 20_000",
             "batch_size = 32\nmodel.fit(data.shuffle(N).batch(batch_size))",
         ),
+        # it is the cache
+        Case(
+            "import tensorflow as tf\nmodel = tf.keras.Sequential()\ndata = tf.data.Dataset.range(9000).map(load)",
+            "model.fit(data.cache().batch(32))",
+        ),
         # a database is read in batches, nothing is trained
         Case("batch_size = 1000", "for rows in query(batch_size):\n    all_rows += rows"),
         # the losses are kept with their graphs

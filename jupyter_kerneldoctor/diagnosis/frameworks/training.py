@@ -60,13 +60,17 @@ def find_batch_size(code: Notebook) -> BatchSize | None:
 
 
 def is_dwarfed(batch: BatchSize, code: Notebook) -> bool:
-    """Whether the same pipeline shuffles so many samples at a time that the batch is little beside them.
+    """Whether the same pipeline caches its samples, or shuffles so many that a batch is little beside them.
 
     What a network keeps of a sample is some tens of times the sample, so a buffer of a hundred batches outweighs it.
     """
     origins = Origins(code)
     for node, scope in _slice(code, origins):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "shuffle":
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr == "cache" and not node.args and code.imports("tensorflow"):
+            return True
+        if node.func.attr == "shuffle":
             given = [*node.args[:1], *(word.value for word in node.keywords if word.arg == "buffer_size")]
             values = [known[0] for one in given if (known := origins.number(one, scope)) is not None]
             if max(values, default=0) >= _DWARFED * batch.value:
