@@ -10,7 +10,7 @@ from jupyter_kerneldoctor.recording.processes import identify
 from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
 from jupyter_kerneldoctor.reports.inspection import CannotInspectError
 from jupyter_kerneldoctor.reports.inspection import inspect as ask
-from jupyter_kerneldoctor.reports.post_mortems import Header, PostMortems
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 from . import output
 from .errors import CannotAskError, NothingRunningError
@@ -75,7 +75,8 @@ def _living(store: Store, kernel_id: str | None = None) -> list[Recording]:
     for recording_id in post_mortems.ids():
         with suppress(UnknownRecordingError):  # deleted meanwhile, or not ours to read
             header = post_mortems.header(recording_id)
-            if header.pid is None or identify(header.pid) is None or kernel_id not in (None, *_names(header)):
+            named = kernel_id in (None, header.kernel_id, str(header.pid))
+            if header.pid is None or identify(header.pid) is None or not named:
                 continue
             recording = store.open(recording_id, patience_s=0)
             living += [recording] if recording.alive else []
@@ -83,7 +84,3 @@ def _living(store: Store, kernel_id: str | None = None) -> list[Recording]:
         return living
     of = "" if kernel_id is None else f" with the id {kernel_id!r}"
     raise NothingRunningError(f"No recorded kernel{of} is running.")
-
-
-def _names(header: Header) -> tuple[str | None, str]:
-    return header.kernel_id, str(header.pid)

@@ -125,11 +125,7 @@ def bounded(samples: list[Sample], most: int) -> list[Sample]:
     for sample in samples:
         sorted_in[min(stretches - 1, int((sample.mono_s - begin) / length))].append(sample)
     ends = [{min(some, key=_height), max(some, key=_height)} for some in sorted_in if some]
-    return [sample for pair in ends for sample in sorted(pair, key=_time)]
-
-
-def _time(sample: Sample) -> float:
-    return sample.mono_s
+    return [sample for pair in ends for sample in sorted(pair, key=lambda one: one.mono_s)]
 
 
 def _height(sample: Sample) -> tuple[int, float]:

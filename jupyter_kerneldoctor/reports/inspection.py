@@ -23,23 +23,27 @@ Document = dict[str, Any]
 TIMEOUT_S = 2.0
 _POLL_S = 0.01
 _OURS = str(Path(__file__).parent.parent / "kernel") + os.sep
+"""Where the code of KernelDoctor's own threads lies."""
 
 
 class CannotInspectError(Exception):
-    """The kernel could not be inspected. `str()` says why, `help` what to do."""
+    """The kernel could not be inspected. `str()` says why, `help` what to do, `reason` why in a word for programs."""
 
     help = ""
+    reason = "no-answer"
 
 
 class KernelGoneError(CannotInspectError):
     """The kernel is not running any more."""
 
+    reason = "gone"
     help = "`jupyter kerneldoctor report` says how it ended."
 
 
 class NotRecordedError(CannotInspectError):
     """The kernel is running, but it is not being recorded."""
 
+    reason = "not-recorded"
     help = "Run `%kerneldoctor on` in the kernel. Interrupt it first if it is busy."
 
 
@@ -58,6 +62,7 @@ class NothingKeptError(CannotInspectError):
 class NotPermittedError(CannotInspectError):
     """The kernel belongs to another user."""
 
+    reason = "not-permitted"
     help = "Run this as the user who started the kernel."
 
 
@@ -178,6 +183,7 @@ def _cell(cell: Cell, stack: Stack) -> Document:
 def _thread(files: CellFiles, thread: ThreadStack, *, idle: bool) -> Document:
     waiting = _waiting(files, thread.frames, thread.state, thread.waits_in)
     for_work = idle and thread.main and waiting.kind == "input"
+    is_ours = any(frame.file.startswith(_OURS) for frame in waiting.frames)
     return {
         "thread_id": thread.thread_id,
         "name": thread.name,
@@ -185,14 +191,9 @@ def _thread(files: CellFiles, thread: ThreadStack, *, idle: bool) -> Document:
         "state": thread.state,
         "waits_in": thread.waits_in,
         "doing": "waits for the next cell" if for_work else waiting.doing,
-        "serves_the_kernel": not thread.main and (waiting.serves_the_kernel or _is_ours(waiting.frames)),
+        "serves_the_kernel": not thread.main and (waiting.serves_the_kernel or is_ours),
         "frames": _places(files, waiting.frames),
     }
-
-
-def _is_ours(frames: tuple[Frame, ...]) -> bool:
-    """Whether it is one of KernelDoctor's own threads."""
-    return any(frame.file.startswith(_OURS) for frame in frames)
 
 
 def _child(files: CellFiles, child: ChildState) -> Document:

@@ -10,27 +10,12 @@ from tornado import web
 from jupyter_kerneldoctor.diagnosis.reference import Kind, pages
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
 from jupyter_kerneldoctor.render import jsontext
-from jupyter_kerneldoctor.reports.inspection import (
-    CannotInspectError,
-    KernelGoneError,
-    NoAnswerError,
-    NotPermittedError,
-    NotRecordedError,
-    inspect,
-)
+from jupyter_kerneldoctor.reports.inspection import CannotInspectError, inspect
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 from .thread_pool import ThreadPool
 
 T = TypeVar("T")
-
-_REFUSED: dict[type[CannotInspectError], str] = {
-    KernelGoneError: "gone",
-    NotRecordedError: "not-recorded",
-    NoAnswerError: "no-answer",
-    NotPermittedError: "not-permitted",
-}
-
 
 _threads = ThreadPool()
 
@@ -90,7 +75,7 @@ class InspectHandler(_Handler):
             raise _not_found(error) from None
         except CannotInspectError as error:
             self.set_status(409)
-            document = {"message": str(error), "help": error.help, "refused": _REFUSED.get(type(error), "no-answer")}
+            document = {"message": str(error), "help": error.help, "refused": error.reason}
         self.finish(jsontext.render(document))
 
 

@@ -7,6 +7,7 @@ stack alone tells.
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Literal
 
 from jupyter_kerneldoctor.recording.events import Frame
@@ -255,8 +256,8 @@ class ThreadWait:
         """Whether the code sets a timeout."""
         if _TIMEOUT.search(self.code):
             return True
-        own = next((depth for depth, frame in enumerate(self.frames) if _is_own(frame)), len(self.frames))
-        only_threading = all(frame.short_file == "threading.py" for frame in self.frames[:own])
+        inner = takewhile(lambda one: not (one.file.startswith("<") or "ipykernel_" in one.file), self.frames)
+        only_threading = all(frame.short_file == "threading.py" for frame in inner)
         return only_threading and bool(_TIMEOUT_OF_THREADING.search(self.code))
 
     @property
@@ -273,7 +274,3 @@ _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 _TIMEOUT = re.compile(r"timeout\s*=\s*(?!None)|\.(?:wait|join|result|acquire|get|poll|recv)\((?:True\s*,\s*)?-?[\d.]+")
 _TIMEOUT_OF_THREADING = re.compile(r"\.(?:wait|join)\(\s*(?!None\b)\w")
 """`event.wait(limit)`, `thread.join(limit)`: these take nothing but a limit."""
-
-
-def _is_own(frame: Frame) -> bool:
-    return frame.file.startswith("<") or "ipykernel_" in frame.file

@@ -109,7 +109,8 @@ def _parent_seen(recorded: Recording, before_s: float) -> Recording:
 
 
 def _confidence(death: Death) -> float | None:
-    gone, went = _parent_gone(death), _parent_went(death)
+    end, went = death.recording.end, _parent_went(death)
+    gone = None if end is None else end.parent_gone
     if death.status.exit_code == 1:
         leaves = any(call.kind == "exit" for call in death.calls)
         if death.said("server-gone") is not None or _server_ended_before(death) or went == "just before":
@@ -120,10 +121,6 @@ def _confidence(death: Death) -> float | None:
     if _server_ended_before(death) or went == "just before":
         return _FOLLOWS.get(death.status.signal or "")
     return _NO_TIME.get(death.status.signal or "") if gone and went is None else None
-
-
-def _parent_gone(death: Death) -> bool | None:
-    return None if death.recording.end is None else death.recording.end.parent_gone
 
 
 def _parent_went(death: Death) -> Literal["just before", "long before"] | None:

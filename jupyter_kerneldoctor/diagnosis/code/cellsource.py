@@ -95,7 +95,8 @@ def sole_statement(source: str) -> ast.stmt | None:
     magics = {masked.text.count("\n", 0, start) + 1 for start, _ in masked.spans}
     # `%time x = f()` is one statement, of which the magic's name is masked as another one.
     body = [node for node in masked.tree.body if not (_is_mask(node) and node.lineno in magics)] or masked.tree.body
-    return body[0] if len(body) == 1 and (len(masked.tree.body) == 1 or _on_one_line(masked.tree)) else None
+    is_on_one_line = len({node.lineno for node in masked.tree.body}) == 1
+    return body[0] if len(body) == 1 and is_on_one_line else None
 
 
 def enclosing_loop(source: str, line: int) -> int | None:
@@ -149,10 +150,6 @@ def line_of(source: str, number: int) -> str:
 
 def _is_mask(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value == 0
-
-
-def _on_one_line(tree: ast.Module) -> bool:
-    return len({node.lineno for node in tree.body}) == 1
 
 
 def parsing_cost(source: str) -> float:

@@ -71,14 +71,7 @@ def names_an_exit(code: Notebook) -> int | None:
     """
     if code.last < 0 or not any(code.with_words("exit", "_exit")):
         return None
-    found = [
-        node.lineno
-        for scope in code.scopes(code.last)
-        for node in scope.names
-        if _is_exit(code.described(node, scope) or "")
-    ]
-    return min(found, default=None)
-
-
-def _is_exit(name: str) -> bool:
-    return name == "os._exit" or (name.endswith("exit") and NATIVE.fullmatch(name) is not None)
+    scopes = code.scopes(code.last)
+    named = [(node.lineno, code.described(node, scope) or "") for scope in scopes for node in scope.names]
+    exits = (line for line, name in named if name == "os._exit" or (name.endswith("exit") and NATIVE.fullmatch(name)))
+    return min(exits, default=None)

@@ -27,15 +27,7 @@ INTERESTING = re.compile(
 )
 """Words of calls that end a process."""
 _TEXTS = (
-    "kill",
-    "exit",
-    "quit",
-    "abort",
-    "raise_signal",
-    "send_signal",
-    "terminate",
-    "do_shutdown",
-    "exec",
+    *("kill", "exit", "quit", "abort", "raise_signal", "send_signal", "terminate", "do_shutdown", "exec"),
     "dump_trace",
 )
 """At least one of these stands where `INTERESTING` fits: to look for them is quick."""

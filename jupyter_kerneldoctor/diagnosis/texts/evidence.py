@@ -88,7 +88,7 @@ def counts_of_kills(death: Death) -> Iterator[Evidence]:
     whose = "The" if name is None else f"{sentence(name)}'s"
     rose = f"rose from {kills.oom_kills_before} to {kills.oom_kills_after}"
     text = f"{whose} out-of-memory kill count {rose} when the kernel died."
-    yield Evidence(text, kills.oom_kills, "processes", f"{_name(kills.source)}: oom_kill")
+    yield Evidence(text, kills.oom_kills, "processes", f"{PurePath(kills.source).name}: oom_kill")
 
 
 def logged_kill(found: OomKill | None) -> Iterator[Evidence]:
@@ -230,8 +230,3 @@ def _own_module(death: Death) -> Frame | None:
         if frame.module is None and not frame.file.startswith("<"):
             return None if frame is frames[0] else frame
     return None
-
-
-def _name(path: str) -> str:
-    """Return the file's own name: the path of its directory is long, and in the recording."""
-    return path.rsplit("/", 1)[-1]

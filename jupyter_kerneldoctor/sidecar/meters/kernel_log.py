@@ -65,7 +65,7 @@ class KernelLog:
 
     def _take(self, record: bytes) -> None:
         text = record.partition(b";")[2].partition(b"\n")[0]
-        if len(self.lines) < _MOST and _tells_of_a_death(text) and self._names_it.search(text):
+        if len(self.lines) < _MOST and _DEATHS.search(text) and self._names_it.search(text):
             self.lines.append(text.decode("utf-8", "replace"))
 
 
@@ -73,7 +73,3 @@ _DEATHS = re.compile(
     rb"oom|out of memory|killed|segfault|traps?\b|general protection|fatal signal|hardware memory corruption",
     re.IGNORECASE,
 )
-
-
-def _tells_of_a_death(text: bytes) -> bool:
-    return _DEATHS.search(text) is not None
