@@ -21,6 +21,6 @@ def explain(options: Namespace) -> None:
 
 
 def _similar(name: str, known: list[str]) -> list[str]:
-    """Return the ids that contain the name, or else those spelled alike."""
-    holding = [one for one in known if name and name in one]
+    """Return the ids of which a word begins so, or else those spelled alike."""
+    holding = [one for one in known if name and f"-{name}" in f"-{one}"]
     return holding or difflib.get_close_matches(name, known, n=2)
