@@ -1,7 +1,5 @@
 """A limit of a thread's processor time, which a busy machine does not use up."""
 
-from __future__ import annotations
-
 import time
 
 

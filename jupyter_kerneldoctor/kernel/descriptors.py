@@ -4,8 +4,6 @@ After an `os.closerange()` our number may belong to a file of the user's. So the
 and compared before each use (`fstat`, below a microsecond).
 """
 
-from __future__ import annotations
-
 import os
 
 from ..recording.layout import O_CLOEXEC

@@ -1,7 +1,5 @@
 """Reads the numbers in libraries' messages about memory: "Tried to allocate 2.00 GiB"."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Collects what is known about a kernel at its start."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

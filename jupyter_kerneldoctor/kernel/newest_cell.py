@@ -1,7 +1,5 @@
 """Writes the newest cell into memory that outlives this process and its sidecar (`recording.newest_cell`)."""
 
-from __future__ import annotations
-
 import sys
 
 from ..recording.newest_cell import END_AT, MOST_BYTES, create, discard, framed

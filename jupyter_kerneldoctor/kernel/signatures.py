@@ -4,8 +4,6 @@ They come from the libraries' own sources: CPython, NumPy, PyTorch (c10/cuda, to
 allocator), XLA, CuPy, CUDA's list of errors, glibc's dynamic linker, concurrent.futures, joblib/loky, dask.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -1,7 +1,5 @@
 """Gives the sidecar what it needs to read this process's Python stacks: addresses and, under Yama, permission."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 import types

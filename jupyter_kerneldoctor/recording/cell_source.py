@@ -1,7 +1,5 @@
 """Prepares a cell's source for the journal: whole up to a size, above it the head and the tail."""
 
-from __future__ import annotations
-
 from typing import Any
 
 WHOLE_CHARACTERS = 128 * 1024

@@ -1,7 +1,5 @@
 """Which file systems ask a server, that may never answer."""
 
-from __future__ import annotations
-
 import re
 
 MAY_HANG = re.compile(

@@ -5,8 +5,6 @@ one writer: the journal and the samples belong to the sidecar, the crash file to
 file to the kernel, the server file to the Jupyter server.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,7 +1,5 @@
 """Maps a file into memory, and unmaps it without closing anything of the user's."""
 
-from __future__ import annotations
-
 import os
 
 

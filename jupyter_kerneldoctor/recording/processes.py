@@ -4,8 +4,6 @@ A process id alone is not enough: ids are used again, and a recording may outliv
 only if id, start time and the boot of the machine agree.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import sys

@@ -6,8 +6,6 @@ listed. In what is kept the home directory becomes `~` and the user's name `user
 would escape it.
 """
 
-from __future__ import annotations
-
 import builtins
 import json
 import math

@@ -1,7 +1,5 @@
 """Starts the sidecar that writes a recording: for the kernel itself, or for the Jupyter server."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Limits how many events of a kind are recorded, so that one that repeats for days does not fill the disk."""
 
-from __future__ import annotations
-
 
 class TokenBucket:
     """Allows a burst of events, and from then on one for each refill."""

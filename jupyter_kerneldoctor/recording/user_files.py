@@ -1,7 +1,5 @@
 """Tells by the name of a file in a stack whose code it is: a cell's, the user's own, or a library's."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

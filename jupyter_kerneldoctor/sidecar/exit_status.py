@@ -5,8 +5,6 @@ process). Once its parent has read it, a pidfd opened before still has it on Lin
 PIDFD_INFO_EXIT, include/uapi/linux/pidfd.h). Nobody knows when the parent reads, so both are tried.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import struct

@@ -5,8 +5,6 @@ waits until another is freed (memory.oom_control in Documentation/admin-guide/cg
 could not even record that. So it touches what it will need while there is memory.
 """
 
-from __future__ import annotations
-
 import mmap
 
 _LARGE_BYTES = 1 << 20

@@ -1,7 +1,5 @@
 """Takes one sample from all meters, and decides when to take the next: soon while memory moves, else later."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..recording.samples import Sample, has_moved

@@ -3,8 +3,6 @@
 A cell with a table pasted into it may run a hundred times a day; the journal must not grow by that each time.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..recording.cell_source import SOURCE_FIELDS

@@ -1,7 +1,5 @@
 """Finds out from a few files whether there may be an NVIDIA driver, so that nothing is loaded without need."""
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -1,7 +1,5 @@
 """Tells the kernel's memory on a card, and its children's, from that of other processes."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ...recording.processes import stat_fields

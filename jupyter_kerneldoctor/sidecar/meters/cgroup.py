@@ -7,8 +7,6 @@ of a group counts the processes of that very group which were killed for memory,
 adds those of the groups below); so the kernel's own group tells.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from .cgroup_membership import Membership, Place

@@ -3,8 +3,6 @@
 cgroups(7) describes /proc/PID/cgroup, proc_pid_mountinfo(5) the mounts.
 """
 
-from __future__ import annotations
-
 import posixpath
 from typing import NamedTuple
 

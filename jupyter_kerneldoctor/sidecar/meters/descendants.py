@@ -1,7 +1,5 @@
 """The processes below another one, found without looking at every process of the machine."""
 
-from __future__ import annotations
-
 import os
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The machine: its memory, how much of it is promised, how much is waited for it, its processor."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .procfs import ProcFile, kilobytes

@@ -4,8 +4,6 @@
 let only root read it, and a container sees other process ids than the log names; then there is nothing.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import select

@@ -1,7 +1,5 @@
 """What files the kernel process has mapped into its memory: native libraries, and data."""
 
-from __future__ import annotations
-
 import os
 import re
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """How often something costly may be done."""
 
-from __future__ import annotations
-
 import math
 import time
 

@@ -1,7 +1,5 @@
 """The kernel process: its resident memory, and whether it is about to die."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

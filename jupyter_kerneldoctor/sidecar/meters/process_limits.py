@@ -1,7 +1,5 @@
 """What the kernel process takes of what it is allowed: its resource limits, address space, threads, CPU time."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

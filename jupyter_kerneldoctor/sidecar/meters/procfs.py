@@ -1,7 +1,5 @@
 """Small files of /proc and /sys: kept open, reading one again costs a single system call."""
 
-from __future__ import annotations
-
 import os
 
 

@@ -1,7 +1,5 @@
 """Which files the kernel process uses: those it has open and mapped, and the file systems under them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from . import mappings

@@ -1,7 +1,5 @@
 """The layout of an interpreter's structures: offsets in bytes from the start of each. `layout_discovery` finds them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -3,8 +3,6 @@
 The first byte of an entry has its highest bit set; four bits say the form, three how many code units it covers.
 """
 
-from __future__ import annotations
-
 _UNIT_BYTES = 2
 _MOST_BITS = 32
 """CPython counts lines in an int; bytes that never end a number must not make it ever longer."""

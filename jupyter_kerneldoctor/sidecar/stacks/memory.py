@@ -3,8 +3,6 @@
 Opening takes the permission to attach as a debugger (PTRACE_MODE_ATTACH_FSCREDS in ptrace(2)).
 """
 
-from __future__ import annotations
-
 import os
 import struct
 

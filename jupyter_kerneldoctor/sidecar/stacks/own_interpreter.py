@@ -3,8 +3,6 @@
 It imports `ctypes`, so only the child of `discovery_process` imports it.
 """
 
-from __future__ import annotations
-
 import _thread
 import ctypes
 import sys
