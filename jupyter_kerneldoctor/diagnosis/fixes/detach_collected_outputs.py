@@ -63,6 +63,17 @@ class DetachCollectedOutputs(Fix):
                 1: _HOOKED.format(end=".detach()") + "net = torch.nn.Linear(9, 9)\nnet.register_forward_hook(keep)"
             },
         ),
+        Case(  # the network itself keeps it
+            "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.a, self.seen = torch.nn.Linear(9, 9), []\n    def forward(self, x):\n"
+            "        h = self.a(x)\n        self.seen.append(h)\n        return h.sum()",
+            "net = Net()\nfor x in batches: print(net(x))",
+            becomes={
+                1: "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                "        self.a, self.seen = torch.nn.Linear(9, 9), []\n    def forward(self, x):\n"
+                "        h = self.a(x)\n        self.seen.append(h.detach())\n        return h.sum()"
+            },
+        ),
         Case(
             _NET,
             "preds = [net(x) for x in batches]",
@@ -74,6 +85,7 @@ class DetachCollectedOutputs(Fix):
         Case(_NET, "with torch.no_grad():\n    for x in batches: feats.append(net(x))"),
         # the backward pass starts from what was collected
         Case(_NET, "for x in batches:\n    feats.append(net(x))\ntorch.cat(feats).sum().backward()"),
+        Case(_NET + "def run(xs): return [net(x) for x in xs]", "torch.stack(run(batches)).mean().backward()"),
         # each step's graph is freed by its backward pass: the values themselves are what is kept
         Case(_NET, "for x in batches:\n    out = net(x)\n    out.mean().backward()\n    feats.append(out)"),
         Case(_NET, "for x in batches:\n    feats = []\n    feats.append(net(x))"),

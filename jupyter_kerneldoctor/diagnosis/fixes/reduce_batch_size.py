@@ -124,6 +124,23 @@ class ReduceBatchSize(Fix):
             "model.register_forward_hook(keep := lambda *given: seen.append(given))",
             "for x in torch.utils.data.DataLoader(d, batch_size):\n    model(x).mean().backward()",
         ),
+        # the network keeps what goes through it, and the data set what it has read
+        Case(
+            "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        self.seen.append(x)\n"
+            "        return x\nbatch_size = 64",
+            "net = Net()\nfor x in torch.utils.data.DataLoader(d, batch_size):\n    net(x).mean().backward()",
+        ),
+        Case(
+            "import torch\nclass D(torch.utils.data.Dataset):\n    def __getitem__(self, i):\n"
+            "        self.cache[i] = read(i)\n        return self.cache[i]\nbatch_size = 64",
+            "for x in torch.utils.data.DataLoader(D(), batch_size):\n    net(x).mean().backward()",
+        ),
+        # the batches of the training are not those of the evaluation
+        Case(
+            "from transformers import Trainer, TrainingArguments\n"
+            "trainer = Trainer(m, TrainingArguments('out', per_device_train_batch_size=64))",
+            "trainer.evaluate()",
+        ),
         Case("import torch\nbs = 64", "for x in xs.split(bs): net(x).mean().backward()", cause="killed-externally"),
     ]
 

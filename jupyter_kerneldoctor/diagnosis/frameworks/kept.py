@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..code.notebook import Notebook, Scope
 from ..code.origins import Origins
-from .gradients import Backward, backward_below, backward_calls, records_graph, starts_of_backward
+from .gradients import Backward, backward_below, backward_calls, records_graph, sources_of_gradients, starts_of_backward
 from .torch import TENSOR_METHODS, Kind, Tensors
 
 _KEEPERS = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
@@ -15,6 +15,7 @@ _PLAIN_CALLS = frozenset(
 )
 _DEEPEST = 12  # steps from a kept value to what it is worked out from
 _CUTS = frozenset({"detach", "item", "tolist", "numpy", "shape", "argmax"})
+_RUN_EACH_STEP = ("forward", "__getitem__", "__call__")
 _MOST_CALLERS = 3  # from a function that keeps something to the loop around the call of it
 _HOOKS = ("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook")
 
@@ -78,7 +79,9 @@ def kept_graphs(code: Notebook, tensors: Tensors) -> list[KeptGraph]:
         for one in kept_values(code.running, tensors.origins)
         if records_graph(one.value, one.scope, code) and (judged := _judge(one, tensors)) is not None
     ]
-    found += _kept_by_hooks(code)
+    found += _kept_by_hooks(code, tensors)
+    needed = sources_of_gradients(code, tensors.origins) if found else set()
+    found = [one for one in found if one.kept.value not in needed]
     return [one for one in found if not _feeds_backward(one.kept.container, code)]
 
 
@@ -115,16 +118,25 @@ def _in_comprehensions(statement: ast.stmt, scope: Scope) -> Iterator[Kept]:
                 yield Kept(value, name or "the list", (node, *scope.loops_around(statement)), scope, scope)
 
 
-def _kept_by_hooks(code: Notebook) -> Iterator[KeptGraph]:
-    """Yield what functions keep that a network calls in each pass."""
-    for scope in code_of_hooks(code):
+def _kept_by_hooks(code: Notebook, tensors: Tensors) -> Iterator[KeptGraph]:
+    """Yield what hooks, and a network's own `forward`, keep in each pass."""
+    own = [one for one in code.running.functions if one.owner and one.function == "forward"]
+    for scope in dict.fromkeys((*code_of_hooks(code), *own)):
         passed = set(scope.parameters[2 if scope.owner else 1 :])
-        for statement in scope.nodes:
-            for value, container, is_longer in _stored(statement, scope) if isinstance(statement, ast.stmt) else ():
-                if is_longer and _names_in(value) & passed and not _is_cut(value):
-                    freed = any(backward_calls(one.node, one) for one in code.running)
-                    kept = Kept(value, container, (), scope, scope)
-                    yield KeptGraph(kept, False, False, freed, _is_used_as_tensor(container, code), in_hook=True)
+        for value, container in _outliving(scope):
+            is_graph = tensors.kind(value, scope) is Kind.GRAPH or _names_in(value) & passed
+            if is_graph and not _is_cut(value) and not _is_small(value, scope, tensors):
+                freed = any(backward_calls(one.node, one) for one in code.running)
+                kept = Kept(value, container, (), scope, scope)
+                yield KeptGraph(kept, False, False, freed, _is_used_as_tensor(container, code), in_hook=True)
+
+
+def _outliving(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
+    """Yield what a function adds to something that is there after its call, and the name of that."""
+    for statement in scope.nodes:
+        for value, container, is_longer in _stored(statement, scope) if isinstance(statement, ast.stmt) else ():
+            if is_longer and (container not in scope.bindings or container in scope.parameters):
+                yield value, container
 
 
 def code_of_hooks(code: Notebook) -> Iterator[Scope]:
@@ -156,6 +168,9 @@ def grows_by_the_step(code: Notebook) -> bool:
     if any(not one.is_freed for one in graphs.values()):
         return True
     if any(getattr(call.func, "attr", "") in _KEEPERS for scope in code_of_hooks(code) for call in scope.calls):
+        return True
+    each = [one for one in code.running.functions if one.owner and one.function in _RUN_EACH_STEP]
+    if any(not _is_small(value, scope, tensors) for scope in each for value, _ in _outliving(scope)):
         return True
     losses = {value for value, one in graphs.items() if one.is_loss}
     trains = [one for one in kept_values(code.running, tensors.origins) if one.backward_calls(tensors.origins)]

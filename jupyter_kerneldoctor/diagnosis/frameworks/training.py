@@ -18,6 +18,7 @@ _FRAMEWORKS = frozenset(
     {"torch", "tensorflow", "keras", "transformers", "lightning", "pytorch_lightning", "accelerate", "fastai"}
 )
 _TRAINING = frozenset({"fit", "fit_one_cycle", "train", "train_on_batch", "predict", "evaluate"})
+_EVALUATING = ("predict", "evaluate")
 _MOST_PARTS = 500
 _MOST_STEPS = 5  # from an object to the call that made it
 _DWARFED = 100
@@ -55,8 +56,16 @@ def find_batch_size(code: Notebook) -> BatchSize | None:
     found = {one.node: one for node, scope in _slice(code, origins) for one in _written_at(node, scope, code, origins)}
     if not found:
         found = {one.node: one for scope in code.running.functions for one in _defaults(scope)}
+    if _only_evaluates(code):
+        found = {node: one for node, one in found.items() if "train" not in one.label}
     training = [one for one in found.values() if not _EVALUATION.search(one.label)]
     return max(training or found.values(), key=lambda one: one.value, default=None)
+
+
+def _only_evaluates(code: Notebook) -> bool:
+    """Whether what runs is a framework's method that trains nothing."""
+    calls = [one.func for scope in code.running for one in scope.calls if _is_training_call(one, scope, code)]
+    return bool(calls) and all(getattr(one, "attr", "") in _EVALUATING for one in calls)
 
 
 def is_dwarfed(batch: BatchSize, code: Notebook) -> bool:
