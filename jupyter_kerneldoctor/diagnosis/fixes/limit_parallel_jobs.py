@@ -1,8 +1,10 @@
 """The fix `limit-parallel-jobs`."""
 
+import ast
 from collections.abc import Iterator
 
 from ..case import Case
+from ..code.notebook import Call
 from ..code.origins import Origins
 from ..death import Death
 from ..edits import replace, set_argument
@@ -19,6 +21,7 @@ _MAKERS = {
     "concurrent.futures.process.ProcessPoolExecutor": ("max_workers", 0),
 }
 """What starts processes, and how it is told how many."""
+_COUNTS = (".cpu_count", ".process_cpu_count")
 _USUAL = 2
 
 
@@ -64,6 +67,18 @@ class LimitParallelJobs(Fix):
             children_mib=1500,
             becomes="with mp.Pool(processes=2) as pool: pool.map(f, xs)",
         ),
+        Case(
+            "import os\nfrom concurrent.futures import ProcessPoolExecutor",
+            "with ProcessPoolExecutor(max_workers=os.cpu_count()) as ex: r = list(ex.map(f, xs))",
+            children_mib=1500,
+            becomes="with ProcessPoolExecutor(max_workers=2) as ex: r = list(ex.map(f, xs))",
+        ),
+        Case(
+            "from sklearn.model_selection import GridSearchCV\ngrid = GridSearchCV(model, p, n_jobs=-1)",
+            "grid.fit(X, y)",
+            children_mib=1500,
+            becomes={1: "from sklearn.model_selection import GridSearchCV\ngrid = GridSearchCV(model, p, n_jobs=2)"},
+        ),
     ]
     SILENT = [
         Case("from joblib import Parallel", "Parallel(n_jobs=8)(tasks)"),
@@ -74,14 +89,14 @@ class LimitParallelJobs(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Write a smaller number where it is written, or give the call one."""
         held, origins = workers_bytes(death), Origins(death.code)
-        for call in death.code.running.calls(*_MAKERS) if held else ():
-            word, position = _MAKERS[call.name]
-            if not death.code.is_at_line(call.node, call.scope) or call.argument("prefer", "require") is not None:
-                continue
-            given = call.argument(word, position)
+        for call, word, position in _starting(death) if held else ():
+            given = call.argument(word) if position is None else call.argument(word, position)
             found = None if given is None else origins.number(given, call.scope)
+            counts = isinstance(given, ast.Call) and (death.code.qualified(given.func, call.scope) or "").endswith(
+                _COUNTS
+            )
             started = -1 if found is None else found[0]
-            if started in (0, 1) or (given is not None and found is None):
+            if started in (0, 1) or (given is not None and found is None and not counts):
                 continue
             fewer = _USUAL if started < 0 else max(1, min(_USUAL, workers_that_fit(death, started)))
             edits = set_argument(call, word, str(fewer), position) if found is None else ()
@@ -97,3 +112,13 @@ class LimitParallelJobs(Fix):
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - a smaller number is still a number
         """The number is another one."""
         return True
+
+
+def _starting(death: Death) -> Iterator[tuple[Call, str, int | None]]:
+    """Yield the calls that start processes, with the argument that says how many: estimators may stand in any cell."""
+    for call in death.code.running.calls(*_MAKERS):
+        if death.code.is_at_line(call.node, call.scope) and call.argument("prefer", "require") is None:
+            yield call, *_MAKERS[call.name]
+    for call in death.code.calls("sklearn.*"):
+        if call.argument("n_jobs") is not None:
+            yield call, "n_jobs", None

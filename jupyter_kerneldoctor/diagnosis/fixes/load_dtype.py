@@ -7,6 +7,7 @@ from ..death import Death
 from ..edits import set_argument
 from ..family import Family
 from ..fix import Fix, Proposal
+from ..frameworks.gradients import backward_calls
 from ..frameworks.torch import Kind, Tensors
 from ..place import grew_in
 from ..units import quote, size
@@ -53,6 +54,9 @@ class LoadDtype(Fix):
         Case(_MODEL, "model = AutoModelForCausalLM.from_pretrained(name)"),  # version 5 takes the type of the file
         Case(_MODEL, "model = AutoModelForCausalLM.from_pretrained(name, dtype='auto')"),
         Case("from torch import nn", "layer = nn.Linear(2, 2)\nx = [0] * 10**9", line=2),
+        Case(
+            "from torch import nn\ndef fit(net, crit): net(x).mean().backward()", "fit(nn.Linear(2, 2), nn.MSELoss())"
+        ),
         Case("from torch import nn", "for x in xs:\n    y = nn.Linear(2, 2)(x)\n    y.mean().backward()"),
     ]
 
@@ -69,8 +73,9 @@ class LoadDtype(Fix):
                 return
         tensors = Tensors(code)
         for call in code.running.calls("torch.nn.*") if death.memory.grew_here and tensors.in_use else ():
-            is_made = tensors.kind(call.node, call.scope) is Kind.MODULE
-            if is_made and grew_in(death, call.node, call.scope) is not False and _is_of_makers(death):
+            is_made = tensors.kind(call.node, call.scope) is Kind.MODULE and not call.name.endswith("Loss")
+            is_alone = len(call.scope.body) == 1 and call.scope.is_cell
+            if is_made and (is_alone or grew_in(death, call.node, call.scope)) and _is_of_makers(death):
                 why = (
                     f"{quote(call.text)} makes its weights in float32, four bytes each. They took {size(missing)} at "
                     f"the least before memory ran out, and half of that in bfloat16: {size(missing // 2)} at the least."
@@ -82,7 +87,8 @@ class LoadDtype(Fix):
 
 def _is_of_makers(death: Death) -> bool:
     """Whether nothing that ran can have taken memory but the making of layers: no loop, no pass through a network."""
-    tensors = Tensors(death.code)
-    scope = death.code.module(death.code.last) if death.code.last >= 0 else None
-    calls = [] if scope is None else scope.calls
-    return all(tensors.kind(one, scope) is not Kind.GRAPH for one in calls if scope is not None)
+    tensors, running = Tensors(death.code), death.code.running
+    if any(backward_calls(scope.node, scope) for scope in running):
+        return False
+    calls = [(one, scope) for scope in running if scope.function != "forward" for one in scope.calls]
+    return all(tensors.kind(one, scope) is not Kind.GRAPH for one, scope in calls)
