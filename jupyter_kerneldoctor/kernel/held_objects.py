@@ -17,8 +17,7 @@ from . import library_objects
 from .deadline import Deadline
 from .largest_variables import LEAST_BYTES, MOST_LISTED, as_fields, candidates, named_variables, open_figures
 from .object_parts import (
-    is_users_file,
-    members,
+    global_variables,
     parts_of,
     users_objects,
     users_variables,
@@ -44,7 +43,7 @@ _SHARE_OF_FRAMES = 0.6
 _MOST_FRAMES = 200
 _DEEPEST = 3
 """How far attributes are followed: `trainer.model.encoder.seen`."""
-_MOST_ATTRIBUTES = 100
+_MOST_PARTS = 300
 _MOST_THREADS = 32
 _MOST_TASKS = 50
 _MOST_REMEMBERED = 1000
@@ -133,9 +132,8 @@ class _Look:
             if frame is None or (frame.f_code.co_name == "<module>" and frame.f_globals is variables):
                 return True
             self._expand(users_variables(frame))
-            is_users = is_users_file(frame.f_code.co_filename)
-            if is_users and frame.f_globals is not variables and self._is_new(frame.f_globals):
-                self._expand(members(str(frame.f_globals.get("__name__")), frame.f_globals.items(), {}), 1)
+            if frame.f_globals is not variables and self._is_new(frame.f_globals):
+                self._expand(global_variables(frame), 1)
             if self._frames_until.is_over or self._estimator.is_time_up:
                 return False
             frame = frame.f_back
@@ -170,7 +168,7 @@ class _Look:
 
     def _expand(self, parts: Iterable[Part], depth: int = 0) -> None:
         with suppress(RuntimeError):  # the cell has added one
-            for name, value, place in islice(parts, _MOST_ATTRIBUTES):
+            for name, value, place in islice(parts, _MOST_PARTS):
                 self._variable(name, value, place, depth)
 
     def _is_new(self, value: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import sysconfig
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from types import AsyncGeneratorType, CoroutineType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ _WITHOUT_FILE = ("<ipython-input", "<timed exec>", "<string>")
 
 _MOST_MEMBERS = 8
 """A list of at most so many of the user's own objects is taken apart."""
+_MOST_OF_LIBRARIES = 300
+"""The most attributes of a library's object among which the user's are looked for."""
 _MOST_AWAITED = 50
 
 _SUSPENDED: dict[type, Any] = {
@@ -57,22 +60,23 @@ def parts_of(name: str, value: Any, place: Place) -> tuple[Iterable[Part], bool]
         return waiting_variables(value), True
     if cls is ModuleType:
         inner = module_variables(value)
-        return members(name, inner.items(), place) if _is_users_module(inner.get("__name__")) else (), True
+        return _members(name, inner.items(), place) if _is_users_module(inner.get("__name__")) else (), True
     if type in mro(cls):
-        return members(name, class_attributes(value).items(), place) if _is_users_class(value) else (), True
+        return _members(name, class_attributes(value).items(), place) if _is_users_class(value) else (), True
     if cls in (list, tuple):
         team = [(f"{name}[{at}]", item, place) for at, item in enumerate(value)] if _is_team(value) else []
         return team, bool(team)
     if _is_users_object(cls):
-        return members(name, attributes(value), place), not library_objects.knows(cls)
-    return [part for part in members(name, instance_dict(value).items(), place) if _is_users_part(part[1])], False
+        return _members(name, attributes(value), place), not library_objects.knows(cls)
+    some = islice(_members(name, instance_dict(value).items(), place), _MOST_OF_LIBRARIES)
+    return [part for part in some if _is_users_part(part[1])], False
 
 
-def members(name: str, found: Iterable[tuple[str, Any]], place: Place) -> Iterator[Part]:
+def _members(name: str, found: Iterable[tuple[str, Any]], place: Place) -> Iterator[Part]:
     """Yield attributes, or variables of a module."""
     for member, value in found:
         if member in _MODULES and type(value) is dict:
-            yield from members(name, value.items(), place)
+            yield from _members(name, value.items(), place)
         elif member in _HOOKS and dict in mro(type(value)):
             yield from ((name, hook, place) for hook in dict.values(value))
         elif member not in _MEASURED and not (type(member) is str and member.startswith("__")):
@@ -85,6 +89,16 @@ def users_variables(frame: FrameType) -> Iterator[Part]:
         found = local_variables(frame)
         for name, value in sorted(found, key=lambda pair: type(pair[1]) is FunctionType):
             yield name, value, _place(frame.f_code)
+
+
+def global_variables(frame: FrameType) -> Iterable[Part]:
+    """Return the global variables of a function of the user's, which may be those of another module or of a script."""
+    if not is_users_file(frame.f_code.co_filename):
+        return ()
+    module = frame.f_globals.get("__name__")
+    if type(module) is not str or module == "__main__":
+        return [(name, value, {}) for name, value in frame.f_globals.copy().items() if not name.startswith("__")]
+    return _members(module, frame.f_globals.items(), {})
 
 
 def users_objects(frame: FrameType) -> Iterator[Part]:

@@ -119,6 +119,17 @@ def test_closures_generators_coroutines_and_cached_functions_are_examined():
     assert (found["load_few"]["items"], found["load_few"]["bytes"] // MIB) == (4, 32)
 
 
+def test_global_variables_of_another_module_or_script_are_examined():
+    found = {}
+    for module in ("helpers", "__main__"):
+        source = "def work(look):\n    return look()"
+        variables = {"POOL": arrays(2), "__name__": module}
+        exec(compile(source, "/home/me/helpers.py", "exec"), variables)
+        found |= variables["work"](looked)
+
+    assert {"helpers.POOL", "POOL"} <= set(found)
+
+
 def test_other_threads_are_examined_but_not_the_one_that_looks():
     begun, over = threading.Event(), threading.Event()
 
