@@ -56,7 +56,7 @@ class CellHoldings:
     def __init__(self, seq: int) -> None:
         self.seq = seq
         self._first: dict[int | tuple[str, ...], Measured] = {}
-        """By identity, and by name, file and function."""
+        """Containers by identity, as they grow in place; all else by name, file and function."""
 
     def biggest(
         self, threads: Collection[int], variables: dict[str, Any], hidden: dict[str, Any], *, budget_s: float = BUDGET_S
@@ -67,24 +67,21 @@ class CellHoldings:
         """
         look = _Look(budget_s)
         complete = look.examine(threads, variables, hidden)
-        found = [fields for one in look.seen if (fields := self._compared(one)) is not None]
+        found = [self._compared(one) for one in look.seen if one.is_worth_telling]
+        if len(self._first) < _MOST_REMEMBERED:
+            self._first = {one.key: one.measured for one in reversed(look.seen)} | self._first
         if len(found) > MOST_LISTED:  # then what grows comes first
             found.sort(key=lambda one: -max(one["bytes"], MOST_LISTED * one.get("grew_bytes", 0)))
         return sorted(found[:MOST_LISTED], key=lambda one: -one["bytes"]), complete
 
-    def _compared(self, one: _Seen) -> Found | None:
-        """Return what is recorded of an object; None for a small one, unless PyTorch keeps graphs with its items."""
+    def _compared(self, one: _Seen) -> Found:
         fields = as_fields(one.name, one.measured, is_hidden=one.is_hidden) | one.place
-        keys: tuple[Any, ...] = one.identity, (one.name, *one.place.values())
-        known = [first for key in keys if (first := self._first.get(key)) and first.type == one.measured.type]
-        if known:
-            fields["grew_bytes"] = max(0, one.measured.bytes - known[0].bytes)
-            if known[0].items is not None:
-                fields["items_before"] = known[0].items
-        elif len(self._first) < _MOST_REMEMBERED:
-            self._first |= dict.fromkeys(keys, one.measured)
-        is_small = one.measured.bytes < LEAST_BYTES and not (one.measured.with_graph and one.measured.items)
-        return None if is_small else fields
+        first = self._first.get(one.key)
+        if first is not None and first.type == one.measured.type:
+            fields["grew_bytes"] = max(0, one.measured.bytes - first.bytes)
+            if first.items is not None:
+                fields["items_before"] = first.items
+        return fields
 
 
 class _Seen(NamedTuple):
@@ -95,6 +92,15 @@ class _Seen(NamedTuple):
     measured: Measured
     place: Place
     is_hidden: bool
+
+    @property
+    def key(self) -> int | tuple[str, ...]:
+        return self.identity if self.measured.items is not None else (self.name, *self.place.values())
+
+    @property
+    def is_worth_telling(self) -> bool:
+        """Whether it is big, or a container of tensors with which PyTorch keeps much more."""
+        return self.measured.bytes >= LEAST_BYTES or bool(self.measured.with_graph and self.measured.items)
 
 
 class _Look:

@@ -289,3 +289,14 @@ def test_deep_recursion_and_cycles_end():
     found, complete = deeper(500)
     assert not complete
     assert "node.block" in [one["name"] for one in found]
+
+
+def test_what_only_has_the_same_name_is_not_compared():
+    def deeper(depth):
+        rows = arrays(2 + depth)
+        found = deeper(depth - 1) if depth else CellHoldings(1).biggest([threading.get_ident()], {}, {})[0]
+        return found, rows
+
+    found = deeper(2)[0][0][0]
+    assert sorted(one["items"] for one in found if one["name"] == "rows") == [2, 3, 4]
+    assert not [one for one in found if "grew_bytes" in one]
