@@ -18,10 +18,11 @@ from types import CellType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import CodeType, FrameType
 
-Variables = list[tuple[str, Any]]
+    Variables = Iterator[tuple[str, Any]]
+
 
 _OPTIMIZED = 0x1  # of code.co_flags: the code of a function, not of a module or a class
 _MOST = 300
@@ -37,13 +38,14 @@ _value = attrgetter("value")
 
 
 def local_variables(frame: FrameType) -> Variables:
-    """Return the names and values of a function's variables, those it shares with other functions included.
+    """Yield the names and values of a function's variables, first those that it shares with other functions.
 
-    None are returned for a module or a class, whose variables are in a dict that is theirs, and on interpreters of
-    which it is not known how to. The garbage collector must be disabled meanwhile.
+    Each is read when it is asked for, so that only one is held at a time. None are yielded for a module or a class,
+    whose variables are in a dict that is theirs, and on interpreters of which it is not known how to. The garbage
+    collector must be disabled meanwhile.
     """
     reader = _reader()
-    return reader(frame) if reader is not None and frame.f_code.co_flags & _OPTIMIZED else []
+    return reader(frame) if reader is not None and frame.f_code.co_flags & _OPTIMIZED else iter(())
 
 
 @cache
@@ -70,24 +72,24 @@ def _is_right(reader: Callable[[FrameType], Variables]) -> bool:
         def uses() -> tuple[object, ...]:
             return shared, free, later
 
-        found = reader(sys._getframe())  # noqa: SLF001 - the only way to a frame
+        found = dict(reader(sys._getframe()))  # noqa: SLF001 - the only way to a frame
         later = {"shared": shared, "alone": alone, "uses": uses, "free": free, "reader": reader}
-        return {name: value for name, value in found if value is not None} == later
+        return {name: value for name, value in found.items() if value is not None} == later
 
     return probe(object(), object())
 
 
 def _through_view(frame: FrameType) -> Variables:
-    return list(frame.f_locals.items())[:_MOST]
+    for _, name in _numbered_names(frame.f_code):
+        with suppress(KeyError):  # it has no value yet, or no longer
+            yield name, frame.f_locals[name]
 
 
 def _through_function(frame: FrameType) -> Variables:
     get = _get_variable()
-    found = []
-    for name in _names(frame.f_code)[:_MOST]:
-        with suppress(NameError):  # it has no value yet, or no longer
-            found.append((name, get(frame, name)))
-    return found
+    for _, name in _numbered_names(frame.f_code):
+        with suppress(NameError):
+            yield name, get(frame, name)
 
 
 @cache
@@ -101,30 +103,27 @@ def _get_variable() -> Any:
 def _from_memory(frame: FrameType) -> Variables:
     """Read the variables where the frame keeps them.
 
-    Whether they are still there (the function may have ended), which of them have values, and the values: all of that
+    Whether a variable is still there (the function may have ended), whether it has a value, and the value: all of that
     is found out by one call of `list`, which no other thread can interrupt as it runs no bytecode.
     """
     place = ctypes.c_void_p.from_address(id(frame) + _F_FRAME)
-    begin = place.value
-    if begin is None:
-        return []
-    names = _names(frame.f_code)[:_MOST]
-    pointers = _Pointers.from_address(begin + _LOCALSPLUS)
-    objects = _Objects.from_address(begin + _LOCALSPLUS)
-
-    def have_values() -> map[Any]:
-        are_there = map(begin.__eq__, map(_value, repeat(place)))
-        return map(pointers.__getitem__, compress(range(len(names)), are_there))
-
-    values = map(objects.__getitem__, compress(range(len(names)), have_values()))
-    found = list(zip(compress(names, have_values()), values, strict=False))
-    return [(name, _content(value)) for name, value in found]
+    for number, name in _numbered_names(frame.f_code):
+        begin = place.value
+        if begin is None:
+            return
+        pointers = _Pointers.from_address(begin + _LOCALSPLUS)
+        objects = _Objects.from_address(begin + _LOCALSPLUS)
+        is_there = map(begin.__eq__, map(_value, repeat(place)))
+        has_value = map(pointers.__getitem__, compress((number,), is_there))
+        for value in list(map(objects.__getitem__, compress((number,), has_value))):
+            yield name, _content(value)
 
 
-def _names(code: CodeType) -> list[str]:
-    """Return the names of a function's variables, in the order in which a frame keeps them."""
-    own = code.co_varnames
-    return [*own, *(name for name in code.co_cellvars if name not in own), *code.co_freevars]
+def _numbered_names(code: CodeType) -> list[tuple[int, str]]:
+    """Return the names of a function's variables, and at which place a frame keeps each; those it shares come first."""
+    own, shared = code.co_varnames, {*code.co_cellvars, *code.co_freevars}
+    names = [*own, *(name for name in code.co_cellvars if name not in own), *code.co_freevars]
+    return sorted(enumerate(names[:_MOST]), key=lambda pair: pair[1] not in shared)
 
 
 def _content(value: Any) -> Any:

@@ -11,6 +11,7 @@ import time
 from _thread import get_ident
 from contextlib import suppress
 from itertools import islice
+from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import library_objects
@@ -39,6 +40,8 @@ LONGEST_S = 0.1
 """The time after which a look ends, however busy the machine is. The cell runs meanwhile, too."""
 
 _VARIABLE_S = 0.0003
+_SLICE_S, _PAUSE_S = 0.002, 0.0001
+"""Python takes the GIL from a thread that has had it for 5 ms (sys.getswitchinterval)."""
 _SHARE_OF_FRAMES = 0.6
 _MOST_FRAMES = 200
 _DEEPEST = 3
@@ -111,6 +114,7 @@ class _Look:
         self._frames_until = Deadline(begin_s + budget_s * _SHARE_OF_FRAMES)
         self._names_until_s = begin_s + budget_s * (1 + _SHARE_OF_FRAMES) / 2
         self._estimator = SizeEstimator(begin_s + budget_s, _VARIABLE_S, until_mono_s=time.monotonic() + LONGEST_S)
+        self._has_gil_since_mono_s = time.monotonic()
         self._expanded: set[int] = set()
         self.seen: list[_Seen] = []
 
@@ -120,10 +124,15 @@ class _Look:
         for coroutine in islice(waiting_tasks(), _MOST_TASKS):
             self._expand(waiting_variables(coroutine))
         named, has_all = named_variables(variables, hidden, self._names_until_s)
-        for name, value, is_hidden in candidates(named, variables):
+        names = [name for name, _ in named]
+        del named  # which holds the values
+        for name in names:
+            self._give_way()
+            self._variable(name, variables.get(name), {})
+        for name, value, is_hidden in candidates([], variables):
             self._variable(name, value, {}, is_hidden=is_hidden)
-            if self._estimator.is_time_up:
-                return False
+        if self._estimator.is_time_up:
+            return False
         if (figures := open_figures(self._estimator)) is not None:
             self.seen.append(_Seen("open figures", 0, figures, {}, is_hidden=True))
         for thread in threads:
@@ -137,6 +146,7 @@ class _Look:
         for _ in range(_MOST_FRAMES):
             if frame is None or (frame.f_code.co_name == "<module>" and frame.f_globals is variables):
                 return True
+            self._give_way()
             self._expand(users_variables(frame))
             if frame.f_globals is not variables and self._is_new(frame.f_globals):
                 self._expand(global_variables(frame), 1)
@@ -144,6 +154,15 @@ class _Look:
                 return False
             frame = frame.f_back
         return False
+
+    def _give_way(self) -> None:
+        """Give the GIL away before it is taken from us, which could be while an object of the user's is held.
+
+        Some operations fail on an object that is held elsewhere, too: `ndarray.resize` does.
+        """
+        if time.monotonic() - self._has_gil_since_mono_s > _SLICE_S and type(time.sleep) is BuiltinFunctionType:
+            time.sleep(_PAUSE_S)
+            self._has_gil_since_mono_s = time.monotonic()
 
     def _stack_of_libraries(self, thread: int) -> None:
         frame = sys._current_frames().get(thread)  # noqa: SLF001

@@ -86,8 +86,7 @@ def _members(name: str, found: Iterable[tuple[str, Any]], place: Place) -> Itera
 def users_variables(frame: FrameType) -> Iterator[Part]:
     """Yield the variables of a function of the user's. What it shares with its inner functions is its own."""
     if is_users_file(frame.f_code.co_filename):
-        found = local_variables(frame)
-        for name, value in sorted(found, key=lambda pair: type(pair[1]) is FunctionType):
+        for name, value in local_variables(frame):
             yield name, value, _place(frame.f_code)
 
 
