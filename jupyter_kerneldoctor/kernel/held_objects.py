@@ -146,7 +146,6 @@ class _Look:
         for _ in range(_MOST_FRAMES):
             if frame is None or (frame.f_code.co_name == "<module>" and frame.f_globals is variables):
                 return True
-            self._give_way()
             self._expand(users_variables(frame))
             if frame.f_globals is not variables and self._is_new(frame.f_globals):
                 self._expand(global_variables(frame), 1)
@@ -158,7 +157,8 @@ class _Look:
     def _give_way(self) -> None:
         """Give the GIL away before it is taken from us, which could be while an object of the user's is held.
 
-        Some operations fail on an object that is held elsewhere, too: `ndarray.resize` does.
+        Some operations fail on an object that is held elsewhere, too: `ndarray.resize` does. Not while a frame is held:
+        it takes over the variables of a function that ends meanwhile.
         """
         if time.monotonic() - self._has_gil_since_mono_s > _SLICE_S and type(time.sleep) is BuiltinFunctionType:
             time.sleep(_PAUSE_S)

@@ -57,17 +57,26 @@ def start(link: Link, hooks: CellHooks, shell: InteractiveShell) -> None:
             thread.close()
 
 
-_collects_in_fork = False
-"""Whether a fork made at this moment is to switch the garbage collector on again; a look had switched it off."""
+_is_collector_off = False
+"""Whether a look has switched the garbage collector off, which would run finalisers of the user's in our thread."""
 
 
-def _after_fork() -> None:
-    if _collects_in_fork:
+def _keep_garbage() -> None:
+    global _is_collector_off  # noqa: PLW0603 - the process has one collector
+    _is_collector_off = gc.isenabled()
+    gc.disable()
+
+
+def _collect_garbage() -> None:
+    """Switch the collector on again, in the thread that then waits: the next one to make an object will run it."""
+    global _is_collector_off  # noqa: PLW0603
+    if _is_collector_off:
+        _is_collector_off = False
         gc.enable()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_collect_garbage)
 
 
 class _LookThread:
@@ -89,8 +98,13 @@ class _LookThread:
             is_heard = self._link.send(me, [self._writes], from_thread=True)
             self._close(1)
             # User code may have closed our end, and its number may be that of another file by now.
-            while is_heard and inode(self._reads) == self._inodes[0] and read(self._reads, 64):
+            while is_heard and inode(self._reads) == self._inodes[0]:
+                _collect_garbage()
+                if not read(self._reads, 64):
+                    break
+                _keep_garbage()
                 self._answer()
+        _collect_garbage()
         self.close()
 
     def close(self) -> None:
@@ -104,20 +118,11 @@ class _LookThread:
             os.close(descriptor)
 
     def _answer(self) -> None:
-        """Look, and send what was found. The garbage collector would run finalisers of the user's in this thread."""
-        global _collects_in_fork  # noqa: PLW0603 - the process has one collector
-        _collects_in_fork = gc.isenabled()
-        gc.disable()
-        try:
+        """Look, and send what was found."""
+        with suppress(Exception):  # no memory, or an object that is not as its library makes it
             found = self._look()
-        except Exception:  # no memory, or an object that is not as its library makes it
-            found = None
-        finally:
-            if _collects_in_fork:
-                gc.enable()
-                _collects_in_fork = False
-        if found is not None:
-            self._link.send(found, from_thread=True)
+            if found is not None:
+                self._link.send(found, from_thread=True)
 
     def _look(self) -> bytes | None:
         running = self._hooks.running()
