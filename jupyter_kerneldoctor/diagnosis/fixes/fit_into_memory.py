@@ -83,7 +83,8 @@ class FitIntoMemory(Advice):
 
 def _round(number: int) -> int:
     """Return a number with two figures, and zeros: 1,900 for 1,995."""
-    return number - number % 10 ** max(0, len(str(number)) - 2)
+    unit = int(10 ** max(0, len(str(number)) - 2))
+    return number - number % unit
 
 
 def _of_rounds(death: Death, room: int) -> dict[str, str]:
