@@ -147,6 +147,12 @@ class Death(KernelEnd):
             rooms += [soft - amount for soft, amount in limits if soft is not None and amount is not None]
         return min(rooms, default=None)
 
+    @property
+    def wanted_bytes(self) -> int:
+        """What the cell took, or what it asked for and was refused; 0 where neither is known."""
+        refused = None if self.incident is None else self.incident.asked_bytes
+        return max(self.memory.missing_bytes or 0, refused or 0)
+
     @cached_property
     def asked_bytes(self) -> int | None:
         """How much the cell had been promised at the end, at least: what Linux counts before it is written to, too.

@@ -70,7 +70,7 @@ class ManyToManyMerge(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Let the right table have one row for each key."""
         for call in calls_at(death, *MERGES):
-            merge, missing = merge_of(call, death.code), death.memory.missing_bytes or 0
+            merge, missing = merge_of(call, death.code), death.wanted_bytes
             if merge is None or call.argument("validate") is not None or "duplicates" in call.text:
                 continue
             if missing < _OUTGROWN * _tables_bytes(call, death):

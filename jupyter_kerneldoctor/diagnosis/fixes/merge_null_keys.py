@@ -69,5 +69,5 @@ class MergeNullKeys(Fix):
                     f"Both tables of {quote(call.text)} may hold rows without a {quote(merge.key)}, and in pandas "
                     "missing keys match each other: each such row is paired with all such rows of the other table. "
                     'With `validate="many_to_one"` the merge stops with an error where keys repeat.',
-                    death.memory.missing_bytes,
+                    death.wanted_bytes,
                 )

@@ -65,7 +65,7 @@ class ResampleOutlierRange(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Filter the index before the statement; with `on=`, only show how to look."""
         for call in calls_at(death, "pandas.DataFrame.resample", "pandas.DataFrame.asfreq"):
-            missing, before = death.memory.missing_bytes or 0, death.memory.before_bytes or 0
+            missing, before = death.wanted_bytes, death.memory.before_bytes or 0
             name = _name(call)
             if name is None or missing < _OUTGROWN * before or f"{name}.index >=" in death.code.source(call.cell):
                 continue
@@ -79,8 +79,8 @@ class ResampleOutlierRange(Fix):
             )
             yield Proposal(
                 edits if on is None else (),
-                f"{quote(call.text)} makes a row for each step between the first and the last timestamp. They took "
-                f"{size(missing)}: most likely one timestamp is far from all others, such as 1970. Look at "
+                f"{quote(call.text)} makes a row for each step between the first and the last timestamp. They need "
+                f"{size(missing)} at least: most likely one timestamp is far from all others, such as 1970. Look at "
                 f"`{times}.min()` and `.max()`; if both are right, take a longer step.",
                 missing,
                 snippet=f"print({times}.min(), {times}.max())\nprint({times}.quantile([0.01, 0.5, 0.99]))"
