@@ -8,12 +8,13 @@ from ..case import Case
 from ..code.notebook import Call
 from ..code.scopes import Scope
 from ..death import Death
-from ..edits import Changes, import_as, replace, set_argument
+from ..edits import Changes, import_as, replace, replace_by_lines, set_argument, text_of
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.numpy import FLOAT_MAKERS, GATHERERS, is_array, is_double, parts_bytes, single_precision
 from ..units import quote, size
 
+_SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _DOUBLES = "Each of its numbers takes 8 bytes (float64). In float32 it takes half"
 
 
@@ -53,7 +54,7 @@ class DowncastFloat32(Fix):
         Case(
             "import numpy as np\npics = [np.zeros((300, 300, 3), dtype='uint8') for i in range(1000)]",
             "X = np.array(pics).astype(float) / 255",
-            becomes="X = np.array(pics, dtype=np.float32) / 255",
+            becomes="X = np.array(pics, dtype=np.float32)\nX /= 255",
         ),
     ]
     SILENT = [
@@ -92,7 +93,7 @@ def doubles(death: Death) -> Iterator[tuple[ast.expr, Scope, Changes]]:
             match node:
                 case ast.Call(func=ast.Attribute(attr="astype", value=owner), args=[kind], keywords=[]):
                     if is_double(kind) and death.was_running(node, scope):
-                        yield node, scope, _as_single(node, owner, kind, scope, death)
+                        yield node, scope, _as_single(node, owner, scope, death)
                 case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by) if death.was_running(node, scope):
                     value = death.values.of(left, scope)
                     if is_array(value) and value is not None and "int" in (value.dtype or ""):
@@ -106,13 +107,30 @@ def _makes_floats(call: Call, death: Death) -> bool:
     return value is not None and value.dtype == "float64"
 
 
-def _as_single(node: ast.Call, owner: ast.expr, kind: ast.expr, scope: Scope, death: Death) -> Changes:
-    """Return the edit of `….astype(float)`; of arrays that are put together just before, without a second copy."""
+def _as_single(node: ast.Call, owner: ast.expr, scope: Scope, death: Death) -> Changes:
+    """Return the edit of `….astype(float)`: without a copy of what is put together, and with a division in place."""
     name = death.code.qualified(owner.func, scope) if isinstance(owner, ast.Call) else None
     if isinstance(owner, ast.Call) and name in GATHERERS and not owner.keywords and len(owner.args) == 1:
         inner = Call(owner, scope, name)
-        argument = set_argument(inner, "dtype", single_precision(inner, death.code))
-        end = replace(scope, node, "")[0].end
-        start = replace(scope, owner, "")[0].end
-        return (*argument, type(argument[0])(scope.cell, start, end, ""))
-    return replace(scope, kind, '"float32"')
+        text = text_of(inner, set_argument(inner, "dtype", single_precision(inner, death.code)))
+    else:
+        text = f'{scope.segment(owner)}.astype("float32")'
+    match _in_two_lines(node, scope):
+        case ast.Assign(targets=[ast.Name(id=target)], value=ast.BinOp(op=op, right=by)) as statement:
+            return replace_by_lines(
+                scope, statement, f"{target} = {text}", f"{target} {_SIGNS[type(op)]}= {scope.segment(by)}"
+            )
+    return replace(scope, node, text)
+
+
+def _is_copied(node: ast.expr, scope: Scope) -> bool:
+    """Whether arithmetic makes another array of this one on the same line."""
+    return any(isinstance(one, ast.BinOp) and node in (one.left, one.right) for one in scope.nodes)
+
+
+def _in_two_lines(node: ast.expr, scope: Scope) -> ast.Assign | None:
+    """Return the statement `X = node / number`, which can be written as `X = node` and `X /= number`."""
+    match scope.tree.statements[node]:
+        case ast.Assign(targets=[ast.Name()], value=ast.BinOp(left=left, op=op, right=ast.Constant())) as statement:
+            return statement if left is node and type(op) in _SIGNS else None
+    return None

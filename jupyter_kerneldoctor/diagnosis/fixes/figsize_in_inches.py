@@ -4,7 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from ..case import Case
-from ..code.notebook import Call
+from ..code.origins import all_origins
+from ..code.scopes import Scope
 from ..death import Death
 from ..edits import Changes, replace
 from ..family import Family
@@ -50,6 +51,15 @@ class FigsizeInInches(Fix):
             "fig.savefig('a.png')",
             becomes={2: "fig, axes = pyplot.subplots(2, 2, figsize=(W / 50, H / 50), dpi=50)"},
         ),
+        Case(
+            "from matplotlib import pyplot as plt",
+            "def chart(values, size=(800, 600)):\n    f, axis = plt.subplots(figsize=size)\n    axis.plot(values)",
+            "chart([3, 1])",
+            becomes={
+                2: "def chart(values, size=(8.0, 6.0)):\n"
+                "    f, axis = plt.subplots(figsize=size)\n    axis.plot(values)"
+            },
+        ),
     ]
     SILENT = [
         Case("import matplotlib.pyplot as plt", "fig = plt.figure(figsize=(20, 40))"),
@@ -59,26 +69,28 @@ class FigsizeInInches(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Divide both lengths by the dots to the inch."""
-        running = death.code.source(death.code.last) if death.is_of_this_cell else ""
-        draws = any(word in running for word in ("plt", "fig", "plot", "savefig"))
+        running = [scope.tree.source for scope in death.code.running] if death.is_of_this_cell else []
+        draws = any(word in source for word in ("plt", "fig", "plot", "savefig") for source in running)
         for call in death.code.calls(*_FIGURES) if draws else ():
             place = () if "subplots" in call.name else (0, 1)
             given = call.argument("dpi", *place[1:])
             dpi = death.values.number(given, call.scope) or _DPI
-            match call.argument("figsize", *place[:1]):
+            sides = call.argument("figsize", *place[:1])
+            found, scope = (None, call.scope) if sides is None else all_origins(sides, call.scope, death.code)[-1]
+            match found:
                 case ast.Tuple(elts=[wide, high]) | ast.List(elts=[wide, high]):
-                    width, height = (death.values.number(side, call.scope) or 0 for side in (wide, high))
+                    width, height = (death.values.number(side, scope) or 0 for side in (wide, high))
                     takes = width * height * dpi * dpi * _PIXEL_BYTES
                     if max(width, height) > _LARGEST_INCHES:
                         yield Proposal(
-                            _in_inches(wide, dpi, call) + _in_inches(high, dpi, call),
+                            _in_inches(wide, dpi, scope) + _in_inches(high, dpi, scope),
                             f"{quote(call.text)} is a sheet of {width * _METRES:.1f} m by {height * _METRES:.1f} m, as "
                             f"figsize is in inches. At {dpi} dots to the inch its picture takes {size(takes)}.",
                             takes,
                         )
 
 
-def _in_inches(side: ast.expr, dpi: int, call: Call) -> Changes:
+def _in_inches(side: ast.expr, dpi: int, scope: Scope) -> Changes:
     number = isinstance(side, ast.Constant)
-    text = f"{ast.literal_eval(side) / dpi}" if number else f"{call.scope.segment(side)} / {dpi}"
-    return replace(call.scope, side, text)
+    text = f"{ast.literal_eval(side) / dpi}" if number else f"{scope.segment(side)} / {dpi}"
+    return replace(scope, side, text)

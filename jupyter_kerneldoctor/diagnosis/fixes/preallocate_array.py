@@ -81,8 +81,10 @@ def _begins_empty(one: Growing, death: Death) -> bool:
     """Whether pieces are put below an array that NumPy made with no rows."""
     scope = one.call.scope
     before = [bound for bound in scope.bindings.get(one.name, ()) if bound.position < (one.loop.lineno, 0)]
-    if not before or before[-1].value is None or one.call.name.endswith(("hstack", "append")) or one.call.node.keywords:
+    along_rows = all(word.arg == "axis" and ast.unparse(word.value) == "0" for word in one.call.node.keywords)
+    if not before or before[-1].value is None or one.call.name.endswith(("hstack", "append")) or not along_rows:
         return False
-    made = all_origins(before[-1].value, scope, death.code)[0].node
-    value = death.values.of(before[-1].value, scope)
-    return isinstance(made, ast.Call) and value is not None and value.shape[:1] == (0,) and value.dtype == "float64"
+    match all_origins(before[-1].value, scope, death.code)[0].node:
+        case ast.Call(func=made, args=[ast.Tuple(elts=[ast.Constant(value=0), *_])], keywords=[]):
+            return death.code.qualified(made, scope) in ("numpy.empty", "numpy.zeros")
+    return False

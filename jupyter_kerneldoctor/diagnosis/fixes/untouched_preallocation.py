@@ -56,6 +56,12 @@ class UntouchedPreallocation(Fix):
             },
             says=("float32",),
         ),
+        Case(
+            "from numpy import zeros",
+            "scores = zeros((30_000, 8_000))\nscores += 1",
+            line=2,
+            becomes='scores = zeros((30_000, 8_000), dtype="float32")\nscores += 1',
+        ),
     ]
     SILENT = [
         Case("import numpy as np\nbuf = np.zeros((100, 100))", "buf[0] = 1\nbig = load()"),
@@ -101,7 +107,7 @@ def _filled(death: Death) -> Iterator[tuple[Call, str, Value | None]]:
                     for one, where in all_origins(array, scope, death.code):
                         name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
                         if isinstance(one, ast.Call) and name in _RESERVE:
-                            value = death.values.of(array, scope)
+                            value = death.values.of(array, scope) or death.values.of(one, where)
                             found[one] = Call(one, where, name), scope.segment(array), value
     yield from found.values()
 
