@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from keyword import iskeyword
 
 from ..calls import calls_at
 from ..case import Case
@@ -40,6 +41,11 @@ class PivotKeepSparse(Fix):
             _FRAME,
             "m = df.pivot(index='user', columns='item', values='stars').fillna(0)",
             says=("rows, users = pd.factorize(df['user'])", "coo_matrix((df['stars'], (rows, columns))", "m = "),
+        ),
+        Case(  # `is` would be a keyword
+            _FRAME,
+            "m = df.pivot(index='u', columns='i', values='stars')",
+            says=("columns, column_names = pd.factorize(df['i'])",),
         ),
         Case(
             _FRAME,
@@ -106,6 +112,7 @@ def _snippet(call: Call, name: str) -> str:
 
 
 def _plural(text: str, usual: str) -> str:
-    """Return `users` for `df['user']`."""
+    """Return `users` for `df['user']`, and the usual name for `df['i']`, whose plural is a keyword."""
     word = text.rpartition("[")[2].strip("'\"]")
-    return f"{word}s" if word.isidentifier() and word not in ("row", "column") else usual
+    name = f"{word}s"
+    return name if name.isidentifier() and not iskeyword(name) and word not in ("row", "column") else usual
