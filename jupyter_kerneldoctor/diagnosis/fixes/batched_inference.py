@@ -34,7 +34,8 @@ class BatchedInference(Fix):
     What it costs
     -------------
     Nothing but some calls more, if the network is in `eval()` mode and takes rows one by one. With BatchNorm in
-    training mode each part has statistics of its own.
+    training mode each part has statistics of its own. The results of all rows are there twice while they are put
+    together: where they are what is large, as images are, keep less of each part.
     """
 
     id, title, causes = "batched-inference", "Take the data through the network in batches", (Family.MEMORY, "gpu-oom")
@@ -93,7 +94,8 @@ class BatchedInference(Fix):
             many = "all rows" if rows is None else f"all {rows} rows"
             why = (
                 f"{quote(text)} takes {many} of {quote(given)} at once: memory grew by "
-                f"{size(death.memory.missing_bytes or 0)}. The edit takes {part} rows at a time."
+                f"{size(death.memory.missing_bytes or 0)}. The edit takes {part} rows at a time. "
+                "All results are kept, for a moment twice; where these are what is large, keep less of each part."
             )
             yield Proposal(edits, why, death.memory.missing_bytes, f"{self.title} of {part} rows")
 
