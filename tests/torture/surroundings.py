@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,8 +75,11 @@ def _few_processes(work: Path, chance: random.Random) -> Iterator[Surroundings]:
         join = f'echo $$ > {group}/cgroup.procs; exec "$@"'
         yield Surroundings(work / "data", ["sh", "-c", join, "sh"], records=False)
     finally:
-        with suppress(OSError):
-            group.rmdir()
+        deadline = time.monotonic() + 10
+        while group.exists() and time.monotonic() < deadline:  # the recorder in it may still be writing the end
+            with suppress(OSError):
+                group.rmdir()
+            time.sleep(0.05)
 
 
 @contextmanager
