@@ -77,7 +77,9 @@ class Death(KernelEnd):
     @cached_property
     def values(self) -> Values:
         """What names and expressions stood for."""
-        return Values(self.code, self.recording.namespaces)
+        seq = None if self.cell is None else self.cell.seq
+        held = [one for look in self.recording.held if look.cell_seq == seq for one in look.objects]
+        return Values(self.code, self.recording.namespaces, held)
 
     def find(self, search: Callable[[Notebook], T]) -> T | None:
         """Return what a search of the code finds; None where there is more code than may be read."""

@@ -11,7 +11,7 @@ branch or a loop is not known, and None: a value is never a guess.
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -65,10 +65,12 @@ class _Place:
 class Values:
     """Answers for the code of one notebook. Every method raises CodeTooLargeError."""
 
-    def __init__(self, code: Notebook, looks: Sequence[Namespace] = ()) -> None:
-        """Take the code, and what was recorded of the variables after cells, oldest first."""
+    def __init__(self, code: Notebook, looks: Sequence[Namespace] = (), held: Iterable[NamedObject] = ()) -> None:
+        """Take the code, what was recorded of the variables after cells, oldest first, and in the cell that grew."""
         self._code = code
         self._recorded = _newest(code, looks)
+        self._held = {(one.function.rpartition(".")[2], one.name): _recorded(one) for one in held if one.function}
+        """Local variables of functions, and attributes that these reached, `self.centres`."""
         self._plain: dict[ast.expr, Value | None] = {}
         self._known: dict[int, tuple[Mapping[str, Value], dict[ast.expr, Value | None]]] = {}
         """What was worked out in one call of a function, by the identity of its arguments."""
@@ -158,16 +160,17 @@ class Values:
             case ast.Subscript(value=inner, slice=index):
                 value = self._of(inner, at)
                 return value and indexed(value, index)
-            case ast.Attribute(value=inner, attr="T"):
-                value = self._of(inner, at)
-                return value and replace(value, shape=value.shape[::-1])
+            case ast.Attribute(value=inner, attr=name):
+                value = self._of(inner, at) if name == "T" else None
+                return self._held_as(node, at) if value is None else replace(value, shape=value.shape[::-1])
             case ast.Call():
                 return self._call(node, at)
         return None
 
     def _name(self, node: ast.Name, at: _Place) -> Value | None:
         if not at.scope.is_cell and node.id in at.scope.parameters:
-            return at.given.get(node.id)
+            is_bound_once = len(at.scope.bindings.get(node.id, ())) == 1
+            return at.given.get(node.id) or (self._held_as(node, at) if is_bound_once else None)
         binding, recorded = self._code.lookup(node.id, at.scope, node), self._recorded.get(node.id)
         if recorded is not None and (binding is None or (binding.scope.is_cell and binding.cell <= recorded[0])):
             known = recorded[1]
@@ -178,6 +181,10 @@ class Values:
         if binding is None or binding.value is None or _depends(binding, node.id):
             return None
         return self._of(binding.value, _Place(binding.scope, at.given if binding.scope is at.scope else {}, at.depth))
+
+    def _held_as(self, node: ast.expr, at: _Place) -> Value | None:
+        """Return what was recorded under this name of the function while the cell grew."""
+        return self._held.get((at.scope.function, at.scope.segment(node)))
 
     def _call(self, call: ast.Call, at: _Place) -> Value | None:
         words = {one.arg: one.value for one in call.keywords if one.arg}

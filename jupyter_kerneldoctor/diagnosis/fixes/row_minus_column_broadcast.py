@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..case import Case
 from ..code.arrays import Value
@@ -14,6 +15,8 @@ from ..fix import Fix, Proposal
 from ..frameworks.numpy import is_array
 from ..units import quote, size
 
+_FLOAT_BYTES = 8
+_NEAR = 0.9
 _ARRAYS = "import numpy as np\ny = np.random.rand(40_000)\npred = np.random.rand(40_000, 1)"
 
 
@@ -74,11 +77,12 @@ class RowMinusColumnBroadcast(Fix):
                         death.values.of(row, scope),
                         death.values.of(column, scope) or _predicted(column, scope, death),
                     )
+                    other = other or _as_asked(one, column, scope, death)
                     if one is None or other is None or not (is_array(one) and is_array(other)):
                         continue
                     meant = isinstance(column, ast.Subscript)  # a[:, None]
                     if other.shape == (*one.shape, 1) and len(one.shape) == 1 and not meant:
-                        whole = one.shape[0] ** 2 * 8
+                        whole = one.shape[0] ** 2 * _FLOAT_BYTES
                         why = (
                             f"{quote(scope.segment(row))} has the shape ({one.shape[0]:,},) and "
                             f"{quote(scope.segment(column))} the shape ({one.shape[0]:,}, 1): the result has a number "
@@ -87,11 +91,22 @@ class RowMinusColumnBroadcast(Fix):
                         yield Proposal(append(scope, column, ".ravel()"), why, whole)
 
 
+def _as_asked(row: Value | None, node: ast.expr, scope: Scope, death: Death) -> Value | None:
+    """Return the column that a result must be, when a number for each pair of rows is what Linux was asked for."""
+    if row is None or len(row.shape or ()) != 1 or not isinstance(node, ast.Call | ast.Name):
+        return None
+    if any(_is_flat(one) for one, _ in all_origins(node, scope, death.code)):
+        return None
+    pairs, asked = row.shape[0] ** 2 * _FLOAT_BYTES, death.asked_bytes or 0
+    fits = pairs > death.wanted_bytes and _NEAR * pairs < asked < pairs / _NEAR
+    return replace(row, shape=(*row.shape, 1)) if fits else None
+
+
 def _predicted(node: ast.expr, scope: Scope, death: Death) -> Value | None:
     """Return the column that a model of scikit-learn gives which was fitted to one."""
     for one, where in all_origins(node, scope, death.code):
         match one:
-            case ast.Subscript() | ast.Call(func=ast.Attribute(attr="ravel" | "reshape" | "squeeze" | "flatten")):
+            case ast.expr() if _is_flat(one):
                 return None
             case ast.Call(func=ast.Attribute(attr="predict", value=model)):
                 for made, place in all_origins(model, where, death.code):
@@ -99,3 +114,11 @@ def _predicted(node: ast.expr, scope: Scope, death: Death) -> Value | None:
                         case ast.Call(func=ast.Attribute(attr="fit"), args=[_, target, *_]):
                             return death.values.of(target, place)
     return None
+
+
+def _is_flat(node: ast.expr) -> bool:
+    """Whether an expression changes the shape by itself."""
+    match node:
+        case ast.Subscript() | ast.Call(func=ast.Attribute(attr="ravel" | "reshape" | "squeeze" | "flatten")):
+            return True
+    return False

@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.code.notebook import Notebook
 from jupyter_kerneldoctor.diagnosis.code.values import Values
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
+from jupyter_kerneldoctor.diagnosis.examples.growth import held, local
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 IMPORTS = "import numpy as np, pandas as pd\nfrom numpy import full\nfrom numpy.random import rand\nimport torch"
@@ -167,3 +168,18 @@ def test_the_report_of_a_memory_death_says_what_the_line_needs_and_what_was_left
     assert said.text.startswith("`rand(400, 1_000_000)` needs 3.0 GiB; ")
     assert said.text.endswith(" was left when the cell began.")
     assert said.value == 400 * 1_000_000 * 8
+
+
+def test_what_a_growing_cell_held_tells_the_arguments_of_its_functions():
+    source = "class Scaler:\n    def apply(self, x):\n        return x - self.mean"
+    looks = [
+        held(2, local(source, "Scaler.apply", "x", "numpy.ndarray", 800, shape=(100,), dtype="float64")),
+        held(2, local(source, "Scaler.apply", "self.mean", "numpy.ndarray", 80, shape=(10,), dtype="float64")),
+    ]
+    cells = recording(source, "Scaler().apply(load())", signal="SIGKILL")
+    code = Notebook(cells.cells, cells.cells[-1])
+    values = Values(code, held=[one for look in looks for one in look.objects])
+    (scope,) = [one for one in code.scopes(0) if one.function == "apply"]
+    difference = scope.body[-1].value
+    assert values.of(difference.left, scope).shape == (100,)
+    assert values.of(difference.right, scope).shape == (10,)
