@@ -119,11 +119,12 @@ def test_a_file_that_got_the_number_of_its_pipe_is_not_read(
         "        reads, writes = os.pipe()\n"
         "        os.write(writes, b'mine')\n"
         "        os.dup2(reads, number)\n"
+        "        stolen = number\n"
     )
     grow(kernel, steal)
     wait_for(lambda: not Path(f"/proc/{kernel.pid}/task/{thread}").exists())
 
-    assert kernel.run("os.read(number, 10)").result == "b'mine'"
+    assert kernel.run("os.read(stolen, 10)").result == "b'mine'"
 
 
 NOT_HERE = {

@@ -32,7 +32,7 @@ from .scopes import Binding, Budget, CellTree, CodeTooLargeError, Function, Posi
 
 __all__ = ["Binding", "Call", "CodeTooLargeError", "Notebook", "Running", "Scope"]
 
-MOST_WORK = 500_000
+MOST_WORK = 300_000
 """How much of the code may be read, in units of about a microsecond."""
 _DEEPEST = 80  # steps from an expression to what it stands for: its parts, and the assignments of its names
 _MOST_STEPS = 12  # assignments from a name to a definition

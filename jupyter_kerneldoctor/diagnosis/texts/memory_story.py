@@ -145,7 +145,7 @@ def _limit(death: Death) -> Iterator[str]:
     elif full:
         yield "Most of the memory allowed was in use before the cell began."
     if above:
-        yield "A process can hold more: library files that it shares with other programs hardly count."
+        yield "A process can hold more than the limit: library files that it shares with other programs hardly count."
 
 
 def _blind_spot(death: Death) -> Iterator[str]:

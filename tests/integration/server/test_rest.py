@@ -12,8 +12,8 @@ from support.handwritten import write_recording
 from support.requires import linux
 from tornado.httpclient import HTTPClientError
 
-from jupyter_kerneldoctor import diagnosis
 from jupyter_kerneldoctor.recording.store import UnreadableRecordingError
+from jupyter_kerneldoctor.reports import post_mortems
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 from jupyter_kerneldoctor.server.handlers import HANDLERS
 
@@ -241,8 +241,8 @@ async def test_a_slow_recording_does_not_keep_the_server_from_serving(jp_fetch, 
 async def test_the_list_diagnoses_only_what_is_new_or_changed(jp_fetch, monkeypatch):
     write_recording(1)
     write_recording(2)
-    asked, diagnose = [], diagnosis.diagnose
-    monkeypatch.setattr(diagnosis, "diagnose", lambda recording: asked.append(recording.id) or diagnose(recording))
+    asked, diagnose = [], post_mortems.diagnose
+    monkeypatch.setattr(post_mortems, "diagnose", lambda recording: asked.append(recording.id) or diagnose(recording))
 
     await jp_fetch("kerneldoctor", "recordings")
     await jp_fetch("kerneldoctor", "recordings")

@@ -6,7 +6,7 @@ from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.fixes.micro_batch_split import MicroBatchSplit
 from jupyter_kerneldoctor.diagnosis.proposals import ask
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="cannot run here: torch is not installed")
 
 SETUP = """import torch
 from torch import nn
