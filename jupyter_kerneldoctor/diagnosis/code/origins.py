@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .literals import number
 from .notebook import Notebook
-from .scopes import Binding, Scope
+from .scopes import Binding, Position, Scope
 
 _MOST_STEPS = 8
 _MOST_ORIGINS = 60
@@ -67,6 +67,7 @@ class Origins:
         """Take the code that ran."""
         self._code = code
         self._calls: dict[Scope, list[tuple[ast.Call, Scope]]] = {}
+        self._unpacked_in: dict[Scope, dict[Position, ast.Assign]] = {}
 
     def of(self, node: ast.expr, scope: Scope) -> list[Origin]:
         """Return what a name, an attribute or an entry was given; of a function's parameter, in each of its calls."""
@@ -173,15 +174,22 @@ class Origins:
 
     def unpacked_from(self, name: str, binding: Binding) -> tuple[int, ast.Call] | None:
         """Return the call whose results several names of the binding's scope got, and which of them this name got."""
-        for node in binding.scope.nodes:
-            match node:
-                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Call() as call) if (
-                    node.end_lineno,
-                    node.end_col_offset,
-                ) == binding.position:
-                    places = [at for at, one in enumerate(names) if isinstance(one, ast.Name) and one.id == name]
-                    return (places[-1], call) if places else None
+        node = self._unpackings(binding.scope).get(binding.position)
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Call() as call):
+                places = [at for at, one in enumerate(names) if isinstance(one, ast.Name) and one.id == name]
+                return (places[-1], call) if places else None
         return None
+
+    def _unpackings(self, scope: Scope) -> dict[Position, ast.Assign]:
+        """Return the assignments of a scope to several names, by where they end."""
+        if scope not in self._unpacked_in:
+            self._unpacked_in[scope] = {
+                (node.end_lineno or 0, node.end_col_offset or 0): node
+                for node in scope.walk()
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
+            }
+        return self._unpacked_in[scope]
 
     def called(self, function: ast.expr, scope: Scope) -> Scope | None:
         """Return the scope of the user's function or method that an expression stands for, `make` or `self.step`."""

@@ -108,6 +108,7 @@ def sources_of_gradients(code: Notebook, origins: Origins) -> set[ast.AST]:
         (start, scope) for scope in code.running for start in starts_of_backward(scope, code)
     ]
     seen: set[ast.AST] = set()
+    names: set[tuple[str, Scope]] = set()
     while waiting:
         root, scope = waiting.pop()
         if root in seen:
@@ -120,14 +121,15 @@ def sources_of_gradients(code: Notebook, origins: Origins) -> set[ast.AST]:
                 waiting += [(one.node, one.scope) for one in origins.of(node, scope)]
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 waiting += [(one.node, one.scope) for one in origins.of(node, scope)]
-                waiting += _added_to(node, scope)
+                waiting += [] if (node.id, scope) in names else _added_to(node, scope)
+                names.add((node.id, scope))
     return seen
 
 
 def _added_to(name: ast.Name, scope: Scope) -> list[tuple[ast.AST, Scope]]:
     """Return what was added to a name, `total += loss`, and what was put into it, `losses.append(loss)`."""
     found: list[tuple[ast.AST, Scope]] = []
-    for node in scope.nodes:
+    for node in scope.walk():
         match node:
             case ast.AugAssign(target=ast.Name(id=target), value=value) if target == name.id:
                 found.append((value, scope))
