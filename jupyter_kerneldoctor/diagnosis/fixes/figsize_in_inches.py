@@ -69,7 +69,7 @@ class FigsizeInInches(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Divide both lengths by the dots to the inch."""
-        running = [scope.tree.source for scope in death.code.running] if death.is_of_this_cell else []
+        running = {scope.tree.source for scope in death.code.running} if death.is_of_this_cell else set()
         draws = any(word in source for word in ("plt", "fig", "plot", "savefig") for source in running)
         for call in death.code.calls(*_FIGURES) if draws else ():
             place = () if "subplots" in call.name else (0, 1)
