@@ -12,6 +12,7 @@ from ..units import quote, size
 _LOOP = "rows = []\nwhile True:\n    rows.append(read())"
 _ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
 _HELD = [Held(-0.5, 1, (_ROWS,))]
+_CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, grew_bytes=1500 * MIB, items_before=0)
 
 
 class BoundGrowingContainer(Advice):
@@ -44,13 +45,20 @@ class BoundGrowingContainer(Advice):
     )
 
     FIRES = [Case(_LOOP, held=_HELD, says=("by 9,000 items", "rows = deque(maxlen=1000)"))]
-    SILENT = [Case(_LOOP), Case("x = [0] * 10**10"), Case(_LOOP, held=_HELD, cause="segfault")]
+    SILENT = [
+        Case(_LOOP, held=[Held(-0.5, 1, (_CACHE,))]),
+        Case(_LOOP),
+        Case("x = [0] * 10**10"),
+        Case(_LOOP, held=_HELD, cause="segfault"),
+    ]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Name the container that grew."""
         one = death.growth.container
         if one is None or not one.name.replace(".", "").replace("_", "").isalnum():
             return None
+        if (one.type or "").startswith("functools."):
+            return None  # the cache of a function: `bound-function-cache`
         grew = one.grew_bytes or one.bytes or 0
         gained = death.growth.items_gained(one)
         items = f", by {gained:,} items" if gained > 1 else ""
