@@ -32,12 +32,14 @@ async def test_the_first_crash_is_diagnosed(notebook, deaths):
 
 
 GROWS = """\
+import time
 pile = []
 def keep(block):
     pile.append(block)
 
 while True:
     keep(bytearray(1_000_000))
+    time.sleep(0.005)  # a busy machine reads a stack meanwhile, too
 """
 
 
@@ -54,9 +56,9 @@ async def test_the_line_is_known_of_a_kernel_that_ran_out_of_memory(notebook, ke
 
     assert report["cause"] == "oom-cgroup"
     assert report["cell"]["cell_id"] == "c2"
-    assert report["cell"]["line"] in (3, 5, 6)
+    assert report["cell"]["line"] in (4, 6, 7, 8)
     assert {frame.function for frame in growth.statements[0].frames} <= {"keep", "<module>"}
-    assert {frame.line for frame in growth.statements[0].frames} <= {3, 5, 6}
+    assert {frame.line for frame in growth.statements[0].frames} <= {4, 6, 7, 8}
 
 
 @pytest.mark.parametrize("protocol", [None, V1])
