@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Cell, Recording
+from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
 from .analysis import stuck_before_shutdown
 from .analysis.incident_site import that_it_was_raised
 from .causes import examine
-from .code.cellfiles import is_cell_file
 from .death import Death
 from .family import Family
 from .postmortem import CauseFinding, Culprit, Evidence, Survived, iso

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-_CELL = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-\d|^<timed exec>$")
+_CELL = re.compile(r"ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-\d+-\w+>|^<timed exec>$")
 _LIBRARY = re.compile(
     r"^<|[/\\](?:(?:site|dist)-packages|lib\d*[/\\]python\d[\d.]*|python\d+\.zip|jupyter_kerneldoctor)[/\\]"
 )

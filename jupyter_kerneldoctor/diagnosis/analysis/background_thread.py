@@ -1,8 +1,8 @@
 """Tells a crash in a background thread from one in the thread that runs the cells."""
 
 from jupyter_kerneldoctor.recording.events import Frame
+from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
-from ..code.cellfiles import is_cell_file
 from .traceback import Traceback
 
 

@@ -1,8 +1,9 @@
 """How the frames of a stack are named to the user: by the cell they belong to, or by the library's file."""
 
 from jupyter_kerneldoctor.recording.events import Frame
+from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
-from ..code.cellfiles import CellFiles, is_cell_file, user_line
+from ..code.cellfiles import CellFiles, user_line
 from ..units import cell_name, quote
 
 

@@ -2,8 +2,9 @@
 
 from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
-from ..code.cellfiles import is_cell_file, user_line
+from ..code.cellfiles import user_line
 from ..postmortem import Evidence
 
 

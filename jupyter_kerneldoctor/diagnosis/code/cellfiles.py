@@ -19,11 +19,6 @@ _MULTIPLIER = 0x5BD1E995
 _WORD = 0xFFFFFFFF
 
 
-def is_cell_file(file: str) -> bool:
-    """Whether IPython made this file name for a cell."""
-    return file == _TIMED or bool(_KERNEL_FILE.search(file) or _TERMINAL_FILE.match(file))
-
-
 def user_line(cell: Cell, frame: Frame) -> int | None:
     """Return the line of the cell that a frame stands at; None when the frame is not this cell's.
 

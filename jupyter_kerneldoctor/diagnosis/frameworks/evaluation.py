@@ -20,22 +20,28 @@ class Evaluation(NamedTuple):
 def evaluations(code: Notebook) -> Iterator[Evaluation]:
     """Yield the calls of networks that record a graph for a backward pass which never comes."""
     tensors = Tensors(code)
+    for call, scope in _network_calls(code, tensors):
+        statement = scope.tree.statements[call]
+        for loop in scope.loops_around(call):
+            if backward_below(loop, scope, tensors.origins):
+                break
+            statement = loop
+        if records_graph(call, scope, code) and not backward_below(statement, scope, tensors.origins):
+            yield Evaluation(call, statement, scope)
+
+
+def _network_calls(code: Notebook, tensors: Tensors) -> Iterator[tuple[ast.Call, Scope]]:
+    """Yield the calls of networks whose result no backward pass needs, and no network's own `forward` makes."""
     if not tensors.in_use or hides_gradients(code):
         return
     needed = sources_of_gradients(code, tensors.origins)
     for scope in code.running:
         if _is_forward(scope, code):
-            continue  # a network's own: whether gradients are needed is up to who calls it
+            continue  # whether gradients are needed is up to who calls it
         for call in scope.calls:
-            if call in needed or tensors.kind(call.func, scope) is not Kind.MODULE or tensors.is_scalar(call, scope):
-                continue
-            statement = scope.tree.statements[call]
-            for loop in scope.loops_around(call):
-                if backward_below(loop, scope, tensors.origins):
-                    break
-                statement = loop
-            if records_graph(call, scope, code) and not backward_below(statement, scope, tensors.origins):
-                yield Evaluation(call, statement, scope)
+            is_network = call not in needed and tensors.kind(call.func, scope) is Kind.MODULE
+            if is_network and not tensors.is_scalar(call, scope):
+                yield call, scope
 
 
 def _is_forward(scope: Scope, code: Notebook) -> bool:
@@ -56,22 +62,19 @@ class WholeCall(NamedTuple):
 def whole_calls(code: Notebook) -> Iterator[WholeCall]:
     """Yield the calls of networks that may be given a whole data set, and whose result no backward pass needs."""
     tensors = Tensors(code)
-    if not tensors.in_use or hides_gradients(code):
-        return
-    needed = sources_of_gradients(code, tensors.origins)
-    for scope in code.running:
-        used = {id(one.value) for one in scope.names if isinstance(one, ast.Attribute) and one.attr in _OF_OUTPUTS}
-        for call in scope.calls:
-            if len(call.args) != 1 or call.keywords or call in needed or id(call) in used:
-                continue
-            is_network = tensors.kind(call.func, scope) is Kind.MODULE and not tensors.is_scalar(call, scope)
-            data = _moved(call.args[0])
-            if data is None or not is_network or _is_forward(scope, code) or _is_repeated(call, scope, tensors):
-                continue
-            statement = scope.tree.statements[call]
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
-                continue  # it gives more than one tensor
-            yield WholeCall(call, data, scope, records_graph(call, scope, code))
+    for call, scope in _network_calls(code, tensors):
+        data = _moved(call.args[0]) if len(call.args) == 1 and not call.keywords else None
+        if data is None or _is_taken_apart(call, scope) or _is_repeated(call, scope, tensors):
+            continue
+        statement = scope.tree.statements[call]
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
+            continue  # it gives more than one tensor
+        yield WholeCall(call, data, scope, records_graph(call, scope, code))
+
+
+def _is_taken_apart(call: ast.Call, scope: Scope) -> bool:
+    """Whether only a part of what a network gives is used: `net(x).logits`."""
+    return any(isinstance(one, ast.Attribute) and one.value is call and one.attr in _OF_OUTPUTS for one in scope.names)
 
 
 _OF_OUTPUTS = frozenset({"logits", "last_hidden_state", "loss", "pooler_output", "sample"})

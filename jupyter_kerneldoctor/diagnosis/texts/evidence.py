@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from jupyter_kerneldoctor.recording.events import Frame
+from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
 from ..analysis.last_words import quoted
 from ..analysis.oom_log import OomKill
 from ..analysis.statements import statement_name
-from ..code.cellfiles import is_cell_file
 from ..death import Death
 from ..family import Family
 from ..postmortem import Evidence, iso
