@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ipykernel.compiler import get_tmp_hash_seed, murmur2_x86
 
 from jupyter_kerneldoctor.diagnosis.code import cellfiles
-from jupyter_kerneldoctor.diagnosis.code.cellfiles import CellFiles, is_cell_file, murmur2, user_line
+from jupyter_kerneldoctor.diagnosis.code.cellfiles import CellFiles, murmur2, user_line
 from jupyter_kerneldoctor.diagnosis.examples import cell_file
 from jupyter_kerneldoctor.recording.events import Frame
 from jupyter_kerneldoctor.recording.model import Cell
@@ -62,12 +62,6 @@ def test_the_newest_cell_with_that_code_is_meant():
     first, second = Cell(BODY, execution_count=1), Cell(BODY, execution_count=2)
     assert CellFiles([first, second, Cell("x")]).cell_of(Frame(cell_file(BODY), 1, "f")) is second
     assert CellFiles([first]).cell_of(Frame("/usr/lib/python3.11/os.py", 1, "f")) is None
-
-
-def test_names_of_cell_files():
-    assert is_cell_file("/tmp/ipykernel_1/2.py")
-    assert is_cell_file("<timed exec>")
-    assert not is_cell_file("/home/u/ipykernel_notes.py")
 
 
 def test_the_newest_cell_is_meant_in_a_terminal_and_below_time_as_well():
