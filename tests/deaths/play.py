@@ -37,6 +37,8 @@ class Played:
     reports: list[dict[str, Any]] = field(default_factory=list)
     """A death has one; of a kernel that lives or hangs: while it runs, and after an orderly shutdown."""
     took_s: float = 0.0
+    error: str | None = None
+    """The exception that the last cell which ran ended with."""
 
     def best(self, case: Case) -> dict[str, Any]:
         """The report that counts: the better one, and of a benign case the worse one."""
@@ -71,27 +73,29 @@ def play(case: Case, python: str = sys.executable) -> Played:
 def _play(case: Case, host: Host) -> Played:
     if not host.start(_READY_S):
         return Played("never starts", [_report(host)])
-    ended = _run_cells(case, host)
+    ended, error = _run_cells(case, host)
     if ended == "lives" and case.then == "restart":
         host.restart()
         ended = "restarted"
     if ended not in ("lives", "hangs"):
-        return Played(ended, [_report(host)])
+        return Played(ended, [_report(host)], error=error)
     running = _report(host)
     host.shutdown()
-    return Played(ended, [running, _report(host)])
+    return Played(ended, [running, _report(host)], error=error)
 
 
-def _run_cells(case: Case, host: Host) -> str:
+def _run_cells(case: Case, host: Host) -> tuple[str, str | None]:
+    """Return how the kernel ended, and the exception of the last cell that ran."""
+    error = None
     for number, source in enumerate(("%load_ext kerneldoctor", *case.cells)):
         last = number == len(case.cells)
         message_id = host.client.execute(source)
         if last:
             _act(case, host)
-        ended = _wait(host, message_id, case.patience_s if number else _READY_S)
+        ended, error = _wait(host, message_id, case.patience_s if number else _READY_S)
         if ended != "lives":
-            return "restarted" if case.then == "restart while busy" and ended != "hangs" else ended
-    return "lives"
+            return "restarted" if case.then == "restart while busy" and ended != "hangs" else ended, error
+    return "lives", error
 
 
 def _act(case: Case, host: Host) -> None:
@@ -111,23 +115,27 @@ def _act(case: Case, host: Host) -> None:
         timer.start()
 
 
-def _wait(host: Host, message_id: str, patience_s: float) -> str:
-    """Wait for the end of a cell, or of the kernel."""
+def _wait(host: Host, message_id: str, patience_s: float) -> tuple[str, str | None]:
+    """Wait for the end of a cell, or of the kernel; return it, and the cell's exception."""
     deadline = time.monotonic() + patience_s
     idle_since: float | None = None
+    error: str | None = None
     while time.monotonic() < deadline:
         if (ended := host.ended()) is not None:
-            return ended
+            return ended, error
         if idle_since is not None and time.monotonic() - idle_since > 1.0:  # an exit() is obeyed after the cell
-            return "lives"
+            return "lives", error
         try:
             message = host.client.get_iopub_msg(timeout=0.2)
         except queue.Empty:
             continue
-        mine = message["parent_header"].get("msg_id") == message_id
-        if mine and message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+        if message["parent_header"].get("msg_id") != message_id:
+            continue
+        if message["msg_type"] == "error":
+            error = message["content"]["ename"]
+        elif message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
             idle_since = time.monotonic()
-    return "lives" if idle_since is not None else "hangs"
+    return "lives" if idle_since is not None else "hangs", error
 
 
 def _report(host: Host) -> dict[str, Any]:

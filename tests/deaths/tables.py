@@ -1,0 +1,101 @@
+"""docs/accuracy.md: the tables that `make deaths` writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .result import Result
+
+LEVELS = (0.9, 0.7, 0.5, 0.0)
+
+
+def tables(results: list[Result], first_tries: dict[str, Any]) -> str:
+    """Return docs/accuracy.md; `first_tries` as in fresh/first_try.json."""
+    run = [result for result in results if result.played is not None]
+    lines = [
+        "# How often the diagnosis is right",
+        "",
+        "Measured by `make deaths`, which plays the cases in `tests/deaths/cases/` with real kernels: deaths that",
+        "users reported, rebuilt, others thought up here, and what looks like trouble and is none. A case counts as",
+        "right when the first cause is one of those that its file accepts. A fix counts when one of the first three is",
+        "accepted by the file; an edit, when the cells run to their end with it.",
+        "",
+        "| category | cases | cause | cell | statement | object | fix | first edit lives | ended as meant |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    categories = list(dict.fromkeys(result.case.category for result in run))
+    for category in [*categories, None]:
+        chosen = [result for result in run if category in (None, result.case.category)]
+        name = "**all**" if category is None else category
+        lines.append(
+            f"| {name} | {len(chosen)} | {_count(r.right for r in chosen)} | {_count(r.cell_right for r in chosen)} "
+            f"| {_count(r.statement_right for r in chosen)} | {_count(r.grown_right for r in chosen)} "
+            f"| {_count(r.fix_right for r in chosen)} | {_count(r.edit_right for r in chosen)} "
+            f"| {_count(r.as_expected for r in chosen)} |"
+        )
+    lines += ["", "## First tries", "", *_first_tries(results, first_tries)]
+    lines += ["", "## Edits", "", *_edits(run)]
+    lines += ["", "## Calibration", "", "| confidence | answers | right |", "| --- | --- | --- |"]
+    above = 1.01
+    for level in LEVELS:
+        band = [result for result in run if level <= result.report.get("confidence", 0.0) < above]
+        lines.append(f"| {level} and more | {len(band)} | {_count(r.right for r in band)} |")
+        above = level
+    own = [result for result in run if result.case.own]
+    lines += ["", f"Of the {len(own)} cases thought up here, {_count(r.right for r in own)} are right."]
+    lines += ["", "## Known failures", ""]
+    failures = [result for result in results if not result.right or result.cell_right is False]
+    lines += [_failure(result) for result in failures] or ["None."]
+    return "\n".join([*lines, ""])
+
+
+def _edits(run: list[Result]) -> list[str]:
+    """Return how the edits among the first three fixes did when they were made and the cells were run again."""
+    tried = [one for result in run for one in result.tried]
+    lived = sum(one.lives for one in tried)
+    wrong = [f"* `{result.case.name}`: {one}." for result in run for one in result.wrong_fixes]
+    return [f"{len(tried)} edits were made and played; {lived} kernels lived. Wrong fixes: {len(wrong)}.", *wrong]
+
+
+def _first_tries(results: list[Result], first_tries: dict[str, Any]) -> list[str]:
+    """Return what was said of fresh cases when they were first played, beside what is said today."""
+    fresh = [result for result in results if result.case.name in first_tries]
+    if not fresh:
+        return ["None were played."]
+    lines = [
+        "The cases in `tests/deaths/fresh/` were written down, with what ought to be said, before they were played.",
+        "",
+        "| | " + " | ".join(fresh[0].verdict) + " |",
+        "| --- |" + " --- |" * len(fresh[0].verdict),
+    ]
+    first = {name: _count(first_tries[one.case.name].get(name) for one in fresh) for name in fresh[0].verdict}
+    today = {name: _count(one.verdict[name] for one in fresh) for name in fresh[0].verdict}
+    lines += [f"| at first | {' | '.join(first.values())} |", f"| today | {' | '.join(today.values())} |", ""]
+    for one in fresh:
+        then = first_tries[one.case.name]
+        wrong = [name for name in one.verdict if then.get(name) is False]
+        if wrong:
+            cured = [name for name in wrong if one.verdict[name]]
+            lines.append(
+                f"* `{one.case.name}` (at {then['commit']}): wrong at first: {', '.join(wrong)}"
+                f"{'; right today: ' + ', '.join(cured) if cured else ''}. Said at first: {then['said']['headline']}"
+            )
+    return lines
+
+
+def _count(values: Iterable[bool | None]) -> str:
+    known = [value for value in values if value is not None]
+    return f"{sum(known)} of {len(known)}" if known else "-"
+
+
+def _failure(result: Result) -> str:
+    if result.played is None:
+        return f"* `{result.case.name}` was not run: {result.problem.rstrip('.')}."
+    report = result.report
+    wanted = " or ".join(f"`{cause}`" for cause in result.case.cause)
+    said = f"`{report.get('cause')}` at {report.get('confidence')}"
+    where = "" if result.cell_right is not False else ", and another cell is named"
+    return f"* `{result.case.name}`: {wanted} is right; said was {said}{where}. {result.case.why}".rstrip()
