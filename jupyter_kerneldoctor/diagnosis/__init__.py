@@ -24,6 +24,9 @@ __all__ = ["diagnose"]
 MOST_SHOWN = 3
 """So many fixes are shown; the others are for who asks for them."""
 
+_SLOW_S = 10.0
+"""A cell that runs for so long may be one that never ends."""
+
 
 def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
@@ -34,7 +37,8 @@ def diagnose(recording: Recording) -> PostMortem:
         ranked, death = (shown.finding,), death.at(shown.incident)
     state = "survived" if shown is not None else _state(death, ranked[0])
     judged = death.judged(ranked)
-    fixes, left_out = _fixes(judged) if state in ("died", "stuck", "survived") else ((), None)
+    is_slow = state == "running" and death.cell is not None and (judged.memory.running_s or 0) >= _SLOW_S
+    fixes, left_out = _fixes(judged) if is_slow or state in ("died", "stuck", "survived") else ((), None)
     shape = judged.memory_shape if state in ("died", "stuck") and _is_about_memory(death, ranked[0]) else None
     return PostMortem(
         recording=recording.id,

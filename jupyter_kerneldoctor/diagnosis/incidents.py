@@ -7,7 +7,7 @@ reported.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from jupyter_kerneldoctor.recording.events import Incident
+from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
 from jupyter_kerneldoctor.recording.model import Cell, Recording
 from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
@@ -46,7 +46,12 @@ _OTHER = ("unknown", "An error that the kernel survived", 0.3, "The kernel survi
 
 def survived(death: Death) -> tuple[Survived, ...]:
     """Return what the kernel survived, oldest first."""
-    found = (*death.recording.incidents, *_interrupted_by_openblas(death), *_known_by_name(death.recording))
+    found = (
+        *death.recording.incidents,
+        *_interrupted_by_openblas(death),
+        *_known_by_name(death.recording),
+        *(() if death.is_unasked_end else _used_up(death.recording)),
+    )
     recorded = sorted(found, key=lambda one: one.mono_s)
     told = (*(_judged(death, incident) for incident in recorded[-MOST:]), *_stuck_until_the_end(death.recording))
     return told[-MOST:]
@@ -122,3 +127,26 @@ def _known_by_name(recording: Recording) -> Iterator[Incident]:
     for cell in recording.cells:
         if cell.error == "MemoryError" and cell.ended_mono_s is not None and cell.seq not in told:
             yield Incident("memory-error", cell.ended_mono_s, cell.error, cell.seq, rss_bytes=cell.rss_after_bytes)
+
+
+def _used_up(recording: Recording) -> Iterator[Incident]:
+    """Find the cell after which no file, or no thread, was to be had: code may catch the error that tells of it."""
+    told = {incident.kind for incident in recording.incidents}
+    for kind, is_used_up in (("too-many-files", _has_no_file_left), ("no-threads", _has_no_thread_left)):
+        state = next((one for one in recording.system_states if is_used_up(one, recording)), None)
+        ran = [cell for cell in recording.cells if state is not None and cell.started_mono_s <= state.mono_s]
+        if state is not None and ran and kind not in told:
+            yield Incident(kind, state.mono_s, ran[-1].error or "", ran[-1].seq, surroundings=state)
+
+
+def _has_no_file_left(state: SystemState, _: Recording) -> bool:
+    limit = state.rlimits.get("NOFILE", Rlimit()).soft
+    return limit is not None and state.open_files is not None and state.open_files >= limit - 1
+
+
+def _has_no_thread_left(state: SystemState, recording: Recording) -> bool:
+    """Whether all were in use, or the recorder, which is under the same limit, could not start one beside them."""
+    if state.pids_limit is None or state.pids_current is None:
+        return False
+    left = state.pids_limit - state.pids_current
+    return left <= 0 or (left == 1 and "can't start new thread" in (recording.no_stacks or ""))

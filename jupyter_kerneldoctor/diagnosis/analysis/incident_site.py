@@ -9,7 +9,12 @@ from ..postmortem import Evidence
 
 
 def that_it_was_raised(incident: Incident, meaning: str = "") -> Evidence:
-    """Say that the exception was raised and did not end the kernel; `meaning` explains it in brackets or a clause."""
+    """Say that the exception was raised and did not end the kernel; `meaning` explains it in brackets or a clause.
+
+    An incident without one was seen from outside.
+    """
+    if not incident.error:
+        return Evidence("No error was reported: the code may have caught it.", source="the cells")
     text = f"{incident.error} was raised{meaning}, and the kernel lived on."
     return Evidence(text, incident.error, None, "the exception")
 

@@ -8,6 +8,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
 from ..certainty import certainty
+from ..code.mapped_files import cut_while_mapped
 from ..death import Death
 from ..examples import GIB, cell_file, crash_report, recording
 from ..family import Family
@@ -26,7 +27,8 @@ class FileTruncated(Cause):
     How it is recognised
     --------------------
     The process was ended by SIGBUS, the signal for mapped memory that lost its storage (mmap(2): a page beyond the end
-    of the file), and a mapped file was shorter than its mapping.
+    of the file), and a mapped file was shorter than its mapping. Or the cell opens a file for writing that a cell had
+    mapped.
 
     What to do
     ----------
@@ -45,8 +47,10 @@ class FileTruncated(Cause):
 
     def judge(self, death: Death) -> CauseFinding | None:
         files = death.environment.shrunk
-        if not death.is_unasked_end or death.signal != "SIGBUS" or not files:
+        if not death.is_unasked_end or death.signal != "SIGBUS":
             return None
+        if not files:
+            return self._by_code(death)
         name = f"The file {quote(PurePosixPath(files[0]).name)}" if len(files) == 1 else f"One of {len(files)} files"
         has_room = death.environment.filesystems and not death.environment.full
         return self.finding(
@@ -58,6 +62,18 @@ class FileTruncated(Cause):
             summary="Crashed: a mapped file became shorter (SIGBUS)",
         )
 
+    def _by_code(self, death: Death) -> CauseFinding | None:
+        """Judge by the code alone: a mapping is gone with its process, and may not have been looked at before."""
+        cut = death.find(cut_while_mapped)
+        if cut is None or death.environment.full:
+            return None
+        written = quote(cut.scope.segment(cut.by))
+        cells = (Evidence(f"{quote(cut.mapped.text)} maps the file that {written} writes anew.", source="the cells"),)
+        told = f"A file became shorter while the kernel had it mapped, and the missing part was used {death.where()}."
+        return self.finding(
+            death, certainty(death, 0.8), told, cells, summary="Crashed: a mapped file became shorter (SIGBUS)"
+        )
+
     def fires_on(self) -> Iterable[Recording]:
         """One file, and several."""
         cell = "total = m.sum()"
@@ -67,6 +83,8 @@ class FileTruncated(Cause):
         yield recording(cell, signal="SIGBUS", crash=report, system_states=before)
         two = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",), ("/data/x.dat", "/data/y.dat"))
         yield recording(cell, signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(two,))])
+        mapped = "import numpy as np\nPATH = 'x.dat'\nm = np.memmap(PATH, mode='r')"
+        yield recording(mapped, "with open(PATH, 'wb') as f: f.write(b'')\nm.sum()", signal="SIGBUS")
 
     def silent_on(self) -> Iterable[Recording]:
         """No such file, and such a file beside another kind of crash."""
@@ -74,6 +92,8 @@ class FileTruncated(Cause):
         yield recording("m.sum()", signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(whole,))])
         one = FileSystem("/data", "ext4", 9 * GIB, 3 * GIB, ("mapped",), ("/data/x.dat",))
         yield recording("m.sum()", signal="SIGSEGV", system_states=[SystemState(0, "end", filesystems=(one,))])
+        mapped = "import numpy as np\nm = np.memmap('x.dat', mode='r')"
+        yield recording(mapped, "open('y.dat', 'w').close()\nopen('x.dat').close()\nm.sum()", signal="SIGBUS")
 
 
 def _is_shorter(file: str) -> Evidence:

@@ -7,7 +7,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, cell_file, recording
-from jupyter_kerneldoctor.recording.events import Child, FileSystem, Frame, Incident, Output, SystemState
+from jupyter_kerneldoctor.recording.events import Child, FileSystem, Frame, Incident, Output, Rlimit, SystemState
 from jupyter_kerneldoctor.recording.reader import assemble
 
 CELL = "def f(n):\n    return np.ones(n)\n\ny = f(10**9)"
@@ -278,3 +278,16 @@ def test_a_worker_killed_at_the_limit_is_told_with_the_limit_once():
     answer = alive(incident("broken-pool"), groups=[Group(500 * MIB)], children=[lost])
 
     assert "killed a worker process for memory in cell [1]: the container allows 500 MiB" in answer.cause.headline
+
+
+def test_the_last_file_or_thread_is_told_also_where_the_code_caught_the_error():
+    files = SystemState(-1, "changed", rlimits={"NOFILE": Rlimit(256, 256)}, open_files=255)
+    answer = alive(system_states=[files])
+    assert (answer.state, answer.cause.id, answer.fixes[0].id) == ("survived", "fd-limit", "close-files")
+    assert "No error was reported" in answer.cause.evidence[0].text
+    threads = alive(system_states=[SystemState(-1, "changed", pids_current=34, pids_limit=34)])
+    assert (threads.cause.id, threads.fixes[0].id) == ("thread-limit", "limit-threads")
+    some = SystemState(
+        -1, "changed", rlimits={"NOFILE": Rlimit(256, 256)}, open_files=250, pids_current=30, pids_limit=34
+    )
+    assert alive(system_states=[some]).state == "running"

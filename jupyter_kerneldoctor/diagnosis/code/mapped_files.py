@@ -1,0 +1,67 @@
+"""Files that the code maps into memory, and cuts or writes anew while they are mapped."""
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .notebook import Call, Notebook
+from .origins import all_origins
+from .scopes import Scope
+
+_MAPS = ("numpy.memmap", "numpy.load", "numpy.lib.format.open_memmap")
+_CUTS = ("builtins.open", "io.open", "numpy.save", "os.truncate")
+_CUTTING_METHODS = ("tofile", "write_bytes", "write_text")
+
+
+class Cut(NamedTuple):
+    """A file that is mapped by one call and cut by another."""
+
+    mapped: Call
+    by: ast.Call
+    scope: Scope
+    """Where the call stands that cuts it."""
+
+
+def cut_while_mapped(code: Notebook) -> Cut | None:
+    """Return the newest call that cuts a file to nothing which a cell has mapped; None where no cell does."""
+    mapped = {path: call for call in _maps(code) if (path := _path(call.argument(*_names(call)), call.scope, code))}
+    for scope in code.running if mapped else ():
+        for call in scope.calls:
+            for node in _cut_by(call, scope, code):
+                found = mapped.get(_path(node, scope, code) or "")
+                if found is not None and found.node is not call:
+                    return Cut(found, call, scope)
+    return None
+
+
+def _maps(code: Notebook) -> Iterator[Call]:
+    for call in code.calls(*_MAPS):
+        mode = call.argument("mmap_mode", 1) if call.name == "numpy.load" else call.argument("mode", 2)
+        if isinstance(mode, ast.Constant | None) and (mode is not None or call.name != "numpy.load"):
+            yield call
+
+
+def _names(call: Call) -> tuple[str | int, ...]:
+    return ("file" if call.name == "numpy.load" else "filename", 0)
+
+
+def _cut_by(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[ast.expr]:
+    """Yield the file that a call cuts to nothing, or may."""
+    name, owner = code.qualified(call.func, scope), None if isinstance(call.func, ast.Name) else call.func
+    if name in _CUTS and call.args:
+        mode = Call(call, scope, name).argument("mode", 1)
+        if not name.endswith("open") or (isinstance(mode, ast.Constant) and "w" in str(mode.value)):
+            yield call.args[0]
+    elif isinstance(owner, ast.Attribute) and owner.attr in _CUTTING_METHODS:
+        yield from call.args[:1] if owner.attr == "tofile" else (owner.value,)
+
+
+def _path(node: ast.expr | None, scope: Scope, code: Notebook) -> str | None:
+    """Return a file's path as it is written at the end of the chain of names; else the code that stands for it."""
+    if node is None:
+        return None
+    last = all_origins(node, scope, code)[-1]
+    match last.node:
+        case ast.Constant(value=str(path)) | ast.Call(args=[ast.Constant(value=str(path))], keywords=[]):
+            return path
+    return ast.unparse(last.node)
