@@ -64,6 +64,10 @@ class ThreadStack:
     """`R` running, `S` waiting, `D` waiting for a disk (proc_pid_stat(5))."""
     waits_in: str | None = None
     """The function of Linux it waits in (/proc/PID/task/TID/wchan), such as `futex_wait_queue`."""
+    has_limit: bool | None = None
+    """Whether the system call it waits in ends by itself after a time; None where that is not known."""
+    wakers: tuple[str, ...] | None = None
+    """Who can end a wait on descriptors: "10.0.0.1:443", "a pipe"; none: only the process itself. None: not known."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class Stack:
     """The stacks of the kernel, read from outside (event `stack`)."""
 
     mono_s: float
-    reason: Literal["near_limit", "climbing", "stuck", "asked", "end"]
+    reason: Literal["near_limit", "climbing", "busy", "stuck", "asked", "end"]
     threads: tuple[ThreadStack, ...] = ()
     """The thread that runs the cells first; only that one unless the kernel is stuck or somebody asked."""
     children: tuple[ChildState, ...] = ()
@@ -191,6 +195,8 @@ class ChildState:
     """Whether it is a fork of the kernel that has not called exec."""
     stack: tuple[Frame, ...] = ()
     """The frames of its main thread, innermost first, where they could be read."""
+    reads_terminal: bool = False
+    """Whether it waits for a key to be pressed."""
 
 
 @dataclass(frozen=True)

@@ -160,6 +160,11 @@ def words(value: Any, redaction: Redaction) -> Any:
     return [word(entry, redaction) for entry in value] if isinstance(value, list) else word(value, redaction)
 
 
+def wakers(value: Any, _redaction: Redaction) -> Any:
+    """Keep how many there are, but no addresses."""
+    return ["a connection"] * len(value) if isinstance(value, list) else None
+
+
 def identity(value: Any, _redaction: Redaction) -> Any:
     """Keep a process id with its start time and boot id."""
     return (
@@ -257,9 +262,14 @@ def _fields(rule: Any, names: str) -> Fields:
 STAMPS = {"event": word, **_fields(number, "mono_s wall_s dropped")}
 
 FRAME_FIELDS = {**_fields(word, "file function"), "line": number}
-THREAD_FIELDS = {**_fields(number, "thread_id main"), **_fields(word, "state waits_in"), "frames": [FRAME_FIELDS]}
+THREAD_FIELDS = {
+    **_fields(number, "thread_id main has_limit"),
+    **_fields(word, "state waits_in"),
+    "wakers": wakers,
+    "frames": [FRAME_FIELDS],
+}
 CHILD_STATE_FIELDS = {
-    **_fields(number, "pid rss_bytes cpu_s forked"),
+    **_fields(number, "pid rss_bytes cpu_s forked reads_terminal"),
     **_fields(word, "state waits_in"),
     "stack": [FRAME_FIELDS],
 }

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ...recording.processes import stat_fields
+from ...recording.token_bucket import TokenBucket
 from ..observer import Observer
-from ..stacks.snapshot import child_states, descendants
+from ..stacks.memory import UnreadableError
+from ..stacks.snapshot import child_states, descendants, thread_facts
 
 if TYPE_CHECKING:
     from ..observer import Watched
@@ -28,6 +31,10 @@ _IDLE_S = 0.05
 _THRASHING_FAULTS_PER_S = 200.0
 """Major page faults, each of which waits for a disk. Starting a program, or reading a mapped file, causes fewer."""
 
+_BUSY_AFTER_S, _BUSY_AGAIN_S, _BUSY_SLOWER = 10.0, 8.0, 1.5
+_BUSY_EVENTS, _BUSY_REFILL_S = 20, 300.0
+"""What a cell at work does is recorded after 10 s, and then less and less often; so a day of long cells stays small."""
+
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -43,12 +50,16 @@ class StuckObserver(Observer):
         self._recorded_mono_s: float | None = None
         self._repeat_s = _REPEAT_S
         self._events = 0
+        self._busy_due_mono_s = math.inf
+        self._busy_apart_s = 0.0
+        self._busy_events = TokenBucket(_BUSY_EVENTS, _BUSY_REFILL_S)
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
         """Begin anew when a cell starts or ends: only a running cell can be stuck."""
         if event["event"] == "cell_start":
             self._begin(now_mono_s)
             self.due_mono_s = now_mono_s + _LOOK_S
+            self._busy_due_mono_s, self._busy_apart_s = now_mono_s + _BUSY_AFTER_S, _BUSY_AGAIN_S
         elif event["event"] == "cell_end":
             self._record_end(now_mono_s)
             self._begin(now_mono_s)
@@ -69,6 +80,8 @@ class StuckObserver(Observer):
         if not thrashes and not self._watched.under_oom and self._works(fields, lasted_s):
             self._record_end(now_mono_s)
             self._begin(now_mono_s)
+            if now_mono_s >= self._busy_due_mono_s:
+                self._record_busy(now_mono_s)
         elif lasted_s >= _STUCK_S and self._is_due(now_mono_s):
             self._record(now_mono_s, round(faults_per_s, 1))
 
@@ -109,6 +122,18 @@ class StuckObserver(Observer):
             faults_per_s=faults_per_s,
         )
         self._watched.record_system_state("stuck")
+
+    def _record_busy(self, now: float) -> None:
+        """Record what the thread that runs the cells is at, though the cell does something."""
+        self._busy_due_mono_s = now + self._busy_apart_s
+        self._busy_apart_s *= _BUSY_SLOWER
+        if self._stacks.stacks is None or not self._busy_events.take(now):
+            return
+        pid = self._watched.kernel.pid
+        with suppress(UnreadableError):
+            frames = self._stacks.stacks.main()
+            thread = {**thread_facts(pid, pid), "main": True, "frames": frames}
+            self._watched.note("stack", mono_s=time.monotonic(), reason="busy", threads=[thread])
 
     def _record_end(self, now: float) -> None:
         if self._recorded_mono_s is not None:

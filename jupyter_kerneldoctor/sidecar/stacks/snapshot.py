@@ -13,6 +13,7 @@ from ..meters.procfs import list_directory, read_file
 from .memory import Memory, UnreadableError
 from .page_faults import PageFaults
 from .reader import Reading, StackReader
+from .system_calls import call_facts, reads_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,7 +129,7 @@ def threads_without_stacks(pid: int) -> list[dict[str, Any]]:
 
 def _threads(pid: int, frames_of: Callable[[int], list[dict[str, Any]]]) -> list[dict[str, Any]]:
     found = [
-        {**_thread_facts(pid, thread), "main": thread == pid, "frames": frames_of(thread)}
+        {**thread_facts(pid, thread), "main": thread == pid, "frames": frames_of(thread)}
         for thread in native_threads(pid)
     ]
     found.sort(key=lambda thread: (not thread["main"], not thread["frames"]))
@@ -169,16 +170,18 @@ def native_threads(pid: int) -> list[int]:
     return sorted(int(name) for name in list_directory(f"/proc/{pid}/task") if name.isdigit())
 
 
-def _thread_facts(pid: int, thread: int) -> dict[str, Any]:
+def thread_facts(pid: int, thread: int) -> dict[str, Any]:
+    """Return what a thread is called, and what it waits in and for."""
     at = f"/proc/{pid}/task/{thread}"
     stat = read_file(f"{at}/stat")
-    name = _name(stat)
+    name = _name(stat) or ""
     return {
         "thread_id": thread,
         # Threads without a name of their own have the process's.
-        "name": name if thread == pid or name != _name(read_file(f"/proc/{pid}/stat")) else None,
+        "name": name if stat and (thread == pid or name != _name(read_file(f"/proc/{pid}/stat"))) else None,
         "state": _fields(stat)[0] if stat else None,
         "waits_in": _wchan(at),
+        **call_facts(pid, thread, wakers=not name.startswith("ZMQ")),
     }
 
 
@@ -200,6 +203,7 @@ def child_states(pid: int, stacks: Stacks | None) -> list[dict[str, Any]]:
                 "cpu_s": round((int(fields[11]) + int(fields[12])) * _TICK_S, 2),
                 "forked": forked,
                 "stack": stacks.of_fork(child) if stacks and forked and len(found) < _STACKS_OF_CHILDREN else [],
+                **({"reads_terminal": True} if reads_terminal(child) else {}),
             }
         )
     return found
