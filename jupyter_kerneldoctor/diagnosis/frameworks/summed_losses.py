@@ -1,0 +1,132 @@
+"""Losses that a loop adds up, or puts into a list, for one backward pass behind the loop."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..code.scopes import Scope
+from .gradients import Backward, backward_calls
+from .kept import Kept, kept_values
+from .torch import Kind, Tensors
+
+_DEEPEST = 6
+_SUMS = ("builtins.sum", "torch.sum", "torch.stack", "torch.cat", "torch.mean")
+_LOADERS = ("torch.utils.data.DataLoader", "builtins.list", "torch.split")
+_OF_THE_STEP = frozenset({"zero_grad", "step", "backward"})
+
+
+@dataclass(frozen=True)
+class SummedLoss:
+    """A backward pass that starts from the losses of all rounds of a loop."""
+
+    kept: Kept
+    backward: Backward
+    loop: ast.stmt
+    divisor: str | None
+    """What the sum is divided by, as it can be written in the loop; "" for a plain sum, None where it cannot."""
+    zero_grad: ast.stmt | None
+    """A `zero_grad()` between the loop and the backward pass."""
+
+
+def summed_losses(tensors: Tensors) -> Iterator[SummedLoss]:
+    """Yield the backward passes whose gradient is the sum of those of the rounds, each of which stands alone."""
+    for scope in tensors.code.running if tensors.in_use else ():
+        calls = [one for one in backward_calls(scope.node, scope) if not (one.node.args or one.node.keywords)]
+        kept = [one for one in kept_values([scope], tensors.origins) if one.scope is one.caller] if calls else []
+        for call in calls:
+            for one in kept:
+                loops = [loop for loop in one.loops if isinstance(loop, ast.stmt) and _is_behind(call.node, loop)]
+                if not loops:
+                    continue
+                divisors = _divisors(call.target, one, loops[-1], tensors)
+                if divisors is None or not _stands_alone(one, loops, scope, tensors):
+                    continue
+                divisor = None if None in divisors else " / ".join(one for one in divisors if one)
+                zero = [node for node in scope.calls if getattr(node.func, "attr", "") == "zero_grad"]
+                between = [node for node in zero if loops[-1].lineno < node.lineno < call.node.lineno]
+                yield SummedLoss(one, call, loops[-1], divisor, scope.statement_of(between[0]) if between else None)
+
+
+def _is_behind(node: ast.Call, loop: ast.stmt) -> bool:
+    return node.lineno > (loop.end_lineno or loop.lineno)
+
+
+def _divisors(node: ast.expr, kept: Kept, loop: ast.stmt, tensors: Tensors, depth: int = 0) -> list[str | None] | None:
+    """Return what the losses of a container are divided by on their way to an expression; None for another way."""
+    scope, container = kept.scope, kept.container
+    if depth > _DEEPEST:
+        return None
+    inner: ast.expr
+    more: list[str | None] = []
+    match node:
+        case ast.Name() | ast.Attribute() if scope.segment(node) == container:
+            return []
+        case ast.Name(id=name):
+            binding = tensors.code.lookup(name, scope, node)
+            if binding is None or binding.scope is not scope or binding.value is None:
+                return None
+            inner = binding.value
+        case ast.BinOp(op=ast.Div(), left=left, right=right):
+            inner, more = left, [_divisor(right, container, loop, scope, tensors)]
+        case ast.Call(func=ast.Attribute(value=owner, attr="sum" | "mean" as method), args=[], keywords=[]):
+            inner, more = owner, [_rounds(loop, scope, tensors)] if method == "mean" else []
+        case ast.Call(args=[given], keywords=[]):
+            name_of = tensors.code.qualified(node.func, scope)
+            if name_of not in _SUMS:
+                return None
+            inner, more = given, [_rounds(loop, scope, tensors)] if name_of == "torch.mean" else []
+        case _:
+            return None
+    rest = _divisors(inner, kept, loop, tensors, depth + 1)
+    return None if rest is None else [*rest, *more]
+
+
+def _divisor(node: ast.expr, container: str, loop: ast.stmt, scope: Scope, tensors: Tensors) -> str | None:
+    """Return a divisor as it can be written inside of the loop: it must not count what the loop does."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    stored = {one.id for one in scope.inside(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return _rounds(loop, scope, tensors) if names & (stored | {container}) else scope.segment(node)
+
+
+def _rounds(loop: ast.stmt, scope: Scope, tensors: Tensors) -> str | None:
+    """Return how often a loop runs, as an expression; None where that cannot be asked beforehand."""
+    over = loop.iter if isinstance(loop, ast.For) else None
+    match over:
+        case ast.Call(func=ast.Name(id="range"), args=[count]):
+            return scope.segment(count)
+        case ast.Call(func=ast.Name(id="enumerate" | "tqdm"), args=[over, *_]):
+            pass
+    made = [over, *(one.node for one in tensors.origins.of(over, scope))] if over is not None else []
+    names = [tensors.code.qualified(one.func, scope) for one in made if isinstance(one, ast.Call)]
+    return f"len({scope.segment(over)})" if over is not None and any(one in _LOADERS for one in names) else None
+
+
+def _stands_alone(kept: Kept, loops: list[ast.stmt], scope: Scope, tensors: Tensors) -> bool:
+    """Whether a round's loss has a graph of its own: nothing else goes into the sum, or goes on to the next round."""
+    loop, statement = loops[-1], scope.statement_of(kept.value)
+    nodes = scope.inside(loop)
+    if any(isinstance(one, ast.Attribute) and one.attr in _OF_THE_STEP for one in nodes):
+        return False
+    others = [one.value for one in scope.bindings.get(kept.container, ()) if one.value is not None]
+    if any(tensors.kind(one, scope) is Kind.GRAPH for one in others if scope.statement_of(one) is not statement):
+        return False
+    is_made = tensors.kind(kept.value, scope) is Kind.GRAPH and tensors.is_made_in(kept.value, loops[0], scope)
+    return is_made and not _carried(loop, kept, scope)
+
+
+def _carried(loop: ast.stmt, kept: Kept, scope: Scope) -> bool:
+    """Whether a round reads what an earlier one left: a hidden state. What is only added up does not count."""
+    own, inside = scope.statement_of(kept.value), scope.inside(loop)
+    added = {node for one in inside if isinstance(one, ast.AugAssign) for node in ast.walk(one.target)}
+    first: dict[str, int] = {}
+    for one in inside:
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one not in added:
+            first[one.id] = min(one.lineno, first.get(one.id, one.lineno))
+    for one in inside:
+        if isinstance(one, ast.Name | ast.Attribute) and scope.statement_of(one) is not own:
+            is_stored = isinstance(one.ctx, ast.Store)
+            if isinstance(one, ast.Attribute) and is_stored:
+                return True
+            if isinstance(one, ast.Name) and not is_stored and one.lineno <= first.get(one.id, -1):
+                return True
+    return False
