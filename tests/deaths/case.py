@@ -10,7 +10,6 @@ Those in `fresh/` were written down before KernelDoctor had seen them; `fresh/fi
 | `dies_in` | which of the cells is the culprit, from 1; the last one by default, 0: whichever ran |
 | `cause` | the accepted answers, the best first |
 | `fix` | a regular expression that one of the fixes must match |
-| `may_raise` | exceptions that a fix may turn the death into |
 | `statement` | the guilty one: its cell, from 1, its first and last line; a list of these where several are right |
 | `grown` | a regular expression for the name of the object that memory grew in, among the first three |
 | `needs`, `environment` | modules that must be there; another environment where they do not go together with the rest |
@@ -34,7 +33,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 
-LISTS = ("cells", "cause", "needs", "may_raise", "statement")
+LISTS = ("cells", "cause", "needs", "statement")
 BENIGN = {"ordinary-end", "no-death"}
 
 
@@ -50,7 +49,6 @@ class Case:
     why: str = ""
     dies_in: int | None = None
     fix: str | None = None
-    may_raise: tuple[str, ...] = ()
     statement: tuple[Any, ...] = ()
     grown: str | None = None
     needs: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ class Tried:
     """As in `Case.ends`; `hangs`: it was still at work when the patience ended."""
     error: str | None
     meant: bool
-    """Whether the case allows this exception in place of the death."""
+    """Whether the fix says in its title that this exception comes in place of the death."""
 
     @property
     def lives(self) -> bool:
@@ -37,7 +37,7 @@ def try_edits(case: Case, fixes: list[dict[str, Any]], python: str) -> list[Trie
     for fix in fixes:
         if fix["edits"] and case.ends != "hangs":
             played = play(replace(case, cells=_edited(case, fix["edits"])), python)
-            tried.append(Tried(fix["id"], played.ended, played.error, played.error in case.may_raise))
+            tried.append(Tried(fix["id"], played.ended, played.error, (played.error or "?") in fix["title"]))
     return tried
 
 
