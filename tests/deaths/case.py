@@ -104,11 +104,7 @@ def load() -> list[Case]:
         for entry in tomllib.loads(path.read_text("utf-8"))["case"]:
             if unknown := set(entry) - known:
                 raise ValueError(f"{path.name}: {entry.get('name')} has unknown keys {unknown}")
-            lists = {
-                name: tuple(entry[name])
-                for name in ("cells", "cause", "needs", "statement", "may_raise")
-                if name in entry
-            }
+            lists = {name: tuple(entry[name]) for name in LISTS if name in entry}
             lists["cells"] = tuple(cell.strip("\n") for cell in lists["cells"])
             category = f"fresh {path.stem}" if path.parent.name == "fresh" else path.stem
             cases.append(Case(**{**entry, **lists, "category": category}))
