@@ -18,12 +18,12 @@ import ast
 import builtins
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from jupyter_kerneldoctor.recording.model import Cell
 
@@ -169,6 +169,8 @@ class Notebook:
         self._binders: dict[str, tuple[list[int], Iterator[int]]] = {}
         self._imports: dict[str, bool] = {}
         self._meanings: dict[ast.expr, _Meaning | None] = {}
+        self.answers: dict[object, Any] = {}
+        """What functions and classes found out about this notebook, by themselves: see `once`."""
 
     def at(self, last: Cell | None, line: int | None = None) -> Notebook:
         """Return the notebook as it was when another cell or line was running. What was parsed stays parsed."""
@@ -494,6 +496,22 @@ class Notebook:
             bound = {word for line in _BINDS.findall(source) for word in _WORD.findall(line)}
             self._bound[index] = bound | set(_MAY_BIND.findall(source))
         return self._bound[index]
+
+
+T = TypeVar("T")
+
+
+def once(question: Callable[[Notebook], T]) -> Callable[[Notebook], T]:
+    """Keep what a function answers about a notebook, however many fixes ask. It must not depend on the running line."""
+
+    @wraps(question)
+    def ask(code: Notebook) -> T:
+        if question not in code.answers:
+            code.answers[question] = question(code)
+        answer: T = code.answers[question]
+        return answer
+
+    return ask
 
 
 def _whole(word: str) -> re.Pattern[str]:

@@ -66,8 +66,9 @@ class Origins:
     def __init__(self, code: Notebook) -> None:
         """Take the code that ran."""
         self._code = code
-        self._calls: dict[Scope, list[tuple[ast.Call, Scope]]] = {}
-        self._unpacked_in: dict[Scope, dict[Position, ast.Assign]] = {}
+        self._calls: dict[Scope, list[tuple[ast.Call, Scope]]]
+        self._unpacked_in: dict[Scope, dict[Position, ast.Assign]]
+        self._calls, self._unpacked_in = code.answers.setdefault(Origins, ({}, {}))
 
     def of(self, node: ast.expr, scope: Scope) -> list[Origin]:
         """Return what a name, an attribute or an entry was given; of a function's parameter, in each of its calls."""

@@ -8,7 +8,6 @@ from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.kept import kept_graphs
-from ..frameworks.torch import Tensors
 from ..units import quote, share_of
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nfeats = []\n"
@@ -98,7 +97,7 @@ class DetachCollectedOutputs(Fix):
         if not death.memory.grew_here:
             return
         missing = death.memory.missing_bytes or 0
-        for one in kept_graphs(death.code, Tensors(death.code)):
+        for one in kept_graphs(death.code):
             if one.is_loss or one.is_freed:
                 continue
             text, ramp = one.kept.scope.segment(one.kept.value), death.memory.ramp_bytes

@@ -135,6 +135,23 @@ class ReduceBatchSize(Fix):
             "        self.cache[i] = read(i)\n        return self.cache[i]\nbatch_size = 64",
             "for x in torch.utils.data.DataLoader(D(), batch_size):\n    net(x).mean().backward()",
         ),
+        Case(
+            "import torch\nclass D(torch.utils.data.Dataset):\n    def __getitem__(self, i):\n"
+            "        self.cache[i] = read(i)\n        return self.cache[i]",
+            "loader = torch.utils.data.DataLoader(D(), batch_size=64)",
+            "for x in loader:\n    net(x).mean().backward()",
+        ),
+        # the hook is an object that keeps things, and the state of a recurrent network its graph
+        Case(
+            "import torch\nclass Probe:\n    def __call__(self, module, given, out):\n        self.seen.append(out)",
+            "probe, batch_size = Probe(), 64\nmodel.register_forward_hook(probe)",
+            "for x in torch.utils.data.DataLoader(d, batch_size):\n    model(x).mean().backward()",
+        ),
+        Case(
+            "import torch\nrnn = torch.nn.GRU(9, 9)\nbatch_size = 64",
+            "for x in torch.utils.data.DataLoader(d, batch_size):\n    out, h = rnn(x, h)\n"
+            "    out.mean().backward(retain_graph=True)",
+        ),
         # the batches of the training are not those of the evaluation
         Case(
             "from transformers import Trainer, TrainingArguments\n"

@@ -34,7 +34,7 @@ def _network_calls(code: Notebook, tensors: Tensors) -> Iterator[tuple[ast.Call,
     """Yield the calls of networks whose result no backward pass needs, and no network's own `forward` makes."""
     if not tensors.in_use or hides_gradients(code):
         return
-    needed = sources_of_gradients(code, tensors.origins)
+    needed = sources_of_gradients(code)
     for scope in code.running:
         if _is_forward(scope, code):
             continue  # whether gradients are needed is up to who calls it

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..code.notebook import Notebook, Scope
+from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins
 from ..edits import Changes, insert_before, wrap
 
@@ -102,8 +102,10 @@ def backward_below(node: ast.AST, scope: Scope, origins: Origins, depth: int = 0
     return found
 
 
-def sources_of_gradients(code: Notebook, origins: Origins) -> set[ast.AST]:
+@once
+def sources_of_gradients(code: Notebook) -> set[ast.AST]:
     """Return all nodes that a backward pass of the running code may start from, step by step back."""
+    origins = Origins(code)
     waiting: list[tuple[ast.AST, Scope]] = [
         (start, scope) for scope in code.running for start in starts_of_backward(scope, code)
     ]

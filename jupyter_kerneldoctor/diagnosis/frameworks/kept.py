@@ -4,9 +4,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..code.notebook import Notebook, Scope
+from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins
 from .gradients import Backward, backward_below, backward_calls, records_graph, sources_of_gradients, starts_of_backward
+from .recurrent import carried_states
 from .torch import TENSOR_METHODS, Kind, Tensors
 
 _KEEPERS = frozenset({"append", "appendleft", "add", "extend", "insert", "put"})
@@ -70,8 +71,10 @@ def kept_values(scopes: Iterable[Scope], origins: Origins) -> Iterator[Kept]:
                     yield Kept(value, container, loops, scope, caller, is_added_to)
 
 
-def kept_graphs(code: Notebook, tensors: Tensors) -> list[KeptGraph]:
+@once
+def kept_graphs(code: Notebook) -> list[KeptGraph]:
     """Return the tensors that the running code keeps with their graphs, but those a backward pass starts from."""
+    tensors = Tensors(code)
     if not tensors.in_use:
         return []
     found = [
@@ -80,14 +83,14 @@ def kept_graphs(code: Notebook, tensors: Tensors) -> list[KeptGraph]:
         if records_graph(one.value, one.scope, code) and (judged := _judge(one, tensors)) is not None
     ]
     found += _kept_by_hooks(code, tensors)
-    needed = sources_of_gradients(code, tensors.origins) if found else set()
+    needed = sources_of_gradients(code) if found else set()
     found = [one for one in found if one.kept.value not in needed]
     return [one for one in found if not _feeds_backward(one.kept.container, code)]
 
 
 def kept_losses(code: Notebook) -> list[KeptGraph]:
     """Return the losses among the tensors that are kept with their graphs."""
-    return [one for one in kept_graphs(code, Tensors(code)) if one.is_loss]
+    return [one for one in kept_graphs(code) if one.is_loss]
 
 
 def _repeated(
@@ -145,11 +148,31 @@ def code_of_hooks(code: Notebook) -> Iterator[Scope]:
         for scope in code.scopes(module.cell):
             for call in scope.calls:
                 if getattr(call.func, "attr", "") in _HOOKS and call.args:
+                    yield from _called_as_hook(call.args[0], scope, code)
                     names = {one.id for one in ast.walk(call.args[0]) if isinstance(one, ast.Name)}
                     names |= {one.attr for one in ast.walk(call.args[0]) if isinstance(one, ast.Attribute)}
                     inner = (one for one in code.scopes(module.cell) if not one.is_cell)
                     yield from (one for one in inner if one.function in names or one.node in ast.walk(call.args[0]))
                     yield from (one for name in names for made in code.functions_named(name) for one in _inside(made))
+
+
+def _called_as_hook(hook: ast.expr, scope: Scope, code: Notebook) -> Iterator[Scope]:
+    """Yield the `__call__` of the object that is the hook."""
+    made = code.definition(hook.func if isinstance(hook, ast.Call) else hook, scope, made=True)
+    if made is not None and isinstance(made.definition, ast.ClassDef):
+        name = made.definition.name
+        yield from (one for one in code.scopes(made.cell) if one.owner == name and one.function == "__call__")
+
+
+def _methods_of_data_sets(code: Notebook) -> Iterator[Scope]:
+    """Yield the methods by which loaders get the items of the user's data sets."""
+    for call in code.calls("torch.utils.data.DataLoader"):
+        given = call.argument("dataset", 0)
+        node = given.func if isinstance(given, ast.Call) else given
+        made = None if node is None else code.definition(node, call.scope, made=True)
+        if made is not None and isinstance(made.definition, ast.ClassDef):
+            name = made.definition.name
+            yield from (one for one in code.scopes(made.cell) if one.owner == name and one.function == "__getitem__")
 
 
 def _inside(function: Scope) -> Iterator[Scope]:
@@ -161,15 +184,19 @@ def _is_cut(value: ast.expr) -> bool:
     return any(isinstance(one, ast.Attribute) and one.attr in _CUTS for one in ast.walk(value))
 
 
+@once
 def grows_by_the_step(code: Notebook) -> bool:
     """Whether a training loop keeps more than numbers of each step, so that memory grows however small a step is."""
     tensors = Tensors(code)
-    graphs = {one.kept.value: one for one in kept_graphs(code, tensors)}
+    graphs = {one.kept.value: one for one in kept_graphs(code)}
     if any(not one.is_freed for one in graphs.values()):
         return True
     if any(getattr(call.func, "attr", "") in _KEEPERS for scope in code_of_hooks(code) for call in scope.calls):
         return True
+    if any(backward.keeps_graph and carried_states(loop, scope, tensors) for backward, loop, scope in _steps(code)):
+        return True
     each = [one for one in code.running.functions if one.owner and one.function in _RUN_EACH_STEP]
+    each += _methods_of_data_sets(code)
     if any(not _is_small(value, scope, tensors) for scope in each for value, _ in _outliving(scope)):
         return True
     losses = {value for value, one in graphs.items() if one.is_loss}
@@ -177,6 +204,15 @@ def grows_by_the_step(code: Notebook) -> bool:
     return any(
         one.is_added_to and one.value not in losses and not _is_small(one.value, one.scope, tensors) for one in trains
     )
+
+
+def _steps(code: Notebook) -> Iterator[tuple[Backward, ast.For | ast.While, Scope]]:
+    """Yield the backward passes of the running code, each with the loops around it."""
+    for scope in code.running:
+        for one in backward_calls(scope.node, scope):
+            yield from (
+                (one, loop, scope) for loop in scope.loops_around(one.node) if not isinstance(loop, ast.AsyncFor)
+            )
 
 
 def _is_small(value: ast.expr, scope: Scope, tensors: Tensors, depth: int = 0) -> bool:
@@ -317,9 +353,9 @@ def kept_tensors(code: Notebook, tensors: Tensors) -> list[Kept]:
     """Return the tensors and arrays without a graph that training loops, and hooks of networks, keep of each step."""
     if not tensors.in_use:
         return []
-    graphs = {one.kept.value for one in kept_graphs(code, tensors) if one.is_loss or not one.is_freed}
+    graphs = {one.kept.value for one in kept_graphs(code) if one.is_loss or not one.is_freed}
     found = [one for one in kept_values(code.running, tensors.origins) if one.backward_calls(tensors.origins)]
-    found += [one.kept for one in kept_graphs(code, tensors) if one.in_hook and one.is_freed]
+    found += [one.kept for one in kept_graphs(code) if one.in_hook and one.is_freed]
     return [
         one
         for one in found

@@ -4,9 +4,8 @@ import ast
 import re
 from collections.abc import Iterable
 from enum import IntEnum
-from functools import cached_property
 
-from ..code.notebook import Binding, Notebook, Scope
+from ..code.notebook import Binding, Notebook, Scope, once
 from ..code.origins import Origins
 from .gradients import graph_is_off
 
@@ -66,7 +65,7 @@ class Tensors:
         self.code = code
         self.origins = Origins(code)
         self._given: dict[Scope, dict[str, Kind]] = {}  # what the parameters of functions are that are looked into
-        self._known: dict[ast.expr, Kind] = {}
+        self._known: dict[ast.expr, Kind] = code.answers.setdefault(Tensors, {})
 
     @property
     def in_use(self) -> bool:
@@ -119,20 +118,7 @@ class Tensors:
 
     def _has_parameters(self, node: ast.expr, scope: Scope) -> bool:
         """Whether the code asks something of this name for its parameters, which only a network has."""
-        return scope.segment(node) in self._with_parameters
-
-    @cached_property
-    def _with_parameters(self) -> set[str]:
-        found = set()
-        for module in self.code.mentioning(*_ONLY_OF_NETWORKS) if self.in_use else ():
-            for scope in self.code.scopes(module.cell):
-                for call in scope.calls:
-                    match call:
-                        case ast.Call(func=ast.Attribute(attr=method, value=owner), args=[], keywords=[]) if (
-                            method in _ONLY_OF_NETWORKS and isinstance(owner, ast.Name | ast.Attribute)
-                        ):
-                            found.add(scope.segment(owner))
-        return found
+        return self.in_use and scope.segment(node) in _with_parameters(self.code)
 
     def _joined(self, nodes: Iterable[ast.expr], scope: Scope, depth: int) -> Kind:
         kinds = [kind for kind in (self.kind(node, scope, depth) for node in nodes) if kind is not Kind.MODULE]
@@ -266,6 +252,21 @@ class Tensors:
     def _is_criterion(self, made: ast.Call, scope: Scope) -> bool:
         full = self.code.qualified(made.func, scope) or ""
         return full.startswith("torch.nn.") and full.endswith("Loss") and not _keeps_elements(made)
+
+
+@once
+def _with_parameters(code: Notebook) -> set[str]:
+    """Return the texts of the objects that are asked for their parameters."""
+    found = set()
+    for module in code.mentioning(*_ONLY_OF_NETWORKS):
+        for scope in code.scopes(module.cell):
+            for call in scope.calls:
+                match call:
+                    case ast.Call(func=ast.Attribute(attr=method, value=owner), args=[], keywords=[]) if (
+                        method in _ONLY_OF_NETWORKS and isinstance(owner, ast.Name | ast.Attribute)
+                    ):
+                        found.add(scope.segment(owner))
+    return found
 
 
 def _is_within(line: int, statement: ast.stmt) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..code.literals import number
-from ..code.notebook import Notebook, Scope
+from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins
 from ..edits import Changes, replace
 from .gradients import backward_calls
@@ -50,6 +50,7 @@ def trains(code: Notebook) -> bool:
     )
 
 
+@once
 def find_batch_size(code: Notebook) -> BatchSize | None:
     """Return the batch size of the loop that was training; of several, the largest that is not for evaluation."""
     origins = Origins(code)
