@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path += [str(ROOT / "tests"), str(ROOT / "demo")]
 
 from kill_to_answer import death_to_answer  # noqa: E402
+from live_view import live_view  # noqa: E402
 from look import look_cost  # noqa: E402
 from recorded_days import day_on_disk, diagnosing  # noqa: E402
 from sidecar_side import growing_cell, many_idle, sidecar_cost  # noqa: E402
@@ -38,6 +39,7 @@ def main() -> int:
             sidecar_cost(work, 8 if quick else 30),
             growing_cell(work, 8 if quick else 30),
             many_idle(work, 5 if quick else 20, 10 if quick else 30),
+            live_view(work, 5 if quick else 20),
             day_on_disk(work, 40 if quick else 200),
             peak_error(work),
             death_to_answer(work, 6 if quick else 51),

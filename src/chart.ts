@@ -83,3 +83,43 @@ export function lastMoment(timeline: ITimeline): number {
     0.1
   );
 }
+
+/** Return some four round numbers from 0 to below the top of the axis. */
+export function ticks(top: number): number[] {
+  const rough = top / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map(n => n * power).find(n => n >= rough) ?? rough;
+  const count = Math.floor(top / step + 1e-9);
+  // Multiples of a tenth are not exact, and would be written in full.
+  return Array.from(
+    { length: count + 1 },
+    (_, i) => +(i * step).toPrecision(6)
+  );
+}
+
+/** Return the measurement nearest a time, and the cell that ran then. */
+export function nearest(
+  timeline: ITimeline,
+  time: number
+): { t_s: number; memory_bytes: number | null; cell: string } | null {
+  const { t_s, memory_bytes } = timeline.samples;
+  if (t_s.length === 0) {
+    return null;
+  }
+  const i = t_s.reduce(
+    (best, t, i) =>
+      Math.abs(t - time) < Math.abs(t_s[best] - time) ? i : best,
+    0
+  );
+  const cell = timeline.cells.find(
+    ({ start_s, end_s }) => start_s <= t_s[i] && t_s[i] <= (end_s ?? Infinity)
+  );
+  return {
+    t_s: t_s[i],
+    memory_bytes: memory_bytes[i],
+    cell:
+      typeof cell?.execution_count === 'number'
+        ? `[${cell.execution_count}]`
+        : ''
+  };
+}

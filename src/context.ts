@@ -1,7 +1,8 @@
 import { createContext, useContext } from 'react';
-import type { ISignal } from '@lumino/signaling';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { Inspector } from './inspector';
+import type { IKernels } from './kernels';
+import type { ILiveFeed } from './live';
 import type { PostMortems } from './model';
 import type { INotebooks } from './notebooks';
 
@@ -11,9 +12,10 @@ export interface IDoctor {
   model: PostMortems;
   inspector: Inspector;
   notebooks: INotebooks;
+  live: ILiveFeed;
+  kernels: IKernels;
   docsUrl: (path: string) => string;
   copy: (text: string) => void;
-  themeChanged: ISignal<unknown, unknown>;
 }
 
 export const DoctorContext = createContext<IDoctor | null>(null);

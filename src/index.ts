@@ -3,23 +3,22 @@ import {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import {
-  Clipboard,
-  ICommandPalette,
-  IThemeManager
-} from '@jupyterlab/apputils';
+import { Clipboard, ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { PageConfig } from '@jupyterlab/coreutils';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import { Signal } from '@lumino/signaling';
 import { DoctorClient } from './api';
 import { doctorIcon } from './icons';
 import { Inspector } from './inspector';
+import { Kernels } from './kernels';
+import { LiveFeed } from './live';
 import { PostMortems } from './model';
 import { Notebooks } from './notebooks';
 import { asDeath, notifyOfDeath } from './notifications';
 import { KernelDoctorPanel } from './panel';
+import { Usage } from './usage';
 
 const OPEN = 'kerneldoctor:open';
 const INSPECT = 'kerneldoctor:inspect';
@@ -35,7 +34,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     ISettingRegistry,
     ICommandPalette,
     ILayoutRestorer,
-    IThemeManager
+    IStatusBar
   ],
   activate
 };
@@ -47,12 +46,13 @@ function activate(
   settingRegistry: ISettingRegistry | null,
   palette: ICommandPalette | null,
   restorer: ILayoutRestorer | null,
-  themes: IThemeManager | null
+  statusBar: IStatusBar | null
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_kerneldoctor');
   const client = new DoctorClient(app.serviceManager.serverSettings);
   const model = new PostMortems(client);
   const inspector = new Inspector(client);
+  const live = new LiveFeed(app.serviceManager.serverSettings);
   const notebooks = new Notebooks(
     tracker,
     id => app.shell.activateById(id),
@@ -65,10 +65,17 @@ function activate(
     notebooks,
     docsUrl: path => client.docsUrl(path),
     copy: text => Clipboard.copyToSystem(text),
-    themeChanged: themes?.themeChanged ?? new Signal<unknown, unknown>(app)
+    live,
+    kernels: new Kernels(app.serviceManager, trans)
   });
   app.shell.add(panel, 'right', { rank: 900, type: 'Kernel Doctor' });
   restorer?.add(panel, panel.id);
+  const usage = new Usage(live, notebooks, panel, trans, () =>
+    app.shell.activateById(panel.id)
+  );
+  if (statusBar) {
+    usage.addTo(statusBar);
+  }
 
   app.commands.addCommand(OPEN, {
     label: trans.__('Show Why a Kernel Died'),
@@ -119,7 +126,12 @@ function activate(
     ?.load(plugin.id)
     .then(settings => {
       const read = () => {
-        notify = settings.get('notifyOnDeath').composite !== false;
+        const isOn = (name: string) => settings.get(name).composite !== false;
+        notify = isOn('notifyOnDeath');
+        usage.apply({
+          showHeadroom: isOn('showHeadroom'),
+          warnOfGrowth: isOn('warnOfGrowth')
+        });
       };
       read();
       settings.changed.connect(read);

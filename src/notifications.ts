@@ -1,7 +1,8 @@
 import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import type { Event } from '@jupyterlab/services';
-import { fileName } from './format';
+import { bytes, cellName, duration, fileName } from './format';
+import { ILiveSummary } from './live';
 import { plain } from './text';
 
 const DEATH_SCHEMA = 'https://events.jupyter-kerneldoctor.org/death/v1';
@@ -61,5 +62,40 @@ export function notifyOfDeath(
   Notification.error(deathMessage(trans, death), {
     autoClose: false,
     actions: [{ label: trans.__('Show why'), callback: show }]
+  });
+}
+
+/** Growth that would last longer is left to the panel and the status bar. */
+const SOON_S = 60;
+
+/** Return that what is left will not last; null where it will. */
+export function lastsMessage(
+  trans: TranslationBundle,
+  live: ILiveSummary,
+  notebook: string
+): string | null {
+  const { lasts_s, left_bytes, running } = live;
+  return running &&
+    typeof lasts_s === 'number' &&
+    typeof left_bytes === 'number' &&
+    lasts_s <= SOON_S
+    ? trans.__(
+        'Memory is running out: %1 left, %2 of %3 takes that in some %4.',
+        bytes(left_bytes),
+        cellName(trans, running.execution_count),
+        plain(notebook),
+        duration(trans, Math.max(1, Math.round(lasts_s)))
+      )
+    : null;
+}
+
+export function notifyOfShortage(
+  trans: TranslationBundle,
+  message: string,
+  show: () => void
+): void {
+  Notification.warning(message, {
+    autoClose: false,
+    actions: [{ label: trans.__('What holds the memory?'), callback: show }]
   });
 }

@@ -1,4 +1,5 @@
 import React from 'react';
+import { ISignal, Signal } from '@lumino/signaling';
 import { ReactWidget, UseSignal } from '@jupyterlab/ui-components';
 import { Body } from './components/Body';
 import { DoctorContext, IDoctor } from './context';
@@ -20,6 +21,16 @@ export class KernelDoctorPanel extends ReactWidget {
   /** Read the list: no event reports that a kernel is stuck. */
   protected onAfterShow(): void {
     void this._doctor.model.refresh();
+    this._visibility.emit();
+  }
+
+  protected onAfterHide(): void {
+    this._visibility.emit();
+  }
+
+  /** Emitted when the panel was shown or hidden. */
+  get visibility(): ISignal<this, void> {
+    return this._visibility;
   }
 
   protected render(): JSX.Element {
@@ -31,4 +42,6 @@ export class KernelDoctorPanel extends ReactWidget {
       </DoctorContext.Provider>
     );
   }
+
+  private readonly _visibility = new Signal<this, void>(this);
 }

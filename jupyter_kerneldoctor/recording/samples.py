@@ -12,6 +12,7 @@ from .journal import JsonLines, read_lines
 from .layout import RECENT, SAMPLES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 
@@ -156,22 +157,34 @@ def read_samples(directory: Path) -> tuple[Sample, ...]:
 
     Of two with the same time the later one counts: a writer that was interrupted writes again.
     """
-    from .decode import number  # noqa: PLC0415 - the sidecar only writes
+    found = {
+        sample.mono_s: sample
+        for name in (SAMPLES, *RECENT)
+        for sample in SampleRows().samples(read_lines(directory / name))
+    }
+    return tuple(found[time] for time in sorted(found))
 
-    found: dict[float, Sample] = {}
-    for name in (SAMPLES, *RECENT):
-        places: list[int] | None = None
-        width = 0
-        for row in read_lines(directory / name):
+
+class SampleRows:
+    """Turns the rows of one file into samples; its first row names the columns."""
+
+    def __init__(self) -> None:
+        self._places: list[int] | None = None
+        self._width = 0
+
+    def samples(self, rows: Iterable[Any]) -> Iterator[Sample]:
+        """Yield the samples in these rows, which follow those of the call before."""
+        from .decode import number  # noqa: PLC0415 - the sidecar only writes
+
+        for row in rows:
             if not isinstance(row, list):
                 continue
             if row and all(isinstance(cell, str) for cell in row):
-                places, width = _places(row), len(row)
-            elif places is not None and len(row) == width:
-                mono_s = number(row[places[0]])
+                self._places, self._width = _places(row), len(row)
+            elif self._places is not None and len(row) == self._width:
+                mono_s = number(row[self._places[0]])
                 if mono_s is not None:
-                    found[mono_s] = Sample(mono_s, *[_measured(row, place) for place in places[1:]])
-    return tuple(found[time] for time in sorted(found))
+                    yield Sample(mono_s, *[_measured(row, place) for place in self._places[1:]])
 
 
 def _places(columns: list[str]) -> list[int] | None:

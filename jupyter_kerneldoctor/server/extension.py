@@ -15,6 +15,7 @@ from .death_monitor import DeathMonitor
 from .end_requests import observe_end_requests
 from .handlers import HANDLERS
 from .launches import observe_launches
+from .live import LivePages, LiveRecordings, LiveWebsocket
 from .server_file import ServerFile
 from .settings import KernelDoctor
 from .websocket import observe_cells
@@ -24,11 +25,17 @@ _SCHEMA = Path(__file__).parent / "death.yaml"
 
 def load(serverapp: ServerApp) -> None:
     """Serve reports and watch kernels. If watching fails, reports are served all the same."""
+
+    def failed(error: Exception) -> None:
+        serverapp.log.warning("KernelDoctor cannot show what a kernel uses.", exc_info=error)
+
     post_mortems = PostMortems()
     base_url = serverapp.web_app.settings["base_url"]
     arguments = {"post_mortems": post_mortems}
     handlers = [(url_path_join(base_url, "kerneldoctor", path), kind, arguments) for path, kind in HANDLERS]
-    serverapp.web_app.add_handlers(".*$", handlers)  # type: ignore[no-untyped-call]
+    pages = LivePages(LiveRecordings(post_mortems), serverapp.kernel_manager, failed)
+    live = url_path_join(base_url, "kerneldoctor", "live"), LiveWebsocket, {"pages": pages}
+    serverapp.web_app.add_handlers(".*$", [live, *handlers])  # type: ignore[no-untyped-call]
     try:
         serverapp.event_logger.register_event_schema(_SCHEMA)
         settings = KernelDoctor(parent=serverapp)

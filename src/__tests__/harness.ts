@@ -5,6 +5,7 @@ import { IRecordingRow, IReport } from '../api';
 import { IInspection, IRefusal } from '../inspection';
 import { Inspector } from '../inspector';
 import { PostMortems } from '../model';
+import { ILive, ILiveFeed } from '../live';
 import { Notebooks } from '../notebooks';
 import { KernelDoctorPanel } from '../panel';
 import { OLD, openNotebook, report, row, trackerOf, trans } from './fixtures';
@@ -21,6 +22,7 @@ export interface IServerState {
   error?: Error;
   source?: string;
   inspection?: IInspection | IRefusal;
+  live?: ILive;
 }
 
 /** Show a panel with the real model on a server that answers so. */
@@ -45,6 +47,7 @@ export async function show(state: IServerState) {
   const model = new PostMortems(server);
   const open = openNotebook([{ id: 'c8', source: state.source ?? OLD }]);
   const copied: string[] = [];
+  const liveChanged = new Signal<ILiveFeed, void>({} as ILiveFeed);
   panel = new KernelDoctorPanel({
     trans,
     model,
@@ -56,7 +59,8 @@ export async function show(state: IServerState) {
     ),
     docsUrl: path => `http://host/${path}`,
     copy: text => copied.push(text),
-    themeChanged: new Signal({})
+    live: { changed: liveChanged, shown: state.live ?? null },
+    kernels: { notebookOf: () => 'other.ipynb', shutDown: jest.fn() }
   });
   Widget.attach(panel, document.body);
   await model.refresh();

@@ -1,8 +1,6 @@
 import { incident, report, row, survivor } from './fixtures';
 import { all, click, dispose, show, text } from './harness';
 
-jest.mock('../plot', () => ({ HEIGHT: 150, draw: jest.fn() }));
-
 afterEach(dispose);
 
 it('shows what a living kernel survived like a death', async () => {

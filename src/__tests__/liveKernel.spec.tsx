@@ -4,8 +4,6 @@ import { report, row } from './fixtures';
 import { frame, inspection } from './inspections';
 import { all, button, click, dispose, settled, show, text } from './harness';
 
-jest.mock('../plot', () => ({ HEIGHT: 150, draw: jest.fn() }));
-
 afterEach(dispose);
 
 const ASK = 'What is it doing?';

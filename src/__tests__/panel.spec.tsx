@@ -11,12 +11,6 @@ import {
   text
 } from './harness';
 
-// jsdom has no canvas; what is drawn is tested in chart.spec and in a real browser.
-jest.mock('../plot', () => ({
-  HEIGHT: 150,
-  draw: () => ({ destroy: jest.fn(), setSize: jest.fn() })
-}));
-
 afterEach(dispose);
 
 it('tells the whole story in order', async () => {

@@ -1,12 +1,6 @@
 import { OLD, report } from './fixtures';
 import { all, button, dispose, show, text } from './harness';
 
-// jsdom has no canvas; what is drawn is tested in chart.spec and in a real browser.
-jest.mock('../plot', () => ({
-  HEIGHT: 150,
-  draw: () => ({ destroy: jest.fn(), setSize: jest.fn() })
-}));
-
 afterEach(dispose);
 
 it('shows the statement to blame, in whichever cell it stands', async () => {

@@ -4,6 +4,7 @@ import { useDoctor } from '../context';
 import { fileName } from '../format';
 import { ICurrentKernel } from '../notebooks';
 import { plain } from '../text';
+import { Live } from './Live';
 import { LiveKernel } from './LiveKernel';
 import { useNotebooks } from './useNotebooks';
 
@@ -21,10 +22,14 @@ export function CurrentKernel(props: {
   ) {
     return null;
   }
-  return <NotebookKernel kernel={kernel} />;
+  return <NotebookKernel kernel={kernel} open={!report} />;
 }
 
-function NotebookKernel({ kernel }: { kernel: ICurrentKernel }): JSX.Element {
+function NotebookKernel(props: {
+  kernel: ICurrentKernel;
+  open: boolean;
+}): JSX.Element {
+  const { kernel, open } = props;
   const { trans, model } = useDoctor();
   const name = plain(fileName(kernel.path));
   const stuck = model.stuckCase(kernel.kernel_id);
@@ -47,6 +52,7 @@ function NotebookKernel({ kernel }: { kernel: ICurrentKernel }): JSX.Element {
           </button>
         </p>
       )}
+      <Live kernel={kernel} open={open} />
       <LiveKernel
         key={kernel.kernel_id}
         target={{ kernel_id: kernel.kernel_id }}

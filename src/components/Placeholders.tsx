@@ -3,6 +3,7 @@ import { ApiError, Failure } from '../api';
 import { useDoctor } from '../context';
 import { fileName } from '../format';
 import { plain } from '../text';
+import { useLive } from './useLive';
 import { WatchInstructions } from './WatchInstructions';
 import { useNotebooks } from './useNotebooks';
 
@@ -18,7 +19,12 @@ export function Loading(): JSX.Element {
 export function Empty(): JSX.Element {
   const { trans, model, notebooks } = useDoctor();
   useNotebooks();
+  const live = useLive();
   const { currentKernel } = notebooks;
+  const isRecorded =
+    currentKernel &&
+    (model.isRecorded(currentKernel.kernel_id) ||
+      (live?.kernel_id === currentKernel.kernel_id && live.is_recorded));
   return (
     <div className="jp-KernelDoctor-state">
       <h2>{trans.__('No kernel has died')}</h2>
@@ -27,7 +33,7 @@ export function Empty(): JSX.Element {
           'When a kernel dies, this panel shows why, which line did it, and what to change.'
         )}
       </p>
-      {currentKernel && model.isRecorded(currentKernel.kernel_id) ? (
+      {isRecorded ? (
         <p>
           {trans.__(
             'The kernel of %1 is being recorded.',

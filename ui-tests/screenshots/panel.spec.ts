@@ -1,4 +1,5 @@
-import { expect, test } from '@jupyterlab/galata';
+import { expect, IJupyterLabPageFixture, test } from '@jupyterlab/galata';
+import { Locator } from '@playwright/test';
 import {
   askUntil,
   die,
@@ -13,6 +14,29 @@ import {
 } from '../tests/helpers';
 
 const FOLDER = '../docs/screenshots';
+
+/** Where to put a picture of each width in both themes, to judge by eye; nowhere by default. */
+const LOOK = process.env.KERNELDOCTOR_LOOK;
+
+async function look(
+  page: IJupyterLabPageFixture,
+  report: Locator,
+  name: string
+): Promise<void> {
+  for (const theme of LOOK ? ['light', 'dark'] : []) {
+    if (theme === 'dark') {
+      await page.theme.setDarkTheme();
+    }
+    for (const width of [300, 420, 900]) {
+      await page.setViewportSize({ width: width + 500, height: 1500 });
+      await page.sidebar.setWidth(width, 'right');
+      await page.waitForTimeout(700);
+      await report.screenshot({
+        path: `${LOOK}/${name}-${theme}-${width}.png`
+      });
+    }
+  }
+}
 
 const WRITE = `row = ",".join(f"text value number {i}" for i in range(20)) + "\\n"
 with open("sales.csv", "w") as file:
@@ -65,7 +89,7 @@ test('the panel after a kernel ran out of memory', async ({
   await toast(page, 'The restarted kernel').getByRole('button').click();
   await expect(toast(page, '')).toHaveCount(0);
   await expect(report).toContainText('ran out of memory');
-  await expect(report.locator('canvas')).toBeVisible();
+  await expect(report.locator('figure svg')).toBeVisible();
   await page.screenshot({ path: `${FOLDER}/jupyterlab.png` });
 
   await page.setViewportSize({ width: 1280, height: 1900 });
@@ -105,4 +129,38 @@ test('the panel of a kernel that is stuck', async ({ page, tmpPath }) => {
   await page.screenshot({ path: `${FOLDER}/stuck.png` });
   await interrupt(page);
   await prompt(page, 1, '[2]:');
+});
+
+const LOAD_FRAMES = `import numpy as np
+
+orders = np.ones((3_000_000, 10))`;
+
+const JOIN = `customers = np.ones((800_000, 10))
+joined = np.hstack([orders[:800_000], customers])
+del customers`;
+
+test('the panel of a kernel that runs', async ({ page, tmpPath }) => {
+  await page.setViewportSize({ width: 1280, height: 1000 });
+  await openNotebook(page, tmpPath, 'notes.ipynb', [
+    '%load_ext kerneldoctor',
+    'text = "x" * 40_000_000'
+  ]);
+  await run(page, 0, 1);
+  await run(page, 1, 2);
+  await openNotebook(page, tmpPath, 'orders.ipynb', [
+    '%load_ext kerneldoctor',
+    LOAD_FRAMES,
+    JOIN
+  ]);
+  await page.sidebar.close('left');
+  const report = await openPanel(page);
+  await page.sidebar.setWidth(420, 'right');
+  await run(page, 0, 1);
+  await run(page, 1, 2);
+  await run(page, 2, 3);
+  await expect(report.getByRole('table')).toContainText('[3]');
+  await expect(report).toContainText('notes.ipynb', { timeout: 60_000 });
+  await page.waitForTimeout(1500);
+  await page.screenshot({ path: `${FOLDER}/live.png` });
+  await look(page, report, 'live');
 });

@@ -30,7 +30,7 @@ test('a kernel crashes, and the panel says why and where', async ({
     'cell [3]'
   );
   await expect(report).toContainText('% sure');
-  await expect(report.locator('canvas')).toBeVisible();
+  await expect(report.locator('figure svg')).toBeVisible();
 
   // Where: the cell, and its second line.
   await expect(report.locator('.jp-mod-culprit')).toHaveText(

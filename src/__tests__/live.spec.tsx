@@ -1,0 +1,189 @@
+import { ServerConnection } from '@jupyterlab/services';
+import { ILive, LiveFeed } from '../live';
+import { lastsMessage } from '../notifications';
+import { nearest, ticks } from '../chart';
+import { trans } from './fixtures';
+import { all, click, dispose, show, text } from './harness';
+
+const MIB = 2 ** 20;
+
+function live(change: Partial<ILive> = {}): ILive {
+  return {
+    kernel_id: 'k1',
+    recording: 'r2',
+    is_recorded: true,
+    loaded_by: 'startup',
+    own_bytes: 900 * MIB,
+    limit: { bytes: 1500 * MIB, name: 'container limit' },
+    used_bytes: 1070 * MIB,
+    left_bytes: 430 * MIB,
+    level: 'ok',
+    lasts_s: null,
+    running: null,
+    timeline: {
+      started: '',
+      samples: { t_s: [0, 10], memory_bytes: [100 * MIB, 900 * MIB] },
+      limit: { bytes: 1500 * MIB, name: 'container limit' },
+      cells: [{ execution_count: 7, start_s: 2, end_s: 9 }],
+      death_s: null
+    },
+    cells: [
+      cell(7, 380, 100, 'df = load()'),
+      cell(8, 20, 300, '<img src=x onerror=1>\u001b')
+    ],
+    variables: {
+      execution_count: 7,
+      objects: [
+        {
+          name: 'df',
+          type: 'DataFrame',
+          bytes: 380 * MIB,
+          shape: [3, 2],
+          items: null,
+          device: null,
+          hidden: false
+        }
+      ]
+    },
+    children: { count: 2, bytes: 50 * MIB },
+    gpus: [],
+    others: [{ kernel_id: 'k9', bytes: 170 * MIB }],
+    ...change
+  };
+}
+
+function cell(count: number, took: number, kept: number, source: string) {
+  return {
+    execution_count: count,
+    cell_id: `c${count}`,
+    start_s: count,
+    end_s: count + 1,
+    peak_bytes: took * MIB,
+    took_bytes: took * MIB,
+    kept_bytes: kept * MIB,
+    source,
+    error: null
+  };
+}
+
+describe('the live view', () => {
+  afterEach(dispose);
+
+  it('says what is left, who holds it, and what the cells took', async () => {
+    await show({ rows: [], live: live() });
+    expect(text()).toContain(
+      '430 MiB left of 1.5 GiB (container limit); cell [7] took 380 MiB.'
+    );
+    expect(text()).toContain('This kernel 900 MiB, all others 170 MiB');
+    expect(text()).toContain('2 child processes');
+    expect(text()).toContain('other.ipynbShut down170 MiB');
+    expect(all('svg image, svg img, td img')).toEqual([]);
+    const cells = () => all('tbody tr').map(row => row.textContent);
+    expect(cells()[0]).toContain('[8] <img src=x onerror=1>\u241b');
+    await click('Peak');
+    expect(cells()[0]).toBe('[7] df = load()380 MiB+100 MiB1.0 s');
+  });
+
+  it('says how long memory lasts while a cell grows', async () => {
+    const running = { execution_count: 9, cell_id: 'c9', seq: 9 };
+    await show({ rows: [], live: live({ lasts_s: 40, running }) });
+    expect(text()).toContain('at the pace of cell [9] that lasts 40 s');
+  });
+
+  it('is not shown for another kernel, and without a limit tells the use', async () => {
+    await show({ rows: [], live: live({ kernel_id: 'k2' }) });
+    expect(all('.jp-KernelDoctor-usage')).toEqual([]);
+    dispose();
+    await show({ rows: [], live: live({ limit: null, left_bytes: null }) });
+    expect(text()).toContain('The kernel uses 900 MiB.');
+  });
+});
+
+it('warns only of what is gone within a minute', () => {
+  const running = { execution_count: 9, cell_id: 'c9', seq: 9 };
+  const said = (lasts_s: number | null) =>
+    lastsMessage(trans, live({ running, lasts_s }), 'a.ipynb');
+  expect(said(40)).toBe(
+    'Memory is running out: 430 MiB left, cell [9] of a.ipynb takes that in some 40 s.'
+  );
+  expect(said(61)).toBeNull();
+  expect(said(null)).toBeNull();
+});
+
+it('marks the axis with round numbers, and finds the nearest sample', () => {
+  expect(ticks(826)).toEqual([0, 500]);
+  expect(ticks(1.77)).toEqual([0, 0.5, 1, 1.5]);
+  expect(nearest(live().timeline!, 8)).toEqual({
+    t_s: 10,
+    memory_bytes: 900 * MIB,
+    cell: ''
+  });
+});
+
+describe('the feed', () => {
+  const sockets: FakeSocket[] = [];
+  class FakeSocket {
+    readyState = 0;
+    sent: string[] = [];
+    onopen = () => undefined;
+    onclose = () => undefined;
+    onmessage: (event: { data: string }) => void = () => undefined;
+    constructor(readonly url: string) {
+      sockets.push(this);
+    }
+    send = (text: string) => this.sent.push(text);
+    close = () => this.onclose();
+    open() {
+      this.readyState = 1;
+      this.onopen();
+    }
+  }
+  const settings = {
+    wsUrl: 'ws://host/base/',
+    token: 'a b',
+    appendToken: true,
+    WebSocket: FakeSocket
+  } as unknown as ServerConnection.ISettings;
+
+  beforeEach(() => {
+    sockets.length = 0;
+    jest.useFakeTimers();
+  });
+  afterEach(() => jest.useRealTimers());
+
+  it('uses one connection, and none where nothing is shown', () => {
+    const feed = new LiveFeed(settings);
+    feed.watch(null, false);
+    expect(sockets).toEqual([]);
+    feed.watch('k1', true);
+    expect(sockets[0].url).toBe('ws://host/base/kerneldoctor/live?token=a%20b');
+    sockets[0].open();
+    feed.watch('k1', true);
+    feed.watch('k2', false);
+    expect(sockets[0].sent).toEqual([
+      '{"kernel_id":"k1","detail":true}',
+      '{"kernel_id":"k2","detail":false}'
+    ]);
+    sockets[0].onmessage({ data: '{"kernel_id":"k1"}' });
+    expect(feed.shown).toBeNull();
+    sockets[0].onmessage({ data: '{"kernel_id":"k2"}' });
+    expect(feed.shown).toEqual({ kernel_id: 'k2' });
+    feed.watch(null, false);
+    expect(feed.shown).toBeNull();
+    jest.advanceTimersByTime(100_000);
+    expect(sockets).toHaveLength(1);
+  });
+
+  it('connects again, more and more seldom, while something is shown', () => {
+    const feed = new LiveFeed(settings);
+    feed.watch('k1', true);
+    for (const wait of [1000, 2000, 4000]) {
+      const count = sockets.length;
+      sockets[count - 1].close();
+      jest.advanceTimersByTime(wait - 1);
+      expect(sockets).toHaveLength(count);
+      jest.advanceTimersByTime(1);
+      expect(sockets).toHaveLength(count + 1);
+    }
+  });
+});

@@ -1,0 +1,82 @@
+import { IStatusBar } from '@jupyterlab/statusbar';
+import { TranslationBundle } from '@jupyterlab/translation';
+import { fileName } from './format';
+import { LiveFeed } from './live';
+import { Notebooks } from './notebooks';
+import { lastsMessage, notifyOfShortage } from './notifications';
+import { KernelDoctorPanel } from './panel';
+import { StatusItem } from './statusItem';
+
+/** The settings that this follows; they may change at any time. */
+export interface IUsageSettings {
+  showHeadroom: boolean;
+  warnOfGrowth: boolean;
+}
+
+/**
+ * Follows what the kernel of the notebook in front uses.
+ *
+ * The server is told what is shown: all of it where the panel is visible, otherwise the summary for the status bar, and
+ * nothing at all where neither is wanted or the whole page is hidden.
+ */
+export class Usage {
+  constructor(
+    private readonly _feed: LiveFeed,
+    private readonly _notebooks: Notebooks,
+    private readonly _panel: KernelDoctorPanel,
+    private readonly _trans: TranslationBundle,
+    private readonly _open: () => void
+  ) {
+    _notebooks.changed.connect(() => this._follow());
+    _panel.visibility.connect(() => this._follow());
+    document.addEventListener('visibilitychange', () => this._follow());
+    _feed.changed.connect(() => this._warn());
+  }
+
+  /** Whether something in the status bar is wanted. */
+  settings: IUsageSettings = { showHeadroom: true, warnOfGrowth: true };
+
+  addTo(statusBar: IStatusBar): void {
+    const item = new StatusItem(this._feed, this._trans, this._open);
+    statusBar.registerStatusItem('jupyter-kerneldoctor:headroom', {
+      item,
+      align: 'right',
+      rank: 60,
+      isActive: () => this.settings.showHeadroom && this._feed.shown !== null,
+      activeStateChanged: this._feed.changed as never
+    });
+  }
+
+  /** Apply changed settings. */
+  apply(settings: IUsageSettings): void {
+    this.settings = settings;
+    this._follow();
+  }
+
+  private _follow(): void {
+    const { showHeadroom, warnOfGrowth } = this.settings;
+    const isOpen = this._panel.isVisible;
+    const isWanted =
+      document.visibilityState !== 'hidden' &&
+      (isOpen || showHeadroom || warnOfGrowth);
+    const kernel = this._notebooks.currentKernel;
+    this._feed.watch(isWanted && kernel ? kernel.kernel_id : null, isOpen);
+  }
+
+  /** Say once of a cell that what is left will not last. */
+  private _warn(): void {
+    const { shown } = this._feed;
+    const message = shown && lastsMessage(this._trans, shown, this._name());
+    const key = JSON.stringify([shown?.recording, shown?.running?.seq]);
+    if (message && this.settings.warnOfGrowth && !this._warned.has(key)) {
+      this._warned.add(key);
+      notifyOfShortage(this._trans, message, this._open);
+    }
+  }
+
+  private _name(): string {
+    return fileName(this._notebooks.currentKernel?.path ?? '');
+  }
+
+  private readonly _warned = new Set<string>();
+}

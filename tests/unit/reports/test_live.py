@@ -1,0 +1,110 @@
+"""What a running kernel uses, what is left, and how long that lasts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
+from jupyter_kerneldoctor.recording.model import Cell, Kernel, Limit, Recording
+from jupyter_kerneldoctor.recording.processes import ProcessIdentity
+from jupyter_kerneldoctor.recording.samples import Sample
+from jupyter_kerneldoctor.reports.live import document, fingerprint, lasts_s, summary
+
+MIB = 1 << 20
+GROUP = Limit("cgroup", "container limit", 1500 * MIB, "/sys/fs/cgroup/memory.max")
+RAM = Limit("ram", "memory of this machine", 16_000 * MIB, "/proc/meminfo MemTotal")
+
+
+def sample(mono_s: float, own: int, used: int | None = None, available: int = 8_000, **more: int) -> Sample:
+    return Sample(mono_s, own * MIB, None if used is None else used * MIB, available * MIB, **more)
+
+
+def recording(*samples: Sample, cells: tuple[Cell, ...] = (), kernel_id: str = "k", **more: object) -> Recording:
+    kernel = Kernel(ProcessIdentity(7, 1, "boot"), kernel_id=kernel_id)
+    return Recording("r", kernel, limits=(GROUP, RAM), samples=samples, cells=cells, **more)  # type: ignore[arg-type]
+
+
+def test_the_limit_is_the_one_with_the_least_room() -> None:
+    by_group = summary(recording(sample(1, 900, used=1070)))
+    by_machine = summary(recording(sample(1, 900, used=1070, available=100)))
+
+    assert (by_group["limit"]["name"], by_group["left_bytes"], by_group["level"]) == (
+        "container limit",
+        430 * MIB,
+        "ok",
+    )
+    assert (by_machine["limit"]["name"], by_machine["left_bytes"]) == ("memory of this machine", 100 * MIB)
+    assert by_machine["level"] == "critical"
+
+
+@pytest.mark.parametrize(("used", "level"), [(1100, "ok"), (1250, "low"), (1400, "critical"), (1600, "critical")])
+def test_little_left_is_said(used: int, level: str) -> None:
+    assert summary(recording(sample(1, 900, used=used)))["level"] == level
+
+
+def test_without_a_sample_nothing_is_claimed() -> None:
+    found = document(recording())
+
+    assert found["limit"] is found["left_bytes"] is found["level"] is found["children"] is None
+
+
+RUNNING = (Cell("load()", 7, "c7", seq=7, started_mono_s=0.0),)
+
+
+def test_steady_growth_tells_how_long_the_rest_lasts() -> None:
+    steady = recording(*(sample(second, 100 + 50 * second) for second in range(11)), cells=RUNNING)
+    jump = recording(*(sample(second, 100 + 500 * (second > 8)) for second in range(11)), cells=RUNNING)
+    over = (Cell("load()", 7, "c7", seq=7, started_mono_s=0.0, ended_mono_s=9.0),)
+
+    assert lasts_s(steady, 500 * MIB) == 10.0
+    assert lasts_s(steady, 500_000 * MIB) is None  # that is no news
+    assert lasts_s(jump, 500 * MIB) is None
+    assert lasts_s(recording(*steady.samples, cells=over), 500 * MIB) is None
+    assert lasts_s(recording(*steady.samples[:3], cells=RUNNING), 500 * MIB) is None
+
+
+def test_a_cell_is_measured_by_the_kernel_or_by_the_samples() -> None:
+    measured = Cell(
+        "a",
+        1,
+        seq=1,
+        started_mono_s=2.5,
+        ended_mono_s=4.5,
+        rss_before_bytes=10,
+        rss_after_bytes=30,
+        peak_bytes=900 * MIB,
+    )
+    sampled = Cell("\n  b = 1\nc", 2, seq=2, started_mono_s=5.5, ended_mono_s=7.5)
+    samples = [sample(1, 100), sample(3, 200), sample(5, 150), sample(6, 600), sample(7, 500), sample(8, 400)]
+
+    first, second = document(recording(*samples, cells=(measured, sampled)))["cells"]
+
+    assert (first["took_bytes"], first["kept_bytes"]) == (900 * MIB - 10, 20)
+    assert (second["peak_bytes"], second["took_bytes"], second["kept_bytes"]) == (600 * MIB, 450 * MIB, 250 * MIB)
+    assert second["source"] == "  b = 1"
+
+
+def test_the_document_names_variables_children_and_neighbours() -> None:
+    frame = NamedObject("df", "DataFrame", 380 * MIB, shape=(10, 2))
+    own = recording(
+        sample(1, 900, used=1000, tree_bytes=950 * MIB, children=3),
+        cells=(Cell("df = load()", 7, seq=7, ended_mono_s=1.0),),
+        namespaces=(Namespace(1.0, 7, (frame,)),),
+    )
+    elsewhere = Recording("x", own.kernel, limits=(RAM,), samples=own.samples)
+
+    found = document(own, [recording(sample(1, 300), kernel_id="other"), elsewhere])
+
+    assert json.loads(json.dumps(found))["variables"]["objects"][0]["name"] == "df"
+    assert found["variables"]["execution_count"] == 7
+    assert found["children"] == {"count": 3, "bytes": 50 * MIB}
+    assert found["others"] == [{"kernel_id": "other", "bytes": 300 * MIB}]
+
+
+def test_a_kernel_that_rests_says_nothing_new() -> None:
+    before, after = document(recording(sample(1, 900, used=1000))), document(recording(sample(9, 900, used=1000)))
+    grown = document(recording(sample(9, 950, used=1000)))
+
+    assert fingerprint(before) == fingerprint(after) != fingerprint(grown)

@@ -1,0 +1,119 @@
+import { expect, test } from '@jupyterlab/galata';
+import { openNotebook, openPanel, prompt, run, start, toast } from './helpers';
+
+const LOAD = '%load_ext kerneldoctor';
+const LARGE = 'block = bytearray(300_000_000)\nblock[:] = b"x" * len(block)';
+
+test('the panel shows what the kernel in front uses, and follows it', async ({
+  page,
+  tmpPath
+}) => {
+  await openNotebook(page, tmpPath, 'usage.ipynb', [LOAD, LARGE, 'x = 1']);
+  const panel = await openPanel(page);
+  await run(page, 0, 1);
+  await run(page, 1, 2);
+
+  const usage = panel.getByRole('region', { name: 'Memory now' });
+  await expect(usage).toContainText(/ left of .*; cell \[2\] took \d{3} MiB\./);
+  await expect(usage.getByRole('meter').first()).toBeVisible();
+  await expect(usage.locator('.jp-KernelDoctor-holders')).toContainText(
+    /block.*bytearray.*286 MiB/
+  );
+  await expect(usage.locator('svg')).toContainText('[2]');
+
+  // The table: sorted by a click, and a click on a row goes to its cell.
+  const rows = usage.getByRole('table').getByRole('row');
+  await run(page, 2, 3);
+  await expect(rows.nth(1)).toContainText('[3] x = 1');
+  await usage.getByRole('button', { name: 'Kept' }).click();
+  await expect(rows.nth(1)).toContainText('+286 MiB');
+  await page.notebook.selectCells(0);
+  await rows.nth(1).getByRole('button').click();
+  await expect(page.locator('.jp-Notebook-cell.jp-mod-active')).toContainText(
+    'bytearray'
+  );
+
+  // Hovering reads out time, cell and memory.
+  await usage.locator('svg').hover();
+  await expect(usage.locator('figcaption')).toContainText(/at .* · .*iB/);
+
+  // A second notebook in front, and its neighbour below the same limit.
+  await openNotebook(page, tmpPath, 'other.ipynb', [LOAD]);
+  await run(page, 0, 1);
+  await expect(usage.getByRole('table')).not.toContainText('bytearray');
+  const others = usage.getByRole('region', { name: 'Other kernels' });
+  await expect(others).toContainText('usage.ipynb');
+  await others.getByRole('button', { name: 'Shut down' }).click();
+  const dialog = page.locator('.jp-Dialog');
+  await expect(dialog).toContainText('Shut down the kernel of usage.ipynb?');
+  await dialog.getByRole('button', { name: 'Shut Down' }).click();
+  await expect(others).toHaveCount(0);
+});
+
+test('an idle kernel costs no request and no message, and a hidden panel gets the summary', async ({
+  page,
+  tmpPath
+}) => {
+  const received: string[] = [];
+  let sockets = 0;
+  page.on('websocket', socket => {
+    if (socket.url().includes('/kerneldoctor/live')) {
+      sockets += 1;
+      socket.on('framereceived', ({ payload }) =>
+        received.push(String(payload))
+      );
+    }
+  });
+  await page.reload();
+  await openNotebook(page, tmpPath, 'idle.ipynb', [LOAD]);
+  await run(page, 0, 1);
+  const status = page.locator('.jp-KernelDoctor-status');
+  await expect(status).toContainText(/iB left/);
+  expect(received.some(text => text.includes('"cells"'))).toBe(false);
+
+  await status.click();
+  await expect(page.getByRole('table')).toContainText('[1]');
+  await page.waitForTimeout(3000);
+  const requests: string[] = [];
+  page.on('request', request => {
+    if (request.url().includes('kerneldoctor')) {
+      requests.push(request.url());
+    }
+  });
+  const before = received.length;
+  await page.waitForTimeout(6000);
+  expect(requests).toEqual([]);
+  expect(sockets).toBe(1);
+  // Other programs of the machine may move what is left.
+  expect(received.length - before).toBeLessThan(6);
+});
+
+test('one notification says that memory will not last', async ({
+  page,
+  tmpPath
+}) => {
+  // It grows by a small amount; what the server tells is stretched to a shortage on the way.
+  await page.routeWebSocket(/kerneldoctor\/live/, socket => {
+    const server = socket.connectToServer();
+    server.onMessage(message => {
+      const live = JSON.parse(String(message));
+      const lasts = live.running ? { lasts_s: 40, level: 'critical' } : {};
+      socket.send(JSON.stringify({ ...live, ...lasts }));
+    });
+  });
+  await page.reload();
+  const grow =
+    'import time\nkept = []\nfor i in range(80):\n    kept.append(b"x" * 4_000_000)\n    time.sleep(0.1)';
+  await openNotebook(page, tmpPath, 'grows.ipynb', [LOAD, grow]);
+  await run(page, 0, 1);
+  await start(page, 1);
+  const warning = toast(page, 'Memory is running out');
+  await expect(warning).toContainText('cell [2] of grows.ipynb');
+  await expect(page.locator('.jp-KernelDoctor-status')).toHaveClass(/critical/);
+  await prompt(page, 1, '[2]:');
+  await expect(warning).toHaveCount(1);
+  await warning.getByRole('button', { name: 'What holds the memory?' }).click();
+  await expect(page.locator('#kerneldoctor-panel')).toContainText(
+    'What holds the memory'
+  );
+});
