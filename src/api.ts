@@ -28,9 +28,14 @@ export interface IEvidence {
   source: string | null;
 }
 
+export type Certainty = 'proven' | 'strong' | 'likely' | 'possible' | 'weak';
+
 export interface ICause {
   id: string;
   confidence: number;
+  certainty: Certainty;
+  /** It only says how the kernel ended, and not why. */
+  general: boolean;
   title: string;
   docs?: string | null;
   evidence: IEvidence[];
@@ -132,6 +137,8 @@ export interface IReport {
   };
   cause: string;
   confidence: number | null;
+  certainty: Certainty;
+  general: boolean;
   headline: string;
   story?: string | null;
   /** The sentence that the same cell ended kernels before. */

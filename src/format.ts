@@ -1,5 +1,5 @@
 import { TranslationBundle } from '@jupyterlab/translation';
-import { IEvidence, IExpectedPeak } from './api';
+import { Certainty, IEvidence, IExpectedPeak } from './api';
 
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
@@ -19,9 +19,20 @@ export function bytes(value: number): string {
   return `${size.toFixed(whole ? 0 : 1)} ${UNITS[unit]}`;
 }
 
-/** Return a share in percent; only 1 itself is 100. */
-export function percent(share: number): number {
-  return share >= 1 ? 100 : Math.min(99, Math.round(share * 100));
+/** Return how sure a cause is, as the server's reports say it. */
+export function certainty(trans: TranslationBundle, word: Certainty): string {
+  switch (word) {
+    case 'proven':
+      return trans.__('cause proven');
+    case 'strong':
+      return trans.__('strong evidence');
+    case 'likely':
+      return trans.__('cause likely');
+    case 'possible':
+      return trans.__('cause possible');
+    case 'weak':
+      return trans.__('weak evidence');
+  }
 }
 
 export function duration(trans: TranslationBundle, seconds: number): string {

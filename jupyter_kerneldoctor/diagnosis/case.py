@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 from .causes import all_causes, examine
+from .certainty import Certainty
 from .death import Death
 from .examples import MIB, Group, recording
 from .family import Family
@@ -94,7 +95,7 @@ class Case:
         if not self._recorded.keys() & {"exit_code", "alive"}:
             usual["signal"] = "SIGSEGV" if family == Family.NATIVE_CRASH else "SIGKILL"
         made = recording(*self.sources, **{**usual, **self._recorded})
-        cause = CauseFinding(self.cause, self.cause, 0.97, "It died.", line=self.line, family=family)
+        cause = CauseFinding(self.cause, self.cause, Certainty.PROVEN, "It died.", line=self.line, family=family)
         cells = [
             replace(
                 cell,

@@ -6,6 +6,8 @@ from typing import ClassVar, Literal, NamedTuple
 from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
+from .certainty import Certainty
+from .conflicts import settled
 from .death import Death
 from .family import Family
 from .postmortem import CauseFinding, Evidence
@@ -21,7 +23,7 @@ class WorkerEnd(NamedTuple):
     """How a cause ends a worker process, while the kernel lives on."""
 
     signal: str
-    confidence: float
+    certainty: Certainty
     what: str
     """What the worker did, for a sentence: "aborted"."""
     title: str = "A worker process crashed"
@@ -43,7 +45,7 @@ class Cause(Rule):
     """How it ends a worker process, where that alone explains the incident of a lost one."""
 
     def judge(self, death: Death) -> CauseFinding | None:  # noqa: ARG002 - for those that can
-        """Say whether this cause fits, how sure that is (0.9 and more is proven), and why; None when it does not."""
+        """Say whether this cause fits, how sure that is, and why; None when it does not."""
         return None
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002 - for those that can
@@ -56,12 +58,12 @@ class Cause(Rule):
         if worker is None or end is None or worker.signal != end.signal:
             return None
         told = f"A worker process {end.what} {death.where()}; the kernel lived on."
-        return self.finding(death, end.confidence, told, worker.evidence(), title=end.title)
+        return self.finding(death, end.certainty, told, worker.evidence(), title=end.title)
 
     def finding(
         self,
         death: Death,
-        confidence: float,
+        certainty: Certainty,
         headline: str,
         evidence: Iterable[Evidence] = (),
         *,
@@ -76,23 +78,24 @@ class Cause(Rule):
 
         To its own evidence, strongest first, come the last words that name it (in front) and what every answer shows:
         the crash report, the exit status, the cell that ran; and what can be ruled out with certainty. To that of an
-        incident nothing is added. `line` is the line it points at: by default the one that was being executed.
-        `title`, `family` and `general` are by default those of the class.
+        incident nothing is added. `certainty` is what this evidence makes of it; what speaks against it (`conflicts`)
+        lowers that. `line` is the line it points at: by default the one that was being executed. `title`, `family` and
+        `general` are by default those of the class.
         """
-        family = family or self.family
+        family, general = family or self.family, self.general if general is None else general
         if death.incident is None:
             evidence = (*texts.last_words(death, self.id), *evidence, *texts.standard(death, family))
             ruled_out = (*ruled_out, *exclusions.standard(death, family))
         return CauseFinding(
             self.id,
             title or self.title,
-            confidence,
+            settled(death, certainty, family, general=general),
             headline,
             evidence=tuple(dict.fromkeys(evidence)),
             ruled_out=exclusions.known(*ruled_out),
             line=death.line if line == "running" else line,
             summary=summary,
-            general=death.incident is None and (self.general if general is None else general),
+            general=general,
             family=family,
         )
 

@@ -1,26 +1,38 @@
-"""How sure a cause may be, from who saw the end and who sent the signal."""
+"""How sure an answer is, in five words; each has its number here and nowhere else."""
 
-from .death import Death
+from __future__ import annotations
 
-_BY_THE_CELL = 0.3
-_STATUS_NOT_SEEN = 0.7
-
-DOUBTED = 0.4
-"""Last words after which the process did something else: less than a crash or an abort without a reason."""
-
-_WARNED = 0.75
+from enum import Enum
 
 
-def certainty(death: Death, confidence: float) -> float:
-    """Return the confidence, lowered where the cell ended the kernel itself or the exit status is not known."""
-    if death.own_signals or death.told_to_exit:
-        return min(confidence, _BY_THE_CELL)
-    return confidence if death.status.known else min(confidence, _STATUS_NOT_SEEN)
+class Certainty(float, Enum):
+    """How sure an answer is. The value is its confidence in the public JSON.
 
+    docs/accuracy.md says how often the answers with each word were right.
+    """
 
-def by_words(death: Death, confidence: float, otherwise: float = DOUBTED) -> float:
-    """Return how sure its last words make a cause; `otherwise` where the process went on after them."""
-    if death.outlived_its_words:
-        return min(confidence, otherwise)
-    warned = death.words is not None and not death.words.final and death.never_aborted
-    return min(confidence, _WARNED) if warned else confidence
+    PROVEN = 0.98
+    """Two independent facts agree: how it ended, and a trace that names this cause, as the system's log does."""
+    STRONG = 0.9
+    """A trace names the cause, and one step from there to the end is inferred."""
+    LIKELY = 0.7
+    """The usual reason in this situation; others are known."""
+    POSSIBLE = 0.5
+    """As likely as not."""
+    WEAK = 0.25
+    """Something speaks for it, more against it, or next to nothing is known."""
+
+    @property
+    def word(self) -> str:
+        """The word that people read: "proven"."""
+        return self.name.lower()
+
+    def lowered(self, steps: int = 1) -> Certainty:
+        """Return the word so many steps below, or the lowest."""
+        words = list(Certainty)
+        return words[min(words.index(self) + steps, len(words) - 1)]
+
+    @classmethod
+    def up_to(cls, confidence: float) -> Certainty | None:
+        """Return the surest word that is worth no more than a number; None below all."""
+        return next((one for one in cls if one <= confidence), None)

@@ -14,6 +14,7 @@ from jupyter_kerneldoctor.recording.user_files import is_cell_file
 from .analysis import stuck_before_shutdown
 from .analysis.incident_site import that_it_was_raised
 from .causes import examine
+from .certainty import Certainty
 from .death import Death
 from .family import Family
 from .postmortem import CauseFinding, Culprit, Evidence, Survived, iso
@@ -28,20 +29,20 @@ _AT_ONCE_S = 5.0
 """So long after these words a cell is over at the latest: what takes most of it is to show the traceback."""
 
 _TOO_DEEP = "A function called itself too often {where}, and Python stopped it."
-_LOST = ("unknown", "A worker process was lost", 0.4, "A worker process was lost {where}.")
+_LOST = ("unknown", "A worker process was lost", Certainty.WEAK, "A worker process was lost {where}.")
 _CARD = "The graphics card reported an error"
-_BY_KIND: dict[str, tuple[str, str, float, str]] = {
-    "recursion": ("stack-overflow", "Endless recursion, stopped by Python", 0.9, _TOO_DEEP),
+_BY_KIND: dict[str, tuple[str, str, Certainty, str]] = {
+    "recursion": ("stack-overflow", "Endless recursion, stopped by Python", Certainty.PROVEN, _TOO_DEEP),
     "broken-pool": _LOST,
     "worker-killed": _LOST,
-    "cuda-error": ("unknown", _CARD, 0.4, f"{_CARD} {{where}}."),
+    "cuda-error": ("unknown", _CARD, Certainty.WEAK, f"{_CARD} {{where}}."),
 }
-"""Cause, title, confidence and headline of kinds that a cause may leave unexplained."""
+"""Cause, title, certainty and headline of kinds that a cause may leave unexplained."""
 
 _HANGS = ("hang", "fork-unsafe")
 """Causes of a stuck_cell that would have lasted for ever."""
 
-_OTHER = ("unknown", "An error that the kernel survived", 0.3, "The kernel survived a system error {where}.")
+_OTHER = ("unknown", "An error that the kernel survived", Certainty.WEAK, "The kernel survived a system error {where}.")
 
 
 def survived(death: Death) -> tuple[Survived, ...]:
@@ -64,7 +65,7 @@ def _stuck_until_the_end(recording: Recording) -> Iterator[Survived]:
     if death is None or death.stuck_cell is None or death.cell is None:
         return
     hangs = findings_of(lambda cause: cause.judge(death) if cause.family == Family.STUCK else None)
-    finding = max(hangs, key=lambda one: one.confidence, default=None)
+    finding = max(hangs, key=lambda one: one.certainty, default=None)
     if finding is None:
         return
     cell, look = death.cell, death.stuck_cell.stuck
@@ -78,16 +79,16 @@ def _stuck_until_the_end(recording: Recording) -> Iterator[Survived]:
 def _judged(kernel: Death, incident: Incident) -> Survived:
     death = kernel.at(incident)
     explained = findings_of(lambda one: one.explain(death, incident) if incident.kind in one.incidents else None)
-    finding = max(explained, key=lambda one: one.confidence, default=None) or _unexplained(death, incident)
+    finding = max(explained, key=lambda one: one.certainty, default=None) or _unexplained(death, incident)
     finding = replace(finding, evidence=(*finding.evidence, *_circumstances(incident)))
     return Survived(finding, incident, _cell(death.cell, death.line), _time(death, incident.mono_s))
 
 
 def _unexplained(death: Death, incident: Incident) -> CauseFinding:
-    cause, title, confidence, headline = _BY_KIND.get(incident.kind, _OTHER)
+    cause, title, certainty, headline = _BY_KIND.get(incident.kind, _OTHER)
     words = f": {quote(incident.signature, 100)}" if incident.signature else ""
     raised = (that_it_was_raised(incident, words),)
-    return CauseFinding(cause, title, confidence, headline.format(where=death.where()), raised, line=death.line)
+    return CauseFinding(cause, title, certainty, headline.format(where=death.where()), raised, line=death.line)
 
 
 def _circumstances(incident: Incident) -> Iterator[Evidence]:

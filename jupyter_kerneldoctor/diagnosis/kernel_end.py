@@ -31,6 +31,7 @@ from .analysis.oom_log import OomKill, Scope, oom_kill
 from .analysis.stack_fault import Fault, logged_fault
 from .analysis.stuck_cell import StuckCell, last_look
 from .analysis.traceback import Traceback
+from .certainty import Certainty
 from .family import Family
 from .postmortem import CauseFinding
 
@@ -55,8 +56,13 @@ class KernelEnd(RecordedEnd):
 
     @property
     def likely_causes(self) -> frozenset[str]:
-        """The causes that are at least half as likely as the first, and their families."""
-        likely = [one for one in self.causes if one.confidence >= self.causes[0].confidence / 2]
+        """The causes that are at least half as likely as the first, and their families.
+
+        What is known only for weak signs is none of them beside another; that it crashed or was killed is no sign.
+        """
+        first = self.causes[:1]
+        others = [one for one in self.causes[1:] if one.general or one.certainty > Certainty.WEAK]
+        likely = [one for one in (*first, *others) if one.certainty >= first[0].certainty / 2]
         return frozenset(name for one in likely for name in (one.id, one.family))
 
     @property

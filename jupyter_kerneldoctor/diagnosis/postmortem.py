@@ -12,6 +12,7 @@ from typing import Any, Literal
 from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .certainty import Certainty
 from .family import Family
 
 Applicability = Literal["safe", "suggested", "advice"]
@@ -52,11 +53,11 @@ class Ending:
 
 @dataclass(frozen=True)
 class CauseFinding:
-    """A cause that fits, its confidence (0 to 1), and the evidence for it."""
+    """A cause that fits, how sure that is, and the evidence for it."""
 
     id: str
     title: str
-    confidence: float
+    certainty: Certainty
     headline: str
     evidence: tuple[Evidence, ...] = ()
     ruled_out: tuple[str, ...] = ()
@@ -68,6 +69,11 @@ class CauseFinding:
     general: bool = False
     """It only says which way it ended: less likely, the likelier a cause is that says why."""
     family: Family = Family.UNKNOWN
+
+    @property
+    def confidence(self) -> float:
+        """The number of the certainty, 0 to 1."""
+        return self.certainty.value
 
 
 @dataclass(frozen=True)
@@ -293,6 +299,8 @@ class PostMortem:
             died=self.died,
             cause=top.id,
             confidence=top.confidence,
+            certainty=top.certainty.word,
+            general=top.general,
             headline=top.headline,
             ruled_out=list(top.ruled_out),
             causes=[_finding(finding) for finding in self.causes],
@@ -339,6 +347,7 @@ def _finding(finding: CauseFinding) -> dict[str, Any]:
         "id": finding.id,
         "title": finding.title,
         "confidence": finding.confidence,
+        "certainty": finding.certainty.word,
         "general": finding.general,
         "family": finding.family.value,
         "evidence": [asdict(evidence) for evidence in finding.evidence],

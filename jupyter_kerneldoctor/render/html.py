@@ -56,7 +56,8 @@ def escaped(text: Any) -> str:
 
 def _blocks(doc: Document) -> Iterator[str]:
     yield f"<h3>{escaped(doc['headline'])}</h3>"
-    yield f'<p><span class="kd-chip">{wording.confidence(doc["confidence"])}</span>'
+    sure = wording.certainty(doc)
+    yield "<p>" + (f'<span class="kd-chip">{sure}</span>' if sure else "")
     yield f'<span class="kd-chip">{escaped(wording.end_summary(doc))}</span>'
     yield f'<span class="kd-quiet">{escaped(wording.time_of_end(doc) or "")}</span></p>'
     yield svgchart.chart(doc)

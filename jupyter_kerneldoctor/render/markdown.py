@@ -36,7 +36,7 @@ def fenced(text: str, language: str = "") -> str:
 
 def _blocks(doc: Document) -> Iterator[str]:
     yield f"### {escaped(doc['headline'])}\n"
-    parts = (wording.confidence(doc["confidence"]), wording.end_summary(doc), wording.time_of_end(doc))
+    parts = (wording.certainty(doc), wording.end_summary(doc), wording.time_of_end(doc))
     yield " · ".join(escaped(part) for part in parts if part) + "  "
     subject = wording.subject(doc)
     name = f"{escaped(subject)} · " if subject else ""

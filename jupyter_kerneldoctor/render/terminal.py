@@ -112,8 +112,9 @@ def _text_of(console: Console) -> str:
 def _parts(doc: Document, width: int, glyphs: textchart.Glyphs, *, details: bool) -> Iterator[_Paragraph | Text]:
     """Yield paragraphs, and lines to print as they are."""
     yield _Paragraph(doc["headline"], style="bold")
-    sure = wording.confidence(doc["confidence"])
-    yield _Paragraph(" · ".join(filter(None, (sure, wording.end_summary(doc), wording.time_of_end(doc)))))
+    yield _Paragraph(
+        " · ".join(filter(None, (wording.certainty(doc), wording.end_summary(doc), wording.time_of_end(doc))))
+    )
     yield _Paragraph(wording.identification(doc), style=_QUIET)
     if cell := wording.shown_cell(doc):
         yield from _cell(doc, cell)

@@ -20,6 +20,14 @@ APPLICABILITY = {
     "advice": "advice: change it by hand",
 }
 
+_CERTAINTIES = {
+    "proven": "cause proven",
+    "strong": "strong evidence",
+    "likely": "cause likely",
+    "possible": "cause possible",
+    "weak": "weak evidence",
+}
+
 SHOWN_EVIDENCE = 3
 """The evidence comes strongest first; the rest is folded."""
 
@@ -55,9 +63,10 @@ def timestamp(iso: str | None) -> str | None:
         return one_line(iso)
 
 
-def confidence(share: float) -> str:
-    """Return "97% sure". Never 100: there is always a way to be wrong."""
-    return f"{min(round(share * 100), 99)}% sure"
+def certainty(doc: Document) -> str | None:
+    """Return how sure the cause is; None where there is nothing to be sure of: no cause, or only how it ended."""
+    is_case = doc["state"] in ("died", "stuck", "survived") and doc["cause"] != "unknown"
+    return _CERTAINTIES[doc["certainty"]] if is_case and not doc["general"] else None
 
 
 def shown_cell(doc: Document) -> Document | None:

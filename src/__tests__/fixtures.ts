@@ -51,13 +51,17 @@ export function report(change: Partial<IReport> = {}): IReport {
       summary: "Killed by Linux at the container's limit"
     },
     cause: 'oom-cgroup',
-    confidence: 0.97,
+    confidence: 0.98,
+    certainty: 'proven',
+    general: false,
     headline: 'The kernel ran out of memory in cell [8].',
     story: 'Cell [8] began with 2.4 GiB in use.',
     causes: [
       {
         id: 'oom-cgroup',
-        confidence: 0.97,
+        confidence: 0.98,
+        certainty: 'proven',
+        general: false,
         title: 'Out of memory',
         docs: 'kerneldoctor/docs/causes/oom-cgroup',
         evidence: [
@@ -87,7 +91,9 @@ export function report(change: Partial<IReport> = {}): IReport {
 export function incident(change: Partial<IIncident> = {}): IIncident {
   return {
     id: 'gpu-oom',
-    confidence: 0.95,
+    confidence: 0.9,
+    certainty: 'strong',
+    general: false,
     title: 'The graphics card ran out of memory',
     docs: 'kerneldoctor/docs/causes/gpu-oom',
     evidence: [],
@@ -113,6 +119,8 @@ export function survivor(incidents: IIncident[]): Partial<IReport> {
     },
     cause: latest.id,
     confidence: latest.confidence,
+    certainty: latest.certainty,
+    general: latest.general,
     headline: latest.headline,
     causes: [latest],
     story: null,

@@ -4,7 +4,6 @@ import {
   duration,
   expectedPeak,
   fileName,
-  percent,
   sourceNote,
   timestamp
 } from '../format';
@@ -27,12 +26,6 @@ describe('bytes', () => {
   ])('writes %d as %s', (value, text) => {
     expect(bytes(value)).toBe(text);
   });
-});
-
-it('never rounds a confidence up to certainty', () => {
-  expect(percent(0.97)).toBe(97);
-  expect(percent(0.999)).toBe(99);
-  expect(percent(1)).toBe(100);
 });
 
 it.each([

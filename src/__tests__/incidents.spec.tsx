@@ -12,7 +12,7 @@ it('shows what a living kernel survived like a death', async () => {
     report: report(survivor([first, incident()]))
   });
   expect(all('h2')[0].textContent).toBe(incident().headline);
-  expect(text()).toContain('95% sure');
+  expect(text()).toContain('strong evidence');
   expect(text()).toContain('Survived, still running');
   expect(all('time')).toHaveLength(1);
   expect(all('h3').map(node => node.textContent)).toEqual([

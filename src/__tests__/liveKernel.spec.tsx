@@ -146,7 +146,7 @@ it('shows the report of a kernel that is stuck, with the button in it', async ()
   await model.refresh();
   await settled();
   expect(model.view).toMatchObject({ report: { recording: 'r2' } });
-  expect(text()).toContain('97% sure');
+  expect(text()).toContain('cause proven');
   // The answer is still there, below the cell, which is shown only once.
   expect(all('.jp-KernelDoctor-live')).toHaveLength(1);
   expect(all('article .jp-KernelDoctor-live')).toHaveLength(1);

@@ -23,7 +23,7 @@ it('tells the whole story in order', async () => {
     'What to change',
     'Why we think so'
   ]);
-  expect(text()).toContain('97% sure');
+  expect(text()).toContain('cause proven');
   expect(text()).toContain('Linux counted one out-of-memory kill.');
   expect(text()).toContain('memory.events: 4.0 GiB');
   expect(all('details')[0].textContent).toBe(
@@ -61,6 +61,8 @@ it('shows what a recording holds as text, never as markup', async () => {
         {
           id: 'oom-cgroup',
           confidence: 1,
+          certainty: 'proven',
+          general: false,
           title: nasty,
           evidence: [{ text: nasty, value: nasty, unit: nasty, source: nasty }]
         }
@@ -134,10 +136,15 @@ it('shows advice with its example', async () => {
 
 it('does not claim to be sure of what is unknown', async () => {
   await show({
-    report: report({ cause: 'unknown', confidence: 0.2, cell: null })
+    report: report({ cause: 'unknown', certainty: 'weak', cell: null })
   });
-  expect(text()).not.toContain('% sure');
+  expect(all('.jp-mod-sure')).toEqual([]);
   expect(text()).toContain('No cell was running');
+});
+
+it('does not say how sure it is of how the kernel ended: that is a fact', async () => {
+  await show({ report: report({ cause: 'segfault', general: true }) });
+  expect(all('.jp-mod-sure')).toEqual([]);
 });
 
 it('knows an end that nobody saw only as not earlier than it was last seen', async () => {
@@ -167,7 +174,7 @@ it('shows no death for a kernel that lives', async () => {
   });
   await model.open('r1');
   await settled();
-  expect(text()).not.toContain('% sure');
+  expect(all('.jp-mod-sure')).toEqual([]);
   expect(all('h3').map(node => node.textContent)).not.toContain('Where');
 });
 

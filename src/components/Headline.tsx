@@ -1,7 +1,7 @@
 import React from 'react';
 import { IReport } from '../api';
 import { useDoctor } from '../context';
-import { duration, percent, timestamp } from '../format';
+import { certainty, duration, timestamp } from '../format';
 import { shownIncident } from '../incidents';
 import { plain } from '../text';
 import { Prose } from './Prose';
@@ -12,18 +12,18 @@ interface IProps {
 
 export function Headline({ report }: IProps): JSX.Element {
   const { trans } = useDoctor();
-  const { confidence, end } = report;
+  const { end } = report;
   const isCase = ['died', 'stuck', 'survived'].includes(report.state);
-  const sure = isCase && report.cause !== 'unknown' && confidence;
+  const saysWhy = isCase && report.cause !== 'unknown' && !report.general;
   return (
     <header>
       <h2 className="jp-KernelDoctor-headline">
         <Prose text={report.headline} />
       </h2>
       <p className="jp-KernelDoctor-quiet">
-        {sure ? (
+        {saysWhy ? (
           <span className="jp-KernelDoctor-chip jp-mod-sure">
-            {trans.__('%1% sure', percent(sure))}
+            {certainty(trans, report.certainty)}
           </span>
         ) : null}
         {end.summary && (

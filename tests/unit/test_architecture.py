@@ -67,13 +67,13 @@ def test_imports_point_one_way(part: str) -> None:
 
 
 LAYERS = (
-    {"units", "family", "registry"},
+    {"units", "family", "registry", "certainty"},
     {"postmortem", "code"},
     {"analysis", "edits"},
     {"frameworks"},
     {"kernel_end"},
     {"death"},
-    {"texts", "certainty"},
+    {"texts", "conflicts"},
     {"examples"},
     {"cause"},
     {"causes"},

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from ..certainty import Certainty
 from ..postmortem import Evidence
 from ..units import quote
 from .last_words import gave_up_later
@@ -66,11 +67,6 @@ _LIBRARIES = frozenset(
 )
 """What uses a card."""
 
-_DOUBTED = 0.4
-_WARNED = 0.6
-_LEFT = 0.75
-"""An exit is a program's own: libraries abort."""
-
 ENDS = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGTRAP", "SIGILL")
 """How a library ends the process that it gives up on."""
 
@@ -81,7 +77,7 @@ class Words:
 
     trouble: Trouble
     line: str
-    sure: float = 1.0
+    sure: Certainty = Certainty.PROVEN
     """As sure as they make anything: less where the process went on after them, or ended in another way."""
 
     @property
@@ -106,10 +102,12 @@ def last_message(text: str, signal: str | None, exit_code: int | None, crash: Tr
     rest = text[max(one.end() for one, _ in found) :]
     later = [line for line in rest.split("\n") if line.strip() and not _ABOUT_A_CARD.search(line)]
     if gave_up_later("\n".join(later)) is not None or crashed_elsewhere(signal, crash):
-        sure = _DOUBTED
+        sure = Certainty.WEAK
+    elif exit_code:  # an exit is a program's own: libraries abort
+        sure = Certainty.WEAK if later else Certainty.LIKELY
     else:
-        sure = 1.0 if not exit_code else _DOUBTED if later else _LEFT
-    return Words(trouble, match[0].strip(), sure if errors else min(sure, _WARNED))
+        sure = Certainty.PROVEN
+    return Words(trouble, match[0].strip(), sure if errors else min(sure, Certainty.POSSIBLE))
 
 
 def crashed_elsewhere(signal: str | None, crash: Traceback | None) -> bool:

@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.traceback import GAVE_UP_ON_STACK, fatal_message
 from ..cause import Cause, WorkerEnd
+from ..certainty import Certainty
 from ..code.ending_calls import EndingCall
 from ..death import Death
 from ..examples import crash_in, crash_report, recording
@@ -45,20 +46,20 @@ class Abort(Cause):
     title = "The program aborted itself"
     family = Family.NATIVE_CRASH
     incidents = LOST_WORKER
-    worker_end = WorkerEnd("SIGABRT", 0.85, "aborted", "A worker process gave up")
+    worker_end = WorkerEnd("SIGABRT", Certainty.LIKELY, "aborted", "A worker process gave up")
 
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end or death.signal != "SIGABRT":
             return None
         call, message = _own_call(death), fatal_message(death.recording.crash_text)
-        confidence = 0.9 if death.traceback is not None or death.farewell is not None else 0.8
-        if death.own_signals or GAVE_UP_ON_STACK in (message or ""):
-            confidence = 0.3
+        certainty = Certainty.LIKELY if call is None else Certainty.STRONG
+        if GAVE_UP_ON_STACK in (message or ""):
+            certainty = Certainty.WEAK
         if call is not None and (death.crash_line is not None or call.prompt):
-            confidence = 0.97
+            certainty = Certainty.PROVEN
         return self.finding(
             death,
-            confidence if death.status.known else min(confidence, 0.6),
+            certainty,
             _headline(death, call),
             (*_of_the_call(call), *_of_python(message), *evidence.said_at_the_end(death)),
             line=death.line if call is None or death.crash_line is not None else call.line,

@@ -8,7 +8,8 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..analysis.incident_site import that_it_was_raised
 from ..analysis.memory_refusals import NEAR, Refusal, refusals
 from ..cause import Cause
-from ..certainty import DOUBTED, by_words, certainty
+from ..certainty import Certainty
+from ..conflicts import by_words
 from ..death import Death
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..family import Family
@@ -16,7 +17,6 @@ from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import size
 
-_AT_A_LIMIT = 0.7  # much else crashes close to a limit, too
 _MUCH_LESS = 0.5
 _A_LOT_BYTES = 1 << 20
 """A request for less than this fails only where everything is used up: its size tells nothing."""
@@ -69,14 +69,13 @@ class AllocationRefused(Cause):
         told = words is not None and not death.outlived_its_words
         asked = words.asked_bytes if words is not None and told else None
         reasons = refusals(death.environment, death.recording.kernel.ram_bytes, asked, refused=told)
-        at_a_limit = _AT_A_LIMIT if death.signal == "SIGSEGV" and reasons else None
-        if words is None and at_a_limit is None:
+        is_at_a_limit = death.signal == "SIGSEGV" and bool(reasons)
+        if words is None and not is_at_a_limit:
             return None
-        otherwise = DOUBTED if at_a_limit is None else at_a_limit
-        confidence = otherwise if words is None else by_words(death, 0.97 if reasons else 0.92, otherwise)
+        otherwise = Certainty.LIKELY if is_at_a_limit else Certainty.WEAK  # much else crashes close to a limit, too
         return self.finding(
             death,
-            certainty(death, confidence),
+            otherwise if words is None else by_words(death, _by_reasons(reasons), otherwise),
             _headline(asked, reasons, death.where(), sure=told or not reasons),
             (*_limits(death, reasons), *evidence.last_measurement(death)),
             ruled_out=(exclusions.not_memory(death),),
@@ -89,7 +88,7 @@ class AllocationRefused(Cause):
         reasons = refusals(death.environment, death.recording.kernel.ram_bytes, asked, refused=True)
         return self.finding(
             death,
-            0.97 if reasons else 0.92,
+            _by_reasons(reasons),
             _headline(asked, reasons, death.where(), sure=True),
             (that_it_was_raised(incident), *_asked(asked, reasons), *_limits(death, reasons)),
             summary="Memory was refused",
@@ -116,6 +115,11 @@ class AllocationRefused(Cause):
         yield recording("f()", signal="SIGKILL", output="memory allocation of 4096 bytes failed\n")
         said = "memory allocation of 4096 bytes failed\npython: a.cpp:88: void step(): Assertion `n > 0' failed.\n"
         yield recording("!worker\nf()", signal="SIGABRT", output=said)
+
+
+def _by_reasons(reasons: tuple[Refusal, ...]) -> Certainty:
+    """Say how sure a refusal is that was reported: its limit proves it; without one, code may refuse by itself."""
+    return Certainty.PROVEN if reasons else Certainty.STRONG
 
 
 def _asked(asked: int | None, reasons: tuple[Refusal, ...]) -> Iterator[Evidence]:

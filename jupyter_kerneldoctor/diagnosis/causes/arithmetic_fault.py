@@ -6,7 +6,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause, WorkerEnd
-from ..certainty import certainty
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import crash_in, recording
 from ..family import Family
@@ -42,7 +42,7 @@ class ArithmeticFault(Cause):
     title = "Division by zero in native code"
     family = Family.NATIVE_CRASH
     incidents = LOST_WORKER
-    worker_end = WorkerEnd("SIGFPE", 0.9, "most likely divided by 0 in native code")
+    worker_end = WorkerEnd("SIGFPE", Certainty.STRONG, "most likely divided by 0 in native code")
 
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end or death.signal != "SIGFPE":
@@ -51,7 +51,7 @@ class ArithmeticFault(Cause):
         whole = "Processors refuse this for whole numbers only; in floating point the result is infinity or NaN."
         return self.finding(
             death,
-            certainty(death, 0.95),
+            Certainty.STRONG,
             f"{divided}: the processor refused a calculation.",
             (Evidence(whole, source="signal(7)"),),
             summary="Impossible calculation in native code (SIGFPE)",

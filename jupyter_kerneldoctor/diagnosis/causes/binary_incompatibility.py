@@ -7,7 +7,8 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
-from ..certainty import DOUBTED, by_words, certainty
+from ..certainty import Certainty
+from ..conflicts import by_words
 from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
@@ -71,10 +72,10 @@ class BinaryIncompatibility(Cause):
         words, before = death.said(self.id), _failed_before(death)
         if not death.is_unasked_end or (words is None and before is None):
             return None
-        otherwise = DOUBTED if before is None else 0.75
+        otherwise = Certainty.WEAK if before is None else Certainty.LIKELY
         return self.finding(
             death,
-            certainty(death, otherwise if words is None else by_words(death, 0.95, otherwise)),
+            otherwise if words is None else by_words(death, Certainty.PROVEN, otherwise),
             f"Compiled packages that do not fit together ended the kernel {death.where()}.",
             _complaint(before),
             summary="Ended: packages do not fit together",
@@ -86,7 +87,7 @@ class BinaryIncompatibility(Cause):
         package = "A compiled package" if module is None else f"The compiled package {module}"
         return self.finding(
             death,
-            0.95,
+            Certainty.PROVEN,
             f"{package} does not fit the other packages of this environment. It could not be used {death.where()}.",
             (that_it_was_raised(incident), *_complaint(incident)),
             summary="Packages do not fit together",

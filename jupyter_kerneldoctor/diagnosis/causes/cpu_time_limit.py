@@ -6,7 +6,7 @@ from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import recording
 from ..family import Family
@@ -51,15 +51,16 @@ class CpuTimeLimit(Cause):
             return None
         limit, used = _limit(death), death.environment.known.cpu_s
         if death.signal == "SIGXCPU" and not sent_by_others(death):
-            confidence, reached = 0.97, limit.soft
+            is_used_up = limit.soft is not None and used is not None and used >= limit.soft - _SLACK_S
+            certainty, reached = Certainty.PROVEN if is_used_up else Certainty.STRONG, limit.soft
         elif death.signal == "SIGKILL" and limit.hard is not None and (used or 0.0) >= limit.hard - _SLACK_S:
-            confidence, reached = 0.93, limit.hard
+            certainty, reached = Certainty.STRONG, limit.hard
         else:
             return None
         allowed = "all its processor time" if reached is None else f"the {duration(reached)} of processor time allowed"
         return self.finding(
             death,
-            certainty(death, confidence),
+            certainty,
             f"The kernel had used {allowed} here, {death.when()}.",
             _times(limit, used),
             summary=f"Processor time used up ({death.signal})",

@@ -8,7 +8,8 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..analysis.environment import is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
 from ..cause import Cause
-from ..certainty import by_words, certainty
+from ..certainty import Certainty
+from ..conflicts import by_words
 from ..death import Death
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..family import Family
@@ -59,7 +60,7 @@ class DiskFull(Cause):
             return None
         return self.finding(
             death,
-            certainty(death, _confidence(full, death)),
+            _certainty(full, death),
             _no_room(full, death),
             _room_left(full),
             ruled_out=(_not_shm(death),),
@@ -71,10 +72,10 @@ class DiskFull(Cause):
         if is_about_shm(incident):
             return None
         in_part, full = incident.signature == _WRITTEN_IN_PART, _full(death)
-        confidence = 0.95 if full is not None else 0.6 if in_part else 0.9
+        certainty = Certainty.PROVEN if full is not None else Certainty.POSSIBLE if in_part else Certainty.STRONG
         meaning = "NumPy could write only a part of an array" if in_part else "ENOSPC, no space left on device"
         evidence = (that_it_was_raised(incident, f" ({meaning})"), *_room_left(full))
-        return self.finding(death, confidence, _no_room(full, death), evidence, summary="The disk is full")
+        return self.finding(death, certainty, _no_room(full, death), evidence, summary="The disk is full")
 
     def fires_on(self) -> Iterable[Recording]:
         """A mapped file, one on a file system that is only open, and a library's last words."""
@@ -109,13 +110,13 @@ def _full(death: Death) -> FileSystem | None:
     return min(used, key=lambda one: min((_USED.get(role, len(_USED)) for role in one.roles), default=4), default=None)
 
 
-def _confidence(full: FileSystem | None, death: Death) -> float:
+def _certainty(full: FileSystem | None, death: Death) -> Certainty:
     if full is None:  # in words only
-        return by_words(death, 0.75)
+        return by_words(death, Certainty.LIKELY)
     if "mapped" in full.roles:
-        return 0.95
-    without_words = 0.85 if full.roles else 0.8
-    return by_words(death, 0.9, without_words) if death.said("disk-full") is not None else without_words
+        return Certainty.PROVEN
+    said = death.said("disk-full") is not None
+    return by_words(death, Certainty.STRONG, Certainty.LIKELY) if said else Certainty.LIKELY
 
 
 def _no_room(full: FileSystem | None, death: Death) -> str:

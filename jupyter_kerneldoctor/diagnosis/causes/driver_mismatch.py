@@ -7,7 +7,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis import gpu
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
@@ -52,10 +52,10 @@ class DriverMismatch(Cause):
         words = death.gpu_message
         if words is None or words.trouble not in ("mismatch", "handle"):
             return None
-        confidence = 0.92 if words.trouble == "mismatch" else _of_a_handle(death)
+        certainty = Certainty.STRONG if words.trouble == "mismatch" else _of_a_handle(death)
         return self.finding(
             death,
-            certainty(death, min(words.sure, confidence)),
+            min(words.sure, certainty),
             f"The graphics card's driver does not fit the libraries that use it{_versions(death)}: a library ended the "
             f"kernel {death.where()}.",
             (words.evidence, *gpu.driver_evidence(death.recording)),
@@ -70,7 +70,7 @@ class DriverMismatch(Cause):
         said = Evidence(f"CUDA reported: {quote(incident.signature or '', 120)}.", None, None, incident.error)
         return self.finding(
             death,
-            0.95 if trouble == "mismatch" else _of_a_handle(death),
+            Certainty.PROVEN if trouble == "mismatch" else _of_a_handle(death),
             f"The graphics card's driver does not fit the library that uses it{_versions(death)}: the card could not "
             f"be used {death.where()}.",
             (said, *gpu.driver_evidence(death.recording)),
@@ -119,14 +119,15 @@ class DriverMismatch(Cause):
             yield recording("import tensorflow as tf\nrun()", output=without, **end)
 
 
-def _of_a_handle(death: Death) -> float:
+def _of_a_handle(death: Death) -> Certainty:
     """A handle that could not be made: the driver is to blame where it is too old, and the card's memory where full."""
     end = death.recording.end
     card = gpu.card_at(death.recording, end.mono_s if end is not None else float("inf"))
     if card is not None and card.is_full:
-        return 0.2
+        return Certainty.WEAK
     driver = death.recording.gpu_driver
-    return 0.85 if gpu.too_new(death.recording) or (driver is not None and driver.error) else 0.45
+    is_to_blame = gpu.too_new(death.recording) or (driver is not None and driver.error)
+    return Certainty.LIKELY if is_to_blame else Certainty.WEAK
 
 
 def _versions(death: Death) -> str:

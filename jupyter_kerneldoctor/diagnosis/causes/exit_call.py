@@ -8,6 +8,7 @@ from jupyter_kerneldoctor.recording.model import Cell, Recording
 from ..analysis.ending import FROM_OUTSIDE, signal_passed_on
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
+from ..certainty import Certainty
 from ..code.deferred_calls import names_an_exit
 from ..code.ending_calls import EndingCall
 from ..death import Death
@@ -69,12 +70,12 @@ class ExitCall(Cause):
             text = quote(statement(death.cell.source.split("\n")[named - 1]), 100)
             names = _in_line(named, f"names a call that ends the process: {text}")
             pieces = (names, *evidence.said_at_the_end(death))
-            return self._left(death, 0.75, _something_in_the_cell(death, named), pieces, named)
+            return self._left(death, Certainty.LIKELY, _something_in_the_cell(death, named), pieces, named)
         if death.deferred_calls:
             cell, call = death.deferred_calls[-1]
             pieces = (gives_away(cell, call), *_of_the_code(code), *evidence.said_at_the_end(death))
             line = call.line if cell is death.cell else None
-            return self._left(death, 0.75, ended_by_deferred(death, cell, call), pieces, line)
+            return self._left(death, Certainty.LIKELY, ended_by_deferred(death, cell, call), pieces, line)
         return None if death.cell is None else self._by_something(death, death.cell, code)
 
     def _obeyed(self, death: Death, cell: Cell) -> CauseFinding:
@@ -87,7 +88,7 @@ class ExitCall(Cause):
             left = "left when the cell was done"
         return self.finding(
             death,
-            0.97 if death.status.exit_code == 0 else 0.85,
+            Certainty.PROVEN if death.status.exit_code == 0 else Certainty.STRONG,
             f"The code in {name} asked the kernel to end with {what}, and the kernel {left}.",
             (Evidence(f"The kernel noted that {name} asked it to end.", source="journal"),),
             ruled_out=(exclusions.not_a_crash(death),),
@@ -98,14 +99,14 @@ class ExitCall(Cause):
     def _by_calls(self, death: Death, cell: Cell, calls: list[EndingCall]) -> CauseFinding:
         call, one, end = calls[0], len(calls) == 1, death.recording.end
         at_once = end is not None and 0 <= end.mono_s - cell.started_mono_s < _AT_ONCE_S
-        confidence = 0.85
+        certainty = Certainty.LIKELY if call.exit_code is None else Certainty.STRONG
         if call.kind == "exit" and call.exit_code is not None and call.certain:
-            confidence = 0.97 if call.prompt or at_once else 0.92
+            certainty = Certainty.PROVEN if call.prompt or at_once else Certainty.STRONG
         told = _something_in_the_cell(death, None)
         if one:
             told = f"The code in {cell_name(cell.execution_count)} ended the kernel with {quote(call.text)}."
         pieces = (_in_line(each.line, f"ends the process: {quote(each.text, 100)}") for each in calls)
-        return self._left(death, confidence, told, pieces, call.line if one else None)
+        return self._left(death, certainty, told, pieces, call.line if one else None)
 
     def _by_something(self, death: Death, cell: Cell, code: int) -> CauseFinding:
         """Say that something ended it: a library, or a thread that an earlier cell started."""
@@ -113,13 +114,12 @@ class ExitCall(Cause):
         at = "" if line is None else f" {quote(statement(cell.source.split(chr(10))[line - 1]))}"
         told = f"Something in the kernel's process ended it with exit code {code} {death.when()}{at}."
         pieces = (*evidence.said_at_the_end(death), *_not_the_cell(death, cell), *_of_the_code(code))
-        # The kernel itself leaves with 1 when the program that started it is gone.
-        return self._left(death, 0.45 if code == 1 else 0.6, told, pieces, line, general=True)
+        return self._left(death, Certainty.POSSIBLE, told, pieces, line, general=True)
 
     def _left(
         self,
         death: Death,
-        sure: float,
+        certainty: Certainty,
         headline: str,
         pieces: Iterable[Evidence],
         line: int | None,
@@ -128,7 +128,7 @@ class ExitCall(Cause):
     ) -> CauseFinding:
         not_a_crash, summary = exclusions.not_a_crash(death), f"Ended itself with exit code {death.status.exit_code}"
         return self.finding(
-            death, sure, headline, pieces, ruled_out=(not_a_crash,), line=line, summary=summary, general=general
+            death, certainty, headline, pieces, ruled_out=(not_a_crash,), line=line, summary=summary, general=general
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
@@ -138,7 +138,7 @@ class ExitCall(Cause):
             return None
         code = worker.exit_code
         told = f"A worker process ended by itself with exit code {code} {death.where()}; the kernel lived on."
-        return self.finding(death, 0.85, told, worker.evidence(), title="A worker process ended by itself")
+        return self.finding(death, Certainty.STRONG, told, worker.evidence(), title="A worker process ended by itself")
 
     def fires_on(self) -> Iterable[Recording]:
         """`exit()` that the kernel obeyed, also if it crashed on leaving, `os._exit`, and a library that leaves."""

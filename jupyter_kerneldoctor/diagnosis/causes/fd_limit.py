@@ -7,14 +7,14 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
-from ..certainty import DOUBTED, by_words, certainty
+from ..certainty import Certainty
+from ..conflicts import by_words
 from ..death import Death
 from ..examples import cell_file, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 
 _NEAR = 0.9
-_LIKELY = 0.75
 
 
 class FdLimit(Cause):
@@ -50,10 +50,12 @@ class FdLimit(Cause):
         words = death.said(self.id)
         if not death.is_unasked_end or words is None:
             return None
-        sure, otherwise = 0.95 if death.signal == "SIGABRT" else 0.85, _LIKELY if _reached(death) else DOUBTED
+        is_reached = _reached(death)
+        sure = Certainty.PROVEN if death.signal == "SIGABRT" else Certainty.STRONG
+        otherwise = Certainty.LIKELY if is_reached else Certainty.WEAK
         return self.finding(
             death,
-            certainty(death, by_words(death, sure, otherwise)),
+            by_words(death, sure if is_reached else sure.lowered(), otherwise),
             f"Too many files were open {death.where()}{_allowed(death)}.",
             (words.evidence, *_open_files(death)),
             summary="Ended: too many open files",
@@ -63,7 +65,7 @@ class FdLimit(Cause):
         """Give the numbers behind "Too many open files"."""
         raised = that_it_was_raised(incident, " (EMFILE, too many open files)")
         told = f"Too many files were open {death.where()}{_allowed(death)}."
-        return self.finding(death, 0.97, told, (raised, *_open_files(death)), summary="Too many open files")
+        return self.finding(death, Certainty.PROVEN, told, (raised, *_open_files(death)), summary="Too many open files")
 
     def fires_on(self) -> Iterable[Recording]:
         """The abort of libzmq, and a C++ library's."""

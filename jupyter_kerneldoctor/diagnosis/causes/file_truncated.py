@@ -7,7 +7,7 @@ from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import Certainty
 from ..code.mapped_files import cut_while_mapped
 from ..death import Death
 from ..examples import GIB, cell_file, crash_report, recording
@@ -55,7 +55,7 @@ class FileTruncated(Cause):
         has_room = death.environment.filesystems and not death.environment.full
         return self.finding(
             death,
-            certainty(death, 0.95),
+            Certainty.PROVEN,
             f"{name} became shorter while the kernel had it mapped, and the missing part was used {death.where()}.",
             (_is_shorter(file) for file in files),
             ruled_out=("Not a full disk: there was room on all file systems in use." if has_room else None,),
@@ -70,9 +70,8 @@ class FileTruncated(Cause):
         written = quote(cut.scope.segment(cut.by))
         cells = (Evidence(f"{quote(cut.mapped.text)} maps the file that {written} writes anew.", source="the cells"),)
         told = f"A file became shorter while the kernel had it mapped, and the missing part was used {death.where()}."
-        return self.finding(
-            death, certainty(death, 0.8), told, cells, summary="Crashed: a mapped file became shorter (SIGBUS)"
-        )
+        summary = "Crashed: a mapped file became shorter (SIGBUS)"
+        return self.finding(death, Certainty.STRONG, told, cells, summary=summary)
 
     def fires_on(self) -> Iterable[Recording]:
         """One file, and several."""

@@ -9,6 +9,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..analysis.failed_children import failed_children, how_they_ended
 from ..analysis.stuck_cell import BlockedChild, StuckCell, written
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in
@@ -60,13 +61,13 @@ class ForkUnsafe(Cause):
         still, failed, told = death.stuck_cell, failed_children(death.recording), _told(death)
         is_series = len(failed) >= _SERIES
         if told is not None and (is_series or still is not None):
-            return self._stuck(death, 0.95, "end themselves at once", (told, *how_they_ended(failed)))
+            return self._stuck(death, Certainty.PROVEN, "end themselves at once", (told, *how_they_ended(failed)))
         if still is not None and still.blocked_forks:
             name = still.name_of(still.blocked_forks[0])
             what = f"wait for ever in {name}" if name is not None else "wait for ever"
-            return self._stuck(death, _confidence(still), what, (_blocked(still.blocked_forks),))
+            return self._stuck(death, _certainty(still), what, (_blocked(still.blocked_forks),))
         if is_series and still is not None and _ended_themselves(failed, still):
-            return self._stuck(death, 0.7, "end themselves at once", how_they_ended(failed))
+            return self._stuck(death, Certainty.LIKELY, "end themselves at once", how_they_ended(failed))
         return None
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
@@ -76,19 +77,19 @@ class ForkUnsafe(Cause):
             return None
         return self.finding(
             death,
-            0.95,
+            Certainty.PROVEN,
             f"A worker process tried to use the graphics card {death.where()}. It is a copy of the kernel (a fork); "
             "only the process that began to use the card may.",
             (Evidence(f"PyTorch said: {quote(said, 120)}.", None, None, incident.error),),
         )
 
-    def _stuck(self, death: Death, confidence: float, what: str, shown: Iterable[Evidence]) -> CauseFinding:
+    def _stuck(self, death: Death, certainty: Certainty, what: str, shown: Iterable[Evidence]) -> CauseFinding:
         cell, still = death.recording.running_cell, death.stuck_cell
         name = cell_name(cell.execution_count if cell is not None else None)
         at, line, seen = (still.at(), still.line, still.evidence()) if still is not None else ("", None, ())
         return self.finding(
             death,
-            confidence,
+            certainty,
             f"The kernel is stuck in {name}{at}: its worker processes are copies of it (a fork) and {what}.",
             (*shown, *seen),
             ruled_out=("Not slow work: none of the processes used any processor time.",) if still is not None else (),
@@ -149,17 +150,12 @@ def _told(death: Death) -> Evidence | None:
     return Evidence(f"The worker wrote: {quote(found[0], 120)}.", None, None, "the process's output")
 
 
-def _confidence(still: StuckCell) -> float:
+def _certainty(still: StuckCell) -> Certainty:
     """Return how sure it is: most where the copy's stack shows the wait, the kernel waits for it and nobody works."""
     seen = any(one.waiting.frames for one in still.blocked_forks)
-    confidence = 0.92 if seen else 0.75
-    if not still.main.waits_for_processes:
-        confidence -= 0.2
-    if still.children_at_work:
-        confidence -= 0.2
-    if all(one.waiting.waits_for_threads for one in still.blocked_forks):
-        confidence -= 0.2  # for threads of its own, which may be at work
-    return round(confidence, 2)
+    waits_for_its_own_threads = all(one.waiting.waits_for_threads for one in still.blocked_forks)
+    doubts = (not still.main.waits_for_processes, bool(still.children_at_work), waits_for_its_own_threads)
+    return (Certainty.STRONG if seen else Certainty.LIKELY).lowered(sum(doubts))
 
 
 def _blocked(blocked: tuple[BlockedChild, ...]) -> Evidence:

@@ -7,7 +7,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis import gpu, gpu_messages
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, Group, crash_in, recording
 from ..examples.gpu import CARD, died, sample, survived
@@ -63,18 +63,18 @@ class GpuHardware(Cause):
         failed, errors = _failures(death, moment_s), tuple(_memory_errors(death, moment_s))
         said = (words.evidence,) if words is not None and words.trouble == "hardware" else ()
         if failed or said or errors:
-            confidence = certainty(death, _confidence(death, words, failed, errors=bool(errors)))
+            certainty = _certainty(death, words, failed, errors=bool(errors))
             headline = f"The graphics card failed {death.where()}, and the kernel ended{_why(failed)}."
             summary = "Ended: the graphics card failed"
         elif (load := _restarted_under_load(death)) is not None:
-            confidence = 0.6 if load.throttle else 0.5
+            certainty = Certainty.POSSIBLE
             headline = f"The machine restarted {death.when()} and the graphics card worked hard{_strain(load)}."
             summary = "Gone: the machine was restarted while the graphics card worked hard"
         else:
             return None
         again = (Evidence("The machine has restarted since.", source="boot id"),) if death.recording.rebooted else ()
         shown = (*said, *gpu.xid_evidence(failed), *errors, *_state_of_the_card(death), *again)
-        return self.finding(death, confidence, headline, shown, summary=summary)
+        return self.finding(death, certainty, headline, shown, summary=summary)
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
         """Say that it is the card, where CUDA or the driver do."""
@@ -85,7 +85,7 @@ class GpuHardware(Cause):
         errors = _memory_errors(death, incident.mono_s)
         return self.finding(
             death,
-            0.95 if is_said else 0.9,
+            Certainty.PROVEN if is_said else Certainty.STRONG,
             f"The graphics card failed {death.where()}{_why(failed)}.",
             (said, *gpu.xid_evidence(failed), *errors, *_state_of_the_card(death)),
             summary="The graphics card failed",
@@ -99,7 +99,7 @@ class GpuHardware(Cause):
             return None
         return self.finding(
             death,
-            0.93,
+            Certainty.STRONG,
             f"The kernel is stuck {death.where(still.line)}: the graphics card failed and no longer answers.",
             (*gpu.xid_evidence(failed), *still.evidence()),
             line=still.line,
@@ -160,14 +160,14 @@ def _failures(death: Death, mono_s: float) -> tuple[Xid, ...]:
     return tuple(xid for xid in gpu.xids_near(death.recording, mono_s) if xid.code in gpu.HARDWARE_XIDS)
 
 
-def _confidence(death: Death, words: gpu_messages.Words | None, failed: tuple[Xid, ...], *, errors: bool) -> float:
+def _certainty(death: Death, words: gpu_messages.Words | None, failed: tuple[Xid, ...], *, errors: bool) -> Certainty:
     """Return how sure it is that the kernel ended of it: a library that meets such a card says so."""
     if words is not None and (failed or words.trouble == "hardware"):
-        return min(words.sure, 0.93)
+        return min(words.sure, Certainty.PROVEN if failed else Certainty.STRONG)
     if not death.ended_by_itself or gpu_messages.crashed_elsewhere(death.signal, death.traceback):
-        return 0.3
+        return Certainty.WEAK
     used = errors or any(gpu.holds_memory(death.recording, xid.index) for xid in failed)
-    return 0.75 if used else 0.45
+    return Certainty.LIKELY if used else Certainty.WEAK
 
 
 def _why(failed: tuple[Xid, ...]) -> str:

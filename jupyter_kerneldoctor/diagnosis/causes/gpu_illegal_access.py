@@ -7,7 +7,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis import gpu
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import crash_in
 from ..examples.gpu import died, survived
@@ -56,7 +56,7 @@ class GpuIllegalAccess(Cause):
         near = gpu.xids_near(death.recording, end.mono_s) if end is not None else ()
         return self.finding(
             death,
-            certainty(death, min(words.sure, _confidence(words.line, near))),
+            min(words.sure, _certainty(words.line, near)),
             f"A computation on the graphics card used an invalid memory address {death.where()}, and the library ended "
             "the kernel.",
             (words.evidence, *gpu.xid_evidence(near)),
@@ -74,7 +74,7 @@ class GpuIllegalAccess(Cause):
         told = Evidence(f"CUDA reported: {quote(signature, 120)}.", None, None, incident.error)
         return self.finding(
             death,
-            _confidence(signature, near),
+            _certainty(signature, near),
             f"A computation on the graphics card {what} {death.where()} or before. Restart the kernel to use the card "
             "again.",
             (told, *gpu.xid_evidence(near), *_again(death, incident)),
@@ -108,12 +108,12 @@ class GpuIllegalAccess(Cause):
         yield died(said, cell, signal="SIGSEGV", crash=crash_in(cell))
 
 
-def _confidence(words: str, near: tuple[Xid, ...]) -> float:
+def _certainty(words: str, near: tuple[Xid, ...]) -> Certainty:
     if any(xid.code in gpu.HARDWARE_XIDS for xid in near):
-        return 0.2
+        return Certainty.WEAK
     if any(vague in words for vague in _VAGUE) and not any(xid.code in gpu.PROGRAM_XIDS for xid in near):
-        return 0.7
-    return 0.95
+        return Certainty.LIKELY
+    return Certainty.PROVEN
 
 
 def _again(death: Death, incident: Incident) -> Iterator[Evidence]:

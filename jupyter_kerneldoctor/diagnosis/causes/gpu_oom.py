@@ -9,7 +9,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..analysis import gpu
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, MIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
@@ -60,10 +60,10 @@ class OutOfGpuMemory(Cause):
             return None
         moment_s = end.mono_s if end is not None else float("inf")
         card = gpu.card_at(death.recording, moment_s)
-        confidence = 0.93 if words.trouble == "memory" else 0.8 if card is not None and card.is_full else 0.5
+        is_full = card is not None and card.is_full
         return self.finding(
             death,
-            certainty(death, min(words.sure, confidence)),
+            min(words.sure, _certainty(said=words.trouble == "memory", is_full=is_full)),
             f"The graphics card had no memory left {death.where()}, and the library ended the kernel{_holder(card)}.",
             (words.evidence, *_who(death, card, moment_s)),
             summary="Ended: the graphics card's memory was full",
@@ -75,12 +75,13 @@ class OutOfGpuMemory(Cause):
         if trouble not in ("memory", "handle"):
             return None
         card = gpu.card_at(death.recording, incident.mono_s, incident.numbers.get("gpu"))
+        is_full = card is not None and card.is_full
         free = incident.numbers.get("free_bytes")
         left = f", with {size(free)} left" if free is not None else ""
         asked = "" if incident.asked_bytes is None else f": {size(incident.asked_bytes)} was asked for{left}"
         return self.finding(
             death,
-            0.97 if trouble == "memory" else 0.8 if card is not None and card.is_full else 0.5,
+            Certainty.PROVEN if trouble == "memory" else _certainty(said=False, is_full=is_full),
             f"The graphics card had no memory left {death.where()}{asked}{_holder(card)}.",
             (that_it_was_raised(incident), *_figures(incident), *_who(death, card, incident.mono_s, incident)),
             summary="The graphics card's memory was full",
@@ -126,6 +127,13 @@ class OutOfGpuMemory(Cause):
         assert before.end is not None
         later = replace(before.cells[-1], started_mono_s=before.end.mono_s - 2)
         yield replace(before, cells=(*before.cells[:-1], later))
+
+
+def _certainty(*, said: bool, is_full: bool) -> Certainty:
+    """Weigh a library's word for it, and a card that was seen to be full: where no handle could be made, only that."""
+    if said:
+        return Certainty.PROVEN if is_full else Certainty.STRONG
+    return Certainty.LIKELY if is_full else Certainty.WEAK
 
 
 def _holder(card: gpu.Card | None) -> str:

@@ -9,6 +9,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..analysis.failed_children import failed_children, how_they_ended
 from ..analysis.stuck_cell import StuckCell, written
 from ..cause import Cause
+from ..certainty import Certainty
 from ..code.timers import timers
 from ..death import Death
 from ..examples import recording
@@ -68,12 +69,12 @@ class Hang(Cause):
         found = _judge(still, death) if still is not None else None
         if still is None or found is None:
             return None
-        confidence, why = found
+        certainty, why = found
         cell = still.recording.running_cell
         name = cell_name(cell.execution_count if cell is not None else None)
         return self.finding(
             death,
-            confidence,
+            certainty,
             f"The kernel is stuck in {name}{still.at()}: {why}.",
             (*how_they_ended(_failed_workers(still)), *still.evidence()),
             ruled_out=_ruled_out(still),
@@ -174,7 +175,7 @@ class Hang(Cause):
         yield recording("f()", signal="SIGKILL")
 
 
-_Judgement = tuple[float, str]
+_Judgement = tuple[Certainty, str]
 """How sure, and why: the rest of the headline."""
 
 
@@ -182,18 +183,18 @@ def _judge(still: StuckCell, death: Death) -> _Judgement | None:
     """Return how sure it is and why; None where somebody can still end the wait."""
     kind = still.main.kind
     if kind == "stopped":
-        return 0.95, "the process was stopped, as by `kill -STOP` or a debugger"
+        return Certainty.PROVEN, "the process was stopped, as by `kill -STOP` or a debugger"
     if _failed_workers(still):
         if (missing := _NOT_FOUND.search(written(still.recording))) is not None:
             why = f"its worker processes failed, as they cannot find `{missing[1]}`, which is only in this notebook"
-            return 0.95, why
-        return 0.9, "it waits for worker processes that have failed"
+            return Certainty.PROVEN, why
+        return Certainty.STRONG, "it waits for worker processes that have failed"
     if kind in ("memory", "running", "sleep", "input"):
         return None
     if kind == "file-lock":
-        return 0.75, "it waits for a file that another process has locked"
+        return Certainty.LIKELY, "it waits for a file that another process has locked"
     if kind == "disk":
-        return 0.5, "it waits for a disk or a network drive that does not answer"
+        return Certainty.POSSIBLE, "it waits for a disk or a network drive that does not answer"
     return None if still.main.has_a_timeout or _a_timer_runs(death) else _of_each_other(still)
 
 
@@ -203,9 +204,13 @@ def _of_each_other(still: StuckCell) -> _Judgement | None:
     if not still.nobody_can_end_it:
         return None
     if still.waits_for_what_nobody_reads:
-        return 0.9, "it waits for processes that cannot end before their queue is read, and nobody reads it"
+        return (
+            Certainty.STRONG,
+            "it waits for processes that cannot end before their queue is read, and nobody reads it",
+        )
     if still.blocked_by_each_other:
-        return 0.9 if still.all_were_seen_to_wait else 0.75, "its processes wait for each other"
+        sure = Certainty.STRONG if still.all_were_seen_to_wait else Certainty.LIKELY
+        return sure, "its processes wait for each other"
     return _of_a_lock(still)
 
 
@@ -214,33 +219,37 @@ def _of_pipes(still: StuckCell) -> _Judgement | None:
     waits = (still.main, *(child.waiting for child in still.held_up_by_pipes))
     writing = any(one.writes_to_a_pipe for one in waits)
     if still.main.kind == "pipe":
-        return 0.8 if writing else 0.7, "it and the process it talks to wait for each other, at the ends of their pipes"
+        return Certainty.LIKELY, "it and the process it talks to wait for each other, at the ends of their pipes"
     if writing:
-        return 0.85, "it waits for a process to end that has filled a pipe, and nobody reads from that pipe"
+        return Certainty.STRONG, "it waits for a process to end that has filled a pipe, and nobody reads from that pipe"
     if not any("stdin" in cell.source for cell in still.recording.cells):
         return None  # a pipe that the code did not make: somebody else may write to it
-    return 0.7, "it waits for a process to end that itself waits for input from a pipe, and nobody writes any"
+    return (
+        Certainty.LIKELY,
+        "it waits for a process to end that itself waits for input from a pipe, and nobody writes any",
+    )
 
 
 def _of_a_lock(still: StuckCell) -> _Judgement | None:
     kind = still.main.kind
     if still.main.writes_to_a_pipe:
-        return 0.8, "it has filled a pipe that nobody reads"
+        return Certainty.LIKELY, "it has filled a pipe that nobody reads"
     if kind == "pipe" and not (still.stuck.children or still.main.works_with_processes):
         return None  # a pipe with a name in the file system may be written to by anybody
     if kind == "pipe" and still.main.works_with_processes and still.children_have_ended:
-        return 0.9, "it waits for data from a pipe, and no process is left that could send any"
+        return Certainty.STRONG, "it waits for data from a pipe, and no process is left that could send any"
     if kind == "pipe" or (kind == "child" and still.stuck.children):
-        return 0.7, "it waits for data from a process that sends none"
+        return Certainty.LIKELY, "it waits for data from a process that sends none"
     if kind != "lock":
         return None
     if still.has_idle_workers:
-        return 0.8, "it waits for a result of its worker processes, and these wait for work"
+        return Certainty.LIKELY, "it waits for a result of its worker processes, and these wait for work"
     if still.main.is_native:
-        return 0.6, f"native code in {still.innermost()} waits for a thread that does nothing"
+        return Certainty.POSSIBLE, f"native code in {still.innermost()} waits for a thread that does nothing"
     if still.main.may_have_a_timeout and not still.others:
         return None
-    sure = 0.6 if still.main.is_guessed or still.main.may_have_a_timeout or _handles_signals(still) else 0.9
+    is_open = still.main.is_guessed or still.main.may_have_a_timeout or _handles_signals(still)
+    sure = Certainty.POSSIBLE if is_open else Certainty.STRONG
     if still.others:
         return sure, "it waits for another thread, which waits as well"
     return sure, "it waits for a lock or a signal, and no other thread is left to give it"

@@ -7,7 +7,8 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.traceback import fatal_message
 from ..cause import Cause
-from ..certainty import DOUBTED, by_words, certainty
+from ..certainty import Certainty
+from ..conflicts import by_words
 from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
@@ -67,12 +68,12 @@ class HeapCorruption(Cause):
     )
 
     def judge(self, death: Death) -> CauseFinding | None:
-        confidence = _confidence(death) if death.is_unasked_end else None
-        if confidence is None:
+        certainty = _certainty(death) if death.is_unasked_end else None
+        if certainty is None:
             return None
         return self.finding(
             death,
-            certainty(death, confidence),
+            certainty,
             f"Native code had damaged the program's memory{_how(death)}. That was noticed {death.where()}; the mistake "
             f"is {_suspects(death)}.",
             _found(death),
@@ -112,13 +113,14 @@ class HeapCorruption(Cause):
         yield recording("!./tool\nsolver.step()", signal="SIGABRT", output=said + check)
 
 
-def _confidence(death: Death) -> float | None:
+def _certainty(death: Death) -> Certainty | None:
     within = _crashed_in_the_allocator(death)
     if death.said("heap-corruption") is not None:
-        return by_words(death, 0.97 if death.signal == "SIGABRT" else 0.92, 0.8 if within else DOUBTED)
+        sure = Certainty.PROVEN if death.signal == "SIGABRT" else Certainty.STRONG
+        return by_words(death, sure, Certainty.LIKELY if within else Certainty.WEAK)
     if death.signal == "SIGABRT" and _DEBUG_HOOKS.search(fatal_message(death.recording.crash_text) or ""):
-        return 0.95
-    return 0.8 if within else None
+        return Certainty.PROVEN
+    return Certainty.LIKELY if within else None
 
 
 def _crashed_in_the_allocator(death: Death) -> bool:

@@ -7,7 +7,8 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause, WorkerEnd
-from ..certainty import by_words, certainty
+from ..certainty import Certainty
+from ..conflicts import by_words
 from ..death import Death
 from ..examples import crash_in, recording
 from ..family import Family
@@ -48,7 +49,7 @@ class IllegalInstruction(Cause):
     title = "An instruction this processor does not know"
     family = Family.NATIVE_CRASH
     incidents = LOST_WORKER
-    worker_end = WorkerEnd("SIGILL", 0.9, "met an instruction the processor lacks")
+    worker_end = WorkerEnd("SIGILL", Certainty.LIKELY, "met an instruction the processor lacks")
     last_words = (
         r"compiled to use \S+ instructions, but these aren't available",
         r"verify that both the operating system and the processor support .*instructions",
@@ -59,15 +60,16 @@ class IllegalInstruction(Cause):
         if not death.is_unasked_end or (death.signal != "SIGILL" and death.said(self.id) is None):
             return None
         flags = death.environment.known.cpu_flags
-        is_old = death.said(self.id) is not None or not flags or not set(_AVX) <= set(flags)
+        said, lacks_some = death.said(self.id) is not None, bool(flags) and not set(_AVX) <= set(flags)
         # where the processor has them all, a compiler's trap is as likely (GCC: `__builtin_trap`)
-        trap = "" if is_old else "a compiler's trap or "
+        trap = "" if said or lacks_some or not flags else "a compiler's trap or "
         return self.finding(
             death,
-            certainty(death, 0.95 if death.signal == "SIGILL" else by_words(death, 0.95)),
+            _certainty(death, said=said, lacks_some=lacks_some),
             sentence(f"{trap}an instruction that this processor does not know stopped the program {death.where()}."),
             _processor(flags),
             summary="Illegal instruction" + (" (SIGILL)" if death.signal == "SIGILL" else ""),
+            general=not said and not lacks_some,
         )
 
     def fires_on(self) -> Iterable[Recording]:
@@ -88,6 +90,13 @@ class IllegalInstruction(Cause):
         """The same signal sent on purpose, and an abort that speaks of something else."""
         yield recording("import signal\nsignal.raise_signal(signal.SIGILL)", signal="SIGILL")
         yield recording("import tensorflow", signal="SIGABRT", output="Check failed: shape.ok()\n")
+
+
+def _certainty(death: Death, *, said: bool, lacks_some: bool) -> Certainty:
+    if said:
+        is_sigill = death.signal == "SIGILL"
+        return by_words(death, Certainty.PROVEN, Certainty.LIKELY) if is_sigill else by_words(death, Certainty.STRONG)
+    return Certainty.STRONG if lacks_some else Certainty.LIKELY
 
 
 def _processor(flags: tuple[str, ...]) -> Iterator[Evidence]:

@@ -10,6 +10,7 @@ from ..analysis.ending import FROM_OUTSIDE
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.memory import NEAR
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, MIB, Group, recording
 from ..family import Family
@@ -18,10 +19,13 @@ from ..texts import evidence
 from ..units import duration
 from . import self_kill
 
-_IT_MAY_HAVE_BEEN_THE_CELL = 0.55
-
-SURE = 0.8
-"""From this confidence on, nothing says "probably"."""
+_ENDED = {
+    "SIGKILL": "killed",
+    "SIGTERM": "asked to end",
+    "SIGHUP": "ended as a terminal or session was closed",
+    "SIGQUIT": "ended by a quit key",
+    "SIGINT": "ended by an interrupt",
+}
 
 
 class KilledExternally(Cause):
@@ -52,19 +56,20 @@ class KilledExternally(Cause):
     id = "killed-externally"
     title = "Ended from outside"
     family = Family.OUTSIDE
+    general = True
     incidents = LOST_WORKER
 
     def judge(self, death: Death) -> CauseFinding | None:
-        if not death.is_unasked_end or death.status.signal not in FROM_OUTSIDE:
+        signal = death.status.signal
+        if not death.is_unasked_end or signal not in FROM_OUTSIDE:
             return None
-        confidence = _confidence(death)
-        who = "Probably something outside ended" if confidence >= 0.5 else "Something outside may have ended"
-        if confidence >= SURE:
-            who = "Something outside ended"
+        certainty = _certainty(death)
+        if certainty is None:
+            return None
         return self.finding(
             death,
-            confidence,
-            f"{who} the kernel {death.when()}{_memory_remark(death)}.",
+            certainty,
+            f"The kernel was {_ENDED[signal]} ({signal}) {death.when()}{_memory_remark(death)}.",
             (
                 *evidence.exit_status(death),
                 *_nobody_watched(death),
@@ -73,21 +78,21 @@ class KilledExternally(Cause):
                 *evidence.counts_of_kills(death),
                 *evidence.last_measurement(death),
             ),
-            summary=f"Ended from outside ({death.status.signal})",
+            summary=f"Ended from outside ({signal})",
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002
         """Explain a worker process that somebody ended, and not Linux for want of memory."""
         worker = death.lost_worker
         if worker is not None and worker.signal == "SIGTERM":
-            confidence, title, told = 0.6, "ended", "A request to end (SIGTERM) ended a worker process"
+            certainty, title, told = Certainty.POSSIBLE, "ended", "A request to end (SIGTERM) ended a worker process"
         elif worker is not None and worker.signal == "SIGKILL" and worker.killed_for_memory is False:
-            confidence, title = 0.7, "killed"
+            certainty, title = Certainty.LIKELY, "killed"
             told = "Something other than a shortage of memory killed a worker process"
         else:
             return None
         told = f"{told} {death.where()}; the kernel lived on."
-        return self.finding(death, confidence, told, worker.evidence(), title=f"A worker process was {title}")
+        return self.finding(death, certainty, told, worker.evidence(), title=f"A worker process was {title}")
 
     def fires_on(self) -> Iterable[Recording]:
         """With memory at ease, near its limit, after a child's memory kill, and while idle."""
@@ -114,32 +119,19 @@ class KilledExternally(Cause):
         yield recording("f()", signal="SIGTERM", **memory, system_states=short)
 
 
-def _confidence(death: Death) -> float:
-    kills = death.memory.kills
+def _certainty(death: Death) -> Certainty | None:
+    """Say how sure it is: nothing tells who sent the signal, so that each other sender who may have leaves less."""
+    kills, shortage = death.memory.kills, death.memory_pressure
     if kills is not None and kills.oom_kills and not death.memory.kills_were_of_children:
-        return 0.1
-    if death.logged_kill("cgroup", "machine", "service") is not None:
-        return 0.1
-    if death.told_to_exit:
-        return 0.2  # it was to end anyway
-    leaves = max((self_kill.confidence(call, death) for call in death.own_signals), default=0.0)
-    leaves = max(leaves, self_kill.confidence_of_deferred(death), self_kill.confidence_of_sendings(death))
-    return min(_from_outside(death), max(0.2, round(1 - leaves, 2)))
-
-
-def _from_outside(death: Death) -> float:
-    """Return how likely it is where the cell sends no such signal."""
-    confidence = 0.85 if death.server_watched else 0.6
-    if death.memory.kills is None:
-        confidence -= 0.2  # a memory kill would not have been seen
-    if death.sendings:
-        confidence = min(confidence, _IT_MAY_HAVE_BEEN_THE_CELL)
-    if (death.memory.share_of_limit or 0.0) >= NEAR or death.memory.machine_is_full:
-        confidence -= 0.1  # a service that watches over memory sends the same signal
-    shortage = death.memory_pressure
+        return None
+    if death.told_to_exit or death.logged_kill("cgroup", "machine", "service") is not None:
+        return None
     if (shortage.is_low or shortage.is_pressed) and death.would_be_ended_by_a_memory_service:
-        confidence = min(confidence, 0.4)  # and here it had every reason to
-    return round(confidence, 2)
+        return Certainty.WEAK  # such a service sends the same signal, and here it had every reason to
+    is_near = (death.memory.share_of_limit or 0.0) >= NEAR or death.memory.machine_is_full
+    # Without a server a restart is not noted; without counters a kill for memory is not; a cell may have sent it.
+    is_open = not death.server_watched or kills is None or bool(death.sendings) or is_near
+    return Certainty.POSSIBLE if is_open else Certainty.LIKELY
 
 
 def _memory_remark(death: Death) -> str:

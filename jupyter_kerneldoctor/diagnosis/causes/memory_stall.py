@@ -8,6 +8,7 @@ from jupyter_kerneldoctor.recording.events import SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, MIB, Group, recording
 from ..examples.stuck import frame, stuck_in
@@ -61,14 +62,15 @@ class MemoryStall(Cause):
         cell, still = death.recording.running_cell, death.stuck_cell
         if death.ended is not False or cell is None or death.stopped_early:
             return None
-        confidence, evidence = _at_a_limit(death) or _thrashing(death) or _all_still(death) or (0.0, ())
-        if confidence == 0:
+        found = _at_a_limit(death) or _thrashing(death) or _all_still(death)
+        if found is None:
             return None
+        certainty, evidence = found
         at = "" if still is None else still.at()
         allowed = f": {death.memory.allowance}" if death.memory.has_group_limit else ""
         return self.finding(
             death,
-            confidence,
+            certainty,
             f"The kernel is stuck waiting for memory in {cell_name(cell.execution_count)}{at}{allowed}.",
             (*evidence, *_held(death)),
             ruled_out=("Not a deadlock: the kernel waits for memory, not for another part of the program.",),
@@ -112,7 +114,7 @@ class MemoryStall(Cause):
         yield recording("f()", alive=True, system_states=ago, memory=(100 * MIB,), groups=[Group(4 * GIB)])
 
 
-def _all_still(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
+def _all_still(death: Death) -> tuple[Certainty, tuple[Evidence, ...]] | None:
     """Judge by the recorder, which lives under the same limit: it is stuck, too, and the limit was all but reached.
 
     None where that is not so.
@@ -124,18 +126,18 @@ def _all_still(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
         return None
     used = f"{share:.0%} of the memory allowed was in use {duration(silent_s)} ago"
     text = f"{used}; since then the recorder has been stuck, too."
-    return 0.7, (Evidence(text, round(silent_s, 1), "seconds", "samples"),)
+    return Certainty.LIKELY, (Evidence(text, round(silent_s, 1), "seconds", "samples"),)
 
 
-def _at_a_limit(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
+def _at_a_limit(death: Death) -> tuple[Certainty, tuple[Evidence, ...]] | None:
     """Judge by a memory limit that was reached, with nobody to end a process below it; None where there is none."""
     around, still = death.environment.known, death.stuck_cell
     stack = () if still is None else tuple(still.evidence())
     if not around.under_oom or around.oom_killer_disabled is False or _is_over(death):
-        return (0.8, stack) if still is not None and still.main.kind == "memory" else None
+        return (Certainty.STRONG, stack) if still is not None and still.main.kind == "memory" else None
     text = "The memory limit is reached and the out-of-memory killer is switched off, so Linux stops what needs more."
     reached = Evidence(text, 1, None, "memory.oom_control: under_oom")
-    return (0.97 if around.oom_killer_disabled else 0.75), (reached, *stack)
+    return (Certainty.PROVEN if around.oom_killer_disabled else Certainty.LIKELY), (reached, *stack)
 
 
 def _is_over(death: Death) -> bool:
@@ -144,7 +146,7 @@ def _is_over(death: Death) -> bool:
     return share is not None and share < _FULL and not _is_fresh(death, "under_oom")
 
 
-def _thrashing(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
+def _thrashing(death: Death) -> tuple[Certainty, tuple[Evidence, ...]] | None:
     """Judge by memory that is moved to the disk and back, while everything waits for it; None where that is not so."""
     shortage, still = death.memory_pressure, death.stuck_cell
     faults = None if still is None else still.stuck.faults_per_s
@@ -153,7 +155,8 @@ def _thrashing(death: Death) -> tuple[float, tuple[Evidence, ...]] | None:
     if not (pressed and (shortage.swap_is_full or shortage.is_nearly_gone or thrashes)):
         return None
     stack = () if still is None else still.evidence()
-    return (0.9 if thrashes else 0.8), (*shortage.evidence(), *(_faults(faults) if thrashes else ()), *stack)
+    found = Certainty.STRONG if thrashes else Certainty.LIKELY
+    return found, (*shortage.evidence(), *(_faults(faults) if thrashes else ()), *stack)
 
 
 def _is_fresh(death: Death, name: str) -> bool:

@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.failed_children import failed_children
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, Group, recording
 from ..examples.stuck import frame, stuck_in
@@ -46,7 +47,6 @@ class NoDeath(Cause):
     id = "no-death"
     title = "The kernel is running"
     family = Family.ALIVE
-    general = True
 
     def judge(self, death: Death) -> CauseFinding | None:
         if death.ended is not False:
@@ -55,7 +55,7 @@ class NoDeath(Cause):
         told = f"; Linux killed {lost} of its child processes for memory" if lost else ""
         return self.finding(
             death,
-            _confidence(death),
+            _certainty(death),
             f"The kernel is running{told}{_and(death)}.",
             (
                 Evidence(f"Process {pid} is alive.", pid, None, "process list"),
@@ -87,11 +87,11 @@ class NoDeath(Cause):
         yield recording("f()", end="not-seen", alive=None)
 
 
-def _confidence(death: Death) -> float:
+def _certainty(death: Death) -> Certainty:
     silent_s = death.recording.silent_s
     if silent_s is not None and silent_s > _SILENT_S and not death.stopped_early:
-        return 0.6  # nobody has looked for a while
-    return 0.85 if death.stuck_cell is None and failed_children(death.recording) else 0.99
+        return Certainty.POSSIBLE  # nobody has looked for a while
+    return Certainty.LIKELY if death.stuck_cell or failed_children(death.recording) else Certainty.PROVEN
 
 
 def _ended_for_memory(death: Death) -> list[Child]:

@@ -8,7 +8,8 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.last_words import newest_text
 from ..cause import Cause
-from ..certainty import DOUBTED, by_words, certainty
+from ..certainty import Certainty
+from ..conflicts import by_words
 from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
@@ -74,8 +75,12 @@ class NoDisplay(Cause):
         if not death.is_unasked_end:
             return None
         is_said, draws = death.said(self.id) is not None, _was_drawing(death)
-        confidence = by_words(death, 0.96, 0.85 if draws else DOUBTED) if is_said else _by_circumstances(death)
-        if confidence is None:
+        certainty = (
+            by_words(death, Certainty.PROVEN, Certainty.LIKELY if draws else Certainty.WEAK)
+            if is_said
+            else _by_circumstances(death)
+        )
+        if certainty is None:
             return None
         frame, display = death.innermost, death.environment.known.display
         is_known = frame is not None and frame.module in _DRAWS and frame is not death.background
@@ -83,7 +88,7 @@ class NoDisplay(Cause):
         lack = f"the screen {quote(display)} did not answer" if display else "this kernel has no screen"
         return self.finding(
             death,
-            certainty(death, confidence),
+            certainty,
             f"{who} wanted to open a window or to draw {death.where()}, and {lack}.",
             _screen(death, None if is_said else _complaint(death)),
             summary="Ended: no screen to draw on",
@@ -129,13 +134,13 @@ class NoDisplay(Cause):
         yield recording("!xclip a\nstep()", signal="SIGABRT", system_states=none, output=said)
 
 
-def _by_circumstances(death: Death) -> float | None:
+def _by_circumstances(death: Death) -> Certainty | None:
     """Return how likely it is from where it crashed, without words."""
     if death.signal not in ("SIGSEGV", "SIGABRT") or not _was_drawing(death):
         return None
     if _complaint(death) is not None:
-        return 0.75
-    return 0.6 if death.environment.known.display == "" and _looked_for_display(death) else None
+        return Certainty.LIKELY
+    return Certainty.POSSIBLE if death.environment.known.display == "" and _looked_for_display(death) else None
 
 
 def _was_drawing(death: Death) -> bool:

@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
@@ -54,8 +55,9 @@ class OutOfMemoryInCgroup(Cause):
         if not death.is_unasked_end or death.status.exit_code is not None or death.signal not in (None, "SIGKILL"):
             return None
         logged = death.logged_kill("cgroup", "machine")
-        confidence = _confidence(death) if logged is None else 0.98 if logged.scope == "cgroup" else 0.0
-        if confidence == 0:
+        is_logged = logged is not None and logged.scope == "cgroup"
+        certainty = _certainty(death) if logged is None else Certainty.PROVEN if is_logged else None
+        if certainty is None:
             return None
         memory, held = death.memory, filled_by_others(death)
         allowed = memory.allowance if memory.has_group_limit else ""
@@ -63,8 +65,8 @@ class OutOfMemoryInCgroup(Cause):
         proof = (*evidence.logged_kill(logged), *evidence.counts_of_kills(death))
         return self.finding(
             death,
-            confidence,
-            f"{_ran_out(death, confidence, held)}{shortage(death, allowed)}.",
+            certainty,
+            f"{_ran_out(death, certainty, held)}{shortage(death, allowed)}.",
             (
                 *proof[:1],
                 *growth(death),
@@ -74,7 +76,7 @@ class OutOfMemoryInCgroup(Cause):
                 *evidence.child_memory(death),
                 *_limit_hits(death),
             ),
-            ruled_out=(_not_by_someone(confidence), _not_the_machine(death)),
+            ruled_out=(_not_by_someone(certainty), _not_the_machine(death)),
             line=taking_line(death) if held is None else None,
             summary=f"Killed by Linux {at}" if memory.pressed or logged else None,
         )
@@ -135,46 +137,49 @@ def of_a_worker(cause: Cause, death: Death) -> CauseFinding | None:
     worker = death.lost_worker
     if worker is None or worker.signal != "SIGKILL" or worker.killed_for_memory is False:
         return None
-    confidence, told = 0.6, f"A worker process was killed {death.where()}, most likely because memory ran out"
+    certainty, told = (
+        Certainty.POSSIBLE,
+        f"A worker process was killed {death.where()}, most likely because memory ran out",
+    )
     if worker.killed_for_memory:
-        confidence, told = 0.95, f"Linux killed a worker process for memory {death.where()}"
+        certainty, told = Certainty.PROVEN, f"Linux killed a worker process for memory {death.where()}"
     allowed = f": {death.memory.allowance}" if death.memory.allowance else ""
     title = "A worker process was killed for memory"
-    return cause.finding(death, confidence, f"{told}{allowed}.", worker.evidence(), title=title)
+    return cause.finding(death, certainty, f"{told}{allowed}.", worker.evidence(), title=title)
 
 
-def _confidence(death: Death) -> float:
-    memory, proven = death.memory, death.status.known
+def _certainty(death: Death) -> Certainty | None:
+    memory, is_seen = death.memory, death.status.known
     if memory.kills is None:
         # Only that it was at its limit: kernel and sidecar may have gone together.
         at_limit = memory.has_group_limit and (memory.share_of_limit or 0.0) >= _AT_THE_LIMIT
         at_limit = at_limit and not death.recording.rebooted
-        return (0.55 if proven else 0.45) if at_limit else 0.0
+        return Certainty.POSSIBLE if at_limit else None
     if not memory.kills.oom_kills:
-        return 0.0
+        return None
     if not memory.kills_are_own:
-        return 0.75 if proven and memory.pressed else 0.5
+        return Certainty.LIKELY if is_seen and memory.pressed else Certainty.POSSIBLE
     if memory.pressed is not None:
         if memory.kills_were_of_children:
-            return 0.3
+            return Certainty.WEAK
         if any(group.group_kills for group in memory.groups):
-            return 0.5  # the whole group went, which is another cause
+            return Certainty.POSSIBLE  # the whole group went, which is another cause
         if filled_by_others(death) is not None:  # Linux ends the largest, as a rule
-            return 0.75 if proven else 0.6
-        return 0.97 if proven else 0.8
+            return Certainty.LIKELY if is_seen else Certainty.POSSIBLE
+        return Certainty.PROVEN
     # A kill without a limit that was reached: the whole machine may have run out, which counts in the group, too.
     if memory.machine_is_full or not memory.has_group_limit:
-        return 0.45
-    return 0.85 if memory.machine_is_full is False else 0.6
+        return Certainty.POSSIBLE
+    return Certainty.STRONG if memory.machine_is_full is False else Certainty.POSSIBLE
 
 
-def _ran_out(death: Death, confidence: float, held_bytes: int | None) -> str:
+def _ran_out(death: Death, certainty: Certainty, held_bytes: int | None) -> str:
     if held_bytes is not None:
         return (
             f"Linux killed the kernel, which held only {size(held_bytes)}, {death.when()}, because other programs had "
             "used up the memory"
         )
-    ran_out = "ran out of memory" if confidence > 0.5 else "may have run out of memory"
+    ran_out = "ran out of memory" if certainty > Certainty.POSSIBLE else "may have run out of memory"
     return f"The kernel {ran_out} {taken_where(death)}"
 
 
@@ -187,8 +192,8 @@ def _limit_hits(death: Death) -> Iterator[Evidence]:
         yield Evidence("No measurement came near a limit, so the machine itself may have run out of memory.")
 
 
-def _not_by_someone(confidence: float) -> str | None:
-    if confidence < 0.9:
+def _not_by_someone(certainty: Certainty) -> str | None:
+    if certainty < Certainty.PROVEN:
         return None
     return "Not a `kill -9` by a person or program: Linux does not count that as an out-of-memory kill."
 

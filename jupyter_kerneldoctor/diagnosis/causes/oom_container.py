@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
 
 from ..analysis.memory import NEAR
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, MIB, Group, recording
 from ..family import Family
@@ -54,15 +55,15 @@ class OutOfMemoryInContainer(Cause):
         if not death.is_unasked_end or death.recording.rebooted:
             return None
         group, grew_bytes = _group_that_went(death), _growth_at_the_end(death)
-        confidence = 0.95 if group is not None else _likelihood(death, grew_bytes)
-        if confidence == 0:
+        certainty = Certainty.PROVEN if group is not None else _likelihood(death, grew_bytes)
+        if certainty is None:
             return None
         surely = "ran out of memory" if group is not None else "probably ran out of memory"
         allowed = death.memory.allowance if death.memory.has_group_limit else ""
         ran_on = death.recording.rebooted is False
         return self.finding(
             death,
-            confidence,
+            certainty,
             f"The whole container {surely} {taken_where(death)}, and everything in it was ended"
             f"{shortage(death, allowed)}.",
             (
@@ -115,19 +116,15 @@ def _group_that_went(death: Death) -> CgroupDelta | None:
     return next((group for group in death.memory.groups if group.group_kills), None)
 
 
-def _likelihood(death: Death, grew_bytes: int | None) -> float:
+def _likelihood(death: Death, grew_bytes: int | None) -> Certainty | None:
     share = death.memory.share_of_limit
     if death.recording.end is not None or death.status.known or not death.memory.has_group_limit or share is None:
-        return 0.0
+        return None
     if death.recording.recorder_alive:  # what ends a whole container does not leave it
-        return 0.0
+        return None
     if share >= NEAR:
-        confidence = 0.65 if grew_bytes else 0.6
-    elif grew_bytes and share >= _CLIMBING_FROM:
-        confidence = 0.5
-    else:
-        return 0.0
-    return round(confidence + (0.05 if death.recording.rebooted is False else 0.0), 2)
+        return Certainty.LIKELY
+    return Certainty.POSSIBLE if grew_bytes and share >= _CLIMBING_FROM else None
 
 
 def _growth_at_the_end(death: Death) -> int | None:

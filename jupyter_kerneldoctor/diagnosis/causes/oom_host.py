@@ -8,6 +8,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
@@ -50,8 +51,8 @@ class OutOfMemoryOnHost(Cause):
 
     def judge(self, death: Death) -> CauseFinding | None:
         logged = death.logged_kill("machine") if death.signal in (None, "SIGKILL") else None
-        confidence = 0.0 if not death.is_unasked_end else 0.97 if logged is not None else _likelihood(death)
-        if confidence == 0:
+        certainty = Certainty.PROVEN if logged is not None else _likelihood(death)
+        if not death.is_unasked_end or certainty is None:
             return None
         memory, ram = death.memory, death.recording.kernel.ram_bytes
         has = f"it has {size(ram)}" if ram else ""
@@ -62,7 +63,7 @@ class OutOfMemoryOnHost(Cause):
         )
         return self.finding(
             death,
-            confidence,
+            certainty,
             f"The machine ran out of memory {taken_where(death)}{shortage(death, has)}.",
             (
                 *proof[:1],
@@ -114,14 +115,14 @@ _LINES = (
 )
 
 
-def _likelihood(death: Death) -> float:
+def _likelihood(death: Death) -> Certainty | None:
     memory = death.memory
     if death.status.signal != "SIGKILL" or not memory.machine_is_full or memory.pressed is not None:
-        return 0.0
+        return None
     if death.memory_pressure.swap_is_gone is False:  # with swap left, Linux would have used it first
-        return 0.0 if memory.kills is None or not memory.kills.oom_kills else 0.5
+        return None if memory.kills is None or not memory.kills.oom_kills else Certainty.POSSIBLE
     if memory.kills is None:
-        return 0.65
+        return Certainty.LIKELY
     if not memory.kills.oom_kills:
-        return 0.0
-    return 0.85 if memory.kills_are_own else 0.65
+        return None
+    return Certainty.STRONG if memory.kills_are_own else Certainty.LIKELY

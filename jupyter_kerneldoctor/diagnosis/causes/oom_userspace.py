@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.events import SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
@@ -15,12 +16,6 @@ from ..texts import evidence
 from ..texts.allocation_site import line_needs, taken_where, taking_line
 from ..texts.growth import growth
 from ..units import size
-
-_GUESS = 0.7
-"""The confidence without the service's own word: anybody may have sent the signal."""
-
-_ANYBODY = 0.25
-"""The same where others are likelier to have sent it."""
 
 
 class OutOfMemoryInUserspace(Cause):
@@ -58,15 +53,17 @@ class OutOfMemoryInUserspace(Cause):
         if not death.is_unasked_end or death.status.signal not in ("SIGTERM", "SIGKILL"):
             return None
         logged, shortage = death.logged_kill("service"), death.memory_pressure
-        confidence = 0.95 if logged is not None else _likelihood(death)
-        if confidence == 0:
+        certainty = Certainty.PROVEN if logged is not None else _likelihood(death)
+        if certainty is None:
             return None
-        verb = "ended" if logged is not None else "probably ended" if confidence >= 0.5 else "may have ended"
+        verb = (
+            "ended" if logged is not None else "probably ended" if certainty >= Certainty.POSSIBLE else "may have ended"
+        )
         left = f"the machine had only {size(shortage.available_bytes)} left" if shortage.available_bytes else ""
         why = left if shortage.is_low and left else "memory was short"
         return self.finding(
             death,
-            confidence,
+            certainty,
             f"A service that watches over memory {verb} the kernel {taken_where(death)}, because {why}.",
             (
                 *evidence.logged_kill(logged),
@@ -77,7 +74,7 @@ class OutOfMemoryInUserspace(Cause):
             ),
             ruled_out=(_not_by_linux(death),),
             line=taking_line(death),
-            summary="Ended by a service that watches over memory" if confidence > 0.5 else None,
+            summary="Ended by a service that watches over memory" if certainty > Certainty.POSSIBLE else None,
         )
 
     def fires_on(self) -> Iterable[Recording]:
@@ -111,19 +108,16 @@ class OutOfMemoryInUserspace(Cause):
         yield recording("f()", signal="SIGTERM", memory=memory, available_bytes=1500 * MIB, groups=[Group()])
 
 
-def _likelihood(death: Death) -> float:
+def _likelihood(death: Death) -> Certainty | None:
+    """Judge without the service's own word: anybody may have sent the signal."""
     kills, shortage = death.memory.kills, death.memory_pressure
     if (kills is not None and kills.oom_kills) or death.own_signals or not (shortage.is_low or shortage.is_pressed):
-        return 0.0
-    confidence = 0.5
-    if shortage.is_nearly_gone or (shortage.is_low and shortage.is_pressed):
-        confidence += 0.1
-    if kills is not None:
-        confidence += 0.05  # else it may have been Linux itself
-    if death.server_watched:
-        confidence += 0.05  # else it may have been a restart
-    most = _GUESS if death.would_be_ended_by_a_memory_service else _ANYBODY
-    return round(min(confidence, most), 2)
+        return None
+    if not death.would_be_ended_by_a_memory_service:
+        return Certainty.WEAK
+    is_urgent = shortage.is_nearly_gone or (shortage.is_low and shortage.is_pressed)
+    others_were_seen = kills is not None or death.server_watched  # Linux itself, or a restart
+    return Certainty.LIKELY if is_urgent and others_were_seen else Certainty.POSSIBLE
 
 
 def _not_by_linux(death: Death) -> str | None:

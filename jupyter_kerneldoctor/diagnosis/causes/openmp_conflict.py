@@ -8,7 +8,8 @@ from jupyter_kerneldoctor.recording.events import SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
-from ..certainty import DOUBTED, by_words, certainty
+from ..certainty import Certainty
+from ..conflicts import by_words
 from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
@@ -55,12 +56,12 @@ class OpenmpConflict(Cause):
         crashed_in_one = len(copies) > 1 and _crashed_in_a_runtime(death)
         if not death.is_unasked_end or (words is None and not crashed_in_one):
             return None
-        otherwise = 0.75 if crashed_in_one else DOUBTED
+        otherwise = Certainty.LIKELY if crashed_in_one else Certainty.WEAK
         named = words.details if words is not None else {}
         names = " and ".join(dict.fromkeys(quote(named[one]) for one in ("first", "second") if one in named))
         return self.finding(
             death,
-            certainty(death, otherwise if words is None else by_words(death, 0.97, otherwise)),
+            otherwise if words is None else by_words(death, Certainty.PROVEN, otherwise),
             f"Two copies of the same OpenMP library{names and f' ({names})'} were used {death.where()}, and "
             "only one may run.",
             map(_loaded, copies),

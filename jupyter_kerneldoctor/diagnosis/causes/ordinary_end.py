@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, Group, recording
 from ..family import Family
@@ -43,7 +44,7 @@ class OrdinaryEnd(Cause):
             return None
         done = "restarted" if death.request == "restart" else "shut down"
         shown = (*_requests(death), *evidence.exit_status(death))
-        return self.finding(death, 0.99, f"The kernel was {done}, as requested.", shown, line=None)
+        return self.finding(death, Certainty.PROVEN, f"The kernel was {done}, as requested.", shown, line=None)
 
     def fires_on(self) -> Iterable[Recording]:
         """Asked by the server or by a message, whatever the exit status says, and whatever the memory did."""

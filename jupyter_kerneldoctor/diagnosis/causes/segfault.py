@@ -6,6 +6,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause, WorkerEnd
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
@@ -44,18 +45,16 @@ class Segfault(Cause):
     family = Family.NATIVE_CRASH
     general = True
     incidents = LOST_WORKER
-    worker_end = WorkerEnd("SIGSEGV", 0.9, "crashed in native code")
+    worker_end = WorkerEnd("SIGSEGV", Certainty.LIKELY, "crashed in native code")
 
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end or death.signal != "SIGSEGV":
             return None
-        confidence = 0.95 if death.traceback is not None else 0.85
-        if death.own_signals or (death.traceback is not None and death.traceback.recursion is not None):
-            confidence = 0.3
+        is_recursion = death.traceback is not None and death.traceback.recursion is not None
         why = "" if death.background else ": it used an invalid memory address"
         return self.finding(
             death,
-            confidence if death.status.known else min(confidence, 0.6),
+            Certainty.WEAK if is_recursion else Certainty.LIKELY,
             f"{_culprit(death)} crashed {death.where()}{why}.",
             ruled_out=(_not_a_recursion(death),),
             summary="Crashed in native code (SIGSEGV)",

@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..analysis.ending import FROM_OUTSIDE
 from ..cause import Cause
+from ..certainty import Certainty
 from ..code.ending_calls import EndingCall
 from ..code.signal_targets import Sending
 from ..death import Death
@@ -60,27 +61,29 @@ class SelfKill(Cause):
             return self._by_its_own_calls(death, death.own_signals)
         if death.deferred_calls:
             return self._by_a_deferred_call(death, *death.deferred_calls[-1])
-        chance = confidence_of_sendings(death)
-        if not chance:
+        certainty = _of_sendings(death)
+        if certainty is None:
             return None
         sent = death.sendings[-1]
-        return self._sent(death, chance, quote(sent.text), (sends(sent),), sent.line)
+        return self._sent(death, certainty, quote(sent.text), (sends(sent),), sent.line)
 
     def _by_its_own_calls(self, death: Death, calls: tuple[EndingCall, ...]) -> CauseFinding | None:
         pieces = (_to_itself(call, call.signal or death.signal or "a signal") for call in calls)
         one = len(calls) == 1
         what, line = quote(calls[0].text) if one else "one of its calls that send a signal", calls[0].line
-        return self._sent(death, max(confidence(call, death) for call in calls), what, pieces, line if one else None)
+        return self._sent(death, max(_certainty(call, death) for call in calls), what, pieces, line if one else None)
 
     def _sent(
-        self, death: Death, sure: float, what: str, pieces: Iterable[Evidence], line: int | None
+        self, death: Death, certainty: Certainty, what: str, pieces: Iterable[Evidence], line: int | None
     ) -> CauseFinding | None:
         if death.cell is None:
             return None
-        ended = "ended" if sure >= 0.8 else "probably ended" if sure >= 0.5 else "may have ended"
+        ended = "ended" if certainty >= Certainty.STRONG else "probably ended"
+        if certainty < Certainty.POSSIBLE:
+            ended = "may have ended"
         return self.finding(
             death,
-            sure,
+            certainty,
             f"The code in {cell_name(death.cell.execution_count)} {ended} its own kernel with {what}.",
             (*pieces, *evidence.counts_of_kills(death)),
             line=line,
@@ -90,7 +93,7 @@ class SelfKill(Cause):
     def _by_a_deferred_call(self, death: Death, cell: Cell, call: EndingCall) -> CauseFinding:
         return self.finding(
             death,
-            confidence_of_deferred(death),
+            Certainty.WEAK if _was_memory(death) else Certainty.POSSIBLE,
             ended_by_deferred(death, cell, call),
             (gives_away(cell, call), *evidence.counts_of_kills(death)),
             line=call.line if cell is death.cell else None,
@@ -175,34 +178,26 @@ def gives_away(cell: Cell, call: EndingCall) -> Evidence:
     return Evidence(text, call.line, "line", "cell source")
 
 
-def confidence_of_deferred(death: Death) -> float:
-    """Return how likely a call that a cell gave to a timer, a thread or a handler ended the kernel."""
-    if not any(call.kind == "signal" for _, call in death.deferred_calls):
-        return 0.0
-    return 0.3 if _was_memory(death) else 0.6
-
-
-def confidence_of_sendings(death: Death) -> float:
-    """Return how likely a signal that the cell sent to whichever process hit the kernel."""
+def _of_sendings(death: Death) -> Certainty | None:
+    """Say how sure it is that a signal which the cell sent to whichever process hit the kernel."""
     if death.cell is None or not death.sendings or death.own_signals or death.signal not in FROM_OUTSIDE:
-        return 0.0
-    return 0.6 if _at_once(death) and not _was_memory(death) and not death.deferred_calls else 0.0
+        return None
+    return Certainty.POSSIBLE if _at_once(death) and not _was_memory(death) and not death.deferred_calls else None
 
 
-def confidence(call: EndingCall, death: Death) -> float:
-    """Return how likely this call ended the kernel."""
+def _certainty(call: EndingCall, death: Death) -> Certainty:
     if _was_memory(death):
-        return 0.4
+        return Certainty.WEAK
     if not death.status.known or call.signal is None:
-        return 0.6
+        return Certainty.POSSIBLE
     seen = death.reached(call)
     if seen in ("shown", "elsewhere"):
-        return 0.97 if seen == "shown" else 0.2
+        return Certainty.PROVEN if seen == "shown" else Certainty.WEAK
     if _at_once(death) or (call.prompt and call.certain):
-        return 0.97 if call.certain else 0.85
+        return Certainty.PROVEN if call.certain else Certainty.STRONG
     if death.signal in FROM_OUTSIDE:  # a call that may not have run yet proves nothing
-        return 0.65 if call.certain else 0.6
-    return 0.85 if call.certain or call.prompt else 0.75
+        return Certainty.LIKELY if call.certain else Certainty.POSSIBLE
+    return Certainty.STRONG if call.certain or call.prompt else Certainty.LIKELY
 
 
 def _was_memory(death: Death) -> bool:

@@ -7,7 +7,7 @@ from typing import Literal
 from jupyter_kerneldoctor.recording.model import Recording, ServerView
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import CELL_S, STARTED_WALL_S, Group, recording
 from ..family import Family
@@ -20,11 +20,12 @@ _SOON_S = 30.0
 _JUST_BEFORE_S = 8.0
 """The sidecar of an idle kernel looks every 5 s whether the parent runs; the kernel itself once a second."""
 
-_LONG_BEFORE = 0.55
-_NO_TIME = {"SIGTERM": 0.7, "SIGHUP": 0.88, "SIGINT": 0.6, "SIGKILL": 0.5}
-"""Of a recording that does not tell when the parent went."""
-
-_FOLLOWS = {"SIGTERM": 0.88, "SIGHUP": 0.88, "SIGINT": 0.8, "SIGKILL": 0.7}
+_FOLLOWS = {
+    "SIGTERM": Certainty.STRONG,
+    "SIGHUP": Certainty.STRONG,
+    "SIGINT": Certainty.LIKELY,
+    "SIGKILL": Certainty.LIKELY,
+}
 """What the programs that end a server send to its kernels as well: a service manager, a terminal that closes."""
 
 
@@ -63,13 +64,15 @@ class ServerGone(Cause):
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end or death.told_to_exit or death.server_watched:
             return None  # a server that saw the end was there
-        confidence = _confidence(death)
-        if confidence is None:
+        certainty = _certainty(death)
+        if certainty is None:
             return None
-        surely = "because" if confidence >= 0.8 else "most likely because" if confidence >= 0.5 else "perhaps because"
+        surely = "because" if certainty >= Certainty.STRONG else "most likely because"
+        if certainty < Certainty.POSSIBLE:
+            surely = "perhaps because"
         return self.finding(
             death,
-            certainty(death, confidence),
+            certainty,
             f"The kernel left {death.when()}, {surely} the Jupyter server, or whatever else had started it, was gone.",
             (*_said(death), *_server(death)),
             line=None,
@@ -108,19 +111,23 @@ def _parent_seen(recorded: Recording, before_s: float) -> Recording:
     return replace(recorded, end=replace(recorded.end, parent_seen_mono_s=recorded.end.mono_s - before_s))
 
 
-def _confidence(death: Death) -> float | None:
+def _certainty(death: Death) -> Certainty | None:
     end, went = death.recording.end, _parent_went(death)
     gone = None if end is None else end.parent_gone
     if death.status.exit_code == 1:
         leaves = any(call.kind == "exit" for call in death.calls)
         if death.said("server-gone") is not None or _server_ended_before(death) or went == "just before":
-            return 0.96
+            return Certainty.PROVEN
         if gone:  # a kernel may see that late: native code that keeps the interpreter to itself keeps it from looking
-            return _LONG_BEFORE if leaves or went == "long before" else 0.96
-        return None if gone is False or leaves else 0.55 if death.cell is None else 0.4
+            return Certainty.POSSIBLE if leaves or went == "long before" else Certainty.STRONG
+        if gone is False or leaves:
+            return None
+        return Certainty.POSSIBLE if death.cell is None else Certainty.WEAK
+    follows = _FOLLOWS.get(death.status.signal or "")
     if _server_ended_before(death) or went == "just before":
-        return _FOLLOWS.get(death.status.signal or "")
-    return _NO_TIME.get(death.status.signal or "") if gone and went is None else None
+        return follows
+    # A recording may not tell when the parent went.
+    return follows.lowered(2) if follows is not None and gone and went is None else None
 
 
 def _parent_went(death: Death) -> Literal["just before", "long before"] | None:

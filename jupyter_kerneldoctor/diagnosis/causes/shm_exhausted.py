@@ -11,7 +11,7 @@ from ..analysis.incident_site import is_about_shm, that_it_was_raised
 from ..analysis.last_words import newest_text, quoted
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause, WorkerEnd
-from ..certainty import certainty
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..family import Family
@@ -58,7 +58,7 @@ class ShmExhausted(Cause):
     incidents = LOST_WORKER | {"no-space"}
     worker_end = WorkerEnd(
         "SIGBUS",
-        0.7,
+        Certainty.LIKELY,
         "was lost, most likely as shared memory was full,",
         "A worker found no room in shared memory",
     )
@@ -67,13 +67,13 @@ class ShmExhausted(Cause):
         shm = _shm(death)
         if not death.is_unasked_end or death.signal != "SIGBUS" or shm is None:
             return None
-        confidence = _confidence(shm, death.environment)
-        if confidence is None:
+        certainty = _certainty(shm, death.environment)
+        if certainty is None:
             return None
         surely = "was" if is_full(shm) else "was most likely"
         return self.finding(
             death,
-            certainty(death, confidence),
+            certainty,
             f"{_name(shm)} {surely} full when more was written to it {death.where()}.",
             _room_left(shm),
             summary="Crashed: shared memory is full (SIGBUS)",
@@ -90,7 +90,7 @@ class ShmExhausted(Cause):
             return super().explain(death, incident)
         return self.finding(
             death,
-            0.95 if said or about or full else 0.8,
+            Certainty.PROVEN if full else Certainty.STRONG,
             f"{_name(shm)} had no room left for what was written to it {death.where()}.",
             (that_it_was_raised(incident), *([quoted(said[0], "A process wrote")] if said else []), *_room_left(shm)),
             summary="Shared memory is full",
@@ -124,22 +124,20 @@ class ShmExhausted(Cause):
         yield recording("m.sum()", signal="SIGBUS", system_states=[SystemState(0, "end", filesystems=(full, short))])
 
 
-def _confidence(shm: FileSystem, state: Environment) -> float | None:
+def _certainty(shm: FileSystem, state: Environment) -> Certainty | None:
     """Say how likely it was full: a fast program fills it between two looks, and its death may empty it."""
     if _can_never_be_filled(shm) or (is_full(shm) and "mapped" in shm.roles):
-        return 0.96
+        return Certainty.PROVEN
     if state.shrunk:
         return None
     if is_full(shm):  # what it had mapped there may have been mapped after the last look
         another_is_mapped = any("mapped" in one.roles for one in state.filesystems if one is not shm)
-        return 0.7 if another_is_mapped else 0.9
+        return Certainty.LIKELY if another_is_mapped else Certainty.STRONG
     if state.full:
         return None
-    if is_full(shm, NEARLY_FULL):
-        return 0.8
     if is_full(shm, _FILLING):
-        return 0.7
-    return 0.5 if shm.total_bytes is not None and shm.total_bytes <= _DOCKER_DEFAULT_BYTES else None
+        return Certainty.LIKELY
+    return Certainty.POSSIBLE if shm.total_bytes is not None and shm.total_bytes <= _DOCKER_DEFAULT_BYTES else None
 
 
 def _shm(death: Death) -> FileSystem | None:

@@ -8,6 +8,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..analysis.stack_fault import Fault
 from ..analysis.traceback import GAVE_UP_ON_STACK, Recursion, fatal_message
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import PID, cell_file, crash_in, crash_report, recording
 from ..family import Family
@@ -67,12 +68,12 @@ class StackOverflow(Cause):
         if not gave_up and not unseen and (recursion is None or death.signal == "SIGABRT"):
             return None
         raised = tuple(_raised(death))
-        confidence = _of_unseen(death, logged=logged) if unseen else 0.95 if gave_up or raised else 0.8
+        shown = Certainty.PROVEN if gave_up or raised else Certainty.STRONG
         said = (Evidence(f"Python's last words: {message}", message, None, evidence.CRASH_REPORT),) if gave_up else ()
         what = _what(death, recursion, unseen=unseen, logged=logged)
         return self.finding(
             death,
-            confidence if death.status.known else min(confidence, 0.6),
+            _of_unseen(death, logged=logged) if unseen else shown,
             f"{sentence(_while(death))}, {what} until the stack was full.",
             (*_repetition(death, recursion), *_at_the_end_of_the_stack(fault), *said, *raised),
             summary=f"Stack overflow ({death.signal})",
@@ -142,14 +143,15 @@ def _crash_code(death: Death) -> str:
     return death.cell.source.split("\n")[death.crash_line - 1]
 
 
-def _of_unseen(death: Death, *, logged: bool) -> float:
+def _of_unseen(death: Death, *, logged: bool) -> Certainty:
     """Return how likely a recursion in C is: any call of native code in the line may have crashed by itself."""
     if logged:
-        return 0.93
+        return Certainty.PROVEN
     defined = "\n".join(cell.source for cell in death.recording.cells)
     called = _CALLED.findall(_crash_code(death))
     others = [name for name in called if not (_WALKS_IN_C.search(f"{name}(") or _is_python(name, defined))]
-    return 0.3 if others and death.innermost is not None and death.frames.cell_of(death.innermost) else 0.65
+    in_the_cell = death.innermost is not None and death.frames.cell_of(death.innermost) is not None
+    return Certainty.WEAK if others and in_the_cell else Certainty.LIKELY
 
 
 def _is_python(name: str, defined: str) -> bool:

@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.model import Recording, ServerView
 
 from ..analysis.start_failure import said_before_it_left, start_failure
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import recording
 from ..family import Family
@@ -56,11 +57,13 @@ class StartupFailure(Cause):
         if not server.never_ready:
             told = f"The kernel did not start: it left at once with exit code {death.status.exit_code}."
             left = _left_at_once(death)
-            return self.finding(death, 0.7, told, status, line=None, summary="Left at once") if left else None
+            return (
+                self.finding(death, Certainty.LIKELY, told, status, line=None, summary="Left at once") if left else None
+            )
         failure = start_failure(server)
         return self.finding(
             death,
-            0.97 if failure.known else 0.9,
+            Certainty.PROVEN if failure.known else Certainty.STRONG,
             f"The kernel did not start: {failure.reason}.",
             (*_from_server(server), *status),
             line=None,

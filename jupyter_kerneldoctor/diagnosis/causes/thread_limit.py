@@ -8,7 +8,8 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..analysis.environment import Environment
 from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause
-from ..certainty import DOUBTED, by_words, certainty
+from ..certainty import Certainty
+from ..conflicts import by_words
 from ..death import Death
 from ..examples import cell_file, crash_report, recording
 from ..family import Family
@@ -17,9 +18,6 @@ from ..units import of_size, size
 
 _NEAR = 0.9
 _LARGE_STACK_BYTES = 1 << 30
-_CRASHED_LATER = 0.6
-"""Libraries that give up abort or leave; after OpenBLAS's words a program goes on, and may crash of something else."""
-_LIKELY = 0.75
 
 
 class ThreadLimit(Cause):
@@ -70,10 +68,12 @@ class ThreadLimit(Cause):
         if not death.is_unasked_end or words is None:
             return None
         reached = _reached(death.environment)
-        sure = 0.95 if death.signal != "SIGSEGV" or reached else _CRASHED_LATER
+        # Libraries that give up abort or leave; OpenBLAS goes on after its words, and may crash of something else.
+        said = Certainty.POSSIBLE if death.signal == "SIGSEGV" else Certainty.STRONG
+        otherwise = Certainty.LIKELY if reached else Certainty.WEAK
         return self.finding(
             death,
-            certainty(death, by_words(death, sure, _LIKELY if reached else DOUBTED)),
+            by_words(death, Certainty.PROVEN if reached else said, otherwise),
             _headline(death),
             (words.evidence, *_counts(death.environment)),
             summary="Ended: no more threads",
@@ -88,7 +88,7 @@ class ThreadLimit(Cause):
         raised = that_it_was_raised(incident, by_openblas if incident.kind == "interrupted-by-openblas" else "")
         return self.finding(
             death,
-            0.96 if reached else 0.92,
+            Certainty.PROVEN if reached else Certainty.STRONG,
             _headline(death),
             (raised, *_counts(death.environment)),
             summary="No more threads could be started",

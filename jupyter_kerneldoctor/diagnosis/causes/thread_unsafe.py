@@ -8,8 +8,9 @@ from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..analysis.traceback import Thread
 from ..cause import Cause
-from ..certainty import DOUBTED, by_words, certainty
+from ..certainty import Certainty
 from ..code.notebook import Notebook
+from ..conflicts import by_words
 from ..death import Death
 from ..examples import cell_file, crash_in, crash_report, recording
 from ..family import Family
@@ -71,10 +72,12 @@ class ThreadUnsafe(Cause):
         if words is None and module is None:
             return None
         is_seen = words is not None or shared is not None
-        crashed = 0.75 if shared is not None else 0.65 if module is not None else DOUBTED
+        crashed = (
+            Certainty.LIKELY if shared is not None else Certainty.POSSIBLE if module is not None else Certainty.WEAK
+        )
         return self.finding(
             death,
-            certainty(death, crashed if words is None else by_words(death, 0.95, crashed)),
+            crashed if words is None else by_words(death, Certainty.STRONG, crashed),
             f"Several threads {'' if is_seen else 'probably '}used "
             f"{'a library that' if module is None else f'{module}, which'} allows one at a time; "
             f"the kernel died {death.where()}.",

@@ -6,7 +6,7 @@ from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause
-from ..certainty import certainty
+from ..certainty import Certainty
 from ..code.timers import Timer, timers
 from ..death import Death
 from ..examples import recording
@@ -46,9 +46,6 @@ _SENDERS = {
     "SIGSYS": "The filter (seccomp) of a container or sandbox sends it.",
     "SIGXCPU": "The kernel was far from its own limit (RLIMIT_CPU). Batch systems send it when a job's time ends.",
 }
-_LESS_SURE = {"SIGTRAP": 0.8, "SIGSYS": 0.85, "SIGXCPU": 0.85}
-"""Where the signal alone does not tell why."""
-
 _OWN = frozenset({"SIGALRM", "SIGVTALRM", "SIGPROF", "SIGPIPE", "SIGXFSZ", "SIGTRAP", "SIGSYS"})
 """Signals that a program brings on itself; the others are sent by another."""
 
@@ -93,7 +90,7 @@ class UnhandledSignal(Cause):
         unhandled = "" if signal == "SIGTRAP" else ", and nothing handled the signal"
         return self.finding(
             death,
-            certainty(death, _LESS_SURE.get(signal, 0.95)),
+            Certainty.LIKELY if timer is None else Certainty.STRONG,
             f"The kernel ended {death.where(line)} because {_what(death, timer)}{unhandled}.",
             (
                 *_started(timer),
@@ -104,6 +101,7 @@ class UnhandledSignal(Cause):
             line=line,
             summary=f"Ended by {signal}, which nobody handled",
             family=Family.OWN_END if signal in _OWN else self.family,
+            general=timer is None,
         )
 
     def fires_on(self) -> Iterable[Recording]:

@@ -6,6 +6,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.memory import NEAR
 from ..cause import Cause
+from ..certainty import Certainty
 from ..death import Death
 from ..examples import MIB, Group, recording
 from ..family import Family
@@ -45,7 +46,9 @@ class Unknown(Cause):
         if death.ended is False:
             return None
         ruled_out = () if death.missed_the_end else _ruled_out(death)
-        return self.finding(death, 0.3, _headline(death), _shown(death), ruled_out=ruled_out, line=death.crash_line)
+        return self.finding(
+            death, Certainty.WEAK, _headline(death), _shown(death), ruled_out=ruled_out, line=death.crash_line
+        )
 
     def fires_on(self) -> Iterable[Recording]:
         """Nothing recorded the end, it cannot be seen from here, or the signal is one without a rule."""

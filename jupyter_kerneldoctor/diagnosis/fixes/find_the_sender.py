@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from ..case import Case
-from ..causes.killed_externally import SURE
 from ..death import Death
 from ..fix import Fix, Proposal
 
@@ -37,10 +36,9 @@ class FindTheSender(Fix):
         end, pid = death.recording.end, death.recording.kernel.process.pid
         if end is None or end.kind != "signal":
             return
-        came = "came" if death.causes[0].confidence >= SURE else "probably came"
         why = (
-            f"{end.signal or 'The signal'} to process {pid} {came} from outside. Possible senders: a person or a "
-            "script, a job scheduler at a limit, a cluster that moves pods, a service for idle kernels, earlyoom."
+            f"{end.signal or 'The signal'} to process {pid} probably came from outside. Possible senders: a person or "
+            "a script, a job scheduler at a limit, a cluster that moves pods, a service for idle kernels, earlyoom."
         )
         try:
             died = datetime.fromtimestamp(end.wall_s, UTC)

@@ -11,6 +11,7 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.cause import HEADINGS
 from jupyter_kerneldoctor.diagnosis.causes import all_causes, examine
+from jupyter_kerneldoctor.diagnosis.certainty import Certainty
 from jupyter_kerneldoctor.kernel.signatures import SIGNATURES
 
 CAUSES = {cause.id: cause for cause in all_causes()}
@@ -58,8 +59,8 @@ def test_fires_on_its_example(name, number):
     said = asked(CAUSES[name], made)
     answer = diagnose(made)
     assert answer.cause.id == name, f"by itself it said {said}"
-    assert answer.cause.confidence >= (0.3 if name == "unknown" else 0.5)
-    assert all(other.confidence < answer.cause.confidence for other in answer.causes[1:])
+    assert answer.cause.certainty >= (Certainty.WEAK if name == "unknown" else Certainty.POSSIBLE)
+    assert all(other.certainty < answer.cause.certainty for other in answer.causes[1:])
 
 
 @pytest.mark.parametrize(("name", "number"), NEGATIVE)

@@ -123,7 +123,7 @@ def test_switched_off_claims_no_crash_and_no_time_of_death(end):
 def test_the_recorder_was_gone_before_the_end():
     answer = diagnose(recording("fit()", end="not-seen", lost=True))
     assert (answer.end.kind, answer.cause.id, answer.died, answer.cell) == ("unknown", "unknown", False, None)
-    assert (answer.ended, answer.timeline.death_s, answer.cause.confidence) == (None, None, 0.3)
+    assert (answer.ended, answer.timeline.death_s, answer.cause.certainty.word) == (None, None, "weak")
     assert answer.cause.headline == (
         "Recording stopped during cell [1], because the recorder was gone. "
         "What happened to the kernel after that is not known."

@@ -100,13 +100,13 @@ LIMIT = {"groups": [Group(1 * GIB)]}
         (incident("worker-killed", pid=7), killed(oom_kills=1), LIMIT, "oom-cgroup", 0.9),
         (incident("worker-killed", pid=7), killed(oom_kills=1), {}, "oom-host", 0.9),
         (incident("broken-pool"), killed(oom_kills=0), LIMIT, "killed-externally", 0.6),
-        (incident("broken-pool"), Child(7, -6.0, kind="signal", signal="SIGSEGV"), {}, "segfault", 0.8),
-        (incident("broken-pool", "…: SIGABRT", exit_code=-6), None, {}, "abort", 0.8),
+        (incident("broken-pool"), Child(7, -6.0, kind="signal", signal="SIGSEGV"), {}, "segfault", 0.7),
+        (incident("broken-pool", "…: SIGABRT", exit_code=-6), None, {}, "abort", 0.7),
         (incident("worker-killed", "DataLoader worker is killed by signal: Bus error"), None, {}, "shm-exhausted", 0.6),
         (incident("worker-killed", "DataLoader worker is killed by signal: Killed"), None, LIMIT, "oom-cgroup", 0.5),
-        (incident("broken-pool"), None, LIMIT, "unknown", 0.3),
+        (incident("broken-pool"), None, LIMIT, "unknown", 0.2),
         # That child ended long before; nothing is known of the worker that was lost now.
-        (incident("broken-pool"), Child(7, -60.0, kind="signal", signal="SIGSEGV"), {}, "unknown", 0.3),
+        (incident("broken-pool"), Child(7, -60.0, kind="signal", signal="SIGSEGV"), {}, "unknown", 0.2),
     ],
 )
 def test_a_lost_worker_is_explained_by_how_it_ended(lost, child, death, cause, at_least):

@@ -44,7 +44,7 @@ def test_what_a_death_freed_counts_as_it_was_before():
     freed = FileSystem(SHM, "tmpfs", 64 * MIB, 64 * MIB, ("shm",))
     before, after = SystemState(-2, "changed", filesystems=(full,)), SystemState(0, "end", filesystems=(freed,))
     answer = diagnose(recording("f()", signal="SIGBUS", system_states=[before, after]))
-    assert (answer.cause.id, answer.cause.confidence) == ("shm-exhausted", 0.96)
+    assert (answer.cause.id, answer.cause.certainty.word) == ("shm-exhausted", "proven")
 
 
 def test_what_was_full_a_minute_ago_and_is_not_now_does_not_count():
@@ -74,11 +74,11 @@ def test_full_shared_memory_is_less_sure_the_likelier_another_file_is():
 
     found = [bus_error(*each).cause for each in ((ours, remote), (others,), (others, remote), (others, short))]
 
-    assert [(cause.id, cause.confidence) for cause in found] == [
-        ("shm-exhausted", 0.96),
-        ("shm-exhausted", 0.9),
-        ("shm-exhausted", 0.7),
-        ("file-truncated", 0.95),
+    assert [(cause.id, cause.certainty.word) for cause in found] == [
+        ("shm-exhausted", "proven"),
+        ("shm-exhausted", "strong"),
+        ("shm-exhausted", "likely"),
+        ("file-truncated", "proven"),
     ]
 
 
@@ -132,7 +132,7 @@ def test_a_request_names_the_limit_it_does_not_fit_into(around, asked, words):
     finding = explained(AllocationRefused, what)
     assert words in finding.headline
     assert f"{asked // GIB}.0 GiB" in finding.headline
-    assert finding.confidence == 0.97
+    assert finding.certainty.word == "proven"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,10 @@ def test_a_limit_with_room_for_the_request_is_not_named(around):
 def test_a_crash_at_the_end_of_the_address_space_is_likely_a_refusal_but_no_proof():
     full = SystemState(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
     answer = diagnose(recording("f()", signal="SIGSEGV", system_states=[full]))
-    assert [(cause.id, cause.confidence) for cause in answer.causes] == [("allocation-refused", 0.7), ("segfault", 0.3)]
+    assert [(cause.id, cause.certainty.word) for cause in answer.causes] == [
+        ("allocation-refused", "likely"),
+        ("segfault", "weak"),
+    ]
 
 
 def test_a_tiny_request_tells_nothing_by_its_size():

@@ -18,20 +18,20 @@ def joining(*children):
 def test_processes_that_all_wait_for_each_other_do_so_for_ever():
     answer = joining(*(child_state(900 + n, *BARRIER, waits_in="futex_do_wait") for n in range(3)))
 
-    assert (answer.cause.id, answer.cause.confidence, answer.cell.line) == ("hang", 0.9, 4)
+    assert (answer.cause.id, answer.cause.certainty.word, answer.cell.line) == ("hang", "strong", 4)
 
 
 def test_one_whose_stack_nobody_saw_leaves_a_doubt():
     unseen = child_state(901, frame("multiprocessing/synchronize.py", "wait"), waits_in="futex_do_wait")
     answer = joining(child_state(900, *BARRIER, waits_in="futex_do_wait"), unseen)
 
-    assert (answer.cause.id, answer.cause.confidence) == ("hang", 0.75)
+    assert (answer.cause.id, answer.cause.certainty.word) == ("hang", "likely")
 
 
 def test_a_queue_that_is_read_only_after_the_join_is_told():
     answer = joining(child_state(900, *FEEDS, waits_in="futex_do_wait"))
 
-    assert (answer.cause.id, answer.cause.confidence) == ("hang", 0.9)
+    assert (answer.cause.id, answer.cause.certainty.word) == ("hang", "strong")
     assert "cannot end before their queue is read, and nobody reads it" in answer.cause.headline
 
 

@@ -16,7 +16,7 @@ def answer(cell, address, stack="7ffd5a1ff000", *, before="x = 1", thread=PID):
 def test_memory_missing_at_the_stack_pointer_is_a_recursion_in_native_code(address):
     found = answer("total = sum(rows)", address)
 
-    assert (found.cause.id, found.cause.confidence) == ("stack-overflow", 0.93)
+    assert (found.cause.id, found.cause.certainty.word) == ("stack-overflow", "proven")
     assert "native code called in cell [2], line 1, called itself" in found.cause.headline
 
 
@@ -24,7 +24,7 @@ def test_memory_missing_at_the_stack_pointer_is_a_recursion_in_native_code(addre
 def test_memory_missing_elsewhere_is_none_even_where_the_limit_was_raised(address):
     found = answer("text = json.dumps(tree)", address, before="import sys\nsys.setrecursionlimit(10**7)")
 
-    assert (found.cause.id, found.cause.confidence) == ("segfault", 0.95)
+    assert (found.cause.id, found.cause.certainty.word) == ("segfault", "likely")
     assert any("far from the stack" in sentence for sentence in found.cause.ruled_out)
 
 

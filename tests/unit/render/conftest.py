@@ -27,14 +27,17 @@ DOCUMENT = {
         "summary": "Killed by Linux at the container limit",
     },
     "cause": "oom-cgroup",
-    "confidence": 0.97,
+    "confidence": 0.98,
+    "certainty": "proven",
+    "general": False,
     "headline": "The kernel ran out of memory in cell [8]: it needed more than the 4.0 GiB this container may use.",
     "story": "Cell [8] began with 2.4 GiB in use and grew by 53 MiB a step for 31 steps, until 4.0 GiB.",
     "causes": [
         {
             "id": "oom-cgroup",
             "title": "Out of memory: the container's limit",
-            "confidence": 0.97,
+            "confidence": 0.98,
+            "certainty": "proven",
             "docs": "kerneldoctor/docs/causes/oom-cgroup",
             "evidence": [
                 {
@@ -52,7 +55,14 @@ DOCUMENT = {
                 {"text": "The kernel ended by SIGKILL.", "value": "SIGKILL", "unit": None, "source": "pidfd"},
             ],
         },
-        {"id": "killed-externally", "title": "Killed by someone else", "confidence": 0.1, "docs": "", "evidence": []},
+        {
+            "id": "killed-externally",
+            "title": "Killed by someone else",
+            "confidence": 0.25,
+            "certainty": "weak",
+            "docs": "",
+            "evidence": [],
+        },
     ],
     "ruled_out": ["Not a crash in native code: there was no fatal signal and there are no last words."],
     "cell": {

@@ -7,7 +7,7 @@ def test_says_what_where_why_and_what_to_change(doc):
     text = terminal.render(doc)
 
     assert text.startswith("The kernel ran out of memory in cell [8]")
-    assert "97% sure · Killed by Linux at the container limit" in text
+    assert "cause proven · Killed by Linux at the container limit" in text
     assert "after 29 s in the cell" in " ".join(text.split())
     assert "▶ 3      losses.append(loss)" in text
     assert "/sys/fs/cgroup/memory.max" in text

@@ -18,9 +18,11 @@ def test_what_would_be_obeyed_is_shown(given, shown):
     assert wording.visible(given) == shown
 
 
-def test_never_quite_sure():
-    assert wording.confidence(1.0) == "99% sure"
-    assert wording.confidence(0.6) == "60% sure"
+def test_how_sure_is_said_in_words_of_a_cause_that_says_why(doc):
+    assert wording.certainty(doc) == "cause proven"
+    assert wording.certainty({**doc, "certainty": "likely"}) == "cause likely"
+    for nothing in ({"general": True}, {"cause": "unknown"}, {"state": "running"}):
+        assert wording.certainty({**doc, **nothing}) is None
 
 
 def test_an_end_without_a_summary_is_named_by_what_is_known():
@@ -101,12 +103,10 @@ def test_an_end_that_nobody_saw_has_only_a_time_at_which_the_kernel_was_last_see
 
 @pytest.mark.parametrize("render", RENDERERS)
 def test_other_causes_are_less_likely_without_a_number(doc, render):
-    doc["causes"][1]["confidence"] = 0.3
-
     text = render(doc)
 
     assert "Less likely: Killed by someone else." in text
-    assert text.count("% sure") == 1
+    assert text.count("cause proven") == 1
 
 
 @pytest.mark.parametrize("render", RENDERERS)
