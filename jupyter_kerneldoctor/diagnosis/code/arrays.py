@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .literals import number as literal
+
 _POINTER_BYTES = 8
 _MOST_BYTES = 1 << 62
 _MOST_DIMENSIONS = 32
@@ -177,6 +179,8 @@ def repeated(item: Value, count: int, kind: str = "list") -> Value:
 
 def indexed(value: Value, index: ast.expr) -> Value | None:
     """Return what `a[:, None]` or `a[3]` gives; None for a slice, whose length is not known."""
+    if value.numbers and isinstance(index, ast.Constant | ast.UnaryOp) and (place := literal(index)) is not None:
+        return number(value.numbers[place]) if -len(value.numbers) <= place < len(value.numbers) else None
     if value.dtype is None or value.type not in (ARRAY, TENSOR):
         return None
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
@@ -221,6 +225,8 @@ def made(
         shape = _all([whole(one) for one in (first, values[1] if len(values) > 1 else first)])
     elif package == "numpy" and name in ("arange", "linspace"):
         return _sequence(name, values, dtype)
+    elif package == "numpy.linalg" and name == "solve" and (right := values[1] if len(values) == 2 else None):
+        return array(kind, right.shape, "float64", recorded=right.recorded) if right.dtype else None
     elif first is not None and first.dtype and first.shape:
         return _derived(name, first, dtype, plain=not words)
     return None if shape is None else array(kind, shape, dtype or default)
@@ -260,7 +266,12 @@ def method(owner: Value, call: ast.Call, values: Sequence[Value | None]) -> Valu
         return array(owner.type, owner.shape, _dtype(call.args[0]), recorded=owner.recorded)
     if name == "reshape" and owner.bytes is not None:
         shape = _shape(values[0]) if len(values) == 1 else _all([whole(one) for one in values])
+        rest = -math.prod(shape) if shape is not None and shape.count(-1) == 1 else 0
+        if shape is not None and rest > 0:
+            shape[shape.index(-1)] = math.prod(owner.shape) // rest
         return None if shape is None or -1 in shape else replace(owner, shape=tuple(shape))
+    if name in ("ravel", "flatten") and owner.shape:
+        return replace(owner, shape=(math.prod(owner.shape),))
     return None
 
 

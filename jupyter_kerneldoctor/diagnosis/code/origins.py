@@ -207,8 +207,28 @@ class Origins:
         return next((one for one in methods if one.function == function.attr), None)
 
     def _class_of(self, node: ast.expr, scope: Scope) -> Binding | None:
-        made = self._code.definition(node, scope, made=True)
-        return made if made is not None and isinstance(made.definition, ast.ClassDef) else None
+        """Return the class of a cell that an object is of: `Net()`, a name for it, or `Net().fit()`, if that is it."""
+        for _ in range(_MOST_STEPS):
+            made = self._code.definition(node.func if isinstance(node, ast.Call) else node, scope, made=True)
+            if made is not None:
+                return made if isinstance(made.definition, ast.ClassDef) else None
+            match node:
+                case ast.Name():
+                    found = list({one.node: one for one in self._name(node, scope)}.values())
+                    if len(found) != 1:
+                        return None
+                    node, scope = found[0]
+                case ast.Call(func=ast.Attribute(value=ast.Call() | ast.Name() as owner) as method):
+                    called = self.called(method, scope)
+                    results = (
+                        [] if called is None else [one.value for one in called.walk() if isinstance(one, ast.Return)]
+                    )
+                    if called is None or [getattr(one, "id", None) for one in results] != called.parameters[:1]:
+                        return None
+                    node = owner
+                case _:
+                    return None
+        return None
 
     def returned(self, call: ast.Call, scope: Scope) -> Iterator[Origin]:
         """Yield what a function or method of a cell gives back."""

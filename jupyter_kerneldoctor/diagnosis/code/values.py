@@ -34,6 +34,7 @@ from .arrays import (
     whole,
 )
 from .notebook import Notebook
+from .origins import Origins
 from .scopes import Binding, Scope
 
 _DEEPEST = 40
@@ -68,6 +69,7 @@ class Values:
     def __init__(self, code: Notebook, looks: Sequence[Namespace] = (), held: Iterable[NamedObject] = ()) -> None:
         """Take the code, what was recorded of the variables after cells, oldest first, and in the cell that grew."""
         self._code = code
+        self._origins = Origins(code)
         self._recorded = _newest(code, looks)
         self._held = {(one.function.rpartition(".")[2], one.name): _recorded(one) for one in held if one.function}
         """Local variables of functions, and attributes that these reached, `self.centres`."""
@@ -78,9 +80,7 @@ class Values:
 
     def of(self, node: ast.expr, scope: Scope) -> Value | None:
         """Return what an expression stood for when the scope ran last; None where that is not known."""
-        if scope not in self._calls:
-            self._calls[scope] = self._arguments(scope)
-        return self._of(node, _Place(scope, self._calls[scope]))
+        return self._of(node, _Place(scope, self._called_with(scope)))
 
     def number(self, node: ast.expr | None, scope: Scope) -> int | None:
         """Return the whole number that an expression stood for; None where it is no number, or not known."""
@@ -97,10 +97,19 @@ class Values:
         ]
         return max(found, key=lambda one: one.value.bytes or 0, default=None)
 
+    def _called_with(self, scope: Scope) -> Mapping[str, Value]:
+        if scope not in self._calls:
+            self._calls[scope] = {}  # for a call whose arguments lead back to it
+            self._calls[scope] = self._arguments(scope)
+        return self._calls[scope]
+
     def _arguments(self, scope: Scope) -> Mapping[str, Value]:
         """Return what a function was called with, where one call of it stands in the code that ran."""
-        if not isinstance(scope.node, ast.FunctionDef) or scope.owner is not None:
+        if not isinstance(scope.node, ast.FunctionDef):
             return {}
+        if scope.owner is not None:
+            calls = self._origins.calls_of(scope)
+            return self._given_once(*calls[0], scope) if len(calls) == 1 else {}
         called = [
             (call, caller)
             for caller in self._code.running
@@ -110,13 +119,16 @@ class Values:
         binding = self._code.definition(called[0][0].func, called[0][1]) if len(called) == 1 else None
         if binding is None or binding.definition is not scope.node:
             return {}
-        return self._given(called[0][0], scope, _Place(called[0][1], {}, _DEEPEST // 2))
+        return self._given_once(*called[0], scope)
+
+    def _given_once(self, call: ast.Call, caller: Scope, function: Scope) -> dict[str, Value]:
+        return self._given(call, function, _Place(caller, self._called_with(caller), _DEEPEST // 2))
 
     def _given(self, call: ast.Call, function: Scope, at: _Place) -> dict[str, Value]:
         """Return what the parameters of a function stand for in a call of it."""
         arguments = function.arguments
         names = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
-        nodes = dict(zip(names, call.args, strict=False)) | {one.arg: one.value for one in call.keywords if one.arg}
+        nodes = self._origins.arguments(call, function)
         found = {name: self._of(node, at) for name, node in nodes.items()}
         for name, default in zip(reversed(names), reversed(arguments.defaults), strict=False):
             if name not in nodes:
@@ -160,9 +172,8 @@ class Values:
             case ast.Subscript(value=inner, slice=index):
                 value = self._of(inner, at)
                 return value and indexed(value, index)
-            case ast.Attribute(value=inner, attr=name):
-                value = self._of(inner, at) if name == "T" else None
-                return self._held_as(node, at) if value is None else replace(value, shape=value.shape[::-1])
+            case ast.Attribute():
+                return self._attribute(node, at)
             case ast.Call():
                 return self._call(node, at)
         return None
@@ -182,6 +193,20 @@ class Values:
             return None
         return self._of(binding.value, _Place(binding.scope, at.given if binding.scope is at.scope else {}, at.depth))
 
+    def _attribute(self, node: ast.Attribute, at: _Place) -> Value | None:
+        """Return the `T` and `shape` of an array; else what an attribute was recorded as, or set to in one place."""
+        value = self._of(node.value, at) if node.attr in ("T", "shape") else None
+        if value is not None and value.dtype:
+            lengths = Value("tuple", None, (len(value.shape),), numbers=value.shape)
+            return lengths if node.attr == "shape" else replace(value, shape=value.shape[::-1])
+        if (held := self._held_as(node, at)) is not None:
+            return held
+        found = {id(one.node): one for one in self._origins.of(node, at.scope)}
+        for given, scope in found.values() if len(found) == 1 else ():
+            if not any(isinstance(one, _BRANCHES) for one in scope.around(given)):
+                return self._of(given, _Place(scope, self._called_with(scope), at.depth))
+        return None
+
     def _held_as(self, node: ast.expr, at: _Place) -> Value | None:
         """Return what was recorded under this name of the function while the cell grew."""
         return self._held.get((at.scope.function, at.scope.segment(node)))
@@ -199,9 +224,9 @@ class Values:
             return values[0] and replace(values[0], type=FRAME) if values else None
         if function in _BUILT_IN and values and values[0] is not None:
             return _BUILT_IN[function](values)
-        binding = self._code.definition(call.func, at.scope)
-        if binding is not None and isinstance(binding.definition, ast.FunctionDef):
-            return self._returned(self._code.function_scope(binding.definition, binding.cell), call, at)
+        called = self._origins.called(call.func, at.scope)
+        if called is not None:
+            return self._returned(called, call, at)
         owner = self._of(call.func.value, at) if isinstance(call.func, ast.Attribute) else None
         return owner and method(owner, call, values)
 

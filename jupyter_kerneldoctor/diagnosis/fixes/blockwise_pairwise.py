@@ -7,10 +7,10 @@ from ..calls import calls_at
 from ..case import Case
 from ..code.scopes import Scope
 from ..death import Death
-from ..edits import Changes, import_as, replace
+from ..edits import Changes, import_as, remove, replace
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.distances import Distance, distance_of
+from ..frameworks.distances import Distance, distances_in
 from ..units import quote, size
 
 _PAIRS = "sklearn.metrics.pairwise"
@@ -63,6 +63,16 @@ class BlockwisePairwise(Fix):
             becomes={2: "def near(a, b):\n    d = cdist(a, b, 'sqeuclidean')\n    return d.argmin(1)"},
         ),
         Case(
+            "import numpy as np\nclass Near:\n    def __init__(self, c): self.c = c\n    def predict(self, p):\n"
+            "        gap = p[:, None, :] - self.c[None, :, :]\n        return (gap ** 2).sum(axis=-1).argmin(1)",
+            "Near(np.ones((500, 64))).predict(np.ones((20_000, 64)))",
+            becomes={
+                1: "from scipy.spatial.distance import cdist\nimport numpy as np\nclass Near:\n"
+                "    def __init__(self, c): self.c = c\n    def predict(self, p):\n"
+                "        return cdist(p, self.c, 'sqeuclidean').argmin(1)"
+            },
+        ),
+        Case(
             "import numpy as np\nfrom sklearn.metrics.pairwise import cosine_similarity\nX = np.ones((30_000, 50))",
             "S = cosine_similarity(X)",
             says=("6.7 GiB", "NearestNeighbors(n_neighbors=10, metric='cosine').fit(X)"),
@@ -81,9 +91,8 @@ class BlockwisePairwise(Fix):
         """Put `cdist` in the place of a norm or sum of all differences; else ask for the nearest rows."""
         missing = death.memory.missing_bytes or 0
         for scope in death.code.running if death.is_of_this_cell else ():
-            for node in scope.nodes:
-                found = distance_of(node)
-                if not isinstance(node, ast.expr) or found is None or not death.was_running(node, scope):
+            for node, found in distances_in(scope):
+                if not any(death.was_running(one, scope) for one in (node, found.named) if one is not None):
                     continue
                 values = [death.values.of(one, scope) for one in (found.left, found.right)]
                 shapes = [one.shape for one in values if one is not None]
@@ -106,7 +115,7 @@ class BlockwisePairwise(Fix):
             values = [death.values.of(one, call.scope) for one in given]
             rows = [one.shape[0] for one in values if one is not None and one.shape]
             takes = rows[0] * rows[-1] * 8 if len(rows) == len(given) and rows else None
-            if not given or (takes is not None and takes < missing // 4):
+            if not given or (takes is not None and takes < max(missing // 4, death.room_bytes or 0)):
                 continue
             how = "" if takes is None else f": {size(takes)}"
             yield Proposal(
@@ -122,7 +131,8 @@ class BlockwisePairwise(Fix):
 def _with_cdist(node: ast.expr, found: Distance, scope: Scope, death: Death) -> Changes:
     name, imported = import_as(scope, death.code, "scipy.spatial.distance.cdist", "cdist")
     words = [scope.segment(found.left), scope.segment(found.right), *([f"'{found.metric}'"] if found.metric else [])]
-    return imported + replace(scope, node, f"{name}({', '.join(words)})")
+    named = remove(scope, found.named) if found.named is not None else ()
+    return imported + named + replace(scope, node, f"{name}({', '.join(words)})")
 
 
 def _nearest(scope: Scope, given: list[ast.expr], metric: str) -> str:

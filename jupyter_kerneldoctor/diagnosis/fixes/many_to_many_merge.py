@@ -35,7 +35,8 @@ class ManyToManyMerge(Fix):
     merge. With `validate="many_to_one"` the merge raises a `MergeError` where a key repeats.
     """
 
-    id, title, causes = "many-to-many-merge", "Merge with one row for each key: drop_duplicates", (Family.MEMORY,)
+    id, title = "many-to-many-merge", "Merge with one row for each key, and leave the others out: drop_duplicates"
+    causes = (Family.MEMORY,)
 
     FIRES = [
         Case(

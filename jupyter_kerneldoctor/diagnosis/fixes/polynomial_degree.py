@@ -49,6 +49,16 @@ class PolynomialDegree(Fix):
                 "pipe = make_pipeline(pre.StandardScaler(), pre.PolynomialFeatures(2), model)"
             },
         ),
+        Case(
+            _DATA,
+            "class Model:\n    def __init__(self, degree=3): self.expand = PolynomialFeatures(degree)\n"
+            "    def fit(self, X): return self.expand.fit_transform(X)",
+            "Model().fit(X)",
+            becomes={
+                2: "class Model:\n    def __init__(self, degree=3): self.expand = PolynomialFeatures(2)\n"
+                "    def fit(self, X): return self.expand.fit_transform(X)"
+            },
+        ),
     ]
     SILENT = [
         Case(_DATA, "Xp = PolynomialFeatures(degree=2).fit_transform(X)"),

@@ -57,6 +57,15 @@ class RowMinusColumnBroadcast(Fix):
             "rest = y - model.predict(X)",
             becomes="rest = y - model.predict(X).ravel()",
         ),
+        Case(
+            _ARRAYS + "\nclass Linear:\n    def fit(self, X, y):\n"
+            "        self.w = np.linalg.solve(X.T @ X, X.T @ y.reshape(-1, 1))\n        return self\n"
+            "    def predict(self, X): return X @ self.w",
+            "X = np.random.rand(40_000, 9)\nmodel = Linear().fit(X, y)",
+            "def rest(model, X, y): return y - model.predict(X)",
+            "rest(model, X, y).std()",
+            becomes={3: "def rest(model, X, y): return y - model.predict(X).ravel()"},
+        ),
     ]
     SILENT = [
         Case(_ARRAYS, "err = (y - pred[:, 0]).mean()"),

@@ -1,7 +1,10 @@
 """Distances of all pairs of rows, as people write them with NumPy's broadcasting."""
 
 import ast
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+from ..code.scopes import Scope
 
 _ROWS = (":, None", ":, None, :", ":, np.newaxis", ":, np.newaxis, :")
 _COLUMNS = ("None", "None, :", "None, :, :", "np.newaxis", "np.newaxis, :", "np.newaxis, :, :")
@@ -16,36 +19,63 @@ class Distance(NamedTuple):
     """What SciPy calls it; "" for the usual one."""
     is_sure: bool
     """Both tables surely have two dimensions."""
+    named: ast.Assign | None = None
+    """The statement that gives the differences a name, where nothing else uses that."""
 
 
-def distance_of(node: ast.AST) -> Distance | None:
-    """Return what `norm(X[:, None] - Y[None], axis=2)` and the like compare; None for anything else."""
+def distances_in(scope: Scope) -> Iterator[tuple[ast.expr, Distance]]:
+    """Yield what `norm(X[:, None] - Y[None], axis=2)` and the like compare, in one expression or in two statements."""
+    names = [one.id for one in scope.names if isinstance(one, ast.Name)]
+    once = {
+        node.targets[0].id: node
+        for node in scope.nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and names.count(node.targets[0].id) == 2
+    }
+    for node in scope.calls:
+        used: list[ast.Assign] = []
+
+        def written_out(one: ast.expr, used: list[ast.Assign] = used) -> ast.expr:
+            if isinstance(one, ast.Name) and one.id in once and one is not once[one.id].targets[0]:
+                used.append(once[one.id])
+                return once[one.id].value
+            return one
+
+        if (found := _distance_of(node, written_out)) is not None:
+            yield node, found._replace(named=used[-1] if used else None)
+
+
+_WrittenOut = Callable[[ast.expr], ast.expr]
+
+
+def _distance_of(node: ast.AST, written_out: _WrittenOut) -> Distance | None:
     match node:
         case ast.Call(func=ast.Attribute(attr="sqrt"), args=[inner]):
-            found = distance_of(inner)
+            found = _distance_of(inner, written_out)
             return None if found is None or found.metric != "sqeuclidean" else found._replace(metric="")
         case ast.Call(func=ast.Attribute(attr="norm"), args=[inner], keywords=[ast.keyword(arg="axis", value=axis)]):
-            return _pair(inner, axis, "")
+            return _pair(written_out(inner), axis, "")
         case ast.Call(func=ast.Attribute(attr="sum", value=ast.Name()), args=[inner], keywords=words):
-            return _sum(inner, words)
+            return _sum(inner, words, written_out)
         case ast.Call(func=ast.Attribute(attr="sum", value=inner), args=[], keywords=words):
-            return _sum(inner, words)
+            return _sum(inner, words, written_out)
         case ast.Call(func=ast.Attribute(attr="sum", value=inner), args=[axis], keywords=[]):
-            return _sum(inner, [ast.keyword(arg="axis", value=axis)])
+            return _sum(inner, [ast.keyword(arg="axis", value=axis)], written_out)
     return None
 
 
-def _sum(inner: ast.expr, words: list[ast.keyword]) -> Distance | None:
+def _sum(inner: ast.expr, words: list[ast.keyword], written_out: _WrittenOut) -> Distance | None:
     match inner, words:
         case ast.BinOp(op=ast.Pow(), left=differences, right=ast.Constant(value=2)), [
             ast.keyword(arg="axis", value=axis)
         ]:
-            return _pair(differences, axis, "sqeuclidean")
+            return _pair(written_out(differences), axis, "sqeuclidean")
         case (
             ast.Call(func=ast.Name(id="abs") | ast.Attribute(attr="abs"), args=[differences]),
             [ast.keyword(arg="axis", value=axis)],
         ):
-            return _pair(differences, axis, "cityblock")
+            return _pair(written_out(differences), axis, "cityblock")
     return None
 
 

@@ -183,3 +183,31 @@ def test_what_a_growing_cell_held_tells_the_arguments_of_its_functions():
     difference = scope.body[-1].value
     assert values.of(difference.left, scope).shape == (100,)
     assert values.of(difference.right, scope).shape == (10,)
+
+
+MODEL = """class Linear:
+    def __init__(self, width=20): self.width = width
+    def fit(self, X, y):
+        self.w = np.linalg.solve(X.T @ X + np.eye(X.shape[1]), X.T @ y.reshape(-1, 1))
+        return self
+    def predict(self, X): return X @ self.w"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "shape"),
+    [
+        ("model.predict(A)", (300, 1)),
+        ("b.reshape(3, -1)", (3, 100)),
+        ("np.ones(A.shape)", (300, 20)),
+        ("np.ones((A.shape[1], 2))", (20, 2)),
+        ("A.ravel()", (6000,)),
+    ],
+)
+def test_values_are_followed_through_methods_attributes_and_shapes(expression, shape):
+    before = MODEL, "A, b = rand(300, 20), rand(300)\nmodel = Linear().fit(A, b)"
+    assert value(expression, *before).shape == shape
+
+
+def test_an_attribute_that_is_set_in_two_places_is_not_known():
+    other = MODEL + "\n    def load(self): self.w = None"
+    assert value("model.predict(A)", other, "A, b = rand(300, 20), rand(300)\nmodel = Linear().fit(A, b)") is None
