@@ -44,11 +44,11 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/stacks.py
 
 deaths: $(VENV)/.test
-	PYTHONPATH=tests:demo $(BIN)/python -m deaths.accuracy --write docs/accuracy.md
+	PYTHONPATH=tests $(BIN)/python -m deaths.accuracy --write docs/accuracy.md
 
 # Some minutes; a night's worth with ROUNDS=5000. As root it also mounts small disks and starts containers.
 torture: $(VENV)/.test
-	PYTHONPATH=tests:demo $(BIN)/python -m torture --rounds $(ROUNDS) --workers $(WORKERS)
+	PYTHONPATH=tests $(BIN)/python -m torture --rounds $(ROUNDS) --workers $(WORKERS)
 
 # Half an hour: the suites of ipykernel, jupyter_client, nbclient and jupyter_server, with KernelDoctor and without.
 foreign-suites: $(VENV)/.test

@@ -13,13 +13,14 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path += [str(ROOT / "tests"), str(ROOT / "demo")]
+sys.path.append(str(ROOT / "tests"))
 
 from kill_to_answer import death_to_answer  # noqa: E402
 from live_view import live_view  # noqa: E402
 from look import look_cost  # noqa: E402
 from recorded_days import day_on_disk, diagnosing  # noqa: E402
 from sidecar_side import growing_cell, many_idle, sidecar_cost  # noqa: E402
+from trial import trial_cost  # noqa: E402
 from user_side import cell_overhead, output_latency, peak_error  # noqa: E402
 
 
@@ -44,6 +45,7 @@ def main() -> int:
             peak_error(work),
             death_to_answer(work, 6 if quick else 51),
             diagnosing(work),
+            trial_cost(work, 2 if quick else 5),
         ):
             for figure in figures:
                 print(figure, flush=True)

@@ -7,14 +7,13 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-import uuid
 from contextlib import ExitStack
 from pathlib import Path
 
-from jupyter_client.manager import KernelManager
 from make_data import main as make_data
-from memory_limit import Limit, NoMemoryLimitError, memory_limit
+
+from jupyter_kerneldoctor.trial.kernel import OwnKernel
+from jupyter_kerneldoctor.trial.memory_limit import Limit, NoMemoryLimitError, memory_limit
 
 HERE = Path(__file__).parent
 LIMIT_BYTES = 250 * 1024 * 1024
@@ -36,8 +35,7 @@ def main() -> int:
             print("Writing a table of about 150 MB ...")
             make_data(str(work / "sales.csv"))
             cells = notebook_cells()
-        kernel_id = str(uuid.uuid4())
-        ending = run_until_it_dies(cells, limit, work, kernel_id)
+        kernel_id, ending = run_until_it_dies(cells, limit, work)
         print(f"\nThe kernel is gone ({ending}). Jupyter would say: «The kernel appears to have died.»")
         print("KernelDoctor says (jupyter kerneldoctor report):\n", flush=True)
         report = [sys.executable, "-m", "jupyter_kerneldoctor", "report", "--kernel", kernel_id]
@@ -52,32 +50,18 @@ def notebook_cells() -> list[str]:
     return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def run_until_it_dies(cells: list[str], limit: Limit, work: Path, kernel_id: str) -> str:
-    """Run the cells in a kernel of its own and return how it ended. Raises TimeoutError when it does not."""
-    manager = KernelManager(connection_file=str(work / f"kernel-{kernel_id}.json"))
-    manager.kernel_spec.argv = limit.command([sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"])
-    log = (work / "kernel.log").open("wb")
-    environment = {**os.environ, "JPY_SESSION_NAME": str(HERE / "demo.ipynb")}
-    manager.start_kernel(env=environment, cwd=str(work), stdout=log, stderr=log)
-    client = manager.client()
-    client.start_channels()
+def run_until_it_dies(cells: list[str], limit: Limit, work: Path) -> tuple[str, str]:
+    """Run the cells in a kernel of its own; return its id and how it ended. Raises TimeoutExpired when it does not."""
+    kernel = OwnKernel(limit.command([sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]), work)
     try:
-        client.wait_for_ready(timeout=PATIENCE_S)
+        kernel.start({**os.environ, "JPY_SESSION_NAME": str(HERE / "demo.ipynb")}, work, PATIENCE_S)
         for source in cells:
             print("\n".join(f"    >>> {line}" for line in source.splitlines()))
-            client.execute(source)
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            status = manager.provisioner.process.poll()
-            if status is not None:
-                return f"signal {-status}" if status < 0 else f"exit code {status}"
-            time.sleep(0.05)
-        raise TimeoutError("the kernel did not die")
+            kernel.client.execute(source)
+        status = kernel.process.wait(PATIENCE_S)
+        return kernel.kernel_id, f"signal {-status}" if status < 0 else f"exit code {status}"
     finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-        manager.cleanup_resources()
-        log.close()
+        kernel.close()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from make_data import main as make_data
-from memory_limit import NoMemoryLimitError, memory_limit
+
+from jupyter_kerneldoctor.trial.memory_limit import NoMemoryLimitError, memory_limit
 
 HERE = Path(__file__).parent
 LIMIT_BYTES = 450 * 1024 * 1024  # JupyterLab's server takes some 150 MiB of it

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.run is None:
             output.say(parser.format_help())
         else:
-            _run(options)
+            return _run(options) or 0
     except BrokenPipeError:
         return 1  # `... | head` has seen enough
     except KeyboardInterrupt:
@@ -47,9 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> int | None:
+    """Run a command; most return nothing where all is well."""
     module, _, function = options.run.partition(":")
-    getattr(importlib.import_module(f".commands.{module}", __package__), function)(options)
+    status: int | None = getattr(importlib.import_module(f".commands.{module}", __package__), function)(options)
+    return status
 
 
 def _failed(options: argparse.Namespace, problem: str, advice: str, status: int) -> int:
@@ -71,6 +73,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=None)
     _add_commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     return parser
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 0 < number < 1e9:
+        raise ValueError(text)
+    return number
 
 
 class _Version(argparse.Action):
@@ -113,6 +122,9 @@ def _add_commands(commands: Commands) -> None:
     which.add_argument("--kernel", metavar="KERNEL_ID", help="id or process id of the kernel")
     command.add_argument("--json", action="store_true", help="for programs; `null` when the kernel cannot be inspected")
 
+    words = "run the recorded cells again with a fix, and tell whether the kernel lives"
+    _add_trial_options(add("try", "trial:try_", words, nothing=None))
+
     command = add("explain", "explain:explain", "explain causes and fixes")
     command.add_argument("names", nargs="+", metavar="ID", help="for example oom-cgroup or read-in-chunks")
 
@@ -137,3 +149,17 @@ def _add_commands(commands: Commands) -> None:
 
     command = add("disable", "activation:disable", "stop loading KernelDoctor in every new kernel")
     command.add_argument("--user", action="store_true", help="undo `enable --user`")
+
+
+def _add_trial_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("recording", help="id of a recording, from `list`")
+    which = command.add_mutually_exclusive_group()
+    which.add_argument("--fix", metavar="ID", help="by default the first fix that changes a cell")
+    which.add_argument("--fit", choices=("batch_size",), help="find the largest that fits, by two short tries")
+    command.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    command.add_argument("--here", action="store_true", help="in the notebook's directory, not in a copy of it")
+    command.add_argument("--python", metavar="PATH", help="the interpreter; by default the recorded kernel's")
+    command.add_argument("--seconds", type=_seconds, help="time limit; 3 times what it took before, at least 60")
+    kinds = ("cgroup", "systemd", "rlimit")
+    command.add_argument("--limit-by", choices=kinds, help="how memory is limited; by default the first that works")
+    command.add_argument("--json", action="store_true", help="for programs; needs `--yes`")

@@ -5,11 +5,8 @@ The limit is the demo's. Where none can be set this fails, and says why.
 
 import subprocess
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "demo"))
-
-from memory_limit import memory_limit
+from jupyter_kerneldoctor.trial.memory_limit import memory_limit
 
 with memory_limit(700 << 20) as limit:
     sys.exit(subprocess.run(limit.command(["jupyter", "lab", *sys.argv[1:]]), check=False).returncode)

@@ -1,12 +1,12 @@
 """`delete`: removes recordings."""
 
-import sys
 from argparse import Namespace
 from contextlib import suppress
 
 from jupyter_kerneldoctor.recording.reader import observe, read
 from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError
 
+from .confirm import agrees
 from .errors import BeingRecordedError, CannotDeleteError, NotConfirmedError
 from .output import say
 from .recordings import find, usable_store
@@ -37,7 +37,7 @@ def _delete_all(store: Store, *, asks: bool) -> None:
     ids = store.ids()
     living = [recording_id for recording_id in ids if _is_written(store, recording_id)]
     others = [recording_id for recording_id in ids if recording_id not in living]
-    if others and asks and not _agrees(_question(store, len(others), len(living))):
+    if others and asks and not agrees(_question(store, len(others), len(living)), NotConfirmedError()):
         say("Nothing was deleted.")
         return
     failures = _remove(store, others)
@@ -55,28 +55,6 @@ def _question(store: Store, count: int, kept: int) -> str:
 
 def _recordings(count: int) -> str:
     return f"{count} recording{'' if count == 1 else 's'}"
-
-
-def _agrees(question: str) -> bool:
-    """Return whether the user agrees. Raises NotConfirmedError where standard input is no terminal and holds no yes."""
-    if sys.stdin is not None and sys.stdin.isatty():
-        try:
-            return _is_yes(input(question))
-        except EOFError:  # Ctrl-D
-            say("")
-            return False
-    say(question)
-    try:
-        agreed = sys.stdin is not None and _is_yes(sys.stdin.readline())
-    except (OSError, ValueError):  # closed, or no text
-        agreed = False
-    if not agreed:
-        raise NotConfirmedError
-    return True
-
-
-def _is_yes(answer: str) -> bool:
-    return answer.strip().lower() in ("y", "yes")
 
 
 def _remove(store: Store, ids: list[str]) -> dict[str, OSError]:

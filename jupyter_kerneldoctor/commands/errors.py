@@ -95,6 +95,16 @@ class CannotAskError(CommandError):
         self.help = advice
 
 
+class CannotTryFixError(CommandError):
+    """The fix cannot be tried."""
+
+    exit_status = 1
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(problem)
+        self.help = advice
+
+
 class BeingRecordedError(CommandError):
     """The recording is still being written."""
 
@@ -122,6 +132,15 @@ class NotConfirmedError(CommandError):
 
     def __init__(self) -> None:
         super().__init__("Nothing was deleted: it was not confirmed.")
+
+
+class NotConfirmedTrialError(NotConfirmedError):
+    """The same, for cells that would run again."""
+
+    help = "`--yes` runs the cells without asking; or pipe `y` into it."
+
+    def __init__(self) -> None:
+        CommandError.__init__(self, "Nothing was run: it was not confirmed.")
 
 
 class FileExistsAlreadyError(CommandError):

@@ -21,6 +21,8 @@ def start_fields(loaded_by: str) -> dict[str, Any]:
         "loaded_by": loaded_by,
         "python": platform.python_version(),
         "versions": _versions("IPython", "ipykernel"),
+        "executable": sys.executable or None,
+        "directory": _directory(),
     }
 
 
@@ -41,6 +43,13 @@ def notebook() -> str | None:
     """
     name = os.environ.get("JPY_SESSION_NAME")
     return name if name and os.fsencode(f"JPY_SESSION_NAME={name}") not in _parent_environment() else None
+
+
+def _directory() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109 - as text
+    except OSError:
+        return None  # it was deleted
 
 
 def _parent_environment() -> list[bytes]:

@@ -56,6 +56,10 @@ class Kernel:
     kernel_name: str | None = None
     """Of the kernelspec: `python3`, `ir`."""
     language: str | None = None
+    executable: str | None = None
+    """The interpreter that runs it, by which its environment is found again."""
+    directory: str | None = None
+    """The working directory when the recording began."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,11 @@
 """The kernels of this server, each with its current process."""
 
 import asyncio
+import os
+import shutil
 import time
 from collections.abc import Callable
+from pathlib import PurePath
 from subprocess import Popen
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -156,7 +159,7 @@ class Kernels:
         identity = None if process is None else identify(process.pid)
         if process is None or identity is None:
             return  # it has ended and its status was read: nothing more can be learned
-        facts = _facts(provisioner, settings)
+        facts = {**_facts(provisioner, settings), **_place(command, settings)}
         stacks = self._stacks and facts["language"] == "python"
         interpreter = resolved(command[0], settings.get("env")) if stacks and command else None
         link = SidecarLink(start_event(identity, **facts, stacks=stacks, interpreter=interpreter))
@@ -184,6 +187,13 @@ def _facts(provisioner: LocalProvisioner, settings: Settings) -> dict[str, Any]:
         "kernel_name": getattr(manager, "kernel_name", None),
         "language": getattr(getattr(manager, "kernel_spec", None), "language", None),
     }
+
+
+def _place(command: list[str], settings: Settings) -> dict[str, Any]:
+    """Return where the kernel runs: its interpreter, where no other program starts that, and its directory."""
+    path = (settings.get("env") or os.environ).get("PATH")
+    is_python = bool(command) and PurePath(command[0]).name.startswith("python")
+    return {"executable": shutil.which(command[0], path=path) if is_python else None, "directory": settings.get("cwd")}
 
 
 def _stderr_file(settings: Settings) -> StderrFile | None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory_limit import NoMemoryLimitError, memory_limit
+from jupyter_kerneldoctor.trial.memory_limit import NoMemoryLimitError, memory_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

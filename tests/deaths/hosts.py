@@ -10,13 +10,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import psutil
 from jupyter_client import BlockingKernelClient
-from jupyter_client.manager import KernelManager
+
+from jupyter_kerneldoctor.trial.kernel import OwnKernel, wait_for_ready
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,19 +24,6 @@ if TYPE_CHECKING:
 
 _SECOND_ATTEMPT_S = 12.0
 """A server looks after its kernels every 3 s, and starts again what has ended."""
-
-
-def _wait_for_ready(client: BlockingKernelClient, patience_s: float) -> None:
-    """Wait until the kernel answers, asking again: jupyter_client allows 0.2 s for the message after the answer."""
-    deadline = time.monotonic() + patience_s
-    while True:
-        try:
-            client.wait_for_ready(timeout=min(patience_s, 5))
-        except RuntimeError:
-            if time.monotonic() > deadline:
-                raise
-        else:
-            return
 
 
 class Host(Protocol):
@@ -66,49 +53,39 @@ class Alone:
     """The kernel is our own child."""
 
     def __init__(self, argv: list[str], work: Path) -> None:
-        self.kernel_id = str(uuid.uuid4())
+        self._kernel = OwnKernel(argv, work)
+        self.kernel_id: str | None = self._kernel.kernel_id
         self.env = _environment(work)
-        self.pid = 0
-        self.client: Any = None
         self._work = work
-        self._manager = KernelManager(connection_file=str(work / f"kernel-{self.kernel_id}.json"))
-        self._manager.kernel_spec.argv = argv
-        self._log = (work / "kernel.log").open("wb")
+
+    @property
+    def pid(self) -> int:
+        return self._kernel.pid
+
+    @property
+    def client(self) -> Any:
+        return self._kernel.client
 
     def start(self, patience_s: float) -> bool:
-        self._manager.start_kernel(env=self.env, cwd=str(self._work), stdout=self._log, stderr=self._log)
-        self._process = self._manager.provisioner.process
-        self.pid = self._process.pid
-        self.client = self._manager.client()
-        self.client.start_channels()
-        try:
-            _wait_for_ready(self.client, patience_s)
-        except RuntimeError:
-            return False
-        return True
+        return self._kernel.start(self.env, self._work, patience_s)
 
     def ended(self) -> str | None:
-        code = self._process.poll()
+        code = self._kernel.ended()
         if code is None:
             return None
         return signal.Signals(-code).name if code < 0 else f"exit {code}"
 
     def interrupt(self) -> None:
-        self._manager.interrupt_kernel()
+        self._kernel.manager.interrupt_kernel()
 
     def restart(self) -> None:
-        self._manager.restart_kernel(now=False)
+        self._kernel.manager.restart_kernel(now=False)
 
     def shutdown(self) -> None:
-        self._manager.shutdown_kernel(now=False)
+        self._kernel.manager.shutdown_kernel(now=False)
 
     def close(self) -> None:
-        if self.client is not None:
-            self.client.stop_channels()
-        if self._manager.has_kernel:
-            self._manager.shutdown_kernel(now=True)
-        self._manager.cleanup_resources()
-        self._log.close()
+        self._kernel.close()
 
 
 class UnderServer:
@@ -147,7 +124,7 @@ class UnderServer:
         self.client.load_connection_file()
         self.client.start_channels()
         try:
-            _wait_for_ready(self.client, min(patience_s, 20))
+            wait_for_ready(self.client, min(patience_s, 20))
         except RuntimeError:
             time.sleep(_SECOND_ATTEMPT_S)
             return False

@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
-from memory_limit import NoMemoryLimitError, memory_limit
 from support import requires
 from support.kernels import LiveKernel
 
 from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.trial.memory_limit import NoMemoryLimitError, memory_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

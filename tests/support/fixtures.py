@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from memory_limit import Limit, NoMemoryLimitError, memory_limit
 
+from jupyter_kerneldoctor.trial.memory_limit import Limit, NoMemoryLimitError, memory_limit
 from support.kernels import LiveKernel
 
 if TYPE_CHECKING:

@@ -6,15 +6,13 @@ import os
 import queue
 import sys
 import time
-import uuid
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jupyter_client.manager import KernelManager
-
 from jupyter_kerneldoctor.recording.processes import is_alive
 from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.trial.kernel import OwnKernel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,19 +56,13 @@ class LiveKernel:
 
     def __init__(self, data_root: Path, work: Path, prefix: list[str] | None = None, **environment: str) -> None:
         self.data_root = data_root
-        self.kernel_id = str(uuid.uuid4())
-        self.manager = KernelManager(connection_file=str(work / f"kernel-{self.kernel_id}.json"))
         launch = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        self.manager.kernel_spec.argv = [*(prefix or []), *launch]
-        self._log = (work / f"{self.kernel_id}.log").open("wb")
+        self._kernel = OwnKernel([*(prefix or []), *launch], work)
+        self.kernel_id, self.manager = self._kernel.kernel_id, self._kernel.manager
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("JPY_", "PYTEST_"))}
         own = {"KERNELDOCTOR_DATA_DIR": str(data_root), "IPYTHONDIR": str(work / "ipython")}
-        self.manager.start_kernel(env={**kept, **own, **environment}, cwd=str(work), stdout=self._log, stderr=self._log)
-        self.process = self.manager.provisioner.process
-        self.pid: int = self.process.pid
-        self.client = self.manager.client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=PATIENCE_S)
+        assert self._kernel.start({**kept, **own, **environment}, work, PATIENCE_S), "the kernel did not start"
+        self.process, self.pid, self.client = self._kernel.process, self._kernel.pid, self._kernel.client
 
     def run(self, source: str, **metadata: Any) -> Outcome:
         """Run a cell to its end, as a notebook would."""
@@ -127,10 +119,7 @@ class LiveKernel:
             time.sleep(0.02)
 
     def close(self) -> None:
-        self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
-        self.manager.cleanup_resources()
-        self._log.close()
+        self._kernel.close()
 
     def _outcome(self, msg_id: str) -> Outcome:
         outputs: list[dict[str, Any]] = []

@@ -1,6 +1,6 @@
 """Torture: kernels and their recorders are interrupted, stopped and killed at random, and nothing may come of it.
 
-    PYTHONPATH=tests:demo python -m torture --rounds 100 [--seed 1] [--write docs/reliability.md]
+    PYTHONPATH=tests python -m torture --rounds 100 [--seed 1] [--write docs/reliability.md]
 
 Each round starts a kernel, runs random cells in it, and disturbs it, its recorder, its server, or the directory of its
 recording. A round fails when the kernel notices, when the recording cannot be read, when the cell that was started last

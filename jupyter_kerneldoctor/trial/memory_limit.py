@@ -1,26 +1,22 @@
-"""A real memory limit for a command: a control group of its own (cgroup v1 or v2), or a systemd scope.
+"""A real memory limit for a command: a control group of its own (cgroup v1 or v2), a systemd scope, or RLIMIT_DATA.
 
-    with memory_limit(512 << 20) as limit:
-        subprocess.run(limit.command(["python", "-c", "bytearray(10**9)"]))
-
-Also used by the tests.
+with memory_limit(512 << 20) as limit:
+    subprocess.run(limit.command(["python", "-c", "bytearray(10**9)"]))
 """
 
 from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -38,18 +34,29 @@ class Limit:
     prefix: list[str]
     directory: Path | None = None
     """The control group, where it is ours."""
-    processes: list[Path] = field(default_factory=list)
+    refuses_bytes: int | None = None
+    """Where no process is killed, but memory refused: how much the process that `enforce` is told may take."""
 
     def command(self, argv: list[str]) -> list[str]:
-        """The command line that runs `argv` below the limit, in a process of the same pid."""
+        """Return the command line that runs `argv` below the limit, in a process of the same pid."""
         return [*self.prefix, *argv]
+
+    def enforce(self, pid: int) -> None:
+        """Limit a process that has started, where nothing but its own limits can. Raises OSError, ValueError.
+
+        RLIMIT_DATA counts what is reserved, too, such as the stacks of threads: what the process has reserved by now
+        and does not use is added.
+        """
+        if self.refuses_bytes is not None:
+            reserved, used = _memory(pid, "VmData"), _memory(pid, "RssAnon")
+            lower_limit(pid, "DATA", self.refuses_bytes + max(0, reserved - used))
 
 
 @contextmanager
-def memory_limit(limit_bytes: int) -> Iterator[Limit]:
-    """Set up the first kind of limit that works here. Raises NoMemoryLimitError."""
+def memory_limit(limit_bytes: int, kinds: Sequence[str] = ("cgroup", "systemd")) -> Iterator[Limit]:
+    """Set up the first kind of limit that works here: `cgroup`, `systemd`, `rlimit`. Raises NoMemoryLimitError."""
     problems = []
-    for make in (_cgroup_v1, _cgroup_v2, _systemd_scope):
+    for make in (make for kind in kinds for make in _MAKERS[kind]):
         try:
             limit = make(limit_bytes)
         except OSError as error:
@@ -66,6 +73,14 @@ def memory_limit(limit_bytes: int) -> Iterator[Limit]:
         + "; ".join(problems)
         + "). As root with a writable /sys/fs/cgroup, or in a systemd user session, it works."
     )
+
+
+def lower_limit(pid: int, name: str, value: int) -> None:
+    """Lower a resource limit of a running process, `DATA`; never raise it. Raises OSError, ValueError."""
+    number = getattr(resource, f"RLIMIT_{name}")
+    soft, hard = resource.prlimit(pid, number)
+    known = [one for one in (soft, hard, value) if one != resource.RLIM_INFINITY]
+    resource.prlimit(pid, number, (min(known), hard))
 
 
 def _cgroup_v1(limit_bytes: int) -> Limit:
@@ -125,14 +140,30 @@ def _systemd_scope(limit_bytes: int) -> Limit:
     return Limit("a systemd scope of this user", [*prefix, "--"])
 
 
+def _rlimit(limit_bytes: int) -> Limit:
+    if not hasattr(resource, "prlimit"):
+        raise FileNotFoundError("only Linux limits a running process")
+    return Limit("a limit of its data (RLIMIT_DATA)", [], refuses_bytes=limit_bytes)
+
+
+def _memory(pid: int, name: str) -> int:
+    found = re.search(rf"^{name}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return int(found[1]) << 10 if found else 0
+
+
+_MAKERS: dict[str, tuple[Callable[[int], Limit], ...]] = {
+    "cgroup": (_cgroup_v1, _cgroup_v2),
+    "systemd": (_systemd_scope,),
+    "rlimit": (_rlimit,),
+}
+
+
 def _remove(directory: Path) -> None:
     """End what still runs in the group, and remove it."""
     for _ in range(100):
         for pid in (directory / "cgroup.procs").read_text().split():
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         try:
             directory.rmdir()
         except OSError:

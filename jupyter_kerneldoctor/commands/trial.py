@@ -1,0 +1,108 @@
+"""`try`: runs the recorded cells again with a fix, in a kernel of its own, and tells whether it lives."""
+
+import signal
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any
+
+from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, size
+from jupyter_kerneldoctor.render.wording import visible
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
+from jupyter_kerneldoctor.trial import CannotTryError, Plan, Told, Wishes, make_plan, run
+from jupyter_kerneldoctor.trial.directory import content_bytes
+from jupyter_kerneldoctor.trial.fit import Fit, fit
+from jupyter_kerneldoctor.trial.plan import cells_text
+from jupyter_kerneldoctor.trial.run import KINDS
+
+from . import output
+from .confirm import agrees
+from .errors import CannotTryFixError, NotConfirmedTrialError
+from .recordings import find, reading, usable_store
+
+
+def try_(options: Namespace) -> int:
+    """Run the cells, and print what came of it. Returns 0 where the kernel lived, else 1."""
+    store = usable_store()
+    recording_id = find(store, options.recording)
+    with reading(recording_id):
+        recording = store.open(recording_id)
+        post_mortem = PostMortems(store).document(recording_id)
+    wishes = Wishes(options.fix, options.python, options.here, options.seconds)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whatever ends this command ends the kernel, too
+    try:
+        if options.fit:
+            return _fit(Fit(recording, post_mortem, wishes), options)
+        return _try(make_plan(recording, post_mortem, wishes), options)
+    except CannotTryError as error:
+        raise CannotTryFixError(str(error), error.help) from None
+    except KeyboardInterrupt:
+        if not options.json:
+            output.say("\nStopped. The trial's kernel and its files are gone.")
+        raise
+
+
+def _try(plan: Plan, options: Namespace) -> int:
+    if not _may_run(options, plan, f"with the fix {plan.fix['id']}: {plan.fix['title']}", _diffs(plan.fix)):
+        return 1
+    outcome = run(plan, None if options.json else _progress, kinds=_kinds(options))
+    if options.json:
+        output.say_json(outcome.to_json())
+    else:
+        output.say(visible(outcome.text))
+    return 0 if outcome.lived else 1
+
+
+def _fit(search: Fit, options: Namespace) -> int:
+    few, more = search.sizes
+    what = f"twice, with {search.batch.label} {few} and {more} in place of {search.batch.value}"
+    if not _may_run(options, search.plan(few), what, []):
+        return 1
+    found = fit(search, None if options.json else _progress, kinds=_kinds(options))
+    if options.json:
+        output.say_json(found.to_json())
+    else:
+        output.say(visible("\n".join([found.text, *(edit.diff for edit in found.edits)])))
+    return 0 if found.largest is not None else 1
+
+
+def _may_run(options: Namespace, plan: Plan, what: str, diffs: Sequence[str]) -> bool:
+    """Say what will be run, and ask. Raises NotConfirmedTrialError, CannotTryError."""
+    copied = content_bytes(plan.directory) if plan.copies else None
+    if options.json:
+        if not options.yes:
+            raise NotConfirmedTrialError
+        return True
+    where = f"a copy of {plan.directory} ({size(copied)})" if copied is not None else str(plan.directory)
+    limit = "" if plan.limit_bytes is None else f"\n  memory:      {size(plan.limit_bytes)} at most"
+    lines = [
+        f"A new kernel will run {cells_text(plan)} of {plan.recording} {what}.",
+        *(diff.rstrip("\n") for diff in diffs),
+        f"  interpreter: {plan.python}",
+        f"  directory:   {where}{limit}",
+        f"  time:        {duration(plan.patience_s)} at most",
+        "The cells do again what they did: write files, use the network. Your own kernel is not touched.",
+    ]
+    output.say(visible("\n".join(lines)))
+    if options.yes or agrees("Run them? [y/N] ", NotConfirmedTrialError()):
+        return True
+    output.say("Nothing was run.")
+    return False
+
+
+def _diffs(fix: Any) -> list[str]:
+    return [edit["diff"] for edit in fix["edits"]]
+
+
+def _kinds(options: Namespace) -> tuple[str, ...]:
+    return KINDS if options.limit_by is None else (options.limit_by,)
+
+
+def _progress(told: Told) -> None:
+    """Print a line for each cell."""
+    if told.what == "started":
+        output.say(f"Memory is limited by {told.limited_by}.")
+    elif told.what == "cell over" and told.cell is not None and told.run is not None:
+        how = {"error": told.run.error, "died": "the kernel died", "cut off": "ended here"}.get(told.run.how, "done")
+        held = "" if told.memory_bytes is None else f", {size(told.memory_bytes)} held"
+        changed = " (changed)" if told.cell.is_changed else ""
+        output.say(visible(f"  {cell_name(told.cell.execution_count)}{changed}: {how}, {duration(told.took_s)}{held}"))

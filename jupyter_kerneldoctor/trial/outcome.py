@@ -1,0 +1,102 @@
+"""What came of a trial, as a value, a sentence and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from ..diagnosis.units import cell_name, duration, size
+from .plan import Plan
+
+Kind = Literal[
+    "lived", "raised", "out of memory", "died", "stuck", "still running", "differs", "not started", "stopped"
+]
+"""`raised`: the changed cells raise something new; `out of memory`: memory was refused; `differs`: a cell that the fix
+does not touch raises something new, so the trial says nothing of the fix; `stopped`: by the user."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a trial."""
+
+    kind: Kind
+    plan: Plan
+    limited_by: str
+    """What limited the memory, in words."""
+    peak_bytes: int | None = None
+    """The highest resident memory, of child processes, too; None where nothing was measured."""
+    took_s: float = 0.0
+    execution_count: int | None = None
+    """The cell that raised, died, or was running."""
+    error: str | None = None
+    message: str = ""
+    """What the exception said."""
+    headline: str | None = None
+    """What the post-mortem of the trial says, where its kernel died or was stuck."""
+    cause: str | None = None
+
+    @property
+    def lived(self) -> bool:
+        """Whether the kernel lived as the fix means it to: also where it raises the exception that the fix tells of."""
+        return self.kind in ("lived", "still running") or (self.kind == "raised" and self.is_meant)
+
+    @property
+    def is_meant(self) -> bool:
+        """Whether the fix says in its title that this exception takes the place of the death."""
+        return self.error is not None and self.error in self.plan.fix.get("title", "")
+
+    @property
+    def text(self) -> str:
+        """Return the outcome in a sentence or two."""
+        where, raised = cell_name(self.execution_count), f"{self.error}: {self.message}".removesuffix(": ")
+        peak = f"{self._peak}{self._before}, {duration(self.took_s)}"
+        match self.kind:
+            case "lived":
+                return f"Lived: {peak}."
+            case "raised" if self.is_meant:
+                return f"Lived, and {where} raises {self.error}, as the fix says: {peak}."
+            case "raised":
+                return f"Lived, but {where} raises {raised}. {peak[:1].upper()}{peak[1:]}."
+            case "out of memory":
+                return f"Out of memory again: {where} raises {raised}. {peak[:1].upper()}{peak[1:]}."
+            case "died":
+                return f"Died again{self._before}, {duration(self.took_s)}: {self.headline or where}"
+            case "stuck":
+                return f"Stuck again after {duration(self.took_s)}: {self.headline}"
+            case "still running":
+                return (
+                    f"Still running after {duration(self.took_s)} in {where}, {self._peak}{self._before}. It was ended."
+                )
+            case "differs":
+                return f"Not tried: {where} raises {raised}, which it did not before, and the fix does not touch it."
+            case "not started":
+                return f"Not tried: the kernel did not start. {self.message}".strip()
+            case _:
+                return f"Stopped after {duration(self.took_s)} in {where}, {self._peak}."
+
+    @property
+    def _peak(self) -> str:
+        if self.peak_bytes is None:
+            return "peak not measured"
+        limit = self.plan.limit_bytes
+        return f"peak {size(self.peak_bytes)}{'' if limit is None else f' of {size(limit)}'}"
+
+    @property
+    def _before(self) -> str:
+        return f" (before: {self.plan.before})" if self.plan.before else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the public form. Keys are added to it, never renamed or removed."""
+        document = {name: value for name, value in asdict(self).items() if name != "plan"}
+        fix = self.plan.fix
+        return {
+            "recording": self.plan.recording,
+            "fix": fix.get("id"),
+            "title": fix.get("title"),
+            "lived": self.lived,
+            "text": self.text,
+            "before": self.plan.before,
+            "limit_bytes": self.plan.limit_bytes,
+            "python": self.plan.python,
+            **document,
+        }

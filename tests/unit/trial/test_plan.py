@@ -1,0 +1,131 @@
+"""What is run is known before anything runs; what cannot be tried is refused with what to do."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jupyter_kerneldoctor.recording.model import Cell, Kernel, Limit, Recording
+from jupyter_kerneldoctor.recording.processes import ProcessIdentity
+from jupyter_kerneldoctor.recording.samples import Sample
+from jupyter_kerneldoctor.trial import CannotTryError, Wishes, make_plan
+from jupyter_kerneldoctor.trial.directory import content_bytes, copy
+
+GIB = 1 << 30
+EDIT = {"execution_count": 2, "cell_id": "b", "old_source": "big()", "new_source": "small()", "diff": "..."}
+POST_MORTEM = {
+    "state": "died",
+    "end": {"summary": "Killed by Linux at the memory limit"},
+    "incidents": [],
+    "cell": {"execution_count": 2},
+    "fixes": [{"id": "advice", "edits": []}, {"id": "smaller", "title": "Less", "why": "", "edits": [EDIT]}],
+    "more_fixes": [{"id": "other", "title": "Other", "why": "", "edits": [{**EDIT, "new_source": "other()"}]}],
+}
+RECORDING = Recording(
+    "20261122T111311Z-23208-cdc961",
+    Kernel(ProcessIdentity(1, 1, None), executable=sys.executable),
+    cells=(
+        Cell("import x", 1, "a", started_mono_s=10.0, ended_mono_s=20.0),
+        Cell("big()", 2, "b", started_mono_s=30.0),
+    ),
+    limits=(Limit("cgroup", "memory limit", 2 * GIB, ""), Limit("ram", "memory", 8 * GIB, "")),
+    samples=(Sample(60.0, rss_bytes=GIB, cgroup_bytes=GIB + 100),),
+)
+
+
+def plan(recording=RECORDING, post_mortem=POST_MORTEM, **wishes):
+    return make_plan(recording, post_mortem, Wishes(**wishes))
+
+
+def with_cells(*cells, **more):
+    return replace(RECORDING, cells=cells, **more)
+
+
+def test_the_first_fix_that_changes_a_cell_is_tried_below_what_the_kernel_could_have():
+    made = plan()
+
+    assert [cell.source for cell in made.cells] == ["import x", "small()"]
+    assert [cell.is_changed for cell in made.cells] == [False, True]
+    assert made.limit_bytes == 2 * GIB - 100
+    assert made.patience_s == 3 * (10 + 30)
+    assert (made.python, made.copies) == (sys.executable, True)
+    assert made.before == "killed by Linux at the memory limit"
+
+
+def test_another_fix_may_be_named():
+    assert plan(fix="other").cells[1].source == "other()"
+
+
+def test_each_run_of_the_changed_cell_is_changed():
+    again = with_cells(*RECORDING.cells, Cell("big()", 3, "b"), Cell("big()", 4, "another"))
+
+    assert [cell.source for cell in plan(again).cells] == ["import x", "small()", "small()", "big()"]
+
+
+def test_after_an_exception_that_was_survived_later_cells_do_not_run():
+    later = with_cells(*RECORDING.cells, Cell("more()", 3, "c"))
+    survived = {**POST_MORTEM, "state": "survived", "incidents": [{"error": "builtins.MemoryError"}]}
+
+    made = plan(later, survived)
+
+    assert [cell.source for cell in made.cells] == ["import x", "small()"]
+    assert made.before == "MemoryError"
+
+
+NO_EDITS = {**POST_MORTEM, "fixes": POST_MORTEM["fixes"][:1], "more_fixes": []}
+
+
+@pytest.mark.parametrize(
+    ("recording", "post_mortem", "wishes", "says", "helps"),
+    [
+        (with_cells(Cell("big()", 4, "b")), POST_MORTEM, {}, "lacks cells from [1] on", "enable"),
+        (with_cells(Cell("a", 1), Cell("big()", 3)), POST_MORTEM, {}, "lacks cell [2]", "enable"),
+        (with_cells(Cell("big()", 1, truncated=True)), POST_MORTEM, {}, "so long", ""),
+        (with_cells(), POST_MORTEM, {}, "no cells", "first cell"),
+        (replace(RECORDING, switched_off=True), POST_MORTEM, {}, "stopped before", "first cell"),
+        (replace(RECORDING, kernel=Kernel(ProcessIdentity(1, 1, None), language="R")), POST_MORTEM, {}, "are R", ""),
+        (RECORDING, NO_EDITS, {}, "No fix changes a cell", "report"),
+        (RECORDING, POST_MORTEM, {"fix": "advice"}, "advice is advice", "smaller and other"),
+        (RECORDING, POST_MORTEM, {"fix": "typo"}, "no fix 'typo'", "smaller and other"),
+        (RECORDING, POST_MORTEM, {"python": "/no/such/python"}, "is no program", "--python"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused(recording, post_mortem, wishes, says, helps):
+    with pytest.raises(CannotTryError) as refused:
+        plan(recording, post_mortem, **wishes)
+
+    assert says in str(refused.value)
+    assert helps in refused.value.help
+
+
+def test_an_interpreter_that_is_gone_is_said_to_be():
+    gone = replace(RECORDING, kernel=Kernel(ProcessIdentity(1, 1, None), executable="/gone/bin/python"))
+
+    with pytest.raises(CannotTryError, match="/gone/bin/python is gone"):
+        plan(gone)
+    assert plan(gone, python=sys.executable).python == sys.executable
+
+
+def test_a_copy_leaves_out_what_no_cell_reads(tmp_path: Path):
+    nb = tmp_path / "nb"
+    for name in (".git", "venv", "data"):
+        (nb / name).mkdir(parents=True)
+        (nb / name / "file").write_text("x" * 100)
+    (nb / "venv" / "pyvenv.cfg").touch()
+    (nb / "link").symlink_to("data/file")
+
+    made = copy(nb, tmp_path / "copy")
+
+    assert {path.name for path in made.iterdir()} == {"data", "link"}
+    assert (made / "link").read_text() == "x" * 100
+    assert content_bytes(nb) == 100 + len("data/file")
+
+
+def test_a_large_directory_is_not_copied(tmp_path: Path):
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(2 * GIB)
+
+    with pytest.raises(CannotTryError, match="too large") as refused:
+        copy(tmp_path, tmp_path / "copy")
+    assert "--here" in refused.value.help
