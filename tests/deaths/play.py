@@ -21,6 +21,8 @@ from .conditions import conditions
 from .hosts import Alone, UnderServer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .case import Case
     from .hosts import Host
 
@@ -48,8 +50,8 @@ class Played:
         return order[0] if order else {}
 
 
-def play(case: Case, python: str = sys.executable) -> Played:
-    """Run a case in the environment of `python`. Raises CannotRunHereError."""
+def play(case: Case, python: str = sys.executable, after: Callable[[Path], None] | None = None) -> Played:
+    """Run a case in the environment of `python`; `after` gets the run's directory. Raises CannotRunHereError."""
     began = time.monotonic()
     work = Path(tempfile.mkdtemp(prefix="kerneldoctor-case-"))
     try:
@@ -64,6 +66,8 @@ def play(case: Case, python: str = sys.executable) -> Played:
                 played = _play(case, host)
             finally:
                 host.close()
+        if after is not None:
+            after(work)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     played.took_s = time.monotonic() - began
