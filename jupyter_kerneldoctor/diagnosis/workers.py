@@ -22,11 +22,15 @@ def _grown_beside(death: Death) -> int:
     return (last.cgroup_bytes - memory.used_before_bytes) - (last.rss_bytes - memory.before_bytes)
 
 
-def workers_that_fit(death: Death, started: int) -> int:
-    """Return half of how many of so many workers fit: what they were seen to hold was not all that they needed."""
+def workers_that_fit(death: Death, started: int) -> int | None:
+    """Return half of how many of so many workers fit: what they were seen to hold was not all that they needed.
+
+    0: the kernel does the work itself. None: what one worker held does not fit into the kernel either.
+    """
     memory = death.memory
     held, target = workers_bytes(death), memory.safe_target_bytes
     own = memory.last.rss_bytes if memory.last is not None else None
     if not held or target is None or own is None:
         return 0
-    return max(0, min(started - 1, int((target - own) / (held / started)) // 2))
+    fit = int((target - own) / (held / started))
+    return max(0, min(started - 1, fit // 2)) if fit else None

@@ -4,7 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from ..case import Case
-from ..code.notebook import Scope
+from ..code.notebook import Notebook, Scope
+from ..code.origins import all_origins
 from ..death import Death
 from ..edits import import_as, replace
 from ..family import Family
@@ -60,6 +61,11 @@ class BatchedInference(Fix):
             "scores = net(X)",
             becomes="with torch.no_grad():\n    scores = torch.cat([net(part) for part in X.split(256)])",
         ),
+        Case(  # an image for each row: no edit keeps all of them
+            "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.ReLU(), nn.Conv2d(3, 64, 3, padding=1))",
+            "with torch.no_grad():\n    y = net(X)",
+            says=("keep less", "[net(part).mean(dim=(-2, -1)) for part in X.split(64)]"),
+        ),
     ]
     SILENT = [
         Case(_NET, "with torch.no_grad():\n    for x in X.split(64): y = net(x)"),
@@ -91,13 +97,26 @@ class BatchedInference(Fix):
             edits += replace(scope, call, f"{torch}.cat([{inner} for part in {given}.split({part})])")
             if records:
                 edits += without_gradients(scope.tree.statements[call], scope, code)
+            kept, title, snippet = "All results are kept, for a moment twice.", f"{self.title} of {part} rows", None
+            if _gives_images(call.func, scope, code):
+                kept = "What it gives is as large as images are: keep of each part only what you need."
+                title += ", and keep less of each"
+                snippet = f"results = [{inner}.mean(dim=(-2, -1)) for part in {given}.split({part})]"
             many = "all rows" if rows is None else f"all {rows} rows"
             why = (
                 f"{quote(text)} takes {many} of {quote(given)} at once: memory grew by "
-                f"{size(death.memory.missing_bytes or 0)}. The edit takes {part} rows at a time. "
-                "All results are kept, for a moment twice; where these are what is large, keep less of each part."
+                f"{size(death.memory.missing_bytes or 0)}. Take {part} rows at a time. {kept}"
             )
-            yield Proposal(edits, why, death.memory.missing_bytes, f"{self.title} of {part} rows")
+            yield Proposal(() if snippet else edits, why, death.memory.missing_bytes, title, snippet)
+
+
+def _gives_images(network: ast.expr, scope: Scope, code: Notebook) -> bool:
+    """Whether the last layer of a `Sequential` is a convolution, which keeps height and width."""
+    for made in all_origins(network, scope, code):
+        if isinstance(made.node, ast.Call) and made.node.args and isinstance(last := made.node.args[-1], ast.Call):
+            layer = code.qualified(last.func, made.scope) or ""
+            return layer.startswith("torch.nn.") and ("Conv" in layer or "Upsample" in layer)
+    return False
 
 
 def _rows(death: Death, data: ast.expr, scope: Scope) -> int | None:

@@ -8,7 +8,7 @@ from ..edits import replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.loaders import loaders_with_workers
-from ..units import cell_name, quote, size
+from ..units import cell_name, plural, quote, size
 from ..workers import workers_bytes, workers_that_fit
 
 _LOADER = "from torch.utils.data import DataLoader\n"
@@ -55,6 +55,8 @@ class LimitDataloaderWorkers(Fix):
     SILENT = [
         Case(_LOADER + "loader = DataLoader(ds, num_workers=8)", "for x in loader: pass"),  # nobody saw the children
         Case(_LOADER + "loader = DataLoader(ds)", "for x in loader: pass", children_mib=1500),
+        # what its only worker held does not fit into the kernel either
+        Case(_LOADER + "loader = DataLoader(ds, num_workers=1)", "for x in loader: pass", children_mib=1500),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -62,10 +64,12 @@ class LimitDataloaderWorkers(Fix):
         held = workers_bytes(death)
         for loader in loaders_with_workers(death.code) if held else ():
             fewer = workers_that_fit(death, loader.workers)
+            if fewer is None:
+                continue
             where = cell_name(death.code.cells[loader.number.scope.cell].execution_count)
             why = (
-                f"{quote(loader.call.text)} starts {loader.workers} processes (`num_workers`). The kernel's child "
-                f"processes held {size(held or 0)} at the end. The number is written in {where}."
+                f"{quote(loader.call.text)} starts {plural(loader.workers, 'process')} (`num_workers`). The kernel's "
+                f"child processes held {size(held or 0)} at the end. The number is written in {where}."
             )
             title = f"{self.title}: {fewer} in place of {loader.workers}"
             yield Proposal(replace(loader.number.scope, loader.number.node, str(fewer)), why, held, title)

@@ -98,7 +98,10 @@ class LimitParallelJobs(Fix):
             started = -1 if found is None else found[0]
             if started in (0, 1) or (given is not None and found is None and not counts):
                 continue
-            fewer = _USUAL if started < 0 else max(1, min(_USUAL, workers_that_fit(death, started)))
+            fit = _USUAL if started < 0 else workers_that_fit(death, started)
+            if fit is None:
+                continue
+            fewer = max(1, min(_USUAL, fit))
             edits = set_argument(call, word, str(fewer), position) if found is None else ()
             edits += () if found is None else replace(found[1].scope, found[1].node, str(fewer))
             many = f"{started} processes" if started > 0 else "a process for each processor"
