@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from jupyter_kerneldoctor.recording.events import Incident
+from jupyter_kerneldoctor.recording.events import Incident, Stuck
 from jupyter_kerneldoctor.recording.model import Cell
 
 from .analysis import gpu_messages
 from .analysis import traceback as tracebacks
+from .analysis.busy_cell import BusyCell, busy_cell
 from .analysis.ending import RecordedEnd
 from .analysis.environment import Environment, at_incident, at_the_end
 from .analysis.frame_names import FrameNames
@@ -111,6 +112,20 @@ class KernelEnd(RecordedEnd):
             return None
         last = last_look(self.recording)
         return None if last is None else StuckCell(self.recording, self.frames, last)
+
+    @cached_property
+    def busy_cell(self) -> BusyCell | None:
+        """The running cell, if it is at work for long; None when it does nothing, or none runs."""
+        at_work = self.ended is False and not self.stopped_early and self.stuck_cell is None
+        return busy_cell(self.recording) if at_work else None
+
+    @property
+    def look(self) -> StuckCell | None:
+        """What the running cell did when it was last looked at, whether it waits or works."""
+        if self.stuck_cell is not None or self.busy_cell is None:
+            return self.stuck_cell
+        last = self.busy_cell.looks[-1]
+        return StuckCell(self.recording, self.frames, Stuck(last.mono_s, last.mono_s, last.children, last.threads))
 
     @cached_property
     def memory(self) -> Memory:

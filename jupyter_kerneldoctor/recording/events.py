@@ -212,6 +212,8 @@ class Stuck:
     """Whether it went on afterwards; such an event has no stacks."""
     faults_per_s: float | None = None
     """Major page faults a second; thrashing on swap causes many."""
+    lock_files: tuple[str, ...] | None = None
+    """The lock files that other processes had open while the cell slept, as one does that waits for such a file."""
 
 
 @dataclass(frozen=True)

@@ -160,9 +160,9 @@ def words(value: Any, redaction: Redaction) -> Any:
     return [word(entry, redaction) for entry in value] if isinstance(value, list) else word(value, redaction)
 
 
-def wakers(value: Any, _redaction: Redaction) -> Any:
-    """Keep how many there are, but no addresses."""
-    return ["a connection"] * len(value) if isinstance(value, list) else None
+def count_only(value: Any, _redaction: Redaction) -> Any:
+    """Keep how many there are, but no names and addresses."""
+    return ["one"] * len(value) if isinstance(value, list) else None
 
 
 def identity(value: Any, _redaction: Redaction) -> Any:
@@ -265,7 +265,7 @@ FRAME_FIELDS = {**_fields(word, "file function"), "line": number}
 THREAD_FIELDS = {
     **_fields(number, "thread_id main has_limit"),
     **_fields(word, "state waits_in"),
-    "wakers": wakers,
+    "wakers": count_only,
     "frames": [FRAME_FIELDS],
 }
 CHILD_STATE_FIELDS = {
@@ -350,6 +350,7 @@ _EVENTS: dict[str, Fields] = {
     "not_locked": {"why": word},
     "stuck": {
         **_fields(number, "since_mono_s over faults_per_s"),
+        "lock_files": count_only,
         "threads": [THREAD_FIELDS],
         "children": [CHILD_STATE_FIELDS],
     },

@@ -74,7 +74,7 @@ LAYERS = (
     {"frameworks"},
     {"kernel_end"},
     {"death"},
-    {"texts", "conflicts"},
+    {"texts", "conflicts", "endless_wait"},
     {"examples"},
     {"cause"},
     {"causes"},

@@ -14,10 +14,10 @@ from ..code.cellfiles import user_line
 from ..postmortem import Evidence
 from ..units import duration, quote, statement
 from .frame_names import FrameNames
+from .self_deadlock import holder
 from .thread_waits import ThreadWait
-
-_PATIENT = frozenset({"sleep", "input", "running", "disk"})
-"""Waits that end by themselves, or through somebody outside."""
+from .user_frames import user_frames
+from .waking import awaited_line, who_can_wake
 
 _THREADS_SHOWN = 4
 _MOST_CHARACTERS = 64 * 1024
@@ -42,8 +42,9 @@ class StuckCell:
 
     @property
     def lasted_s(self) -> float:
-        """For how long the cell had done nothing."""
-        return max(0.0, self.stuck.mono_s - self.stuck.since_mono_s)
+        """For how long the cell had done nothing when it was last measured."""
+        measured = [sample.mono_s for sample in self.recording.samples[-1:]]
+        return max(*measured, self.stuck.mono_s, self.stuck.since_mono_s) - self.stuck.since_mono_s
 
     @cached_property
     def main(self) -> ThreadWait:
@@ -51,7 +52,11 @@ class StuckCell:
         thread = self._main_thread
         if thread is None:
             return ThreadWait(())
-        return ThreadWait(thread.frames, thread.state, thread.waits_in, self._code(thread.frames))
+        return self._wait_of(thread)
+
+    def _wait_of(self, thread: ThreadStack) -> ThreadWait:
+        code = self._code(thread.frames)
+        return ThreadWait(thread.frames, thread.state, thread.waits_in, code, thread.has_limit, thread.wakers)
 
     @property
     def _main_thread(self) -> ThreadStack | None:
@@ -63,12 +68,21 @@ class StuckCell:
         return self._own(self.main.frames)
 
     @cached_property
+    def holder(self) -> str | None:
+        """Who holds the lock that it waits for, where that is the waiting thread itself."""
+        own = user_frames(self.main.frames, self.frames, None)
+        running = self.recording.running_cell
+        before = [cell for cell in reversed(self.recording.cells) if cell is not running]
+        return holder(own, () if self.others else before)
+
+    @cached_property
     def line(self) -> int | None:
         """The line of the running cell that waits."""
         cell = self.recording.running_cell
         if cell is None:
             return None
-        return next((line for frame in self.main.frames if (line := user_line(cell, frame)) is not None), None)
+        found = next((line for frame in self.main.frames if (line := user_line(cell, frame)) is not None), None)
+        return awaited_line(cell.source) if found is None and self.main.kind == "event" else found
 
     @cached_property
     def others(self) -> tuple[ThreadWait, ...]:
@@ -76,7 +90,7 @@ class StuckCell:
         mine = self._main_thread
         found = []
         for thread in self.stuck.threads:
-            waiting = ThreadWait(thread.frames, thread.state, thread.waits_in, self._code(thread.frames))
+            waiting = self._wait_of(thread)
             idle = not thread.frames or waiting.is_idle_worker or waiting.serves_the_kernel or waiting.runs_a_pool
             if thread is not mine and not idle:
                 found.append(waiting)
@@ -88,7 +102,7 @@ class StuckCell:
         return any(
             not thread.frames
             and not (thread.name or "").startswith(("ZMQ", "zmq"))
-            and ThreadWait((), thread.state, thread.waits_in).kind in _PATIENT
+            and ThreadWait((), thread.state, thread.waits_in).ends_by_itself
             for thread in self.stuck.threads
             if not thread.main
         )
@@ -180,7 +194,10 @@ class StuckCell:
     @cached_property
     def _thread_at_work(self) -> bool:
         return any(
-            one.kind in (*_PATIENT, "pipe", "child", "unknown") or one.has_a_timeout or one.may_have_a_timeout
+            one.ends_by_itself
+            or one.kind in ("pipe", "child", "unknown")
+            or one.has_a_timeout
+            or one.may_have_a_timeout
             for one in self.others
         )
 
@@ -202,7 +219,9 @@ class StuckCell:
 
     def at(self) -> str:
         """Return " on `q.get()`", or ", in `save` (cell [2], line 6: `with lock`)" if the line is of another cell."""
-        code, place = statement(self.main.code), self.place
+        code, place, cell = statement(self.main.code), self.place, self.recording.running_cell
+        if place is None and cell is not None and self.line is not None:
+            return f" on {quote(statement(cell.source.split(chr(10))[self.line - 1]))}"
         if not code or place is None:
             return ""
         owner = self.frames.cell_of(place)
@@ -228,6 +247,8 @@ class StuckCell:
             yield Evidence(f"Another thread {other.doing}{self._within(other.frames)}.", other.wchan, None, "stack")
         for child in self._waiting[:_THREADS_SHOWN]:
             yield self._of_child(child)
+        if (told := who_can_wake(self)) is not None:
+            yield Evidence(told, source="stack")
 
     def _of_child(self, child: BlockedChild) -> Evidence:
         what = "A copy of the kernel (a fork)" if child.state.forked else "The child process"
@@ -236,6 +257,8 @@ class StuckCell:
             does = "has ended"
         elif self._is_idle(child):
             does = "waits for its next task"
+        elif child.state.reads_terminal:
+            does = "waits for somebody to type an answer"
         else:
             does = f"{child.waiting.doing}{self._within(child.waiting.frames)}"
         subject = " ".join(filter(None, (what, named)))

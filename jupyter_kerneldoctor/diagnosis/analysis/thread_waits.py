@@ -12,16 +12,24 @@ from typing import Literal
 
 from jupyter_kerneldoctor.recording.events import Frame
 
-Kind = Literal[
-    "sleep", "lock", "input", "pipe", "child", "disk", "file-lock", "memory", "stopped", "running", "unknown"
-]
-"""`lock`: a futex, on which locks and conditions sleep; `input`: the network, a terminal, an event loop; `pipe`: data
-of another process; `child`: its end; `memory`: the kernel waits for memory to become free."""
+from .library_waits import LibraryKind, library_wait
+
+Kind = (
+    Literal["sleep", "lock", "input", "pipe", "child", "disk", "file-lock", "memory", "stopped", "running", "unknown"]
+    | LibraryKind
+)
+"""`lock`: a futex, on which locks and conditions sleep; `input`: the network, a terminal; `pipe`: data of another
+process; `child`: its end; `memory`: the kernel waits for memory to become free; `answer`: `input()` of the user;
+`event`: an event loop without anything to do; `group`: the other processes of a group; `program`: a `!` line's."""
 
 _DOING: dict[Kind, str] = {
     "sleep": "sleeps",
     "lock": "waits for a lock or for another thread",
     "input": "waits for the network, the keyboard or an event",
+    "answer": "waits for your answer",
+    "event": "waits for an event",
+    "group": "waits for the other processes of its group",
+    "program": "waits for the program of a `!` line",
     "pipe": "waits for data from another process",
     "child": "waits for another process to end",
     "disk": "waits for a disk or a network drive",
@@ -31,6 +39,8 @@ _DOING: dict[Kind, str] = {
     "running": "is running",
     "unknown": "waits",
 }
+
+_PATIENT = frozenset({"sleep", "input", "answer", "group", "program", "running", "disk"})
 
 _BY_WCHAN: tuple[tuple[Kind, str], ...] = (
     ("memory", r"mem_cgroup_(?:oom|handle_over)|throttle_direct_reclaim|shrink_|reclaim"),
@@ -122,6 +132,10 @@ class ThreadWait:
     wchan: str | None = None
     code: str = ""
     """The line of the innermost function, where that is a cell's."""
+    has_limit: bool | None = None
+    """Whether the system call it waits in ends by itself after a time; None where that is not known."""
+    wakers: tuple[str, ...] | None = None
+    """Who can end the wait from outside, where that is known."""
 
     @cached_property
     def kind(self) -> Kind:
@@ -139,6 +153,8 @@ class ThreadWait:
     def _seen(self) -> Kind | None:
         if self.state in ("T", "t"):
             return "stopped"
+        if self.state != "R" and (found_in := library_wait(self.frames)) is not None:
+            return found_in
         if self.wchan and self.wchan != "0":
             found = next((kind for kind, pattern in _BY_WCHAN if re.search(pattern, self.wchan)), None)
             if found is not None:
@@ -162,7 +178,7 @@ class ThreadWait:
 
         A function of the loop's own file in between, or none at all, means a task without Python code.
         """
-        if self.kind not in ("lock", "pipe", "input", "unknown"):
+        if self.kind not in ("lock", "pipe", "input", "event", "unknown"):
             return False
         for depth, frame in enumerate(self.frames):
             if (frame.short_file, frame.function) in _LOOPS_OF_WORKERS:
@@ -217,6 +233,16 @@ class ThreadWait:
         )
 
     @property
+    def needs_an_event(self) -> bool:
+        """Whether it is an event loop that no timer, connection or process will wake: only another thread could."""
+        return self.kind == "event" and self.has_limit is False and self.wakers == ()
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether the wait ends by itself, or through somebody outside."""
+        return self.kind in _PATIENT or (self.kind == "event" and not self.needs_an_event)
+
+    @property
     def waits_for_a_pool(self) -> bool:
         """Whether it waits for the results of a pool's workers."""
         beyond = next((one for one in self.frames if not _MEANS_OF_A_POOL.match(one.short_file)), None)
@@ -253,7 +279,9 @@ class ThreadWait:
 
     @property
     def has_a_timeout(self) -> bool:
-        """Whether the code sets a timeout."""
+        """Whether it ends by itself after a time: the system tells, or the code sets a timeout."""
+        if self.has_limit is not None:
+            return self.has_limit
         if _TIMEOUT.search(self.code):
             return True
         inner = takewhile(lambda one: not (one.file.startswith("<") or "ipykernel_" in one.file), self.frames)
@@ -266,6 +294,8 @@ class ThreadWait:
 
         A thread whose frames are all in `threading` is a `threading.Timer`, or was started to wait.
         """
+        if self.has_limit is not None:
+            return self.has_limit
         caller = next((frame for frame in self.frames if not _PLUMBING.match(frame.short_file)), None)
         return self.kind == "lock" and (caller is None or bool(_INSTALLED.search(caller.file)))
 

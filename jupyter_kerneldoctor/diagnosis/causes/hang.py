@@ -1,31 +1,21 @@
 """`hang`: alive, and never to be done."""
 
-import re
 from collections.abc import Iterable, Iterator
 
-from jupyter_kerneldoctor.recording.events import Child
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..analysis.failed_children import failed_children, how_they_ended
-from ..analysis.stuck_cell import StuckCell, written
+from ..analysis.busy_cell import BusyCell
+from ..analysis.failed_children import how_they_ended
+from ..analysis.stuck_cell import StuckCell
 from ..cause import Cause
 from ..certainty import Certainty
-from ..code.timers import timers
 from ..death import Death
+from ..endless_wait import failed_workers, judged
 from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in, thread
 from ..family import Family
-from ..postmortem import CauseFinding
-from ..units import cell_name
-
-_NOT_FOUND = re.compile(r"AttributeError: Can't get attribute '(\w+)' on <module '__main__'")
-"""What a process that was started anew says of a function that is defined in a cell (multiprocessing/spawn.py)."""
-
-_PYTHON = re.compile(r"(?i)python|pypy|ipykernel|loky|^pt_")
-"""What a worker is called: as the program it runs, or as PyTorch names its processes."""
-
-_SWITCHED_OFF = re.compile(r"[(,]\s*0(?:\.0*)?\s*\)")
-_HANDLES_A_SIGNAL = re.compile(r"\bsignal\s*\(\s*[\w.]*SIG(?!INT|TERM)|\badd_signal_handler\s*\(")
+from ..postmortem import CauseFinding, Evidence
+from ..units import cell_name, duration, quote
 
 _POOL_WORKER = (frame("multiprocessing/queues.py", "get"), frame("multiprocessing/pool.py", "worker"))
 _IDLE = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL_WORKER, waits_in="pipe_read")
@@ -65,8 +55,10 @@ class Hang(Cause):
     family = Family.STUCK
 
     def judge(self, death: Death) -> CauseFinding | None:
+        if death.busy_cell is not None:
+            return self._of_busy(death, death.busy_cell)
         still = death.stuck_cell
-        found = _judge(still, death) if still is not None else None
+        found = judged(still, death) if still is not None else None
         if still is None or found is None:
             return None
         certainty, why = found
@@ -76,11 +68,29 @@ class Hang(Cause):
             death,
             certainty,
             f"The kernel is stuck in {name}{still.at()}: {why}.",
-            (*how_they_ended(_failed_workers(still)), *still.evidence()),
+            (*how_they_ended(failed_workers(still)), *still.evidence()),
             ruled_out=_ruled_out(still),
             line=still.line,
             summary="Running, but stuck",
         )
+
+    def _of_busy(self, death: Death, busy: BusyCell) -> CauseFinding | None:
+        """Judge a cell at work that nobody would wait for: it does nothing for the user, and will not for long."""
+        name = cell_name(death.cell.execution_count if death.cell is not None else None)
+        if (lasted_s := busy.formats_traceback_s) is not None:
+            found = Certainty.STRONG, f"{name} has ended with an error, and IPython has been formatting a traceback"
+            tip = "A traceback of thousands of calls takes minutes to format. Interrupt the kernel: the error is lost."
+        elif (lasted_s := busy.backtracks_s) is not None:
+            found = Certainty.LIKELY, f"{name} has been matching the regular expression {quote(busy.pattern)}"
+            tip = "In a repeated group something is repeated, too: each further character doubles the ways to try."
+        elif (lasted_s := busy.waits_for_group_s) is not None:
+            found = Certainty.LIKELY, f"{name} has been looking for the other processes of its group"
+            tip = "It has started none of them, and goes on only when they have joined."
+        else:
+            return None
+        headline = f"The kernel is busy: {found[1]} for {duration(lasted_s)}."
+        evidence = (Evidence(tip, round(lasted_s, 1), "s", "stack"),)
+        return self.finding(death, found[0], headline, evidence, line=busy.line, summary="Running, but stuck")
 
     def fires_on(self) -> Iterable[Recording]:
         """A lock nobody holds any more, an empty queue, workers that are gone, a stopped process, a locked file."""
@@ -173,107 +183,6 @@ class Hang(Cause):
         yield stuck_in("lock.acquire()", 1, waits_in="futex_wait_queue", over=True)
         yield recording("f()", alive=True)
         yield recording("f()", signal="SIGKILL")
-
-
-_Judgement = tuple[Certainty, str]
-"""How sure, and why: the rest of the headline."""
-
-
-def _judge(still: StuckCell, death: Death) -> _Judgement | None:
-    """Return how sure it is and why; None where somebody can still end the wait."""
-    kind = still.main.kind
-    if kind == "stopped":
-        return Certainty.PROVEN, "the process was stopped, as by `kill -STOP` or a debugger"
-    if _failed_workers(still):
-        if (missing := _NOT_FOUND.search(written(still.recording))) is not None:
-            why = f"its worker processes failed, as they cannot find `{missing[1]}`, which is only in this notebook"
-            return Certainty.PROVEN, why
-        return Certainty.STRONG, "it waits for worker processes that have failed"
-    if kind in ("memory", "running", "sleep", "input"):
-        return None
-    if kind == "file-lock":
-        return Certainty.LIKELY, "it waits for a file that another process has locked"
-    if kind == "disk":
-        return Certainty.POSSIBLE, "it waits for a disk or a network drive that does not answer"
-    return None if still.main.has_a_timeout or _a_timer_runs(death) else _of_each_other(still)
-
-
-def _of_each_other(still: StuckCell) -> _Judgement | None:
-    if still.main.kind in ("child", "pipe") and still.held_up_by_pipes:
-        return _of_pipes(still)
-    if not still.nobody_can_end_it:
-        return None
-    if still.waits_for_what_nobody_reads:
-        return (
-            Certainty.STRONG,
-            "it waits for processes that cannot end before their queue is read, and nobody reads it",
-        )
-    if still.blocked_by_each_other:
-        sure = Certainty.STRONG if still.all_were_seen_to_wait else Certainty.LIKELY
-        return sure, "its processes wait for each other"
-    return _of_a_lock(still)
-
-
-def _of_pipes(still: StuckCell) -> _Judgement | None:
-    """A pipe holds 64 KiB: who writes more must be read from, and `wait()` does not read (subprocess, Popen.wait)."""
-    waits = (still.main, *(child.waiting for child in still.held_up_by_pipes))
-    writing = any(one.writes_to_a_pipe for one in waits)
-    if still.main.kind == "pipe":
-        return Certainty.LIKELY, "it and the process it talks to wait for each other, at the ends of their pipes"
-    if writing:
-        return Certainty.STRONG, "it waits for a process to end that has filled a pipe, and nobody reads from that pipe"
-    if not any("stdin" in cell.source for cell in still.recording.cells):
-        return None  # a pipe that the code did not make: somebody else may write to it
-    return (
-        Certainty.LIKELY,
-        "it waits for a process to end that itself waits for input from a pipe, and nobody writes any",
-    )
-
-
-def _of_a_lock(still: StuckCell) -> _Judgement | None:
-    kind = still.main.kind
-    if still.main.writes_to_a_pipe:
-        return Certainty.LIKELY, "it has filled a pipe that nobody reads"
-    if kind == "pipe" and not (still.stuck.children or still.main.works_with_processes):
-        return None  # a pipe with a name in the file system may be written to by anybody
-    if kind == "pipe" and still.main.works_with_processes and still.children_have_ended:
-        return Certainty.STRONG, "it waits for data from a pipe, and no process is left that could send any"
-    if kind == "pipe" or (kind == "child" and still.stuck.children):
-        return Certainty.LIKELY, "it waits for data from a process that sends none"
-    if kind != "lock":
-        return None
-    if still.has_idle_workers:
-        return Certainty.LIKELY, "it waits for a result of its worker processes, and these wait for work"
-    if still.main.is_native:
-        return Certainty.POSSIBLE, f"native code in {still.innermost()} waits for a thread that does nothing"
-    if still.main.may_have_a_timeout and not still.others:
-        return None
-    is_open = still.main.is_guessed or still.main.may_have_a_timeout or _handles_signals(still)
-    sure = Certainty.POSSIBLE if is_open else Certainty.STRONG
-    if still.others:
-        return sure, "it waits for another thread, which waits as well"
-    return sure, "it waits for a lock or a signal, and no other thread is left to give it"
-
-
-def _a_timer_runs(death: Death) -> bool:
-    """Whether the signal of a timer will come, which a handler may end the wait on."""
-    started = death.find(timers) or ()
-    return bool(started) and not _SWITCHED_OFF.search(started[-1].text)
-
-
-def _handles_signals(still: StuckCell) -> bool:
-    """Whether a signal may come that the code has a use for: who sends it, and when, is not known."""
-    return any(_HANDLES_A_SIGNAL.search(cell.source) for cell in still.recording.cells)
-
-
-def _failed_workers(still: StuckCell) -> tuple[Child, ...]:
-    """Return the workers that have ended badly, if the kernel waits for workers, and none is at work any more.
-
-    A program that a cell runs may end with an error, as `grep` does where it finds nothing: that is no worker.
-    """
-    if not still.main.works_with_processes or still.children_at_work:
-        return ()
-    return tuple(one for one in failed_children(still.recording) if one.name is None or _PYTHON.search(one.name))
 
 
 def _ruled_out(still: StuckCell) -> Iterator[str]:

@@ -18,7 +18,6 @@ from ..units import cell_name, plural
 
 _SILENT_S = 15.0
 """The recorder of an idle kernel looks every 5 s."""
-_WRITE_TRACEBACKS = ("IPython/core/ultratb.py", "IPython/core/tbtools.py", "stack_data/core.py")
 
 
 class NoDeath(Cause):
@@ -60,7 +59,6 @@ class NoDeath(Cause):
             (
                 Evidence(f"Process {pid} is alive.", pid, None, "process list"),
                 *(death.stuck_cell.evidence() if death.stuck_cell is not None else ()),
-                *_writes_a_traceback(death),
                 *_lost_children(death),
                 *evidence.recorder_gone(death),
             ),
@@ -110,19 +108,9 @@ def _and(death: Death) -> str:
         return "; recording was switched off"
     if death.stopped_early:
         return ". It is no longer recorded, because the recorder is gone; `%kerneldoctor on` starts a new recording"
-    if death.stuck_cell is not None and death.cell is not None:
-        return f"; {cell_name(death.cell.execution_count)} {death.stuck_cell.does}{death.stuck_cell.at()}"
+    if (look := death.look) is not None and death.cell is not None:
+        return f"; {cell_name(death.cell.execution_count)} {look.does}{look.at()}"
     return "" if _lost_now(death) else ", and there is nothing to report"
-
-
-def _writes_a_traceback(death: Death) -> Iterator[Evidence]:
-    """Say that a deep recursion makes a traceback of thousands of functions, which IPython takes minutes to write."""
-    stacks, cell = death.recording.stacks, death.recording.running_cell
-    if cell is None or not stacks or stacks[-1].mono_s < cell.started_mono_s or not stacks[-1].threads:
-        return
-    if any(frame.short_file in _WRITE_TRACEBACKS for frame in stacks[-1].threads[0].frames):
-        told = "The cell has ended with an error, and IPython is writing its traceback. After a deep recursion that "
-        yield Evidence(f"{told}takes minutes.", source="stack")
 
 
 def _lost_children(death: Death) -> Iterator[Evidence]:

@@ -13,6 +13,7 @@ from ...recording.token_bucket import TokenBucket
 from ..observer import Observer
 from ..stacks.memory import UnreadableError
 from ..stacks.snapshot import child_states, descendants, thread_facts
+from ..stacks.system_calls import open_lock_files
 
 if TYPE_CHECKING:
     from ..observer import Watched
@@ -113,11 +114,14 @@ class StuckObserver(Observer):
             self._repeat_s *= _SLOWER
         self._recorded_mono_s = now
         self._events += 1
+        threads = self._stacks.threads()
+        sleeps = bool(threads) and "nanosleep" in (threads[0]["waits_in"] or "")
         self._watched.note(
             "stuck",
             mono_s=time.monotonic(),
             since_mono_s=self._since,
-            threads=self._stacks.threads(),
+            threads=threads,
+            lock_files=open_lock_files(self._watched.kernel.pid) if sleeps else None,
             children=child_states(self._watched.kernel.pid, self._stacks.stacks),
             faults_per_s=faults_per_s,
         )
@@ -133,7 +137,8 @@ class StuckObserver(Observer):
         with suppress(UnreadableError):
             frames = self._stacks.stacks.main()
             thread = {**thread_facts(pid, pid), "main": True, "frames": frames}
-            self._watched.note("stack", mono_s=time.monotonic(), reason="busy", threads=[thread])
+            below = child_states(pid, None)
+            self._watched.note("stack", mono_s=time.monotonic(), reason="busy", threads=[thread], children=below)
 
     def _record_end(self, now: float) -> None:
         if self._recorded_mono_s is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import socket
 import struct
 from typing import Any
@@ -30,6 +31,7 @@ _LIMIT_IS_ARGUMENT = {"epoll": 3, "poll": 2}  # in milliseconds, negative: none
 _LIMIT_IS_POINTED_AT = {"futex": 3, "select": 4, "ppoll": 2}  # null: none
 _WITHOUT_LIMIT = ("read", "wait", "lock")
 _MOST_DESCRIPTORS = 64
+_LOCK_FILE = re.compile(r"(?:^|[._-])(?:lock|lck)$")
 _LISTENS = "0A"  # of the states in include/net/tcp_states.h
 
 
@@ -135,3 +137,13 @@ def reads_terminal(pid: int) -> bool:
     else:  # not permitted: a read of the terminal waits in these
         descriptor = 0 if read_file(f"/proc/{pid}/wchan") in (b"wait_woken", b"n_tty_read") else -1
     return os.path.basename(os.path.dirname(link_target(f"/proc/{pid}/fd/{descriptor}") or "")) == "pts"
+
+
+def open_lock_files(kernel_pid: int) -> list[str]:
+    """Return the lock files that other processes have open, as far as these may be looked at."""
+    found: set[str] = set()
+    for pid in list_directory("/proc"):
+        if pid.isdigit() and int(pid) != kernel_pid:
+            links = (link_target(f"/proc/{pid}/fd/{name}") or "" for name in list_directory(f"/proc/{pid}/fd"))
+            found.update(link for link in links if _LOCK_FILE.search(os.path.basename(link)))
+    return sorted(found)[:_MOST_DESCRIPTORS]

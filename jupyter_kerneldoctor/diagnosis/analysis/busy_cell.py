@@ -1,0 +1,144 @@
+"""A cell that has been at the same work for long: writing a traceback, or a regular expression that goes back."""
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jupyter_kerneldoctor.recording.events import Frame, Stack
+from jupyter_kerneldoctor.recording.model import Recording
+
+from ..code.cellfiles import user_line
+from ..code.cellsource import parse
+from .library_waits import library_wait
+
+_WRITES_TRACEBACKS = ("IPython/core/ultratb.py", "IPython/core/tbtools.py", "stack_data/core.py")
+_LEAST_S = 7.0
+_LONGEST = 1000  # characters of a regular expression
+_TRUSTED_S, _TRUSTED_SHARE = 12.0, 0.6
+"""How old the newest look may be: looks come less and less often, the later in the cell."""
+
+_MATCHES = re.compile(r"(?:\bre|regex|str)\.\w+\(|\.(?:match|fullmatch|search|findall|finditer|subn?|split)\(")
+_RE_FILES = re.compile(r"re(?:/__init__)?\.py|pandas/core/(?:strings/.*|series\.py)")
+_UNBOUNDED = re.compile(r"[*+]|\{\d*,\}")
+
+
+@dataclass(frozen=True)
+class BusyCell:
+    """What the thread that runs the cells was at whenever somebody looked; newest last."""
+
+    recording: Recording
+    looks: tuple[Stack, ...]
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The newest stack, innermost first."""
+        return self.looks[-1].threads[0].frames
+
+    def lasted_s(self, is_at: Callable[[tuple[Frame, ...]], bool]) -> float:
+        """Return for how long it has been at something, at least; 0 where it has left that."""
+        since = self.looks[-1].mono_s
+        for look in reversed(self.looks):
+            if not is_at(look.threads[0].frames):
+                break
+            since = look.mono_s
+        return self.looks[-1].mono_s - since
+
+    @property
+    def formats_traceback_s(self) -> float | None:
+        """For how long IPython has been formatting a traceback, if it does so for long."""
+        return self._if_long(self.lasted_s(_formats_traceback))
+
+    @property
+    def backtracks_s(self) -> float | None:
+        """For how long one regular expression with a repeat in a repeat has been matched, if for long."""
+        line, cell = self.line, self.recording.running_cell
+        if line is None or cell is None or not self._is_at_match(self.frames):
+            return None
+        return self._if_long(self.lasted_s(self._is_at_match)) if self._pattern is not None else None
+
+    @property
+    def waits_for_group_s(self) -> float | None:
+        """For how long it has looked for the other processes of a group, if it has started no process."""
+        return None if self.looks[-1].children else self._if_long(self.lasted_s(_waits_for_group))
+
+    @property
+    def line(self) -> int | None:
+        """The line of the running cell it was at."""
+        cell = self.recording.running_cell
+        return None if cell is None else next((at for one in self.frames if (at := user_line(cell, one))), None)
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression that goes back without end."""
+        return self._pattern or ""
+
+    def _if_long(self, lasted_s: float) -> float | None:
+        return lasted_s if lasted_s >= _LEAST_S else None
+
+    def _is_at_match(self, frames: tuple[Frame, ...]) -> bool:
+        """Whether a regular expression is matched: no Python function is called meanwhile."""
+        for frame in frames:
+            cells = self.recording.cells
+            found = next(((one, at) for one in reversed(cells) if (at := user_line(one, frame)) is not None), None)
+            if found is not None:
+                return _MATCHES.search(found[0].source.split("\n")[found[1] - 1]) is not None
+            if not _RE_FILES.fullmatch(frame.short_file):
+                return False
+        return False
+
+    @property
+    def _pattern(self) -> str | None:
+        for cell in reversed(self.recording.cells):
+            for node in ast.walk(parse(cell.source) or ast.Module([], [])):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and _goes_back(node.value):
+                    return node.value
+        return None
+
+
+def _goes_back(pattern: str) -> bool:
+    """Whether a text reads as a regular expression with a repeated group that may match the same text in two ways."""
+    inner: list[bool] = []  # of each group that is open: whether something in it is repeated, or there is a choice
+    in_class, at = False, 0
+    while at < min(len(pattern), _LONGEST):
+        char = pattern[at]
+        if char == "\\":
+            at += 1
+        elif in_class:
+            in_class = char != "]"
+        elif char == "[":
+            in_class = True
+        elif char == "(":
+            inner.append(False)
+        elif char == ")" and inner:
+            is_open = inner.pop()
+            if is_open and _UNBOUNDED.match(pattern, at + 1):
+                return True
+            if inner:
+                inner[-1] |= is_open
+        elif inner and (char == "|" or _UNBOUNDED.match(pattern, at)):
+            inner[-1] = True
+        at += 1
+    return False
+
+
+def _formats_traceback(frames: tuple[Frame, ...]) -> bool:
+    return any(frame.short_file in _WRITES_TRACEBACKS for frame in frames)
+
+
+def _waits_for_group(frames: tuple[Frame, ...]) -> bool:
+    return library_wait(frames) == "group"
+
+
+def busy_cell(recording: Recording) -> BusyCell | None:
+    """Return what a running cell is at, where that was looked at lately."""
+    cell = recording.running_cell
+    if cell is None or not recording.samples:
+        return None
+    since_s = cell.started_mono_s
+    looks = tuple(one for one in recording.stacks if one.reason == "busy" and one.mono_s >= since_s and one.threads)
+    if not looks:
+        return None
+    age_s = recording.samples[-1].mono_s - looks[-1].mono_s
+    trusted_s = max(_TRUSTED_S, _TRUSTED_SHARE * (looks[-1].mono_s - since_s))
+    return BusyCell(recording, looks) if age_s <= trusted_s else None

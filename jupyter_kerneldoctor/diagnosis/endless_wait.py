@@ -1,0 +1,141 @@
+"""A cell that waits for ever: whether nobody is left who could wake it, how sure that is, and how it is told."""
+
+import re
+
+from jupyter_kerneldoctor.recording.events import Child
+
+from .analysis.failed_children import failed_children
+from .analysis.stuck_cell import StuckCell, written
+from .analysis.waking import may_be_clicked
+from .certainty import Certainty
+from .code.timers import timers
+from .death import Death
+
+_NOT_FOUND = re.compile(r"AttributeError: Can't get attribute '(\w+)' on <module '__main__'")
+"""What a process that was started anew says of a function that is defined in a cell (multiprocessing/spawn.py)."""
+_PYTHON = re.compile(r"(?i)python|pypy|ipykernel|loky|^pt_")
+"""What a worker is called: as the program it runs, or as PyTorch names its processes."""
+_SWITCHED_OFF = re.compile(r"[(,]\s*0(?:\.0*)?\s*\)")
+_HANDLES_A_SIGNAL = re.compile(r"\bsignal\s*\(\s*[\w.]*SIG(?!INT|TERM)|\badd_signal_handler\s*\(")
+
+Judgement = tuple[Certainty, str]
+"""How sure, and why: the rest of the headline."""
+
+
+def judged(still: StuckCell, death: Death) -> Judgement | None:
+    """Return how sure it is and why; None where somebody can still end the wait."""
+    kind = still.main.kind
+    if kind == "stopped":
+        return Certainty.PROVEN, "the process was stopped, as by `kill -STOP` or a debugger"
+    if failed_workers(still):
+        if (missing := _NOT_FOUND.search(written(still.recording))) is not None:
+            why = f"its worker processes failed, as they cannot find `{missing[1]}`, which is only in this notebook"
+            return Certainty.PROVEN, why
+        return Certainty.STRONG, "it waits for worker processes that have failed"
+    if kind in ("program", "group", "file-lock"):
+        return _of_others(still)
+    if kind in ("memory", "running", "sleep", "input", "answer") or (kind == "event" and may_be_clicked(still)):
+        return None
+    if kind == "disk":
+        return Certainty.POSSIBLE, "it waits for a disk or a network drive that does not answer"
+    return None if still.main.has_a_timeout or _a_timer_runs(death) else _of_each_other(still)
+
+
+def _of_others(still: StuckCell) -> Judgement | None:
+    """Judge a wait for what is no part of the kernel: a program, processes of a group, the holder of a file's lock."""
+    if still.main.kind == "program":
+        asks = any(one.reads_terminal for one in still.stuck.children)
+        return (
+            (Certainty.STRONG, "the program it runs asks for an answer, and nobody can type one there")
+            if asks
+            else None
+        )
+    if still.main.kind == "group":
+        told = "it waits for the other processes of its group, and it has started none"
+        return None if still.stuck.children else (Certainty.LIKELY, told)
+    if "lock" in (still.main.wchan or ""):
+        return Certainty.LIKELY, "it waits for a file that another process has locked"
+    told = "it waits for a lock file, and no process that has one open is to be seen"
+    return None if still.stuck.lock_files else (Certainty.LIKELY, told)
+
+
+def _of_each_other(still: StuckCell) -> Judgement | None:
+    if still.main.kind in ("child", "pipe") and still.held_up_by_pipes:
+        return _of_pipes(still)
+    if not still.nobody_can_end_it:
+        return None
+    if still.waits_for_what_nobody_reads:
+        return (
+            Certainty.STRONG,
+            "it waits for processes that cannot end before their queue is read, and nobody reads it",
+        )
+    if still.blocked_by_each_other:
+        sure = Certainty.STRONG if still.all_were_seen_to_wait else Certainty.LIKELY
+        return sure, "its processes wait for each other"
+    if still.main.needs_an_event:
+        return Certainty.STRONG, "it awaits what no timer, no connection and no other task is left to bring"
+    if still.main.kind == "lock" and (held := still.holder) is not None:
+        return Certainty.PROVEN, f"a deadlock with itself, as {held}"
+    return _of_a_lock(still)
+
+
+def _of_pipes(still: StuckCell) -> Judgement | None:
+    """A pipe holds 64 KiB: who writes more must be read from, and `wait()` does not read (subprocess, Popen.wait)."""
+    waits = (still.main, *(child.waiting for child in still.held_up_by_pipes))
+    writing = any(one.writes_to_a_pipe for one in waits)
+    if still.main.kind == "pipe":
+        return Certainty.LIKELY, "it and the process it talks to wait for each other, at the ends of their pipes"
+    if writing:
+        return Certainty.STRONG, "it waits for a process to end that has filled a pipe, and nobody reads from that pipe"
+    if not any("stdin" in cell.source for cell in still.recording.cells):
+        return None  # a pipe that the code did not make: somebody else may write to it
+    return (
+        Certainty.LIKELY,
+        "it waits for a process to end that itself waits for input from a pipe, and nobody writes any",
+    )
+
+
+def _of_a_lock(still: StuckCell) -> Judgement | None:
+    kind = still.main.kind
+    if still.main.writes_to_a_pipe:
+        return Certainty.LIKELY, "it has filled a pipe that nobody reads"
+    if kind == "pipe" and not (still.stuck.children or still.main.works_with_processes):
+        return None  # a pipe with a name in the file system may be written to by anybody
+    if kind == "pipe" and still.main.works_with_processes and still.children_have_ended:
+        return Certainty.STRONG, "it waits for data from a pipe, and no process is left that could send any"
+    if kind == "pipe" or (kind == "child" and still.stuck.children):
+        return Certainty.LIKELY, "it waits for data from a process that sends none"
+    if kind != "lock":
+        return None
+    if still.has_idle_workers:
+        return Certainty.LIKELY, "it waits for a result of its worker processes, and these wait for work"
+    if still.main.is_native:
+        return Certainty.POSSIBLE, f"native code in {still.innermost()} waits for a thread that does nothing"
+    if still.main.may_have_a_timeout and not still.others:
+        return None
+    is_open = still.main.is_guessed or still.main.may_have_a_timeout or _handles_signals(still)
+    sure = Certainty.POSSIBLE if is_open else Certainty.STRONG
+    if still.others:
+        return sure, "it waits for another thread, which waits as well"
+    return sure, "it waits for a lock or a signal, and no other thread is left to give it"
+
+
+def _a_timer_runs(death: Death) -> bool:
+    """Whether the signal of a timer will come, which a handler may end the wait on."""
+    started = death.find(timers) or ()
+    return bool(started) and not _SWITCHED_OFF.search(started[-1].text)
+
+
+def _handles_signals(still: StuckCell) -> bool:
+    """Whether a signal may come that the code has a use for: who sends it, and when, is not known."""
+    return any(_HANDLES_A_SIGNAL.search(cell.source) for cell in still.recording.cells)
+
+
+def failed_workers(still: StuckCell) -> tuple[Child, ...]:
+    """Return the workers that have ended badly, if the kernel waits for workers, and none is at work any more.
+
+    A program that a cell runs may end with an error, as `grep` does where it finds nothing: that is no worker.
+    """
+    if not still.main.works_with_processes or still.children_at_work:
+        return ()
+    return tuple(one for one in failed_children(still.recording) if one.name is None or _PYTHON.search(one.name))
