@@ -46,6 +46,9 @@ _BINDS = re.compile(r"(?:import|def|class)\b[^\n]*+")
 """What a cell imports, and what it defines, it binds as well."""
 _WORD = re.compile(r"\w++")
 
+_CALLED_BY_ITSELF = re.compile(r"__|(?:forward|call|(?:training|train|validation|test|predict)_step|on_[a-z_]+)$")
+"""Methods that Python, PyTorch, Lightning and Keras call."""
+
 _OWN = (
     *("os.getpid()", "os.getpgrp()", "os.getpgid()", "psutil.Process().pid"),
     *("threading.get_ident()", "threading.main_thread().ident", "threading.current_thread().ident"),
@@ -284,7 +287,7 @@ class Notebook:
                     seen.add(definition)
                     for one in definition.body:
                         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-                            method, by_itself = one.name, one.name.startswith("__") or one.name == "forward"
+                            method, by_itself = one.name, _CALLED_BY_ITSELF.match(one.name) is not None
                             waiting = reached if by_itself or method in used else methods.setdefault(method, [])
                             waiting.append(self.function_scope(one, owner.cell))
         return Running(self, tuple(reached))

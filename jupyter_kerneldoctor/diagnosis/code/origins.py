@@ -65,14 +65,14 @@ class Origins:
 
     def __init__(self, code: Notebook) -> None:
         """Take the code that ran."""
-        self._code = code
+        self.code = code
         self._calls: dict[Scope, list[tuple[ast.Call, Scope]]]
         self._unpacked_in: dict[Scope, dict[Position, ast.Assign]]
         self._calls, self._unpacked_in = code.answers.setdefault(Origins, ({}, {}))
 
     def of(self, node: ast.expr, scope: Scope) -> list[Origin]:
         """Return what a name, an attribute or an entry was given; of a function's parameter, in each of its calls."""
-        self._code.spend(3)
+        self.code.spend(3)
         match node:
             case ast.Name():
                 return list(self._name(node, scope))
@@ -100,7 +100,7 @@ class Origins:
         return self._calls[function]
 
     def _find_calls(self, function: Scope) -> Iterator[tuple[ast.Call, Scope]]:
-        name, owner, code = function.function, function.owner, self._code
+        name, owner, code = function.function, function.owner, self.code
         makes = name == "__init__" and owner is not None
         words = self._derived_from(owner or "") if makes else {name}
         modules = [scope for top in code.mentioning(*words) for scope in code.scopes(top.cell)] if words - {""} else []
@@ -119,7 +119,7 @@ class Origins:
     def _derived_from(self, owner: str) -> set[str]:
         """Return the name of a class, and those of the classes that take their `__init__` from it, or call it."""
         found = {owner}
-        for top in self._code.mentioning(owner):
+        for top in self.code.mentioning(owner):
             for node in top.nodes:
                 if isinstance(node, ast.ClassDef) and any(getattr(base, "id", "") == owner for base in node.bases):
                     own = any(getattr(one, "name", "") == "__init__" for one in node.body)
@@ -140,7 +140,7 @@ class Origins:
         return given | {word.arg: word.value for word in call.keywords if word.arg}
 
     def _name(self, node: ast.Name, scope: Scope) -> Iterator[Origin]:
-        binding = self._code.lookup(node.id, scope, node)
+        binding = self.code.lookup(node.id, scope, node)
         if binding is None:
             return
         home = binding.scope
@@ -194,22 +194,22 @@ class Origins:
 
     def called(self, function: ast.expr, scope: Scope) -> Scope | None:
         """Return the scope of the user's function or method that an expression stands for, `make` or `self.step`."""
-        binding = self._code.definition(function, scope)
+        binding = self.code.definition(function, scope)
         if binding is not None and isinstance(binding.definition, ast.FunctionDef):
-            return self._code.function_scope(binding.definition, binding.cell)
+            return self.code.function_scope(binding.definition, binding.cell)
         if not isinstance(function, ast.Attribute):
             return None
         owner = self.class_of_self(function.value, scope) or self._class_of(function.value, scope)
         if owner is None:
             return None
         name = getattr(owner.definition, "name", "")
-        methods = (one for one in self._code.scopes(owner.cell) if one.owner == name)
+        methods = (one for one in self.code.scopes(owner.cell) if one.owner == name)
         return next((one for one in methods if one.function == function.attr), None)
 
     def _class_of(self, node: ast.expr, scope: Scope) -> Binding | None:
         """Return the class of a cell that an object is of: `Net()`, a name for it, or `Net().fit()`, if that is it."""
         for _ in range(_MOST_STEPS):
-            made = self._code.definition(node.func if isinstance(node, ast.Call) else node, scope, made=True)
+            made = self.code.definition(node.func if isinstance(node, ast.Call) else node, scope, made=True)
             if made is not None:
                 return made if isinstance(made.definition, ast.ClassDef) else None
             match node:
@@ -245,7 +245,7 @@ class Origins:
         for _ in range(_MOST_STEPS):
             if not found or not isinstance(found[-1].node, ast.Name | ast.Attribute):
                 break
-            definition = self._code.definition(found[-1].node, found[-1].scope)
+            definition = self.code.definition(found[-1].node, found[-1].scope)
             if definition is not None and isinstance(definition.definition, ast.ClassDef):
                 yield from self._in_class(definition.definition, definition.scope, key)
                 return
@@ -268,7 +268,7 @@ class Origins:
             case ast.Call(func=function, keywords=words):
                 given = [Origin(word.value, scope) for word in words if word.arg == key]
                 yield from given
-                definition = self._code.definition(function, scope)
+                definition = self.code.definition(function, scope)
                 if definition is None or not isinstance(definition.definition, ast.ClassDef):
                     return
                 if not given:
@@ -277,8 +277,8 @@ class Origins:
 
     def _parsed(self, key: str) -> Iterator[Origin]:
         flag = key.replace("_", "-")
-        for module in self._code.mentioning("add_argument"):
-            for scope in self._code.scopes(module.cell):
+        for module in self.code.mentioning("add_argument"):
+            for scope in self.code.scopes(module.cell):
                 for call in scope.calls:
                     names = [one.value for one in call.args if isinstance(one, ast.Constant)]
                     if getattr(call.func, "attr", "") == "add_argument" and {f"--{flag}", f"--{key}", key} & {*names}:
@@ -293,18 +293,18 @@ class Origins:
             return None
         if not isinstance(node, ast.Name) or node.id not in inner.parameters[:1]:
             return None
-        found = self._code.lookup(inner.owner, inner.parent or inner)
+        found = self.code.lookup(inner.owner, inner.parent or inner)
         return found if found is not None and isinstance(found.definition, ast.ClassDef) else None
 
     def _set_on(self, owner: Binding, key: str, depth: int = 0) -> Iterator[Origin]:
         """Yield what methods of a class, or else of what it is derived from, set an attribute of `self` to."""
         definition = owner.definition
         assert isinstance(definition, ast.ClassDef)
-        methods = [one for one in self._code.scopes(owner.cell) if one.owner == definition.name and one.parameters]
+        methods = [one for one in self.code.scopes(owner.cell) if one.owner == definition.name and one.parameters]
         found = [one for method in methods for one in _set_in(method, key)]
         yield from found or self._in_class(definition, owner.scope, key)
         for base in definition.bases if not found and depth < _MOST_STEPS else ():
-            inherited = self._code.definition(base, owner.scope)
+            inherited = self.code.definition(base, owner.scope)
             if inherited is not None and isinstance(inherited.definition, ast.ClassDef):
                 yield from self._set_on(inherited, key, depth + 1)
 

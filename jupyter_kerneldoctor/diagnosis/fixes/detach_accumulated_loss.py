@@ -68,6 +68,13 @@ class DetachAccumulatedLoss(Fix):
             "            loss = torch.square(self.model(x)).mean()\n            self.losses.append(loss.item())\n"
             "            loss.backward(retain_graph=True)\nLoud().run(batches)",
         ),
+        Case(  # a running mean
+            "import torch\nmodel = torch.nn.Linear(9, 9)\nmean = 0",
+            "for x in xs:\n    loss = model(x).square().mean()\n    loss.backward(retain_graph=True)\n"
+            "    mean = 0.9 * mean + 0.1 * loss",
+            becomes="for x in xs:\n    loss = model(x).square().mean()\n    loss.backward(retain_graph=True)\n"
+            "    mean = 0.9 * mean + (0.1 * loss).item()",
+        ),
     ]
     SILENT = [
         # backward() frees the graph: ten seconds of steps cannot leave 1.8 GiB behind

@@ -80,6 +80,21 @@ class ReduceBatchSize(Fix):
             "        opt.step()\n    print(loss)",
             says=("36 steps",),
         ),
+        Case(  # all rows in another order
+            _WHOLE,
+            "for epoch in range(9):\n    perm = torch.randperm(9000)\n    opt.zero_grad()\n"
+            "    loss = crit(model(X[perm]), y[perm])\n    loss.backward()\n    opt.step()",
+            becomes="for epoch in range(9):\n    perm = torch.randperm(9000)\n"
+            "    for start in range(0, len(perm), 64):\n        opt.zero_grad()\n"
+            "        loss = crit(model(X[perm[start:start + 64]]), y[perm[start:start + 64]])\n"
+            "        loss.backward()\n        opt.step()",
+        ),
+        Case(
+            "import tensorflow as tf\nB = 512\ndef batches():\n    while True:\n        yield load(B)",
+            "def make(): return tf.keras.Sequential()\nmodel = make()\nds = tf.data.Dataset.range(9)",
+            "model.fit(ds.shuffle(99).batch(4096), steps_per_epoch=9)",
+            becomes="model.fit(ds.shuffle(99).batch(256), steps_per_epoch=9)",
+        ),
         Case(  # the accuracy would be that of the last piece
             _WHOLE,
             "for epoch in range(9):\n    out = model(X)\n    acc = (out.argmax(1) == y).float().mean()\n"
@@ -140,6 +155,12 @@ class ReduceBatchSize(Fix):
             "        self.cache[i] = read(i)\n        return self.cache[i]",
             "loader = torch.utils.data.DataLoader(D(), batch_size=64)",
             "for x in loader:\n    net(x).mean().backward()",
+        ),
+        # Lightning calls the step
+        Case(
+            "import torch, lightning as L\nclass Lit(L.LightningModule):\n    def training_step(self, batch, i):\n"
+            "        out = self.net(batch)\n        self.seen.append(out)\n        return out.mean()",
+            "L.Trainer().fit(Lit(), torch.utils.data.DataLoader(ds, batch_size=64))",
         ),
         # the hook is an object that keeps things, and the state of a recurrent network its graph
         Case(

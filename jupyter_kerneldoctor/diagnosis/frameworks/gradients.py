@@ -11,6 +11,7 @@ from ..edits import Changes, insert_before, wrap
 _GRADIENTS = ("torch.autograd.grad", "torch.autograd.functional.", "torch.func.")
 _ASK_FOR_GRADIENTS = frozenset({"grad", "requires_grad_", "train_on_batch", "training_step"})
 _DEEPEST = 4
+_EVALUATING_STEPS = frozenset({"validation_step", "test_step", "predict_step"})
 _GRAPH_OFF = frozenset({"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"})
 
 
@@ -87,8 +88,17 @@ def records_graph(node: ast.AST, scope: Scope, code: Notebook, depth: int = 0) -
     ]
     if graph_is_off([*scope.decorators, *entered], scope, code) or depth > _DEEPEST:
         return False
+    if scope.function in _EVALUATING_STEPS and is_of_lightning(scope, code):
+        return False
     calls = [] if scope.is_cell else Origins(code).calls_of(scope)
     return not calls or any(records_graph(call, caller, code, depth + 1) for call, caller in calls)
+
+
+def is_of_lightning(scope: Scope, code: Notebook) -> bool:
+    """Whether a function is a method of a `LightningModule`: a trainer calls it in each step and runs `backward()`."""
+    owner = code.lookup(scope.owner, scope.parent or scope) if scope.owner else None
+    bases = getattr(owner.definition, "bases", ()) if owner is not None else ()
+    return any((code.qualified(base, scope.parent or scope) or "").endswith(".LightningModule") for base in bases)
 
 
 def backward_below(node: ast.AST, scope: Scope, origins: Origins, depth: int = 0) -> list[Backward]:

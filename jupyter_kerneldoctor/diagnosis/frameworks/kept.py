@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins
-from .gradients import Backward, backward_below, backward_calls, records_graph, sources_of_gradients, starts_of_backward
+from .gradients import (
+    Backward,
+    backward_below,
+    backward_calls,
+    is_of_lightning,
+    records_graph,
+    sources_of_gradients,
+    starts_of_backward,
+)
 from .recurrent import carried_states
 from .torch import TENSOR_METHODS, Kind, Tensors
 
@@ -99,6 +107,8 @@ def _repeated(
     """Return the loops that run a statement again and again; of a function, those that call it."""
     if loops := scope.loops_around(statement):
         return loops, scope
+    if scope.function.endswith("_step") and is_of_lightning(scope, origins.code):
+        return (scope.node,), scope
     is_local = container in scope.bindings and container not in scope.parameters
     if not scope.is_cell and not is_local and depth < _MOST_CALLERS:
         for call, caller in origins.calls_of(scope):
@@ -200,7 +210,7 @@ def grows_by_the_step(code: Notebook) -> bool:
     if any(not _is_small(value, scope, tensors) for scope in each for value, _ in _outliving(scope)):
         return True
     losses = {value for value, one in graphs.items() if one.is_loss}
-    trains = [one for one in kept_values(code.running, tensors.origins) if one.backward_calls(tensors.origins)]
+    trains = _of_training(code, tensors)
     return any(
         one.is_added_to and one.value not in losses and not _is_small(one.value, one.scope, tensors) for one in trains
     )
@@ -249,13 +259,19 @@ def _stored(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str, 
             others = [one for one in parts if scope.segment(one) != text]
             added, name = others if len(others) < len(parts) else [], _root(target)
         case ast.Assign(targets=[target], value=ast.BinOp(op=ast.Add(), left=left, right=right)):
-            same = [scope.segment(side) == scope.segment(target) for side in (left, right)]
+            same = [scope.segment(target) in _terms(side, scope) for side in (left, right)]
             added, name = [right if same[0] else left] if same[0] != same[1] else [], _root(target)
             is_longer = any(isinstance(one, ast.List | ast.Tuple) for one in added)
         case _:
             return
     if name is not None:
         yield from ((part, name, is_longer) for one in added for part in _parts(one))
+
+
+def _terms(side: ast.expr, scope: Scope) -> set[str]:
+    """Return the texts of what a side of a sum is: `avg`, also of `0.9 * avg`."""
+    factors = [side.left, side.right] if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult) else []
+    return {scope.segment(one) for one in (side, *factors)}
 
 
 def _parts(value: ast.expr) -> list[ast.expr]:
@@ -296,8 +312,19 @@ def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
     scalar = tensors.is_scalar(kept.value, kept.scope) or any(isinstance(call.target, ast.Name) for call in own)
     if not own and tensors.kind(kept.value, kept.scope) is not Kind.GRAPH:
         return None
-    freed = bool(calls) and not any(call.keeps_graph for call in calls)
+    freed = _is_trained(kept) or (bool(calls) and not any(call.keeps_graph for call in calls))
     return KeptGraph(kept, scalar or bool(own), scalar, freed, _is_used_as_tensor(kept.container, tensors.code))
+
+
+def _of_training(code: Notebook, tensors: Tensors) -> list[Kept]:
+    """Return what the loops keep that train."""
+    found = kept_values(code.running, tensors.origins)
+    return [one for one in found if _is_trained(one) or one.backward_calls(tensors.origins)]
+
+
+def _is_trained(kept: Kept) -> bool:
+    """Whether a trainer of a library runs the backward pass of each round."""
+    return kept.scope.function == "training_step" and kept.loops[:1] == (kept.scope.node,)
 
 
 def _feeds_backward(container: str, code: Notebook) -> bool:
@@ -354,7 +381,7 @@ def kept_tensors(code: Notebook, tensors: Tensors) -> list[Kept]:
     if not tensors.in_use:
         return []
     graphs = {one.kept.value for one in kept_graphs(code) if one.is_loss or not one.is_freed}
-    found = [one for one in kept_values(code.running, tensors.origins) if one.backward_calls(tensors.origins)]
+    found = _of_training(code, tensors)
     found += [one.kept for one in kept_graphs(code) if one.in_hook and one.is_freed]
     return [
         one

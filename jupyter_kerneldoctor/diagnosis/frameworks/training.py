@@ -8,9 +8,10 @@ from typing import TypeAlias
 
 from ..code.literals import number
 from ..code.notebook import Notebook, Scope, once
-from ..code.origins import Origins
+from ..code.origins import Origins, all_origins
 from ..edits import Changes, replace
 from .gradients import backward_calls
+from .keras import is_dataset
 
 _NAME = re.compile(r"(?:\w*_)?(?:batch(?:_?size)?|bsz?)", re.IGNORECASE)
 _EVALUATION = re.compile(r"val|eval|test|pred", re.IGNORECASE)
@@ -20,7 +21,7 @@ _FRAMEWORKS = frozenset(
 _TRAINING = frozenset({"fit", "fit_one_cycle", "train", "train_on_batch", "predict", "evaluate"})
 _EVALUATING = ("predict", "evaluate")
 _MOST_PARTS = 500
-_MOST_STEPS = 5  # from an object to the call that made it
+_ONLY_OF_TRAINING = frozenset({"batch_size", "epochs", "steps_per_epoch", "validation_data"})
 _DWARFED = 100
 
 Part: TypeAlias = tuple[ast.AST, "Scope"]
@@ -94,25 +95,22 @@ def _is_training_call(node: ast.Call, scope: Scope, code: Notebook) -> bool:
     made = _maker(node.func.value, scope, code)
     if made is not None:
         return made.split(".")[0] in _FRAMEWORKS
-    # A model that a function of the user's built: a keyword that only such a framework's methods take decides.
-    names_batch = any(word.arg == "batch_size" for word in node.keywords)
+    # An object of which no cell tells what it is: a keyword that only such a framework's methods take decides.
+    names_batch = any(word.arg in _ONLY_OF_TRAINING for word in node.keywords)
     return names_batch and any(code.imports(package) for package in _FRAMEWORKS)
 
 
 def _maker(node: ast.expr, scope: Scope, code: Notebook) -> str | None:
-    """Return the library call that made an object, `keras.Sequential`."""
-    for _ in range(_MOST_STEPS):
-        if isinstance(node, ast.Call):
-            if (full := code.qualified(node.func, scope)) is not None:
-                return full
-            node = node.func
-        elif isinstance(node, ast.Name):
-            binding = code.lookup(node.id, scope, node)
-            if binding is None or binding.value is None:
-                return None
-            node, scope = binding.value, binding.scope
-        else:
-            return None
+    """Return the library call that made an object, `keras.Sequential`, or what its class is derived from."""
+    for one, where in all_origins(node, scope, code):
+        if not isinstance(one, ast.Call):
+            continue
+        if (full := code.qualified(one.func, where)) is not None and not full.startswith("builtins."):
+            return full
+        if (own := code.definition(one.func, where)) is not None and isinstance(own.definition, ast.ClassDef):
+            bases = [code.qualified(base, own.scope) for base in own.definition.bases]
+            if found := next((base for base in bases if base is not None), None):
+                return found
     return None
 
 
@@ -183,8 +181,8 @@ def _positional(node: ast.Call, scope: Scope, code: Notebook) -> ast.expr | None
     if isinstance(node.func, ast.Attribute):
         if node.func.attr == "split" and code.imports("torch") and len(node.args) == 1:
             return node.args[0]
-        makes = node.func.attr == "batch" and (_maker(node.func.value, scope, code) or "").startswith("tensorflow.")
-        return node.args[0] if makes and node.args else None
+        is_batch = node.func.attr == "batch" and node.args and code.imports("tensorflow")
+        return node.args[0] if is_batch and is_dataset(node.func.value, scope, code) else None
     binding = code.definition(node.func, scope)
     if binding is None or not isinstance(binding.definition, ast.FunctionDef):
         return None

@@ -34,11 +34,13 @@ def find_whole_batch(code: Notebook, values: Values) -> WholeBatch | None:
                 continue
             bound = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
             given = [
-                (call, one)
+                (call, name_of)
                 for call in nodes
                 if isinstance(call, ast.Call)
                 for one in call.args
-                if isinstance(one, ast.Name) and one.id not in bound and tensors.kind(one, scope) is Kind.TENSOR
+                if (name_of := _rows(one, scope, tensors)) is not None
+                and (name_of.id not in bound or _is_permutation(name_of, scope, tensors))
+                and tensors.kind(name_of, scope) is Kind.TENSOR
             ]
             data = {one.id: one for call, one in given if _is_network(call, scope, tensors)}
             if len(data) == 1:
@@ -61,7 +63,7 @@ def split(found: WholeBatch, batch_size: int) -> Changes:
         raise EditRefusedError("what is worked out for all rows is used behind the step")
     changes = wrap(found.scope, step, header(found, batch_size))
     for node in _names(step):
-        if node.id in found.names:
+        if node.id in found.names and isinstance(node.ctx, ast.Load):
             changes += replace(found.scope, node, f"{node.id}[start:start + {batch_size}]")
     return changes
 
@@ -77,6 +79,22 @@ def snippet(found: WholeBatch, batch_size: int) -> str:
     return "\n".join([header(found, batch_size), *parts, "    …  # the step, with the parts"])
 
 
+def _rows(node: ast.expr, scope: Scope, tensors: Tensors) -> ast.Name | None:
+    """Return the name that holds the rows of an argument: `X`, or `perm` of `X[perm]`."""
+    match node:
+        case ast.Name():
+            return node
+        case ast.Subscript(value=ast.Name(), slice=ast.Name() as rows) if _is_permutation(rows, scope, tensors):
+            return rows
+    return None
+
+
+def _is_permutation(name: ast.Name, scope: Scope, tensors: Tensors) -> bool:
+    made = tensors.code.lookup(name.id, scope, name)
+    call = None if made is None else made.value
+    return isinstance(call, ast.Call) and tensors.code.qualified(call.func, scope) == "torch.randperm"
+
+
 def _step(found: WholeBatch) -> list[ast.stmt]:
     """Return the statements of the loop from the first to the last that have to do with the step."""
     marks = [_is_of_step(statement, found.names) for statement in found.loop.body]
@@ -88,7 +106,7 @@ def _step(found: WholeBatch) -> list[ast.stmt]:
 def _is_of_step(statement: ast.stmt, names: tuple[str, ...]) -> bool:
     for node in ast.walk(statement):
         match node:
-            case ast.Name(id=name) if name in names:
+            case ast.Name(id=name, ctx=ast.Load()) if name in names:
                 return True
             case ast.Attribute(attr="zero_grad" | "backward"):
                 return True
