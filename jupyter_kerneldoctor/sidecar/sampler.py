@@ -6,13 +6,19 @@ from ..recording.samples import Sample, has_moved
 from .meters.cgroup import CgroupMeter
 from .meters.host import HostMeter
 from .meters.process import ProcessMeter
+from .stacks.read_schedule import FASTEST_FILL_BYTES_PER_S
 
 FASTEST_S = 0.05
+FAST_S = 0.1
 BUSY_S = 0.25
 IDLE_S = 2.0
 LONG_IDLE_S = 5.0
 
+_SAMPLES_TO_LIMIT = 20
+"""While memory moves: so many before the nearest limit could be reached, and not more often than they are needed."""
+
 _SLOWER = 1.5
+_SLOWER_IDLE = 3.0
 _A_LITTLE_SLOWER = 1.05
 
 
@@ -51,18 +57,23 @@ class Sampler:
         return Sample(
             mono_s=round(now_mono_s, 4),
             rss_bytes=rss,
-            cgroup_bytes=self.cgroup.nearest_in_use_bytes(),
+            cgroup_bytes=self.cgroup.nearest_in_use_bytes(groups),
             available_bytes=self._host.available_bytes(),
             oom_kills=groups[0]["oom_kills"] if groups else None,
         )
 
-    def wait_s(self, sample: Sample | None, *, busy: bool) -> float:
-        """Return the time to the next sample; `busy` says whether a cell runs."""
+    def wait_s(self, sample: Sample | None, *, busy: bool, headroom_bytes: int | None = None) -> float:
+        """Return the time to the next sample.
+
+        `busy` says whether a cell runs; `headroom_bytes` is the room below the nearest limit, None where unknown.
+        """
         before, self._before = self._before, sample
-        slowest = BUSY_S if busy else LONG_IDLE_S
-        slower = _SLOWER if self._wait_s < IDLE_S else _A_LITTLE_SLOWER
-        moved = before is not None and sample is not None and has_moved(before, sample)
-        self._wait_s = FASTEST_S if moved else min(slowest, self._wait_s * slower)
+        if before is not None and sample is not None and has_moved(before, sample):
+            room_s = (headroom_bytes or 0) / FASTEST_FILL_BYTES_PER_S
+            self._wait_s = min(FAST_S, max(FASTEST_S, room_s / _SAMPLES_TO_LIMIT))
+        else:
+            slower = _A_LITTLE_SLOWER if self._wait_s >= IDLE_S else _SLOWER if busy else _SLOWER_IDLE
+            self._wait_s = min(BUSY_S if busy else LONG_IDLE_S, self._wait_s * slower)
         return self._wait_s
 
     def hurry(self) -> float:

@@ -53,6 +53,8 @@ T = TypeVar("T")
 
 _LOOK_S = 0.5
 _DEAF_S = 0.02
+_READ_AGAIN_S = 0.25
+"""Messages are read at least so often, whatever `poll` says."""
 
 
 def main(arguments: list[str]) -> None:
@@ -113,7 +115,8 @@ class Watcher:
         self._inbox = inbox
         self._pidfd = pidfd
         self._poll = select.poll()
-        self._listens = False
+        self._listens = self._has_message = False
+        self._read_mono_s = 0.0
         if pidfd is not None:
             self._poll.register(pidfd, select.POLLIN)
         self._off = False
@@ -157,7 +160,8 @@ class Watcher:
             for observer in self._observers:
                 if now >= observer.due_mono_s:
                     self._call(observer, observer.turn, now)
-            self._drain(now)
+            if self._has_message or now - self._read_mono_s >= _READ_AGAIN_S:
+                self._drain(now)
             if self._wait(now):
                 self._end()
                 break
@@ -192,6 +196,7 @@ class Watcher:
         ready = dict(self._poll.poll(math.ceil(seconds * 1000)))
         if self._wakes_fd in ready:
             os.read(self._wakes_fd, 64)
+        self._has_message = not self._listens or self._inbox.fileno() in ready
         return self._pidfd in ready if self._pidfd is not None else not is_alive(self._watched.kernel)
 
     def _listen(self, listens: bool) -> None:
@@ -202,7 +207,7 @@ class Watcher:
         self._listens = listens
 
     def _drain(self, now: float) -> None:
-        has_heard = False
+        has_heard, self._read_mono_s = False, now
         for event in self._inbox.messages():
             has_heard = True
             kind = event["event"]

@@ -65,10 +65,9 @@ class Level:
         """All memory charged to the group, page cache included."""
         return self._usage.number()
 
-    def in_use_bytes(self) -> int | None:
-        """The same without the page cache that Linux drops first when memory is short."""
-        usage = self._usage.number()
-        return None if usage is None else max(0, usage - (self._stat.value(self.names.droppable) or 0))
+    def droppable_bytes(self) -> int:
+        """The page cache in it that Linux drops first when memory is short."""
+        return self._stat.value(self.names.droppable) or 0
 
     def peak_bytes(self) -> int | None:
         """The highest use since the group was made, page cache included; version 2 tells since Linux 5.19."""
@@ -129,13 +128,17 @@ class CgroupMeter:
             for limit, level in sorted(found, key=lambda pair: pair[0])
         ]
 
-    def nearest_in_use_bytes(self) -> int | None:
-        """Memory in use in the group that has least room left below its limit; None where no group has one."""
-        rooms = [
-            (limit - used, used)
-            for level in self.levels
-            if (limit := level.limit_bytes()) is not None and (used := level.in_use_bytes()) is not None
-        ]
+    def nearest_in_use_bytes(self, groups: list[dict[str, Any]]) -> int | None:
+        """Return what is in use in the group with the least room below its limit; None where none has one.
+
+        `groups` is the snapshot taken just now. The page cache that Linux drops first does not count.
+        """
+        rooms = []
+        for level, group in zip(self.levels, groups, strict=True):
+            limit, usage = group["limit_bytes"], group["usage_bytes"]
+            if limit is not None and usage is not None:
+                used = max(0, usage - level.droppable_bytes())
+                rooms.append((limit - used, used))
         return min(rooms)[1] if rooms else None
 
     def snapshot(self) -> list[dict[str, Any]]:

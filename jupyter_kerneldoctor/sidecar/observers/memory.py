@@ -9,6 +9,7 @@ from ...recording.samples import SampleWriter
 from ..meters.cgroup import deltas
 from ..observer import Observer
 from ..sampler import Sampler
+from ..stacks.read_schedule import nearest_limit
 
 if TYPE_CHECKING:
     from ..observer import Watched
@@ -52,7 +53,10 @@ class MemoryObserver(Observer):
         self._watched.sample, self._watched.groups = sample, self._sampler.groups
         self._watched.under_oom = self._under_oom(now_mono_s)
         self._watched.run_after_sample(now_mono_s)
-        self.due_mono_s = now_mono_s + self._sampler.wait_s(sample, busy=self._watched.is_busy)
+        limit = None if sample is None else nearest_limit(sample, self._watched.limits)
+        headroom = None if limit is None else limit.headroom_bytes
+        wait_s = self._sampler.wait_s(sample, busy=self._watched.is_busy, headroom_bytes=headroom)
+        self.due_mono_s = now_mono_s + wait_s
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
         """Sample soon after a cell has started: it may move memory at any moment."""

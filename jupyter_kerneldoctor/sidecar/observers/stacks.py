@@ -80,7 +80,10 @@ class StacksObserver(Observer):
             self._on_start(event, now_mono_s)
         elif kind == "cell_start":
             self._newest = None
-            self._growth = Growth(event.get("seq"), self._level(self._process.rss_bytes() or 0))
+            rss = event.get("rss_before_bytes")
+            self._growth = Growth(
+                event.get("seq"), self._level(rss if type(rss) is int else self._process.rss_bytes() or 0)
+            )
             if self._discovery_due_mono_s is not None and self._discovery is None:
                 self._discovery_due_mono_s = self.due_mono_s = min(
                     self._discovery_due_mono_s, now_mono_s + _DISCOVERY_DELAY_S
@@ -93,6 +96,8 @@ class StacksObserver(Observer):
             self._newest = None
             self._write_growth(now_mono_s, over=True)
             self._growth = None
+            if not self._watched.is_busy and self._discovery_due_mono_s is None and not self._asked:
+                self.due_mono_s = math.inf
 
     def turn(self, now_mono_s: float) -> None:
         """Answer who asked; continue the discovery; read the stack if it is time."""

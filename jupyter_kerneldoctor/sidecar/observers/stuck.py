@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .stacks import StacksObserver
 
 _LOOK_S = 1.0
+_FIRST_LOOK_S = 0.1
+"""Most cells are over by then."""
 _STUCK_S = 10.0
 _REPEAT_S = 60.0
 _SLOWER = 2.0
@@ -45,6 +47,7 @@ class StuckObserver(Observer):
     def __init__(self, watched: Watched, stacks: StacksObserver) -> None:
         self._watched = watched
         self._stacks = stacks
+        self._has_begun = False
         self._since = 0.0
         self._cpu_s = 0.0
         self._faults = 0
@@ -58,13 +61,13 @@ class StuckObserver(Observer):
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
         """Begin anew when a cell starts or ends: only a running cell can be stuck."""
         if event["event"] == "cell_start":
-            self._begin(now_mono_s)
-            self.due_mono_s = now_mono_s + _LOOK_S
             self._busy_due_mono_s, self._busy_apart_s = now_mono_s + _BUSY_AFTER_S, _BUSY_AGAIN_S
         elif event["event"] == "cell_end":
             self._record_end(now_mono_s)
-            self._begin(now_mono_s)
-            self.due_mono_s = now_mono_s + _LOOK_S if self._watched.is_busy else math.inf
+        else:
+            return
+        self._has_begun = False
+        self.due_mono_s = now_mono_s + _FIRST_LOOK_S if self._watched.is_busy else math.inf
 
     def turn(self, now_mono_s: float) -> None:
         """Compare the CPU time with what it was when the cell last did something."""
@@ -72,6 +75,9 @@ class StuckObserver(Observer):
             self.due_mono_s = math.inf
             return
         self.due_mono_s = now_mono_s + _LOOK_S
+        if not self._has_begun:
+            self._begin(now_mono_s)
+            return
         fields = stat_fields(self._watched.kernel.pid)
         if fields is None:
             return
@@ -94,7 +100,7 @@ class StuckObserver(Observer):
 
     def _begin(self, now: float) -> None:
         fields = stat_fields(self._watched.kernel.pid)
-        self._since = now
+        self._has_begun, self._since = True, now
         self._cpu_s = 0.0 if fields is None else _cpu_s(fields) + self._cpu_of_children()
         self._faults = 0 if fields is None else int(fields[9])
         self._recorded_mono_s = None

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _FIRST_S = 0.1
 _SLOWER = 2.0
+_AFTER_CELLS_S = 1.0
+"""Between two readings that come after short cells."""
 _BUSY_S = 5.0
 _IDLE_S = 60.0
 _PROCESS_S = 1.0
@@ -63,6 +65,7 @@ class SystemStateObserver(Observer):
         self._process_after_mono_s = 0.0
         self._busy_cpu_s = 0.0
         self._wait_s = _FIRST_S
+        self._next_idle_mono_s = 0.0
         self._pace = Pace(_SHARE, 0.0, saved_s=_SAVED_S)
         self.due_mono_s = 0.0
         watched.after_sample.append(self._after_sample)
@@ -70,6 +73,10 @@ class SystemStateObserver(Observer):
 
     def turn(self, now_mono_s: float) -> None:
         """Read everything; write the first time, and when something notable has changed."""
+        if now_mono_s < self._next_idle_mono_s and not self._watched.is_busy:
+            self.due_mono_s = self._next_idle_mono_s
+            return
+        self._next_idle_mono_s = now_mono_s + _AFTER_CELLS_S
         with self._pace:
             self._look(now_mono_s)
             notable = self._notable()

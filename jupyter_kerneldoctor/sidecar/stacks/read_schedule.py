@@ -17,8 +17,8 @@ _VERY_NEAR = 0.97
 _SOON_S = 5.0
 _SMALLEST_CLIMB = 0.01  # of the headroom
 
-_FASTEST_FILL = 3e9
-"""Bytes a second, about as fast as one process fills fresh memory: no limit is reached between two checks."""
+FASTEST_FILL_BYTES_PER_S = 3e9
+"""About as fast as one process fills fresh memory: no limit is reached between two checks."""
 
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.03, 0.25
 _SHORTEST_WHILE_CLIMBING_S = 0.01
@@ -81,7 +81,7 @@ class ReadSchedule:
         headroom = max(0, limit.headroom_bytes - max(0, rss_bytes - sample.rss_bytes))
         climbs = self._climbs(now_mono_s, rss_bytes, headroom)
         shortest = _SHORTEST_WHILE_CLIMBING_S if climbs else _SHORTEST_WAIT_S
-        self.wait_s = min(_LONGEST_WAIT_S, max(shortest, headroom / _FASTEST_FILL / 2))
+        self.wait_s = min(_LONGEST_WAIT_S, max(shortest, headroom / FASTEST_FILL_BYTES_PER_S / 2))
         near = headroom < (1 - _NEAR) * limit.bytes
         self.needs_glance = climbs or (near and now_mono_s - self._glanced_mono_s >= _GLANCES_APART_S)
         if self.needs_glance:

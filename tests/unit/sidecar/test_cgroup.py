@@ -58,7 +58,7 @@ def test_version_2_reads_the_own_group_and_its_ancestors(tmp_path: Path) -> None
     assert (own["path"], own["oom_kills"], own["limit_bytes"]) == ("/user.slice/job.scope", 1, None)
     assert (parent["limit_bytes"], parent["limit_hits"], parent["usage_bytes"]) == (4 * GIB, 12, 3 * GIB)
     assert [(limit["bytes"], limit["name"]) for limit in meter.limits()] == [(4 * GIB, "session limit")]
-    assert meter.nearest_in_use_bytes() == 2 * GIB, "without the page cache that can be dropped"
+    assert meter.nearest_in_use_bytes(meter.snapshot()) == 2 * GIB, "without the page cache that can be dropped"
 
 
 def test_version_2_tells_the_peak_and_the_kills_of_whole_groups_without_those_of_a_sister(tmp_path: Path) -> None:
@@ -111,9 +111,10 @@ def test_version_1_with_the_mount_rooted_in_the_container(tmp_path: Path) -> Non
         memory__stat="cache 5\ninactive_file 1\ntotal_inactive_file 104857600",
     )
 
-    (group,) = tree.meter().snapshot()
+    meter = tree.meter()
+    (group,) = meter.snapshot()
     assert (group["oom_kills"], group["limit_hits"], group["limit_bytes"]) == (3, 77, 500 << 20)
-    assert tree.meter().nearest_in_use_bytes() == 300 << 20
+    assert meter.nearest_in_use_bytes([group]) == 300 << 20
 
 
 def test_version_1_says_no_limit_with_a_huge_number(tmp_path: Path) -> None:
@@ -140,7 +141,7 @@ def test_what_cannot_be_read_is_left_out(tmp_path: Path, membership: str) -> Non
     meter = tree.meter()
 
     assert meter.limits() == []
-    assert meter.nearest_in_use_bytes() is None
+    assert meter.nearest_in_use_bytes(meter.snapshot()) is None
 
 
 def test_a_group_that_disappears_with_its_kernel_has_no_second_counter(tmp_path: Path) -> None:
