@@ -60,11 +60,15 @@ def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
         recording_id = find(post_mortems.store, options.recording)
         with reading(recording_id):
             return Choice(post_mortems.document(recording_id))
-    without_death: Document | None = None
+    without_death: str | None = None
     unreadable: str | None = None
     for ids in _candidates(post_mortems, options):
         newer: str | None = None
         for recording_id in ids:
+            row = post_mortems.kept_row(recording_id)
+            if row is not None and not row["died"] and row["survived"] is None:
+                newer, without_death = newer or wording.newer_recording(row), without_death or recording_id
+                continue
             try:
                 doc = post_mortems.document(recording_id)
             except UnreadableRecordingError as error:
@@ -74,9 +78,9 @@ def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
                 continue  # deleted meanwhile
             if doc["died"] or doc["incidents"]:
                 return Choice(doc, newer)
-            newer, without_death = newer or wording.newer_recording(doc), without_death or doc
+            newer, without_death = newer or wording.newer_recording(doc), without_death or recording_id
     if without_death is not None:
-        return Choice(without_death)
+        return Choice(post_mortems.document(without_death))
     raise _nothing_to_report(post_mortems, options) if unreadable is None else CannotReadError(unreadable)
 
 

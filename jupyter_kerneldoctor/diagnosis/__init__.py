@@ -3,119 +3,20 @@
 What is judged here was all recorded before, so an old recording can be judged again by better rules.
 """
 
-from dataclasses import replace
+from __future__ import annotations
 
-from jupyter_kerneldoctor.recording.model import Recording
+from typing import TYPE_CHECKING
 
-from .analysis.ending import FROM_OUTSIDE
-from .analysis.guilty_statement import grown_objects, guilty_statement
-from .causes import examine
-from .code.notebook import CodeTooLargeError
-from .death import Death
-from .family import Family
-from .incidents import survived
-from .postmortem import CauseFinding, Culprit, Ending, FixProposal, PostMortem, State, Statement, iso
-from .ranking import rank
-from .texts.memory_story import story
-from .texts.timeline import timeline
+if TYPE_CHECKING:
+    from jupyter_kerneldoctor.recording.model import Recording
+
+    from .postmortem import PostMortem
 
 __all__ = ["diagnose"]
-
-MOST_SHOWN = 3
-"""So many fixes are shown; the others are for who asks for them."""
-
-_SLOW_S = 10.0
-"""A cell that runs for so long may be one that never ends."""
 
 
 def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
-    death = examine(recording)
-    ranked, incidents = rank(death), survived(death)
-    shown = incidents[-1] if incidents and ranked[0].family == Family.ALIVE else None
-    if shown is not None:
-        ranked, death = (shown.finding,), death.at(shown.incident)
-    state = "survived" if shown is not None else _state(death, ranked[0])
-    judged = death.judged(ranked)
-    is_slow = state == "running" and death.cell is not None and (judged.memory.running_s or 0) >= _SLOW_S
-    fixes, left_out = _fixes(judged) if is_slow or state in ("died", "stuck", "survived") else ((), None)
-    shape = judged.memory_shape if state in ("died", "stuck") and _is_about_memory(death, ranked[0]) else None
-    return PostMortem(
-        recording=recording.id,
-        kernel_id=recording.kernel.kernel_id,
-        pid=recording.kernel.process.pid or None,
-        notebook=recording.kernel.notebook,
-        loaded_by=recording.kernel.loaded_by,
-        started=iso(recording.started_wall_s),
-        ended=_ended(death),
-        state=state,
-        end=_end(death, ranked[0]),
-        causes=ranked,
-        timeline=timeline(death),
-        story=None if shape is None else story(judged, shape),
-        memory_shape=None if shape is None else shape.name,
-        cell=_culprit(death, ranked[0]),
-        statement=_statement(judged, ranked[0]),
-        grown=grown_objects(judged.growth) if _is_about_memory(death, ranked[0]) and state != "ended" else (),
-        fixes=fixes[:MOST_SHOWN],
-        more_fixes=fixes[MOST_SHOWN:],
-        fixes_left_out=left_out,
-        incidents=incidents,
-    )
+    from .judgement import diagnose as judge  # noqa: PLC0415 - a list of kept rows needs no rules
 
-
-def _is_about_memory(death: Death, cause: CauseFinding) -> bool:
-    """Return whether the story of the memory belongs to the answer: memory was the cause, or could be taken for it."""
-    if cause.family == Family.OUTSIDE:
-        return death.signal in FROM_OUTSIDE
-    return cause.family in (Family.MEMORY, Family.UNKNOWN)
-
-
-def _state(death: Death, cause: CauseFinding) -> State:
-    if death.is_unasked_end:
-        return "died"
-    if death.ending.kind in ("shutdown", "restart"):
-        return "ended"
-    if death.ended is not False:
-        return "unknown"
-    return "running" if cause.family in (Family.ALIVE, Family.UNKNOWN) else "stuck"
-
-
-def _culprit(death: Death, cause: CauseFinding) -> Culprit | None:
-    """Name the cell, and the line the cause points at; None between cells, and where a cell merely runs."""
-    cell = death.cell
-    if cell is None or cause.family == Family.ALIVE:
-        return None
-    return Culprit.at(cell, cause.line)
-
-
-def _statement(death: Death, cause: CauseFinding) -> Statement | None:
-    """Return the statement to blame: of a memory that ran out the one that it grew in, else the last that was seen."""
-    last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)
-    return guilty_statement(death.growth, last) if cause.family == Family.MEMORY and death.incident is None else last
-
-
-def _end(death: Death, cause: CauseFinding) -> Ending:
-    if death.incident is not None:
-        return replace(death.ending, summary="Survived, still running")
-    return replace(death.ending, summary=cause.summary) if cause.summary else death.ending
-
-
-def _ended(death: Death) -> str | None:
-    """When it ended; without an end that was recorded, the last that is known of it."""
-    if not death.ended or death.stopped_early:
-        return None
-    end = death.recording.end
-    return iso(end.wall_s if end is not None else death.recording.last_wall_s)
-
-
-def _fixes(death: Death) -> tuple[tuple[FixProposal, ...], str | None]:
-    """Return the fixes, and a sentence on why there are none where they could not be looked for."""
-    from .proposals import propose  # noqa: PLC0415 - what went well needs no fixes
-
-    try:
-        return propose(death), None
-    except CodeTooLargeError:
-        return (), "The code is too long to look for fixes."
-    except Exception:
-        return (), None
+    return judge(recording)

@@ -38,6 +38,9 @@ KERNEL = "kernel.jsonl"
 SERVER = "server.jsonl"
 """What the Jupyter server saw: requests to restart or shut down, exit codes."""
 
+ROW = "row.json"
+"""Its row in lists, kept by whoever made it once the kernel had ended; made again when the rules are others."""
+
 FILES = (JOURNAL, SAMPLES, *RECENT, *OUTPUT, *GPU, CRASH, KERNEL, SERVER)
 
 O_CLOEXEC = getattr(os, "O_CLOEXEC", 0)  # Windows has none, and inherits nothing unasked

@@ -10,7 +10,7 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from .layout import JOURNAL, is_id
+from .layout import JOURNAL, ROW, is_id
 from .newest_cell import discard, file_of, settle, tidy
 from .private_files import open_file_in, recording, recordings
 from .processes import boot_id, identity_of, is_alive, namespaces
@@ -32,6 +32,14 @@ class Policy(NamedTuple):
     recordings: int = 200
     age_s: float = 30 * 24 * 3600.0
     total_bytes: int = 500 * 1024 * 1024
+
+    @classmethod
+    def of(cls, numbers: object) -> Policy:
+        """Return the policy of these three numbers in the order above; the usual one where they are none."""
+        if not isinstance(numbers, list) or len(numbers) != len(cls._fields):
+            return cls()
+        is_known = all(type(one) in (int, float) and 0 <= one < 1 << 63 for one in numbers)
+        return cls(*numbers) if is_known else cls()
 
 
 def remove(directory: Path) -> None:
@@ -118,5 +126,6 @@ def _first_event(directory: int) -> dict[str, object]:
 
 def _silent_s(directory: int) -> float:
     """Return for how long nothing was written: machines or containers that share a home directory see only that."""
-    times = [entry.stat(follow_symlinks=False).st_mtime for entry in os.scandir(directory)]
+    kept = (entry for entry in os.scandir(directory) if not entry.name.startswith(ROW))  # not written by its recorder
+    times = [entry.stat(follow_symlinks=False).st_mtime for entry in kept]
     return time.time() - max(times, default=os.fstat(directory).st_mtime)

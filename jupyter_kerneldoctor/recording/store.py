@@ -10,7 +10,6 @@ from .layout import JOURNAL, is_id, recordings_dir
 from .newest_cell import settle
 from .private_files import HAS_DIRECTORIES, is_own_directory, open_file, recordings
 from .processes import is_alive
-from .reader import observe, read
 from .retention import remove
 
 if TYPE_CHECKING:
@@ -90,6 +89,8 @@ class Store:
         When the kernel is gone and its sidecar lives, wait up to `patience_s` for the end to be written.
         Raises UnknownRecordingError, UnreadableRecordingError.
         """
+        from .reader import observe, read  # noqa: PLC0415 - a list of kept rows reads no recording
+
         path = self.path(recording_id)
         _check_readable(path)
         deadline = time.monotonic() + patience_s

@@ -1,30 +1,35 @@
 """The post-mortems of this user's recordings, as JSON documents."""
 
+from __future__ import annotations
+
 import json
-import os
+import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..diagnosis import diagnose
-from ..diagnosis.postmortem import PostMortem, iso
-from ..diagnosis.recurrence import fingerprint, recurrence
-from ..recording.last_cell import last_cell_source
 from ..recording.layout import JOURNAL, started_wall_s
-from ..recording.model import Recording
-from ..recording.private_files import read_part
+from ..recording.private_files import HAS_DIRECTORIES, read_part, recording, recordings
 from ..recording.store import Store, UnknownRecordingError, UnreadableRecordingError
+from . import kept_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..diagnosis.postmortem import PostMortem
+    from ..recording.model import Recording
+    from .kept_rows import Row, Stamp
 
 Document = dict[str, Any]
-Row = dict[str, Any]
-Fingerprint = tuple[tuple[str, int, int], ...]
 
 _MAX_HEADER_BYTES = 1 << 20
 
 _MAX_EARLIER = 10
 """Earlier deaths of the same cell to look for."""
+
+_SILENT_S = 3600.0
+"""A recording to which nothing was written for so long is over, wherever its kernel was."""
 
 
 class Header(NamedTuple):
@@ -39,13 +44,13 @@ class Header(NamedTuple):
 class PostMortems:
     """Diagnoses recordings on request.
 
-    Rows of ended kernels are cached until the recording's files change, so that a server does not diagnose 200
-    recordings for each list. Safe to use from several threads: at worst two of them do the same work.
+    Rows of ended kernels are kept on disk and in memory until the recording's files change, so that no list diagnoses
+    all recordings. Safe to use from several threads: at worst two of them do the same work.
     """
 
     def __init__(self, store: Store | None = None) -> None:
         self.store = store or Store()
-        self._rows: dict[str, tuple[Fingerprint, Row]] = {}
+        self._rows: dict[str, tuple[Stamp, Row]] = {}
 
     def header(self, recording_id: str) -> Header:
         """Return which kernel a recording is about; wait for a missing first line. Raises UnknownRecordingError."""
@@ -55,9 +60,9 @@ class PostMortems:
             pid, started_wall_s = int(start["process"][0]), float(start["wall_s"])
             return Header(pid, _text(start.get("kernel_id")), _text(start.get("notebook")), started_wall_s)
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):
-            recording = self.store.open(recording_id)
-            kernel = recording.kernel
-            return Header(kernel.process.pid or None, kernel.kernel_id, kernel.notebook, recording.started_wall_s)
+            found = self.store.open(recording_id)
+            kernel = found.kernel
+            return Header(kernel.process.pid or None, kernel.kernel_id, kernel.notebook, found.started_wall_s)
 
     def ids(self) -> list[str]:
         """Return the ids of all recordings, newest first. Ids have seconds; within one the first line decides."""
@@ -69,14 +74,19 @@ class PostMortems:
 
     def document(self, recording_id: str) -> Document:
         """Return the post-mortem of a recording. Raises UnknownRecordingError, UnreadableRecordingError."""
-        recording = self.store.open(recording_id)
-        post_mortem = diagnose(recording)
+        found = self.store.open(recording_id)
+        post_mortem = diagnose(found)
         if post_mortem.died and post_mortem.cell is not None:
             post_mortem = self._with_recurrence(post_mortem, post_mortem.cell.source)
-        return {**post_mortem.to_json(), **_start(recording)}
+        return {**post_mortem.to_json(), **_start(found)}
 
     def _with_recurrence(self, post_mortem: PostMortem, source: str) -> PostMortem:
         """Add the earlier deaths of the same cell. Only recordings that end with that cell are read in full."""
+        from dataclasses import replace  # noqa: PLC0415 - lists need none of these
+
+        from ..diagnosis.recurrence import fingerprint, recurrence  # noqa: PLC0415
+        from ..recording.last_cell import last_cell_source  # noqa: PLC0415
+
         own = fingerprint(source)
         earlier: list[PostMortem] = []
         for recording_id in self.store.ids():
@@ -95,10 +105,11 @@ class PostMortems:
         ids = self.ids()
         for gone in set(self._rows) - set(ids):
             self._rows.pop(gone, None)
+        kept = self._kept_rows(ids)
         rows = []
         for recording_id in ids:
             try:
-                rows.append(self._row(recording_id))
+                rows.append(kept[recording_id] if recording_id in kept else self._row(recording_id))
             except UnreadableRecordingError as error:
                 rows.append(_unreadable_row(recording_id, str(error)))
             except (UnknownRecordingError, FileNotFoundError):
@@ -113,17 +124,41 @@ class PostMortems:
         except UnknownRecordingError:  # deleted meanwhile, or not ours to read
             return started_wall_s(recording_id) or 0.0
 
+    def kept_row(self, recording_id: str) -> Row | None:
+        """Return the row that was made before, of a recording that has not changed since."""
+        return self._kept_rows([recording_id]).get(recording_id)
+
+    def _kept_rows(self, ids: Iterable[str]) -> dict[str, Row]:
+        """Return the rows that were made before, of recordings that have not changed since."""
+        found: dict[str, Row] = {}
+        if not HAS_DIRECTORIES:
+            return found
+        with suppress(OSError), recordings(self.store.directory) as parent:
+            for recording_id in ids:
+                with suppress(OSError), recording(recording_id, parent) as directory:
+                    now = kept_rows.stamp(directory)
+                    known = self._rows.get(recording_id)
+                    row = known[1] if known and known[0] == now else kept_rows.read(directory, recording_id, now)
+                    if row is not None:
+                        found[recording_id] = row
+                        self._rows[recording_id] = now, row
+        return found
+
     def _row(self, recording_id: str) -> Row:
-        fingerprint = _fingerprint(recording_id, self.store.path(recording_id))
-        kept = self._rows.get(recording_id)
-        if kept is not None and kept[0] == fingerprint:
-            return kept[1]
-        recording = self.store.open(recording_id)
-        post_mortem = diagnose(recording)
-        row = {**post_mortem.to_row(), **_start(recording)}
+        path = self.store.path(recording_id)
+        try:
+            with recording(path) as directory:
+                before = kept_rows.stamp(directory)
+        except PermissionError as error:
+            raise UnreadableRecordingError(recording_id, error) from None
+        found = self.store.open(recording_id)
+        post_mortem = diagnose(found)
+        row = {**post_mortem.to_row(), **_start(found)}
         # If the sidecar dies too, a death changes no file; nor does it when nobody here can tell yet.
-        if post_mortem.end.kind != "running" and (recording.end is not None or recording.alive is not None):
-            self._rows[recording_id] = fingerprint, row
+        if post_mortem.end.kind != "running" and (found.end is not None or found.alive is not None):
+            self._rows[recording_id] = before, row
+            if _is_over(found):
+                kept_rows.write(path, row, before)
         return row
 
     def _damaged_row(self, recording_id: str) -> Row:
@@ -132,18 +167,31 @@ class PostMortems:
         return {**row, "kernel_id": header.kernel_id, "notebook": header.notebook}
 
 
-def _start(recording: Recording) -> Document:
+def _is_over(found: Recording) -> bool:
+    """Return whether nothing will be added to a recording any more, as far as can be told."""
+    if found.end is not None or found.alive is False:
+        return True
+    return found.alive is None and found.last_wall_s is not None and time.time() - found.last_wall_s > _SILENT_S
+
+
+def _start(found: Recording) -> Document:
     """Return when the recording started and what started it; from its id where its first line is missing."""
-    if recording.started_wall_s:
-        return {"started": iso(recording.started_wall_s), "loaded_by": recording.kernel.loaded_by}
-    return {"started": iso(started_wall_s(recording.id)), "loaded_by": None}
+    if found.started_wall_s:
+        return {"started": _iso(found.started_wall_s), "loaded_by": found.kernel.loaded_by}
+    return {"started": _iso(started_wall_s(found.id)), "loaded_by": None}
+
+
+def _iso(wall_s: float | None) -> str | None:
+    from ..diagnosis.postmortem import iso  # noqa: PLC0415
+
+    return iso(wall_s)
 
 
 def _unreadable_row(recording_id: str, headline: str) -> Row:
     """Return the row of a recording of which only the id is known."""
     pid = int(recording_id.split("-")[1]) or None
     kernel = {"pid": pid, "kernel_id": None, "notebook": None, "loaded_by": None}
-    times = {"started": iso(started_wall_s(recording_id)), "ended": None}
+    times = {"started": _iso(started_wall_s(recording_id)), "ended": None}
     verdict = {"cause": "unknown", "headline": headline, "state": "unknown", "died": False}
     return {"recording": recording_id, **kernel, **times, **verdict}
 
@@ -154,11 +202,3 @@ def _text(value: object) -> str | None:
 
 def _second(recording_id: str) -> str:
     return recording_id.partition("-")[0]
-
-
-def _fingerprint(recording_id: str, directory: Path) -> Fingerprint:
-    try:
-        files = [(entry.name, entry.stat(follow_symlinks=False)) for entry in os.scandir(directory)]
-    except PermissionError as error:
-        raise UnreadableRecordingError(recording_id, error) from None
-    return tuple(sorted((name, status.st_mtime_ns, status.st_size) for name, status in files))

@@ -84,6 +84,7 @@ LAYERS = (
     {"fixes"},
     {"ranking", "proposals"},
     {"incidents", "recurrence", "reference"},
+    {"judgement"},
     {"__init__"},
 )
 """The parts of `diagnosis`, lowest first: each imports only those before it, or itself."""

@@ -71,7 +71,7 @@ async def test_list_and_report(jp_fetch):
 async def test_what_is_no_recording_is_404_and_nothing_is_read(get, name, data_root, monkeypatch):
     write_recording(1)
     (data_root / "secret").mkdir()
-    monkeypatch.setattr("jupyter_kerneldoctor.recording.store.read", lambda path: pytest.fail(f"read {path}"))
+    monkeypatch.setattr("jupyter_kerneldoctor.recording.reader.read", lambda path: pytest.fail(f"read {path}"))
 
     with pytest.raises(HTTPClientError) as refused:
         await get(f"kerneldoctor/recordings/{name}")
