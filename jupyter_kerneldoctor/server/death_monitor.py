@@ -14,8 +14,9 @@ from jupyter_server.serverapp import ServerApp
 
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
-from .kernels import Kernels
+from .kernels import KernelProcess, Kernels
 from .server_file import Event, ServerFile, event, start_failed
+from .settings import KernelDoctor
 from .thread_pool import Tasks, ThreadPool
 
 DEATH = "https://events.jupyter-kerneldoctor.org/death/v1"
@@ -38,9 +39,9 @@ class DeathMonitor:
         serverapp: ServerApp,
         post_mortems: PostMortems,
         file: ServerFile,
+        settings: KernelDoctor,
         *,
         watches_all: bool = False,
-        stacks: bool = False,
     ) -> None:
         self._kernels = serverapp.kernel_manager
         self._events = serverapp.event_logger
@@ -49,11 +50,13 @@ class DeathMonitor:
         self._file = file
         self._explained: weakref.WeakSet[Popen[bytes]] = weakref.WeakSet()
         """Processes whose end was requested or is already reported. Each ends only once."""
+        self._seen_early: weakref.WeakSet[Popen[bytes]] = weakref.WeakSet()
+        """Those of them whose recorder was faster than Jupyter, which may restart them yet."""
         self._threads = ThreadPool()
         self._tasks = Tasks(self._failed)
         self._has_failed = False
         self._watches_all = watches_all
-        self.kernels = Kernels(file, self._failed, stacks=stacks)
+        self.kernels = Kernels(file, self._failed, settings, self._on_recorded_end)
         """The processes for which this server has started a sidecar."""
 
     def start(self) -> None:
@@ -110,12 +113,30 @@ class DeathMonitor:
             await asyncio.sleep(_STEP_S)
         return self._kernels.get_kernel(kernel_id)
 
+    def _on_recorded_end(self, kernel: KernelProcess) -> None:
+        """Report an end at once that the sidecar has recorded: Jupyter looks every 3 s only.
+
+        A kernel that did not start is left to Jupyter, which starts it a few more times.
+        """
+        try:
+            process = kernel.process
+            if process in self._explained or process.poll() is None or kernel.failed_to_start():
+                return
+            self._seen_early.add(process)
+            self._on_unrequested_end(kernel.kernel_id, process)
+        except Exception as error:
+            self._failed(error)
+
     def _on_death(self, kernel: KernelManager, *, restarts: bool) -> None:
         """Report the end of a process that the restarter just found gone. The server may now forget `kernel`."""
         try:
             process = _process(kernel)
-            if process is not None and kernel.kernel_id and process not in self._explained:
+            if process is None or not kernel.kernel_id:
+                return
+            if process not in self._explained:
                 self._on_unrequested_end(kernel.kernel_id, process, restarts=restarts)
+            elif restarts and process in self._seen_early:
+                self._tasks.start(self._append(kernel.kernel_id, process, event("restarted", automatic=True)))
         except Exception as error:
             self._failed(error)
 

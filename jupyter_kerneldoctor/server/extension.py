@@ -41,7 +41,7 @@ def load(serverapp: ServerApp) -> None:
         settings = KernelDoctor(parent=serverapp)
         watches_all = sys.platform == "linux" and settings.watch_all_kernels
         file = ServerFile(post_mortems)
-        monitor = DeathMonitor(serverapp, post_mortems, file, watches_all=watches_all, stacks=settings.stacks)
+        monitor = DeathMonitor(serverapp, post_mortems, file, settings, watches_all=watches_all)
         monitor.start()
         observe_end_requests(serverapp.kernel_manager, monitor)
         # In a thread, as the disk may not answer.

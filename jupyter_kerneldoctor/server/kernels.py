@@ -18,6 +18,7 @@ from .cells import CellTracker
 from .launches import Settings
 from .messages import Answer, Request, answer_in_frames
 from .server_file import Event, ServerFile, start_failed
+from .settings import KernelDoctor
 from .sidecar_link import SidecarLink, record_without_process, resolved, start_event
 from .stderr_file import SLOWEST_START_S, StderrFile
 from .thread_pool import Tasks, ThreadPool
@@ -76,13 +77,20 @@ class KernelProcess:
             self.cells.answered(answer)
 
 
+Ended = Callable[[KernelProcess], None]
+
+
 class Kernels:
     """Starts the recording of each process, and counts failed starts in a row."""
 
-    def __init__(self, file: ServerFile, failed: Callable[[Exception], None], *, stacks: bool) -> None:
+    def __init__(
+        self, file: ServerFile, failed: Callable[[Exception], None], settings: KernelDoctor, ended: Ended
+    ) -> None:
+        """`ended` is called when the recorder of a process has recorded its end, before Jupyter finds it gone."""
         self._file = file
         self._failed = failed
-        self._stacks = stacks
+        self._settings = settings
+        self._ended = ended
         self._present: dict[str, KernelProcess] = {}
         self._by_process: WeakKeyDictionary[Popen[bytes], KernelProcess] = WeakKeyDictionary()
         self._failures: dict[str, int] = {}
@@ -160,9 +168,10 @@ class Kernels:
         if process is None or identity is None:
             return  # it has ended and its status was read: nothing more can be learned
         facts = {**_facts(provisioner, settings), **_place(command, settings)}
-        stacks = self._stacks and facts["language"] == "python"
+        stacks = self._settings.stacks and facts["language"] == "python"
         interpreter = resolved(command[0], settings.get("env")) if stacks and command else None
-        link = SidecarLink(start_event(identity, **facts, stacks=stacks, interpreter=interpreter))
+        keep = self._settings.keep
+        link = SidecarLink(start_event(identity, **facts, stacks=stacks, interpreter=interpreter, keep=keep))
         kernel = KernelProcess(provisioner.parent, process, command, link)
         before = self._present.get(kernel.kernel_id)
         if before is not None:
@@ -173,6 +182,7 @@ class Kernels:
         if kernel.stderr is not None:
             kernel.stderr.follow(identity)
         kernel.listen(provisioner.parent.connect_iopub())
+        link.when_over(lambda: self._ended(kernel))
 
     def _record_failure(self, start: Event, failure: Event) -> None:
         self._file.append_to(record_without_process(start), failure)

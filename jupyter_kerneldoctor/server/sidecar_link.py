@@ -1,5 +1,6 @@
 """The connection to the sidecar that the server starts for a kernel, which need not be Python."""
 
+import asyncio
 import errno
 import json
 import os
@@ -7,7 +8,7 @@ import platform
 import shutil
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,23 @@ class SidecarLink:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         self._ours: socket.socket | None = ours
         self._theirs = theirs
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.send(start)
+
+    def when_over(self, call: Callable[[], None]) -> None:
+        """Call a function of the event loop's once the sidecar has recorded the end, or is gone."""
+        if self._ours is not None:
+            self._loop = asyncio.get_running_loop()
+            self._loop.add_reader(self._ours, self._on_over, call)
+
+    def _on_over(self, call: Callable[[], None]) -> None:
+        self._stop_reading()
+        call()
+
+    def _stop_reading(self) -> None:
+        loop, self._loop = self._loop, None
+        if loop is not None and self._ours is not None:
+            loop.remove_reader(self._ours)
 
     def spawn(self, pid: int, kernel_fd: int | None) -> None:
         """Create the recording and start the sidecar, which takes as long as starting a process. Raises OSError."""
@@ -95,6 +112,7 @@ class SidecarLink:
 
     def close(self) -> None:
         """Close our end; the sidecar stays as long as the kernel."""
+        self._stop_reading()
         ours, self._ours = self._ours, None
         if ours is not None:
             with suppress(OSError):

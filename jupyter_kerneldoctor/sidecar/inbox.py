@@ -6,6 +6,7 @@ import json
 import mmap
 import os
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _LARGEST_MESSAGE = 2 * 1024 * 1024
 _INT_BYTES = 4
 _MOST_DESCRIPTORS = 8
+_NEVER_WAITS = getattr(socket, "MSG_NOSIGNAL", 0) | getattr(socket, "MSG_DONTWAIT", 0)
 _CLOSED_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
@@ -41,6 +43,11 @@ class Inbox:
     def fileno(self) -> int:
         """Return the descriptor for `poll`."""
         return self._link.fileno()
+
+    def tell(self, message: bytes) -> None:
+        """Send something to whoever started this sidecar, if he still listens."""
+        with suppress(OSError):
+            self._link.send(message, _NEVER_WAITS)
 
     def messages(self) -> Iterator[Message]:
         """Yield all messages that are there now."""

@@ -59,6 +59,10 @@ class JoinableInbox:
         """Return a descriptor for `poll`, readable when there is a message or a connection to accept."""
         return self._epoll.fileno()
 
+    def tell(self, message: bytes) -> None:
+        """Send something to whoever started this sidecar, if he still listens."""
+        self._starter.tell(message)
+
     def messages(self) -> Iterator[dict[str, Any]]:
         """Yield all messages that are there now."""
         for event in self._messages_of(self._starter):

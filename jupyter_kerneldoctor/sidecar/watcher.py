@@ -139,7 +139,7 @@ class Watcher:
             stacks,
             StuckObserver(self._watched, stacks),
             CrashObserver(self._watched),
-            RetentionObserver(self._watched),
+            RetentionObserver(self._watched, start.pop("keep", None)),
         )
         own = {"sidecar": identify(os.getpid()), "namespaces": namespaces(), "ram_bytes": self._memory.ram_bytes}
         journal.write({**start, **own})
@@ -237,6 +237,7 @@ class Watcher:
         lost = self._watched.journal.lost + self._memory.lost
         stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
         self._watched.journal.write_end({"event": "end", **stamps, **status._asdict(), **fields, "lost": lost})
+        self._inbox.tell(b'{"event":"end"}')  # the server need not wait until Jupyter looks
         self._watched.journal.sync()
         self._release_crash_file()
 

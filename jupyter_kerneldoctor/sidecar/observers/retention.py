@@ -19,8 +19,9 @@ _AFTER_S = 2.0
 class RetentionObserver(Observer):
     """Takes one turn, in a thread of its own: there may be many files, or a disk that does not answer."""
 
-    def __init__(self, watched: Watched) -> None:
-        self._what = watched.directory.parent, Policy(), watched.directory.name
+    def __init__(self, watched: Watched, keep: object = None) -> None:
+        """Keep what `keep` says (`recording.retention.Policy`), or what is usual."""
+        self._what = watched.directory.parent, Policy.of(keep), watched.directory.name
         self._is_done = False
         self.due_mono_s = time.monotonic() + _AFTER_S
 
