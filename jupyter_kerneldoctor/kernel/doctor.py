@@ -52,9 +52,7 @@ class KernelDoctor(Configurable):
         changed the memory, and a few times while a cell grows, also those of its functions. It takes 3 to 5 ms.""",
     ).tag(config=True)
 
-    keep_recordings = Int(default_value=200, min=0, help="How many recordings of all kernels to keep.").tag(
-        config=True
-    )
+    keep_recordings = Int(default_value=200, min=0, help="How many recordings of all kernels to keep.").tag(config=True)
     keep_days = Float(default_value=30.0, min=0.0, help="For how long to keep a recording.").tag(config=True)
     keep_bytes = Int(default_value=500 << 20, min=0, help="How much disk all recordings may take.").tag(config=True)
 

@@ -19,9 +19,7 @@ class KernelDoctor(Configurable):  # type: ignore[misc]  # its type is not looke
         limit or when it does not answer. For kernels that load it, set the same in ipython_kernel_config.py.""",
     ).tag(config=True)
 
-    keep_recordings = Int(default_value=200, min=0, help="How many recordings of all kernels to keep.").tag(
-        config=True
-    )
+    keep_recordings = Int(default_value=200, min=0, help="How many recordings of all kernels to keep.").tag(config=True)
     keep_days = Float(default_value=30.0, min=0.0, help="For how long to keep a recording.").tag(config=True)
     keep_bytes = Int(default_value=500 << 20, min=0, help="How much disk all recordings may take.").tag(config=True)
 
