@@ -39,6 +39,15 @@ export interface ICause {
   title: string;
   docs?: string | null;
   evidence: IEvidence[];
+  /** What a general cause leaves open. */
+  not_known?: string | null;
+  usual_reasons?: IReason[];
+}
+
+/** A usual reason for such an end, and the check that would tell. */
+export interface IReason {
+  text: string;
+  check: string;
 }
 
 export interface ICulprit {

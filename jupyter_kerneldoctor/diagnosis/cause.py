@@ -10,7 +10,7 @@ from .certainty import Certainty
 from .conflicts import settled
 from .death import Death
 from .family import Family
-from .postmortem import CauseFinding, Evidence
+from .postmortem import CauseFinding, Evidence, Reason
 from .registry import Rule
 from .texts import evidence as texts
 from .texts import exclusions
@@ -73,6 +73,8 @@ class Cause(Rule):
         title: str | None = None,
         family: Family | None = None,
         general: bool | None = None,
+        not_known: str | None = None,
+        usual_reasons: tuple[Reason, ...] = (),
     ) -> CauseFinding:
         """Return what this cause says of a death or an incident.
 
@@ -80,7 +82,7 @@ class Cause(Rule):
         the crash report, the exit status, the cell that ran; and what can be ruled out with certainty. To that of an
         incident nothing is added. `certainty` is what this evidence makes of it; what speaks against it (`conflicts`)
         lowers that. `line` is the line it points at: by default the one that was being executed. `title`, `family` and
-        `general` are by default those of the class.
+        `general` are by default those of the class. A general cause says what is not known, and what it usually is.
         """
         family, general = family or self.family, self.general if general is None else general
         if death.incident is None:
@@ -96,6 +98,8 @@ class Cause(Rule):
             line=death.line if line == "running" else line,
             summary=summary,
             general=general,
+            not_known=not_known if general else None,
+            usual_reasons=usual_reasons if general else (),
             family=family,
         )
 

@@ -52,6 +52,15 @@ class Ending:
 
 
 @dataclass(frozen=True)
+class Reason:
+    """A usual reason for an end of which only the way is known, and the check that would tell."""
+
+    text: str
+    check: str
+    """A command or a line of code, with this user's names."""
+
+
+@dataclass(frozen=True)
 class CauseFinding:
     """A cause that fits, how sure that is, and the evidence for it."""
 
@@ -69,6 +78,10 @@ class CauseFinding:
     general: bool = False
     """It only says which way it ended: less likely, the likelier a cause is that says why."""
     family: Family = Family.UNKNOWN
+    not_known: str | None = None
+    """What a general cause leaves open: "Who sent the signal is not known."."""
+    usual_reasons: tuple[Reason, ...] = ()
+    """What it usually is in this situation, likeliest first."""
 
     @property
     def confidence(self) -> float:
@@ -350,6 +363,8 @@ def _finding(finding: CauseFinding) -> dict[str, Any]:
         "certainty": finding.certainty.word,
         "general": finding.general,
         "family": finding.family.value,
+        "not_known": finding.not_known,
+        "usual_reasons": [asdict(reason) for reason in finding.usual_reasons],
         "evidence": [asdict(evidence) for evidence in finding.evidence],
         "docs": CAUSE_DOCS.format(finding.id),
     }

@@ -69,6 +69,8 @@ def _blocks(doc: Document) -> Iterator[str]:
         yield f"<p>{escaped(again)}</p>"
     yield from _fixes(doc)
     yield from _evidence(doc)
+    if unknown := wording.not_known(doc):
+        yield _titled_list("What is not known", [escaped(sentence) for sentence in unknown])
     if survived := wording.survived(doc):
         yield _titled_list("Survived before", [escaped(sentence) for sentence in survived])
     if steps := wording.next_steps(doc):

@@ -51,6 +51,10 @@ def _blocks(doc: Document) -> Iterator[str]:
     if again := wording.recurrence(doc):
         yield f"{escaped(again)}\n"
     yield from _evidence(doc)
+    if unknown := wording.not_known(doc):
+        yield "#### What is not known\n"
+        yield from (f"* {escaped(sentence)}" for sentence in unknown)
+        yield ""
     yield from _fixes(doc)
     if survived := wording.survived(doc):
         yield "#### Survived before\n"

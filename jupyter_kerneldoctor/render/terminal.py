@@ -128,6 +128,7 @@ def _parts(doc: Document, width: int, glyphs: textchart.Glyphs, *, details: bool
         yield Text("")
         yield _Paragraph(again, 2)
     yield from _evidence(doc, details=details)
+    yield from _titled_list("What is not known", wording.not_known(doc))
     yield from _fixes(doc)
     yield from _titled_list("Survived before", wording.survived(doc))
     yield from _titled_list("What to do now", wording.next_steps(doc))

@@ -20,6 +20,7 @@ APPLICABILITY = {
     "advice": "advice: change it by hand",
 }
 
+_CASES = ("died", "stuck", "survived")
 _CERTAINTIES = {
     "proven": "cause proven",
     "strong": "strong evidence",
@@ -65,8 +66,8 @@ def timestamp(iso: str | None) -> str | None:
 
 def certainty(doc: Document) -> str | None:
     """Return how sure the cause is; None where there is nothing to be sure of: no cause, or only how it ended."""
-    is_case = doc["state"] in ("died", "stuck", "survived") and doc["cause"] != "unknown"
-    return _CERTAINTIES[doc["certainty"]] if is_case and not doc["general"] else None
+    says_why = doc["state"] in _CASES and doc["cause"] != "unknown" and not doc["general"]
+    return _CERTAINTIES[doc["certainty"]] if says_why else None
 
 
 def shown_cell(doc: Document) -> Document | None:
@@ -228,6 +229,15 @@ def _amount(fact: Document) -> str | None:
     if value == 1 and unit is not None:
         unit = unit.removesuffix("s") if unit != "processes" else "process"
     return one_line(f"{value:g} {unit or ''}" if isinstance(value, float) else f"{value} {unit or ''}")
+
+
+def not_known(doc: Document) -> list[str]:
+    """Return what the answer leaves open, and each usual reason with its check; nothing where it says why."""
+    cause = doc["causes"][0] if doc["causes"] else {}
+    if doc["state"] not in _CASES or not cause.get("not_known"):
+        return []
+    reasons = [f"{one['text']} Check: `{one['check']}`" for one in cause["usual_reasons"]]
+    return [cause["not_known"], *reasons]
 
 
 def less_likely(doc: Document) -> list[str]:

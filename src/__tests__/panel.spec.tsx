@@ -143,8 +143,13 @@ it('does not claim to be sure of what is unknown', async () => {
 });
 
 it('does not say how sure it is of how the kernel ended: that is a fact', async () => {
-  await show({ report: report({ cause: 'segfault', general: true }) });
+  const usual_reasons = [{ text: 'It may be `a`.', check: 'print(a)' }];
+  const not_known = 'Why is not known.';
+  const causes = [{ ...report().causes[0], not_known, usual_reasons }];
+  await show({ report: report({ cause: 'segfault', general: true, causes }) });
   expect(all('.jp-mod-sure')).toEqual([]);
+  expect(text()).toContain('Why is not known.');
+  expect(text()).toContain('It may be a.Check: print(a)');
 });
 
 it('knows an end that nobody saw only as not earlier than it was last seen', async () => {

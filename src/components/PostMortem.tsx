@@ -3,6 +3,7 @@ import { IReport, isRunning } from '../api';
 import { useDoctor } from '../context';
 import { Culprit } from './Culprit';
 import { Evidence } from './Evidence';
+import { NotKnown } from './NotKnown';
 import { Fix } from './Fix';
 import { Headline } from './Headline';
 import { WatchInstructions } from './WatchInstructions';
@@ -56,6 +57,7 @@ export function PostMortem({ report }: IProps): JSX.Element {
         </Section>
       )}
       <Evidence report={report} />
+      <NotKnown report={report} />
       <Incidents report={report} />
       {isUnrecorded && (
         <Section title={trans.__('After the restart')}>

@@ -13,7 +13,7 @@ from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence
+from ..texts import evidence, usual_reasons
 from ..units import cell_name, quote
 
 
@@ -65,6 +65,8 @@ class Abort(Cause):
             line=death.line if call is None or death.crash_line is not None else call.line,
             summary="Aborted (SIGABRT)",
             general=call is None,
+            not_known="Why the program gave up is not known.",
+            usual_reasons=usual_reasons.of_an_abort(death),
         )
 
     def fires_on(self) -> Iterable[Recording]:

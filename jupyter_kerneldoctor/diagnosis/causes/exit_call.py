@@ -15,7 +15,7 @@ from ..death import Death
 from ..examples import recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence, exclusions
+from ..texts import evidence, exclusions, usual_reasons
 from ..units import cell_name, quote, sentence, statement
 from .self_kill import ended_by_deferred, gives_away
 
@@ -128,7 +128,16 @@ class ExitCall(Cause):
     ) -> CauseFinding:
         not_a_crash, summary = exclusions.not_a_crash(death), f"Ended itself with exit code {death.status.exit_code}"
         return self.finding(
-            death, certainty, headline, pieces, ruled_out=(not_a_crash,), line=line, summary=summary, general=general
+            death,
+            certainty,
+            headline,
+            pieces,
+            ruled_out=(not_a_crash,),
+            line=line,
+            summary=summary,
+            general=general,
+            not_known="What ended the process is not known.",
+            usual_reasons=usual_reasons.of_an_exit(death),
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002

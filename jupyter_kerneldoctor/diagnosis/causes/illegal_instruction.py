@@ -13,6 +13,7 @@ from ..death import Death
 from ..examples import crash_in, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
+from ..texts import usual_reasons
 from ..units import sentence
 
 _AVX = ("avx", "avx2", "avx512f")
@@ -70,6 +71,8 @@ class IllegalInstruction(Cause):
             _processor(flags),
             summary="Illegal instruction" + (" (SIGILL)" if death.signal == "SIGILL" else ""),
             general=not said and not lacks_some,
+            not_known="Which instruction it was is not known.",
+            usual_reasons=usual_reasons.of_an_illegal_instruction(death),
         )
 
     def fires_on(self) -> Iterable[Recording]:

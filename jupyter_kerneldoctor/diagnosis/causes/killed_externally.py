@@ -15,7 +15,7 @@ from ..death import Death
 from ..examples import GIB, MIB, Group, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence
+from ..texts import evidence, usual_reasons
 from ..units import duration
 from . import self_kill
 
@@ -79,6 +79,8 @@ class KilledExternally(Cause):
                 *evidence.last_measurement(death),
             ),
             summary=f"Ended from outside ({signal})",
+            not_known="Who sent the signal, and why, is not known.",
+            usual_reasons=usual_reasons.of_a_signal_from_outside(death),
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:  # noqa: ARG002

@@ -11,6 +11,7 @@ from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding
+from ..texts import usual_reasons
 
 
 class Segfault(Cause):
@@ -58,6 +59,8 @@ class Segfault(Cause):
             f"{_culprit(death)} crashed {death.where()}{why}.",
             ruled_out=(_not_a_recursion(death),),
             summary="Crashed in native code (SIGSEGV)",
+            not_known="Why the address was wrong is not known.",
+            usual_reasons=usual_reasons.of_a_crash(death),
         )
 
     def fires_on(self) -> Iterable[Recording]:

@@ -12,7 +12,7 @@ from ..death import Death
 from ..examples import recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..texts import evidence
+from ..texts import evidence, usual_reasons
 from ..units import cell_name, quote, sentence
 from .cpu_time_limit import sent_by_others
 
@@ -102,6 +102,8 @@ class UnhandledSignal(Cause):
             summary=f"Ended by {signal}, which nobody handled",
             family=Family.OWN_END if signal in _OWN else self.family,
             general=timer is None,
+            not_known="What sent the signal, and why, is not known.",
+            usual_reasons=usual_reasons.of_an_unhandled_signal(death),
         )
 
     def fires_on(self) -> Iterable[Recording]:

@@ -1,13 +1,11 @@
 """The fix `find-the-sender`."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 
 from ..case import Case
 from ..death import Death
 from ..fix import Fix, Proposal
-
-_AROUND = timedelta(seconds=30)
+from ..texts.usual_reasons import log_around
 
 
 class FindTheSender(Fix):
@@ -40,11 +38,4 @@ class FindTheSender(Fix):
             f"{end.signal or 'The signal'} to process {pid} probably came from outside. Possible senders: a person or "
             "a script, a job scheduler at a limit, a cluster that moves pods, a service for idle kernels, earlyoom."
         )
-        try:
-            died = datetime.fromtimestamp(end.wall_s, UTC)
-        except (OverflowError, OSError, ValueError):
-            yield Proposal(why=why)
-            return
-        since, until = (f"{moment:%Y-%m-%d %H:%M:%S} UTC" for moment in (died - _AROUND, died + _AROUND))
-        command = f'journalctl --since "{since}" --until "{until}" | grep -iE "{pid}|kill|oom|evict"'
-        yield Proposal(why=why, snippet=command)
+        yield Proposal(why=why, snippet=log_around(death))

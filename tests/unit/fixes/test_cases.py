@@ -8,6 +8,7 @@ import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.causes import all_causes, examine
+from jupyter_kerneldoctor.diagnosis.certainty import Certainty
 from jupyter_kerneldoctor.diagnosis.code.cellsource import mask
 from jupyter_kerneldoctor.diagnosis.edits import EditRefusedError
 from jupyter_kerneldoctor.diagnosis.examples import MIB, recording
@@ -66,7 +67,7 @@ def test_nothing_is_proposed_for_what_is_no_such_death(fix, case, cause):
 def test_no_fix_has_anything_to_say_about_a_kernel_that_is_well(case):
     made = recording(*case.sources, memory=[200 * MIB] * 20, alive=True, end="not-seen")
     assert diagnose(made).fixes == ()
-    finding = CauseFinding("oom-cgroup", "Memory", 0.97, "It died.", family=Family.MEMORY)
+    finding = CauseFinding("oom-cgroup", "Memory", Certainty.PROVEN, "It died.", family=Family.MEMORY)
     assert [one.id for one in propose(examine(made).judged((finding,)))] == []
 
 

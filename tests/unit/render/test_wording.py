@@ -110,6 +110,19 @@ def test_other_causes_are_less_likely_without_a_number(doc, render):
 
 
 @pytest.mark.parametrize("render", RENDERERS)
+def test_what_is_not_known_stands_with_the_checks_that_would_tell(doc, render):
+    reason = {"text": "An argument may be wrong.", "check": "print(a)"}
+    doc["causes"][0] |= {"not_known": "Why the address was wrong is not known.", "usual_reasons": [reason]}
+
+    text = " ".join(render({**doc, "general": True}).split())
+
+    assert "Why the address was wrong is not known." in text
+    assert "An argument may be wrong. Check: " in text
+    assert "print(a)" in text
+    assert "cause proven" not in text
+
+
+@pytest.mark.parametrize("render", RENDERERS)
 def test_no_name_of_our_own_files_is_an_origin(doc, render):
     sources = ("journal", "samples", "PIDFD_GET_INFO", "/proc/4711/stat", "Jupyter server")
     doc["causes"][0]["evidence"] = [{"text": "So.", "value": None, "unit": None, "source": name} for name in sources]
