@@ -109,7 +109,7 @@ def _add_commands(commands: Commands) -> None:
     form = command.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="for programs; `null` when there is nothing to report")
     form.add_argument("--format", choices=("text", "markdown", "html"), default="text", help="text by default")
-    command.add_argument("--details", action="store_true", help="all evidence, and the causes that were ruled out")
+    command.add_argument("--details", action="store_true", help="all fixes and facts, and the memory over time")
     command.add_argument("--all", action="store_true", help="all fixes that fit, not only the first three")
 
     command = add("list", "reports:list_", "list the recordings, newest first", nothing=[])

@@ -60,11 +60,12 @@ def _blocks(doc: Document) -> Iterator[str]:
     yield "<p>" + (f'<span class="kd-chip">{sure}</span>' if sure else "")
     yield f'<span class="kd-chip">{escaped(wording.end_summary(doc))}</span>'
     yield f'<span class="kd-quiet">{escaped(wording.time_of_end(doc) or "")}</span></p>'
-    yield svgchart.chart(doc)
-    if doc.get("story"):
-        yield f"<p>{escaped(doc['story'])}</p>"
     if cell := wording.shown_cell(doc):
         yield from _cell(doc, cell)
+    if doc.get("story"):
+        yield f"<p>{escaped(doc['story'])}</p>"
+    if wording.is_about_memory(doc):
+        yield svgchart.chart(doc)
     if again := wording.recurrence(doc):
         yield f"<p>{escaped(again)}</p>"
     yield from _fixes(doc)

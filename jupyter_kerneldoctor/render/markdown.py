@@ -43,19 +43,18 @@ def _blocks(doc: Document) -> Iterator[str]:
     yield f"Cause: `{doc['cause']}` · {name}recording `{doc['recording']}`\n"
     if cell := wording.shown_cell(doc):
         yield from _cell(doc, cell)
-    if lines := textchart.chart(doc, 78):
-        yield "#### Memory\n"
-        yield fenced("\n".join(lines), "text")
     if doc.get("story"):
         yield f"{escaped(doc['story'])}\n"
+    if wording.is_about_memory(doc) and (lines := textchart.chart(doc, 78)):
+        yield fenced("\n".join(lines), "text")
     if again := wording.recurrence(doc):
         yield f"{escaped(again)}\n"
+    yield from _fixes(doc)
     yield from _evidence(doc)
     if unknown := wording.not_known(doc):
         yield "#### What is not known\n"
         yield from (f"* {escaped(sentence)}" for sentence in unknown)
         yield ""
-    yield from _fixes(doc)
     if survived := wording.survived(doc):
         yield "#### Survived before\n"
         yield from (f"* {escaped(sentence)}" for sentence in survived)

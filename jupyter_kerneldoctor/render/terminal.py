@@ -57,8 +57,8 @@ def render(
 ) -> str:
     """Return the post-mortem, below a note where there is one.
 
-    With `details` it has all evidence and what was ruled out. Without `color` it has no escape sequences, without
-    `unicode` no block characters.
+    With `details` it has all fixes in full, all evidence, what was ruled out and the memory over time. Without `color`
+    it has no escape sequences, without `unicode` no block characters.
     """
     console = _console(width, color)
     glyphs = textchart.BLOCKS if unicode else textchart.ASCII
@@ -115,23 +115,26 @@ def _parts(doc: Document, width: int, glyphs: textchart.Glyphs, *, details: bool
     yield _Paragraph(
         " · ".join(filter(None, (wording.certainty(doc), wording.end_summary(doc), wording.time_of_end(doc))))
     )
-    yield _Paragraph(wording.identification(doc), style=_QUIET)
     if cell := wording.shown_cell(doc):
         yield from _cell(doc, cell)
-    if lines := textchart.chart(doc, min(width, 100) - 2, glyphs):
-        yield from _title("Memory")
-        yield from (Text(f"  {line}") for line in lines)
-    if doc.get("story"):
-        yield Text("")
-        yield _Paragraph(doc["story"], 2)
-    if again := wording.recurrence(doc):
-        yield Text("")
-        yield _Paragraph(again, 2)
+    for said in (doc.get("story"), wording.recurrence(doc)):
+        if said:
+            yield Text("")
+            yield _Paragraph(said, 2)
+    yield from _fixes(doc, details=details)
     yield from _evidence(doc, details=details)
     yield from _titled_list("What is not known", wording.not_known(doc))
-    yield from _fixes(doc)
+    if details and (lines := textchart.chart(doc, min(width, 100) - 2, glyphs)):
+        yield from _title("Memory")
+        yield from (Text(f"  {line}") for line in lines)
     yield from _titled_list("Survived before", wording.survived(doc))
     yield from _titled_list("What to do now", wording.next_steps(doc))
+    yield Text("")
+    if not details:
+        left_out = ", ".join(filter(None, (wording.folded_count(doc), "the memory over time")))
+        command = f"`jupyter kerneldoctor report {wording.one_line(doc['recording'])} --details`"
+        yield _Paragraph(f"More ({left_out}): {command}", style=_QUIET)
+    yield _Paragraph(wording.identification(doc), style=_QUIET)
 
 
 def _title(words: str) -> Iterator[Text]:
@@ -171,35 +174,39 @@ def _evidence(doc: Document, *, details: bool) -> Iterator[_Paragraph | Text]:
         yield from _title("Why we think so")
     for fact in facts if details else facts[: wording.SHOWN_EVIDENCE]:
         yield _Paragraph(fact["text"], 4, "•")
-        if note := wording.source_note(fact):
+        if details and (note := wording.source_note(fact)):
             yield _Paragraph(note, 4, style=_QUIET)
     yield from (_Paragraph(sentence, 4, "•") for sentence in others)
     if details:
         yield from _titled_list("Ruled out", doc.get("ruled_out") or [])
-    elif count := wording.folded_count(doc):
-        command = f"`jupyter kerneldoctor report {wording.one_line(doc['recording'])} --details`"
-        yield _Paragraph(f"… {count}: {command}", 4, style=_QUIET)
 
 
-def _fixes(doc: Document) -> Iterator[_Paragraph | Text]:
+def _fixes(doc: Document, *, details: bool) -> Iterator[_Paragraph | Text]:
+    """Yield the first fix in full; the others by their titles alone, but with `details`."""
     if doc["fixes"] or doc.get("fixes_left_out"):
         yield from _title("What to change")
     if doc.get("fixes_left_out"):
         yield _Paragraph(doc["fixes_left_out"], 2)
     for number, fix in enumerate(doc["fixes"], start=1):
-        if number > 1:
+        full = details or number == 1
+        if number > 1 and (details or number == 2):
             yield Text("")
-        yield _Paragraph(fix["title"], 5, f"{number}.", style="bold")
-        details = (fix["why"], wording.expected_peak(fix), f"({wording.APPLICABILITY[fix['applicability']]})")
-        yield _Paragraph(" ".join(detail for detail in details if detail), 5)
-        for edit in fix["edits"]:
-            yield _Paragraph(f"In {cell_name(edit.get('execution_count'))}:", 5, style=_QUIET)
-            yield from (_code(line, _DIFF_STYLES.get(line[:1], "")) for line in diff.lines_of(edit["diff"]))
-        if fix.get("snippet"):
-            yield from (_code(line) for line in fix["snippet"].splitlines())
+        yield _Paragraph(fix["title"], 5, f"{number}.", style="bold" if full else "")
+        if full:
+            yield from _fix(fix)
     if more := len(doc.get("more_fixes") or ()):
         command = f"`jupyter kerneldoctor report {wording.one_line(doc['recording'])} --all`"
         yield _Paragraph(f"… {more} more: {command}", 4, style=_QUIET)
+
+
+def _fix(fix: Document) -> Iterator[_Paragraph | Text]:
+    said = (fix["why"], wording.expected_peak(fix), f"({wording.APPLICABILITY[fix['applicability']]})")
+    yield _Paragraph(" ".join(one for one in said if one), 5)
+    for edit in fix["edits"]:
+        yield _Paragraph(f"In {cell_name(edit.get('execution_count'))}:", 5, style=_QUIET)
+        yield from (_code(line, _DIFF_STYLES.get(line[:1], "")) for line in diff.lines_of(edit["diff"]))
+    if fix.get("snippet"):
+        yield from (_code(line) for line in fix["snippet"].splitlines())
 
 
 def _code(line: str, style: str = "") -> Text:

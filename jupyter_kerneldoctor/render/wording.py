@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
+from jupyter_kerneldoctor.diagnosis.family import Family
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, size
 
 Document = dict[str, Any]
@@ -21,6 +22,8 @@ APPLICABILITY = {
 }
 
 _CASES = ("died", "stuck", "survived")
+_NOT_ABOUT_MEMORY = {Family.NATIVE_CRASH, Family.LIMIT, Family.STUCK, Family.OWN_END, Family.START}
+
 _CERTAINTIES = {
     "proven": "cause proven",
     "strong": "strong evidence",
@@ -68,6 +71,11 @@ def certainty(doc: Document) -> str | None:
     """Return how sure the cause is; None where there is nothing to be sure of: no cause, or only how it ended."""
     says_why = doc["state"] in _CASES and doc["cause"] != "unknown" and not doc["general"]
     return _CERTAINTIES[doc["certainty"]] if says_why else None
+
+
+def is_about_memory(doc: Document) -> bool:
+    """Whether a reader wants to see how the memory went: also where nobody knows what happened."""
+    return not doc["causes"] or doc["causes"][0].get("family") not in _NOT_ABOUT_MEMORY
 
 
 def shown_cell(doc: Document) -> Document | None:

@@ -1,6 +1,6 @@
 from rich.cells import cell_len
 
-from jupyter_kerneldoctor.render import terminal
+from jupyter_kerneldoctor.render import html, markdown, terminal
 
 
 def test_says_what_where_why_and_what_to_change(doc):
@@ -10,14 +10,24 @@ def test_says_what_where_why_and_what_to_change(doc):
     assert "cause proven · Killed by Linux at the container limit" in text
     assert "after 29 s in the cell" in " ".join(text.split())
     assert "▶ 3      losses.append(loss)" in text
-    assert "/sys/fs/cgroup/memory.max" in text
-    assert "Not a crash in native code" not in text
-    assert "… 1 cause ruled out:" in text
-    assert "`jupyter kerneldoctor report 20261121T140211Z-4711-ab12cd --details`" in text
-    assert "Not a crash in native code" in terminal.render(doc, details=True)
     assert "+    losses.append(loss.item())" in text
-    assert "Expected peak: at most 3.0 GiB" in text
     assert "jupyter kerneldoctor enable" in text
+    assert "Expected peak: at most 3.0 GiB" in terminal.render(doc, details=True)
+
+
+def test_is_brief_and_says_where_the_details_are(doc):
+    brief, details = terminal.render(doc), terminal.render(doc, details=True)
+
+    assert brief.count("\n") <= 50
+    assert "`jupyter kerneldoctor report 20261121T140211Z-4711-ab12cd --details`" in brief
+    for left_out in ("/sys/fs/cgroup/memory.max", "Not a crash in native code", doc["fixes"][1]["why"][:30], "▁"):
+        assert left_out not in brief
+        assert left_out in details
+
+
+def test_what_to_change_comes_before_the_reasons_everywhere(doc):
+    for text in (terminal.render(doc).upper(), html.render(doc).upper(), markdown.render(doc).upper()):
+        assert text.index("WHERE") < text.index("WHAT TO CHANGE") < text.index("WHY WE THINK SO")
 
 
 def test_fits_into_eighty_columns_without_escape_sequences(doc):
@@ -130,7 +140,7 @@ def test_no_line_of_code_is_broken_or_cut(doc):
     doc["fixes"][0]["edits"][0]["diff"] = f"@@ -0,0 +1 @@\n+{LONG}"
     doc["fixes"][1]["snippet"] = f"{LONG}\n{LONG}"
 
-    lines = terminal.render(doc, width=50).split("\n")
+    lines = terminal.render(doc, width=50, details=True).split("\n")
 
     assert f"    1  {LONG} in the cell" in lines
     assert f"       +{LONG}" in lines
