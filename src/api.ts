@@ -1,6 +1,9 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
+import { ApiError, Failure, failureOf, messageOf } from './apiError';
 import { IInspection, IRefusal } from './inspection';
+
+export { ApiError, asApiError, Failure } from './apiError';
 
 /** What became of a kernel; `survived`: it is running, and its latest incident is what the report is about. */
 export type State =
@@ -32,6 +35,7 @@ export type Certainty = 'proven' | 'strong' | 'likely' | 'possible' | 'weak';
 
 export interface ICause {
   id: string;
+  family?: string;
   confidence: number;
   certainty: Certainty;
   /** It only says how the kernel ended, and not why. */
@@ -164,28 +168,9 @@ export interface IReport {
   timeline?: ITimeline | null;
 }
 
-/** Why a request failed, as far as the panel explains it. */
-export type Failure =
-  'unreachable' | 'signed-out' | 'not-installed' | 'deleted' | 'failed';
-
-export class ApiError extends Error {
-  constructor(
-    readonly failure: Failure,
-    message: string
-  ) {
-    super(message);
-  }
-}
-
 /** Whether the kernel of a recording is running, as far as is known. */
 export function isRunning({ state }: { state: State }): boolean {
   return state === 'running' || state === 'survived' || state === 'stuck';
-}
-
-export function asApiError(error: unknown): ApiError {
-  return error instanceof ApiError
-    ? error
-    : new ApiError('failed', String(error));
 }
 
 /** Reads recordings and reference pages from the server, and asks it to inspect kernels. */
@@ -211,6 +196,20 @@ export class DoctorClient {
   /** Return an address below the server's own, whatever the recording says. */
   docsUrl(path: string): string {
     return URLExt.join(this._settings.baseUrl, ...path.split('/'));
+  }
+
+  /** Return a reference page in Markdown. */
+  async page(path: string): Promise<string> {
+    const url = this.docsUrl(path);
+    const response = await ServerConnection.makeRequest(
+      url,
+      {},
+      this._settings
+    );
+    if (!response.ok) {
+      throw new ApiError('failed', await messageOf(response));
+    }
+    return response.text();
   }
 
   private async _json(
@@ -245,18 +244,4 @@ export class DoctorClient {
       await messageOf(response)
     );
   }
-}
-
-function failureOf(status: number, notFound: Failure): Failure {
-  if (status === 404) {
-    return notFound;
-  }
-  return status === 401 || status === 403 ? 'signed-out' : 'failed';
-}
-
-async function messageOf(response: Response): Promise<string> {
-  const body = await response.json().catch(() => null);
-  return typeof body?.message === 'string'
-    ? body.message
-    : `${response.status} ${response.statusText}`;
 }

@@ -5,6 +5,7 @@ import type { IKernels } from './kernels';
 import type { ILiveFeed } from './live';
 import type { PostMortems } from './model';
 import type { INotebooks } from './notebooks';
+import type { IReruns } from './reruns';
 
 /** What the components need from JupyterLab and the server. */
 export interface IDoctor {
@@ -14,7 +15,9 @@ export interface IDoctor {
   notebooks: INotebooks;
   live: ILiveFeed;
   kernels: IKernels;
+  reruns: IReruns;
   docsUrl: (path: string) => string;
+  openPage: (path: string) => void;
   copy: (text: string) => void;
 }
 

@@ -6,6 +6,7 @@ import {
 import { Clipboard, ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { PageConfig } from '@jupyterlab/coreutils';
+import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
@@ -17,7 +18,9 @@ import { LiveFeed } from './live';
 import { PostMortems } from './model';
 import { Notebooks } from './notebooks';
 import { asDeath, notifyOfDeath } from './notifications';
+import { openPage } from './pages';
 import { KernelDoctorPanel } from './panel';
+import { Reruns } from './reruns';
 import { Usage } from './usage';
 
 const OPEN = 'kerneldoctor:open';
@@ -34,7 +37,8 @@ const plugin: JupyterFrontEndPlugin<void> = {
     ISettingRegistry,
     ICommandPalette,
     ILayoutRestorer,
-    IStatusBar
+    IStatusBar,
+    IRenderMimeRegistry
   ],
   activate
 };
@@ -46,7 +50,8 @@ function activate(
   settingRegistry: ISettingRegistry | null,
   palette: ICommandPalette | null,
   restorer: ILayoutRestorer | null,
-  statusBar: IStatusBar | null
+  statusBar: IStatusBar | null,
+  rendermime: IRenderMimeRegistry | null
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_kerneldoctor');
   const client = new DoctorClient(app.serviceManager.serverSettings);
@@ -56,14 +61,23 @@ function activate(
   const notebooks = new Notebooks(
     tracker,
     id => app.shell.activateById(id),
-    PageConfig.getOption('serverRoot')
+    PageConfig.getOption('serverRoot'),
+    path => void app.commands.execute('docmanager:open', { path })
   );
   const panel = new KernelDoctorPanel({
     trans,
     model,
     inspector,
     notebooks,
+    reruns: new Reruns(notebooks, live),
     docsUrl: path => client.docsUrl(path),
+    openPage: path => {
+      if (rendermime) {
+        void openPage(app, rendermime, client, path);
+      } else {
+        window.open(client.docsUrl(path), '_blank', 'noopener');
+      }
+    },
     copy: text => Clipboard.copyToSystem(text),
     live,
     kernels: new Kernels(app.serviceManager, trans)
@@ -121,13 +135,27 @@ function activate(
     palette?.addItem({ command, category: trans.__('Kernel Operations') });
   }
 
+  let front = '';
+  notebooks.changed.connect(() => {
+    const now = JSON.stringify(notebooks.front);
+    if (now !== front) {
+      front = now;
+      model.follow(notebooks.front && (place => notebooks.isInFront(place)));
+      if (panel.isVisible) {
+        void model.refresh();
+      }
+    }
+  });
+
   let notify = true;
+  let openOnDeath = true;
   void settingRegistry
     ?.load(plugin.id)
     .then(settings => {
       const read = () => {
         const isOn = (name: string) => settings.get(name).composite !== false;
         notify = isOn('notifyOnDeath');
+        openOnDeath = isOn('openOnDeath');
         usage.apply({
           showHeadroom: isOn('showHeadroom'),
           warnOfGrowth: isOn('warnOfGrowth')
@@ -142,13 +170,19 @@ function activate(
 
   app.serviceManager.events.stream.connect((_, event) => {
     const death = asDeath(event);
-    if (death) {
+    if (!death) {
+      return;
+    }
+    const { recording } = death;
+    const show = () => void app.commands.execute(OPEN, { recording });
+    const isShown = openOnDeath && notebooks.isInFront(death);
+    if (isShown) {
+      show();
+    } else {
       void model.refresh();
-      if (notify) {
-        notifyOfDeath(trans, death, () => {
-          void app.commands.execute(OPEN, { recording: death.recording });
-        });
-      }
+    }
+    if (notify) {
+      notifyOfDeath(trans, death, isShown ? null : show);
     }
   });
   // The event stream has no replay: read once what happened before this page was opened.

@@ -8,6 +8,8 @@ import {
   isRunning
 } from './api';
 
+type Place = Pick<IReport, 'kernel_id' | 'notebook'>;
+
 export type View =
   | { kind: 'loading' }
   | { kind: 'empty' }
@@ -17,7 +19,7 @@ export type View =
 /**
  * What the panel shows: one post-mortem, and the list of cases.
  *
- * It shows the newest case until the user picks another one.
+ * It shows the newest case of the notebook in front until the user picks another one.
  */
 export class PostMortems {
   constructor(
@@ -58,7 +60,26 @@ export class PostMortems {
     );
   }
 
-  /** Show this recording, or the newest case. */
+  /** Whether the report shown is of another notebook than the one in front, because the user picked it. */
+  get isForeign(): boolean {
+    const { view } = this;
+    return (
+      view.kind === 'report' &&
+      this._isOwn !== null &&
+      !this._isOwn(view.report)
+    );
+  }
+
+  /** Show the newest case of one notebook from now on, by this test of rows; null: of any. */
+  follow(isOwn: ((place: Place) => boolean) | null): void {
+    this._isOwn = isOwn;
+    const chosen = this._rows.find(row => row.recording === this._chosen);
+    if (isOwn && !(chosen && isOwn(chosen))) {
+      this._chosen = null;
+    }
+  }
+
+  /** Show this recording, or the newest case of the notebook in front. */
   async open(recording: string | null): Promise<void> {
     this._chosen = recording;
     this._shown = null;
@@ -76,9 +97,12 @@ export class PostMortems {
       }
       this._rows = rows;
       this._changed.emit();
-      const wanted = this._chosen ?? this.cases[0]?.recording ?? null;
+      const { _isOwn } = this;
+      const own = _isOwn ? this.cases.filter(row => _isOwn(row)) : this.cases;
+      const wanted = this._chosen ?? own[0]?.recording ?? null;
       const version = this._versionOf(wanted);
       if (wanted === null) {
+        this._shown = null;
         this._show({ kind: 'empty' });
       } else if (version !== this._shown) {
         const report = await this._client.report(wanted);
@@ -110,6 +134,7 @@ export class PostMortems {
   private _rows: IRecordingRow[] = [];
   private _chosen: string | null = null;
   private _shown: string | null = null;
+  private _isOwn: ((place: Place) => boolean) | null = null;
   /** The number of the latest request; answers to older ones are ignored. */
   private _request = 0;
   private readonly _changed = new Signal<this, void>(this);

@@ -1,24 +1,28 @@
-import type { Cell } from '@jupyterlab/cells';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { ISignal, Signal } from '@lumino/signaling';
 import { IEdit, IReport } from './api';
+import {
+  CellState,
+  cellToEdit,
+  EditState,
+  findCell,
+  ICellRef,
+  showLine,
+  stateOf
+} from './notebookCells';
+import { openPath, samePath } from './paths';
 
 /** Where a recording was made. */
 export type Place = Pick<IReport, 'kernel_id' | 'notebook'>;
 
-/** How to recognise a cell; without an id, by its source. */
-export interface ICellRef {
-  cell_id: string | null;
-  source: string;
+/** The notebook that the panel is about: the one in front, or the pinned one. */
+export interface INotebookInFront {
+  /** From the server's folder. */
+  path: string;
+  kernel_id: string | null;
 }
 
-/** Whether a cell can be shown. */
-export type CellState = 'ready' | 'closed' | 'missing';
-
-/** Whether an edit can be applied. */
-export type EditState = CellState | 'changed' | 'locked' | 'applied';
-
-/** The running kernel of the notebook in front. */
+/** The running kernel of that notebook. */
 export interface ICurrentKernel {
   kernel_id: string;
   path: string;
@@ -29,6 +33,14 @@ export interface INotebooks {
   /** Emitted when an open notebook, its kernel, or a cell in it may have changed. */
   readonly changed: ISignal<INotebooks, void>;
   readonly currentKernel: ICurrentKernel | null;
+  readonly front: INotebookInFront | null;
+  /** Whether `front` stays when another notebook comes to the front. */
+  isPinned: boolean;
+  /** Whether something was recorded in `front`. */
+  isInFront(place: Place): boolean;
+  /** Open the notebook of a recording; only if `canOpen`. */
+  open(place: Place): void;
+  canOpen(place: Place): boolean;
   cellState(place: Place, ref: ICellRef): CellState;
   goTo(place: Place, ref: ICellRef, line: number | null): Promise<void>;
   editState(place: Place, edits: IEdit[]): EditState;
@@ -41,15 +53,56 @@ export class Notebooks implements INotebooks {
   constructor(
     private readonly _tracker: INotebookTracker,
     private readonly _activate: (id: string) => void,
-    private readonly _serverRoot: string
+    private readonly _serverRoot: string,
+    private readonly _open: (path: string) => void = () => undefined
   ) {
     _tracker.forEach(panel => this._watch(panel));
     _tracker.widgetAdded.connect((_, panel) => this._watch(panel));
     _tracker.currentChanged.connect(() => this._changed.emit());
   }
 
+  get isPinned(): boolean {
+    return this._pinned !== null;
+  }
+
+  set isPinned(pinned: boolean) {
+    this._pinned = pinned ? this._tracker.currentWidget : null;
+    this._changed.emit();
+  }
+
+  get front(): INotebookInFront | null {
+    const panel = this._panel;
+    return (
+      panel && {
+        path: panel.context.localPath,
+        kernel_id: panel.sessionContext.session?.kernel?.id ?? null
+      }
+    );
+  }
+
+  isInFront(place: Place): boolean {
+    const { front } = this;
+    return (
+      front !== null &&
+      ((place.kernel_id !== null && place.kernel_id === front.kernel_id) ||
+        (place.notebook !== null &&
+          samePath(place.notebook, front.path, this._serverRoot)))
+    );
+  }
+
+  canOpen(place: Place): boolean {
+    return openPath(place.notebook, this._serverRoot) !== null;
+  }
+
+  open(place: Place): void {
+    const path = openPath(place.notebook, this._serverRoot);
+    if (path !== null) {
+      this._open(path);
+    }
+  }
+
   get currentKernel(): ICurrentKernel | null {
-    const panel = this._tracker.currentWidget;
+    const panel = this._panel;
     const kernel = panel?.sessionContext.session?.kernel;
     if (!panel || !kernel || kernel.status === 'dead') {
       return null;
@@ -67,7 +120,7 @@ export class Notebooks implements INotebooks {
   }
 
   cellState(place: Place, ref: ICellRef): CellState {
-    const panels = this._find(place);
+    const panels = this.find(place);
     if (panels.length === 0) {
       return 'closed';
     }
@@ -75,14 +128,14 @@ export class Notebooks implements INotebooks {
   }
 
   async goTo(place: Place, ref: ICellRef, line: number | null): Promise<void> {
-    for (const panel of this._find(place)) {
+    for (const panel of this.find(place)) {
       const cell = findCell(panel, ref);
       if (cell) {
         this._activate(panel.id);
-        await panel.content.scrollToCell(cell, 'smart');
+        await panel.content.scrollToCell(cell, 'center');
         panel.content.mode = 'edit';
         if (line !== null) {
-          cell.editor?.setCursorPosition({ line: line - 1, column: 0 });
+          showLine(cell, line - 1);
         }
         return;
       }
@@ -90,7 +143,7 @@ export class Notebooks implements INotebooks {
   }
 
   editState(place: Place, edits: IEdit[]): EditState {
-    const panels = this._find(place);
+    const panels = this.find(place);
     if (panels.length === 0) {
       return 'closed';
     }
@@ -104,7 +157,7 @@ export class Notebooks implements INotebooks {
 
   apply(place: Place, edits: IEdit[]): EditState {
     if (this.editState(place, edits) === 'ready') {
-      const panels = this._find(place);
+      const panels = this.find(place);
       for (const edit of edits) {
         const found = cellToEdit(panels, edit);
         if (found && stateOf(found, edit) === 'ready') {
@@ -116,8 +169,16 @@ export class Notebooks implements INotebooks {
     return this.editState(place, edits);
   }
 
+  /** The notebook in front, or the pinned one while it is open. */
+  private get _panel(): NotebookPanel | null {
+    if (this._pinned?.isDisposed) {
+      this._pinned = null;
+    }
+    return this._pinned ?? this._tracker.currentWidget;
+  }
+
   /** Find open notebooks by kernel id, which survives a restart, then by path. */
-  private _find(place: Place): NotebookPanel[] {
+  find(place: Place): NotebookPanel[] {
     const byKernel: NotebookPanel[] = [];
     const byPath: NotebookPanel[] = [];
     this._tracker.forEach(panel => {
@@ -143,61 +204,6 @@ export class Notebooks implements INotebooks {
     void panel.context.ready.then(emit);
   }
 
+  private _pinned: NotebookPanel | null = null;
   private readonly _changed = new Signal<this, void>(this);
-}
-
-/** Compare a recorded path, from the root of the disk, with an open one, from the server's folder. */
-function samePath(recorded: string, open: string, root: string): boolean {
-  const path = `${root.replace(/\/+$/, '')}/${open}`;
-  if (root.startsWith('/')) {
-    return recorded === path;
-  }
-  // A folder below the user's home is given as `~/work`.
-  return recorded === open || recorded.endsWith(path.replace(/^~/, ''));
-}
-
-function findCell(panel: NotebookPanel, ref: ICellRef): Cell | null {
-  const cells = panel.content.widgets;
-  if (ref.cell_id !== null) {
-    return cells.find(cell => cell.model.id === ref.cell_id) ?? null;
-  }
-  const same = cells.filter(
-    cell => cell.model.sharedModel.getSource() === ref.source
-  );
-  return same.length === 1 ? same[0] : null;
-}
-
-interface ICellFound {
-  cell: Cell;
-  panel: NotebookPanel;
-}
-
-function cellToEdit(panels: NotebookPanel[], edit: IEdit): ICellFound | null {
-  for (const source of [edit.old_source, edit.new_source]) {
-    for (const panel of panels) {
-      const cell = findCell(panel, { cell_id: edit.cell_id, source });
-      if (cell) {
-        return { cell, panel };
-      }
-    }
-  }
-  return null;
-}
-
-function stateOf(found: ICellFound | null, edit: IEdit): EditState {
-  if (!found) {
-    return 'missing';
-  }
-  const { cell, panel } = found;
-  const source = cell.model.sharedModel.getSource();
-  if (source === edit.new_source) {
-    return 'applied';
-  }
-  if (source !== edit.old_source) {
-    return 'changed';
-  }
-  return panel.context.model.readOnly ||
-    cell.model.getMetadata('editable') === false
-    ? 'locked'
-    : 'ready';
 }

@@ -9,8 +9,11 @@ const DEATH_SCHEMA = 'https://events.jupyter-kerneldoctor.org/death/v1';
 
 export interface IDeath {
   recording: string;
+  kernel_id: string | null;
   notebook: string | null;
   headline: string;
+  /** Cause, cell and line in few words. */
+  brief: string | null;
   watched_after_restart: boolean;
 }
 
@@ -25,15 +28,24 @@ export function asDeath(event: Event.Emission): IDeath | null {
   }
   return {
     recording: event.recording,
+    kernel_id: typeof event.kernel_id === 'string' ? event.kernel_id : null,
     notebook: typeof event.notebook === 'string' ? event.notebook : null,
     headline: event.headline,
+    brief: typeof event.brief === 'string' ? event.brief : null,
     watched_after_restart: event.watched_after_restart === true
   };
 }
 
 export function deathMessage(trans: TranslationBundle, death: IDeath): string {
   // A toast has no type for code, which stands between backticks.
-  const headline = plain(death.headline).replace(/`([^`\n]+)`/g, '“$1”');
+  const said = plain(death.brief ?? death.headline);
+  const headline = said.replace(/`([^`\n]+)`/g, '“$1”');
+  if (death.brief !== null) {
+    // The essential comes first: a toast is cut at 140 characters.
+    return death.notebook === null
+      ? headline
+      : trans.__('%1 (%2)', headline, plain(fileName(death.notebook)));
+  }
   return death.notebook === null
     ? trans.__('A kernel died: %1', headline)
     : trans.__(
@@ -53,11 +65,15 @@ export function unrecordedMessage(trans: TranslationBundle): string {
 export function notifyOfDeath(
   trans: TranslationBundle,
   death: IDeath,
-  show: () => void
+  /** Null where the panel shows the death already. */
+  show: (() => void) | null
 ): void {
   // A toast is cut at 140 characters, so the advice has one of its own. The newest is on top.
   if (!death.watched_after_restart) {
     Notification.warning(unrecordedMessage(trans), { autoClose: false });
+  }
+  if (show === null) {
+    return;
   }
   Notification.error(deathMessage(trans, death), {
     autoClose: false,
@@ -93,8 +109,8 @@ export function notifyOfShortage(
   trans: TranslationBundle,
   message: string,
   show: () => void
-): void {
-  Notification.warning(message, {
+): string {
+  return Notification.warning(message, {
     autoClose: false,
     actions: [{ label: trans.__('What holds the memory?'), callback: show }]
   });

@@ -1,3 +1,4 @@
+import { Notification } from '@jupyterlab/apputils';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { fileName } from './format';
@@ -68,9 +69,15 @@ export class Usage {
     const { shown } = this._feed;
     const message = shown && lastsMessage(this._trans, shown, this._name());
     const key = JSON.stringify([shown?.recording, shown?.running?.seq]);
+    if (this._warning && this._warning.key !== key) {
+      // The cell has ended, or its kernel has.
+      Notification.dismiss(this._warning.id);
+      this._warning = null;
+    }
     if (message && this.settings.warnOfGrowth && !this._warned.has(key)) {
       this._warned.add(key);
-      notifyOfShortage(this._trans, message, this._open);
+      const id = notifyOfShortage(this._trans, message, this._open);
+      this._warning = { key, id };
     }
   }
 
@@ -78,5 +85,6 @@ export class Usage {
     return fileName(this._notebooks.currentKernel?.path ?? '');
   }
 
+  private _warning: { key: string; id: string } | null = null;
   private readonly _warned = new Set<string>();
 }

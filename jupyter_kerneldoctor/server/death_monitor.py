@@ -27,6 +27,9 @@ _NOTE_TIMEOUT_S = 1.0
 
 _REPORTED_FAILURE = 2
 
+_BRIEF_LINE = 50
+"""Characters of the line in a notification, which holds 140 in all."""
+
 _END_TIMEOUT_S = 30.0
 _STEP_S = 0.05
 
@@ -170,7 +173,8 @@ class DeathMonitor:
         if document["died"]:
             facts = {name: document[name] for name in ("recording", "notebook", "headline", "cause", "confidence")}
             watched = self._watches_all or document["loaded_by"] == "startup"
-            self._events.emit(schema_id=DEATH, data={**facts, "kernel_id": kernel_id, "watched_after_restart": watched})
+            more = {"kernel_id": kernel_id, "watched_after_restart": watched, "brief": brief(document)}
+            self._events.emit(schema_id=DEATH, data={**facts, **more})
 
     async def _note_end(self, kernel_id: str, process: Popen[bytes], *more: Event) -> str | None:
         """Record the exit status from the server's own object: waiting for the process would take it away."""
@@ -195,6 +199,27 @@ class DeathMonitor:
                 "KernelDoctor could not record the end of a kernel. This is logged only once.", exc_info=error
             )
         self._has_failed = True
+
+
+def brief(document: dict[str, Any]) -> str | None:
+    """Return "Out of memory in cell [3]: `pd.read_csv(...)`", for a notification; None where only the headline says it.
+
+    The cause comes without what stands behind a colon, the line without its end.
+    """
+    cause = next((one for one in document["causes"] if one["id"] == document["cause"]), None)
+    if cause is None or cause["id"] == "unknown":
+        return None
+    said = cause["title"].partition(":")[0]
+    cell, statement = document.get("cell"), document.get("statement")
+    place = statement or cell
+    if place is None or place["execution_count"] is None:
+        return str(said)
+    said += f" in cell [{place['execution_count']}]"
+    source = (statement or {}).get("source") or (cell or {}).get("line_source") or ""
+    line = next((text.strip() for text in source.splitlines() if text.strip()), "").replace("`", "'")
+    if len(line) > _BRIEF_LINE:
+        line = line[:_BRIEF_LINE].rstrip() + "…"
+    return f"{said}: `{line}`" if line else said
 
 
 def _process(kernel: KernelManager) -> Popen[bytes] | None:

@@ -181,7 +181,13 @@ export function openNotebook(
       mode: 'command',
       scrollToCell: jest.fn(() => Promise.resolve()),
       widgets: document.cells.map((cell, i) => ({
-        editor: { setCursorPosition: jest.fn() },
+        editor: {
+          setCursorPosition: jest.fn(),
+          setSelection: jest.fn(),
+          getLine: (line: number) => cell.getSource().split('\n')[line],
+          lineCount: cell.getSource().split('\n').length,
+          host: window.document.createElement('div')
+        },
         model: {
           id: cell.id,
           sharedModel: cell,

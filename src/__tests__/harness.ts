@@ -8,6 +8,7 @@ import { PostMortems } from '../model';
 import { ILive, ILiveFeed } from '../live';
 import { Notebooks } from '../notebooks';
 import { KernelDoctorPanel } from '../panel';
+import { IReruns } from '../reruns';
 import { OLD, openNotebook, report, row, trackerOf, trans } from './fixtures';
 import { inspection } from './inspections';
 
@@ -60,6 +61,13 @@ export async function show(state: IServerState) {
     docsUrl: path => `http://host/${path}`,
     copy: text => copied.push(text),
     live: { changed: liveChanged, shown: state.live ?? null },
+    reruns: {
+      changed: new Signal<IReruns, void>({} as IReruns),
+      stateOf: () => null,
+      lastCell: () => 5,
+      start: () => Promise.resolve()
+    },
+    openPage: path => copied.push(path),
     kernels: { notebookOf: () => 'other.ipynb', shutDown: jest.fn() }
   });
   Widget.attach(panel, document.body);

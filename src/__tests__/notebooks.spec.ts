@@ -83,7 +83,10 @@ describe('finding the cell', () => {
     await notebooks.goTo(place, { cell_id: 'c8', source: OLD }, 2);
     const cell = open.panel.content.widgets[1];
     expect(activate).toHaveBeenCalledWith(open.panel.id);
-    expect(open.panel.content.scrollToCell).toHaveBeenCalledWith(cell, 'smart');
+    expect(open.panel.content.scrollToCell).toHaveBeenCalledWith(
+      cell,
+      'center'
+    );
     expect(cell.editor?.setCursorPosition).toHaveBeenCalledWith({
       line: 1,
       column: 0

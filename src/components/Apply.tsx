@@ -1,8 +1,9 @@
-import React from 'react';
+import React, { useState } from 'react';
 import { CommandRegistry } from '@lumino/commands';
 import { IEdit, IReport } from '../api';
 import { useDoctor } from '../context';
 import { cellName } from '../format';
+import { RunAgain } from './RunAgain';
 import { useNotebooks } from './useNotebooks';
 
 interface IProps {
@@ -14,12 +15,15 @@ interface IProps {
 export function Apply({ report, edits }: IProps): JSX.Element {
   const { trans, notebooks } = useDoctor();
   useNotebooks();
+  // After a reload the editor has nothing to undo.
+  const [applied, setApplied] = useState(false);
   const names = edits.map(edit => cellName(trans, edit.execution_count));
   const cells = names.join(trans.__(' and '));
   const state = notebooks.editState(report, edits);
 
   const apply = () => {
     if (notebooks.apply(report, edits) === 'applied') {
+      setApplied(true);
       // Show the change, and give the cell the focus so that the undo key reaches it.
       const [edit] = edits;
       void notebooks.goTo(
@@ -43,12 +47,17 @@ export function Apply({ report, edits }: IProps): JSX.Element {
       );
     case 'applied':
       return (
-        <span role="status">
-          {trans.__(
-            'Applied. Undo with %1.',
-            CommandRegistry.formatKeystroke(['Accel Z'])
-          )}
-        </span>
+        <>
+          <span role="status">
+            {applied
+              ? trans.__(
+                  'Applied. Undo with %1.',
+                  CommandRegistry.formatKeystroke(['Accel Z'])
+                )
+              : trans.__('Applied.')}
+          </span>
+          <RunAgain report={report} />
+        </>
       );
     case 'changed':
       return (

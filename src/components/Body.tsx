@@ -8,12 +8,13 @@ import { Empty, Failed, Loading } from './Placeholders';
 
 /** Shows a post-mortem, or why there is none. */
 export function Body(): JSX.Element {
-  const { view } = useDoctor().model;
+  const { model } = useDoctor();
+  const { view } = model;
   const report = view.kind === 'report' ? view.report : null;
   return (
     <>
-      <TitleBar notebook={report?.notebook ?? null} />
-      <CurrentKernel report={report} />
+      <TitleBar />
+      {!model.isForeign && <CurrentKernel report={report} />}
       {view.kind === 'loading' && <Loading />}
       {view.kind === 'empty' && <Empty />}
       {view.kind === 'error' && <Failed error={view.error} />}

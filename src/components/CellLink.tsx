@@ -1,8 +1,9 @@
 import React from 'react';
 import { ICulprit } from '../api';
 import { useDoctor } from '../context';
-import { cellName } from '../format';
+import { cellName, fileName } from '../format';
 import { Place } from '../notebooks';
+import { plain } from '../text';
 import { useNotebooks } from './useNotebooks';
 
 interface IProps {
@@ -16,6 +17,17 @@ export function CellLink({ place, cell }: IProps): JSX.Element {
   useNotebooks();
   const name = cellName(trans, cell.execution_count);
   const state = notebooks.cellState(place, cell);
+  if (state === 'closed' && notebooks.canOpen(place)) {
+    return (
+      <button
+        type="button"
+        className="jp-KernelDoctor-link"
+        onClick={() => notebooks.open(place)}
+      >
+        {trans.__('Open %1', plain(fileName(place.notebook ?? '')))}
+      </button>
+    );
+  }
   if (state !== 'ready') {
     return (
       <small>

@@ -16,11 +16,11 @@ export function CurrentKernel(props: {
   useNotebooks();
   const { currentKernel: kernel } = notebooks;
   const { report } = props;
-  if (
-    !kernel ||
-    (report && isRunning(report) && report.kernel_id === kernel.kernel_id)
-  ) {
+  if (!kernel) {
     return null;
+  }
+  if (report && isRunning(report) && report.kernel_id === kernel.kernel_id) {
+    return <Live kernel={kernel} open={false} />;
   }
   return <NotebookKernel kernel={kernel} open={!report} />;
 }
@@ -30,14 +30,12 @@ function NotebookKernel(props: {
   open: boolean;
 }): JSX.Element {
   const { kernel, open } = props;
-  const { trans, model } = useDoctor();
+  const { trans, model, inspector } = useDoctor();
   const name = plain(fileName(kernel.path));
   const stuck = model.stuckCase(kernel.kernel_id);
-  const about = {
-    busy: trans.__('The kernel of %1 is busy.', name),
-    idle: trans.__('The kernel of %1 is idle.', name),
-    other: trans.__('The kernel of %1 is running.', name)
-  };
+  const target = { kernel_id: kernel.kernel_id };
+  const isAsked =
+    kernel.status === 'busy' || inspector.stateOf(target) !== null;
   return (
     <div className="jp-KernelDoctor-current">
       {stuck && (
@@ -53,11 +51,13 @@ function NotebookKernel(props: {
         </p>
       )}
       <Live kernel={kernel} open={open} />
-      <LiveKernel
-        key={kernel.kernel_id}
-        target={{ kernel_id: kernel.kernel_id }}
-        about={about[kernel.status]}
-      />
+      {isAsked && (
+        <LiveKernel
+          key={kernel.kernel_id}
+          target={target}
+          about={trans.__('The kernel of %1 is busy.', name)}
+        />
+      )}
     </div>
   );
 }

@@ -5,9 +5,16 @@ import { useDoctor } from '../context';
 export function DocsLink(props: {
   path: string | null | undefined;
 }): JSX.Element | null {
-  const { trans, docsUrl } = useDoctor();
-  return props.path ? (
-    <a href={docsUrl(props.path)} target="_blank" rel="noopener noreferrer">
+  const { trans, docsUrl, openPage } = useDoctor();
+  const { path } = props;
+  return path ? (
+    <a
+      href={docsUrl(path)}
+      onClick={event => {
+        event.preventDefault();
+        openPage(path);
+      }}
+    >
       {trans.__('Details')}
     </a>
   ) : null;

@@ -1,7 +1,7 @@
 import React from 'react';
 import { IReport } from '../api';
 import { useDoctor } from '../context';
-import { certainty, duration, timestamp } from '../format';
+import { certainty, duration, fileName, timestamp } from '../format';
 import { shownIncident } from '../incidents';
 import { plain } from '../text';
 import { Prose } from './Prose';
@@ -11,13 +11,16 @@ interface IProps {
 }
 
 export function Headline({ report }: IProps): JSX.Element {
-  const { trans } = useDoctor();
+  const { trans, model } = useDoctor();
   const { end } = report;
   const isCase = ['died', 'stuck', 'survived'].includes(report.state);
   const saysWhy = isCase && report.cause !== 'unknown' && !report.general;
   return (
     <header>
       <h2 className="jp-KernelDoctor-headline">
+        {model.isForeign && report.notebook !== null && (
+          <>{plain(fileName(report.notebook))}: </>
+        )}
         <Prose text={report.headline} />
       </h2>
       <p className="jp-KernelDoctor-quiet">

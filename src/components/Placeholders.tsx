@@ -20,14 +20,21 @@ export function Empty(): JSX.Element {
   const { trans, model, notebooks } = useDoctor();
   useNotebooks();
   const live = useLive();
-  const { currentKernel } = notebooks;
+  const { currentKernel, front } = notebooks;
   const isRecorded =
     currentKernel &&
     (model.isRecorded(currentKernel.kernel_id) ||
       (live?.kernel_id === currentKernel.kernel_id && live.is_recorded));
   return (
     <div className="jp-KernelDoctor-state">
-      <h2>{trans.__('No kernel has died')}</h2>
+      <h2>
+        {front && model.cases.length > 0
+          ? trans.__(
+              'The kernel of %1 has not died',
+              plain(fileName(front.path))
+            )
+          : trans.__('No kernel has died')}
+      </h2>
       <p>
         {trans.__(
           'When a kernel dies, this panel shows why, which line did it, and what to change.'

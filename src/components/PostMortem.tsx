@@ -29,7 +29,9 @@ export function PostMortem({ report }: IProps): JSX.Element {
   return (
     <article>
       <Headline report={report} />
-      {report.timeline && <Timeline timeline={report.timeline} />}
+      {report.timeline && isAboutMemory(report) && (
+        <Timeline timeline={report.timeline} />
+      )}
       {report.story && (
         <p className="jp-KernelDoctor-quiet">
           <Prose text={report.story} />
@@ -72,4 +74,10 @@ export function PostMortem({ report }: IProps): JSX.Element {
       )}
     </article>
   );
+}
+
+/** Whether a picture of the memory says something about this end. */
+function isAboutMemory(report: IReport): boolean {
+  const cause = report.causes.find(({ id }) => id === report.cause);
+  return !cause?.family || ['memory', 'unknown'].includes(cause.family);
 }

@@ -2,16 +2,42 @@ import React from 'react';
 import { useDoctor } from '../context';
 import { fileName } from '../format';
 import { plain } from '../text';
+import { useNotebooks } from './useNotebooks';
 
-/** Shows the panel's name, and the notebook that the report is about. */
-export function TitleBar(props: { notebook: string | null }): JSX.Element {
-  const { trans } = useDoctor();
+/** Shows the notebook that the panel is about, with a pin, or the way back to it from another one's report. */
+export function TitleBar(): JSX.Element {
+  const { trans, model, notebooks } = useDoctor();
+  useNotebooks();
+  const { front, isPinned } = notebooks;
+  const name = front && plain(fileName(front.path));
   return (
     <div className="jp-KernelDoctor-bar">
       <span className="jp-KernelDoctor-brand">{trans.__('Kernel Doctor')}</span>
-      {props.notebook !== null && (
-        <span title={plain(props.notebook)}>
-          {plain(fileName(props.notebook))}
+      {front && model.isForeign && (
+        <button
+          type="button"
+          className="jp-KernelDoctor-link"
+          onClick={() => void model.open(null)}
+        >
+          {trans.__('Back to %1', name)}
+        </button>
+      )}
+      {front && !model.isForeign && (
+        <span className="jp-KernelDoctor-front">
+          <span title={plain(front.path)}>{name}</span>
+          <button
+            type="button"
+            className="jp-KernelDoctor-link"
+            aria-pressed={isPinned}
+            title={
+              isPinned
+                ? trans.__('Follow the notebook in front again')
+                : trans.__('Stay with this notebook')
+            }
+            onClick={() => (notebooks.isPinned = !isPinned)}
+          >
+            {isPinned ? trans.__('Unpin') : trans.__('Pin')}
+          </button>
         </span>
       )}
     </div>

@@ -83,8 +83,6 @@ test('the panel after a kernel ran out of memory', async ({
   await page.sidebar.close('left');
   await page.sidebar.setWidth(430, 'right');
   await die(page, 2);
-  await page.waitForTimeout(1500); // the toasts slide in
-  await page.screenshot({ path: `${FOLDER}/notification.png` });
   const report = await showWhy(page, 'sales.ipynb');
   await toast(page, 'The restarted kernel').getByRole('button').click();
   await expect(toast(page, '')).toHaveCount(0);
@@ -98,7 +96,7 @@ test('the panel after a kernel ran out of memory', async ({
       await page.theme.setDarkTheme();
     }
     for (const [name, width] of [
-      ['narrow', 250],
+      ['narrow', 300],
       ['wide', 430]
     ] as const) {
       await page.sidebar.setWidth(width, 'right');
@@ -106,6 +104,33 @@ test('the panel after a kernel ran out of memory', async ({
       await report.screenshot({ path: `${FOLDER}/panel-${theme}-${name}.png` });
     }
   }
+});
+
+test('the way back after a fix', async ({ page, tmpPath }) => {
+  await page.setViewportSize({ width: 1280, height: 1000 });
+  await openNotebook(page, tmpPath, 'columns.ipynb', [
+    '%load_ext kerneldoctor',
+    WRITE,
+    READ
+  ]);
+  await page.sidebar.close('left');
+  await die(page, 2);
+  const report = await showWhy(page, 'columns.ipynb');
+  await page.sidebar.setWidth(420, 'right');
+  await look(page, report, 'death');
+  await report
+    .getByRole('button', { name: /^Apply to/ })
+    .first()
+    .click();
+  await report
+    .getByRole('button', { name: 'Restart and run cells 1 to 3' })
+    .first()
+    .click();
+  await expect(report).toContainText(/Lived: peak \d+ MiB of 700 MiB/, {
+    timeout: 60_000
+  });
+  await page.waitForTimeout(1000);
+  await page.screenshot({ path: `${FOLDER}/lived.png` });
 });
 
 test('the panel of a kernel that is stuck', async ({ page, tmpPath }) => {

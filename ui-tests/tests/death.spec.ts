@@ -29,8 +29,8 @@ test('a kernel crashes, and the panel says why and where', async ({
   await expect(report.getByRole('heading', { level: 2 })).toContainText(
     'cell [3]'
   );
-  await expect(report).toContainText('% sure');
-  await expect(report.locator('figure svg')).toBeVisible();
+  // Memory is not the subject.
+  await expect(report.locator('article figure')).toHaveCount(0);
 
   // Where: the cell, and its second line.
   await expect(report.locator('.jp-mod-culprit')).toHaveText(
@@ -38,9 +38,10 @@ test('a kernel crashes, and the panel says why and where', async ({
   );
   await page.notebook.selectCells(0);
   await report.getByRole('button', { name: 'Go to cell [3]' }).click();
-  await expect(page.locator('.jp-Notebook-cell.jp-mod-active')).toContainText(
-    'ctypes.string_at(0)'
-  );
+  const active = page.locator('.jp-Notebook-cell.jp-mod-active');
+  await expect(active).toContainText('ctypes.string_at(0)');
+  // The line is selected.
+  await expect(active.locator('.cm-selectionBackground')).toBeVisible();
 
   // Why: sentences, and below them where their numbers were read.
   const evidence = report
@@ -50,13 +51,11 @@ test('a kernel crashes, and the panel says why and where', async ({
   await expect(evidence.locator('small').first()).not.toBeEmpty();
   await expect(report).toContainText('SIGSEGV');
 
-  // The reference page exists.
-  const [details] = await Promise.all([
-    page.context().waitForEvent('page'),
-    report.getByRole('link', { name: 'Details' }).last().click()
-  ]);
-  await expect(details.locator('body')).toContainText('How it is recognised');
-  await details.close();
+  // The reference page opens beside the notebook.
+  await report.getByRole('link', { name: 'Details' }).last().click();
+  await expect(page.locator('.jp-KernelDoctor-page')).toContainText(
+    'How it is recognised'
+  );
 });
 
 test('a second death is shown, and the first one is still listed', async ({
@@ -147,9 +146,7 @@ for (const [what, cell, shown] of [
     await page.waitForTimeout(3000);
     await expect(toast(page, 'died')).toHaveCount(0);
     const report = await openPanel(page);
-    await expect(report.locator('.jp-KernelDoctor-bar')).not.toContainText(
-      'restart.ipynb'
-    );
+    await expect(report.getByRole('article')).toHaveCount(0);
     await expect(
       report.getByRole('button', { name: 'restart.ipynb' })
     ).toHaveCount(0);

@@ -129,14 +129,15 @@ export async function interrupt(page: IJupyterLabPageFixture): Promise<void> {
   await page.request.post(`/api/kernels/${kernel}/interrupt`);
 }
 
-/** Follows the notification to the panel. */
+/** Waits for the panel, which opens by itself when the kernel of the notebook in front dies. */
 export async function showWhy(
   page: IJupyterLabPageFixture,
   notebook: string
 ): Promise<Locator> {
-  const died = toast(page, `The kernel of ${notebook} died: `);
-  await died.getByRole('button', { name: 'Show why' }).click();
   await expect(panel(page)).toBeVisible();
-  await expect(panel(page)).toContainText(notebook);
+  await expect(panel(page).locator('.jp-KernelDoctor-bar')).toContainText(
+    notebook
+  );
+  await expect(panel(page).getByRole('article')).toBeVisible();
   return panel(page);
 }

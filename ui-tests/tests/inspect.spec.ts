@@ -108,7 +108,10 @@ test('a kernel that is not recorded cannot be asked, and the panel says what to 
   page,
   tmpPath
 }) => {
-  await openNotebook(page, tmpPath, 'plain.ipynb', ['1 + 1']);
+  await openNotebook(page, tmpPath, 'plain.ipynb', [
+    'import time\ntime.sleep(60)'
+  ]);
+  await start(page, 0);
   const panel = await openPanel(page);
   await panel.getByRole('button', { name: 'What is it doing?' }).click();
   await expect(panel.getByRole('alert')).toContainText('is not recorded');

@@ -1,0 +1,118 @@
+import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
+import { ISignal, Signal } from '@lumino/signaling';
+import { IReport } from './api';
+import { ILiveFeed } from './live';
+import { findCell } from './notebookCells';
+import { Notebooks } from './notebooks';
+
+/** How the cells up to the culprit ran after a fix. */
+export type Rerun =
+  | { kind: 'running' }
+  /** Bytes are null where the kernel is not recorded. */
+  | { kind: 'lived'; peak_bytes: number | null; limit_bytes: number | null }
+  /** A cell raised an exception, or the kernel died again. */
+  | { kind: 'failed' };
+
+export interface IReruns {
+  readonly changed: ISignal<IReruns, void>;
+  /** Return how it went; null where nobody has asked. */
+  stateOf(report: IReport): Rerun | null;
+  /** Return the number of the last cell to run, counted from the top; null where it is not open. */
+  lastCell(report: IReport): number | null;
+  /** Restart the kernel, and run the cells from the top to the one that died. */
+  start(report: IReport): Promise<void>;
+}
+
+/** The way back after a fix: restarts the kernel and runs the cells again. */
+export class Reruns implements IReruns {
+  constructor(
+    private readonly _notebooks: Notebooks,
+    private readonly _live: ILiveFeed
+  ) {}
+
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  stateOf(report: IReport): Rerun | null {
+    return this._states.get(report.recording) ?? null;
+  }
+
+  lastCell(report: IReport): number | null {
+    return this._place(report)?.last ?? null;
+  }
+
+  async start(report: IReport): Promise<void> {
+    const place = this._place(report);
+    if (!place || this.stateOf(report)?.kind === 'running') {
+      return;
+    }
+    const { content, sessionContext } = place.panel;
+    this._set(report, { kind: 'running' });
+    try {
+      await sessionContext.restartKernel();
+      const cells = content.widgets.slice(0, place.last);
+      const ran = await NotebookActions.runCells(
+        content,
+        cells,
+        sessionContext
+      );
+      await this._measured();
+      this._set(report, ran ? this._lived(report) : { kind: 'failed' });
+    } catch {
+      this._set(report, { kind: 'failed' });
+    }
+  }
+
+  /** Wait for what the server tells of the cells, which comes once a second. */
+  private async _measured(): Promise<void> {
+    const before = this._live.shown;
+    for (let i = 0; i < 25 && this._live.shown?.recording; i++) {
+      const { running } = this._live.shown;
+      if (!running && this._live.shown !== before) {
+        return;
+      }
+      await new Promise(resolve => setTimeout(resolve, 200));
+    }
+  }
+
+  private _lived(report: IReport): Rerun {
+    const { shown } = this._live;
+    const known =
+      shown?.kernel_id === report.kernel_id && shown.is_recorded ? shown : null;
+    const peaks = (known?.cells ?? []).map(cell => cell.peak_bytes ?? 0);
+    return {
+      kind: 'lived',
+      peak_bytes: peaks.length > 0 ? Math.max(...peaks) : null,
+      limit_bytes: known?.limit?.bytes ?? null
+    };
+  }
+
+  /** Find the cell that died, else the one that a fix changes. */
+  private _place(
+    report: IReport
+  ): { panel: NotebookPanel; last: number } | null {
+    const edits = report.fixes.flatMap(fix => fix.edits);
+    const refs = [
+      ...(report.cell ? [report.cell] : []),
+      ...edits.map(edit => ({ ...edit, source: edit.new_source }))
+    ];
+    for (const panel of this._notebooks.find(report)) {
+      for (const ref of refs) {
+        const cell = findCell(panel, ref);
+        if (cell) {
+          return { panel, last: panel.content.widgets.indexOf(cell) + 1 };
+        }
+      }
+    }
+    return null;
+  }
+
+  private _set(report: IReport, state: Rerun): void {
+    this._states.set(report.recording, state);
+    this._changed.emit();
+  }
+
+  private readonly _states = new Map<string, Rerun>();
+  private readonly _changed = new Signal<this, void>(this);
+}

@@ -1,0 +1,68 @@
+import { expect, test } from '@jupyterlab/galata';
+import { die, openNotebook, run, showWhy, start, toast } from './helpers';
+
+const LOAD = '%load_ext kerneldoctor';
+
+test('the panel follows the notebook in front, unless it is pinned', async ({
+  page,
+  tmpPath
+}) => {
+  await openNotebook(page, tmpPath, 'dies.ipynb', [
+    LOAD,
+    'import os\nos.abort()'
+  ]);
+  await die(page, 1);
+  const panel = await showWhy(page, 'dies.ipynb');
+  expect((await panel.boundingBox())!.width).toBeGreaterThan(340);
+  const bar = panel.locator('.jp-KernelDoctor-bar');
+
+  // Another notebook in front: its own kernel, and the other death in the list only.
+  await openNotebook(page, tmpPath, 'lives.ipynb', [LOAD]);
+  await run(page, 0, 1);
+  await expect(bar).toContainText('lives.ipynb');
+  await expect(panel).toContainText('The kernel of lives.ipynb has not died');
+  await expect(panel.getByRole('article')).toHaveCount(0);
+
+  // Picked from the list, it is named; and there is a way back.
+  await panel.getByRole('button', { name: 'dies.ipynb' }).first().click();
+  await expect(panel.getByRole('heading', { level: 2 })).toContainText(
+    'dies.ipynb: '
+  );
+  await bar.getByRole('button', { name: 'Back to lives.ipynb' }).click();
+  await expect(panel.getByRole('article')).toHaveCount(0);
+
+  // Pinned, it stays.
+  await bar.getByRole('button', { name: 'Pin' }).click();
+  await page.notebook.activate('dies.ipynb');
+  await expect(bar).toContainText('lives.ipynb');
+  await bar.getByRole('button', { name: 'Unpin' }).click();
+  await expect(bar).toContainText('dies.ipynb');
+
+  // A notebook that is not open can be opened.
+  await page.notebook.activate('dies.ipynb');
+  await page.notebook.close(true);
+  await panel.getByRole('button', { name: 'dies.ipynb' }).first().click();
+  await panel.getByRole('button', { name: 'Open dies.ipynb' }).click();
+  await expect(bar).toContainText('dies.ipynb');
+  await expect(
+    panel.getByRole('button', { name: 'Go to cell [2]' })
+  ).toBeVisible();
+});
+
+test('the death of a notebook behind is told in few words', async ({
+  page,
+  tmpPath
+}) => {
+  const late = 'import os, time\ntime.sleep(12)\nos.abort()';
+  await openNotebook(page, tmpPath, 'behind.ipynb', [LOAD, late]);
+  await run(page, 0, 1);
+  await start(page, 1);
+  await openNotebook(page, tmpPath, 'front.ipynb', [LOAD]);
+  const died = toast(page, 'behind.ipynb').filter({ hasText: 'Show why' });
+  await expect(died).toContainText(/^The program aborted itself in cell \[2\]/);
+  await page.locator('.jp-Dialog').getByRole('button', { name: 'Ok' }).click();
+  await died.getByRole('button', { name: 'Show why' }).click();
+  await expect(
+    page.locator('#kerneldoctor-panel').getByRole('heading', { level: 2 })
+  ).toContainText('behind.ipynb: ');
+});
