@@ -77,8 +77,14 @@ class BlockwisePairwise(Fix):
             "S = cosine_similarity(X)",
             says=("6.7 GiB", "NearestNeighbors(n_neighbors=10, metric='cosine').fit(X)"),
         ),
+        Case(
+            "import numpy as np\nemb = np.random.rand(60_000, 128)",
+            "sim = emb @ emb.T",
+            says=("26.8 GiB", "part = emb[at : at + 1000] @ emb.T"),
+        ),
     ]
     SILENT = [
+        Case("import numpy as np\nX = np.random.rand(60_000, 12)", "S = X.T @ X\nload()"),
         Case("import numpy as np\nX = np.ones((100, 5))", "D = np.linalg.norm(X[:, None] - X[None], axis=2)\nload()"),
         Case("from sklearn.metrics.pairwise import cosine_similarity as c", "c(X)\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\nfrom scipy.spatial.distance import cdist\nX = np.ones((300, 50))", "D = cdist(X, X)"),
@@ -110,6 +116,7 @@ class BlockwisePairwise(Fix):
                     takes or missing,
                     snippet=None if fits and is_sure else _nearest(scope, [found.left, found.right], "euclidean"),
                 )
+        yield from _products(death, missing)
         for call in calls_at(death, *_METRICS):
             given = call.node.args[:2]
             values = [death.values.of(one, call.scope) for one in given]
@@ -126,6 +133,34 @@ class BlockwisePairwise(Fix):
                 title="Ask for the nearest rows only, or work in chunks",
                 snippet=_nearest(call.scope, given, _METRICS[call.name]),
             )
+
+
+def _products(death: Death, missing: int) -> Iterator[Proposal]:
+    """Yield what to do in place of `X @ X.T`, and of an outer difference: a block of rows at a time."""
+    for scope in death.code.running if death.is_of_this_cell else ():
+        for node in scope.nodes:
+            match node:
+                case ast.BinOp(op=ast.MatMult(), left=left, right=ast.Attribute(attr="T") as right) as whole:
+                    form = "{left}[at : at + 1000] @ {right}"
+                case ast.Call(func=ast.Attribute(attr="outer") as function, args=[left, right], keywords=[]) as whole:
+                    form = scope.segment(function) + "({left}[at : at + 1000], {right})"
+                case _:
+                    continue
+            one, other = death.values.of(left, scope), death.values.of(right, scope)
+            if one is None or other is None or not (one.shape and other.shape):
+                continue
+            takes = one.shape[0] * other.shape[-1] * 8
+            if takes >= max(missing // 4, death.room_bytes or 1) and death.was_running(whole, scope):
+                part = form.format(left=scope.segment(left), right=scope.segment(right))
+                yield Proposal(
+                    (),
+                    f"{quote(scope.segment(whole))} makes a number for each pair of rows: {size(takes)}. Work on a "
+                    "block of rows at a time, and keep only what you need of each, as the nearest.",
+                    takes,
+                    title="Compare a block of rows at a time",
+                    snippet=f"for at in range(0, len({scope.segment(left)}), 1000):\n    part = {part}\n"
+                    "    nearest = part.argsort(axis=1)[:, -10:]  # keep only what you need of it",
+                )
 
 
 def _with_cdist(node: ast.expr, found: Distance, scope: Scope, death: Death) -> Changes:

@@ -43,6 +43,12 @@ class ConcatOnce(Fix):
             says=("df_parts.append(load(day))", "df = pd.concat(df_parts, ignore_index=True)"),
         ),
         Case(
+            "import pandas as pd\nclass Log:\n    def __init__(self): self.df = pd.DataFrame()\n"
+            "    def add(self, row):\n        self.df = pd.concat([self.df, row])",
+            "log = Log()\nfor row in rows: log.add(row)",
+            says=("self.df_parts.append(row)", "self.df = pd.concat([self.df, *self.df_parts])"),
+        ),
+        Case(
             "import pandas as pd",
             "rows = [pd.json_normalize({'id': i, 'user': {'n': i}}) for i in range(9000)]\ndata = pd.concat(rows)",
             becomes="rows = [{'id': i, 'user': {'n': i}} for i in range(9000)]\ndata = pd.json_normalize(rows)",
@@ -59,7 +65,7 @@ class ConcatOnce(Fix):
         """Keep the pieces in a list; make one frame of the records."""
         missing = death.memory.missing_bytes or 0
         for one in growing(death.code, "pandas.concat") if death.is_of_this_cell else ():
-            if death.was_running(one.loop, one.call.scope):
+            if death.was_running(one.loop, one.around):
                 why = f"{quote(one.call.text)} copies all of {quote(one.name)} in each round, and for a moment both "
                 more = "copies are there. Put the pieces together once; or write each to a file, if that is too much."
                 yield Proposal((), why + more, missing // 4, snippet=one.gathered)

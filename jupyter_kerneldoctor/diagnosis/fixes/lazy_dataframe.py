@@ -28,17 +28,19 @@ class LazyDataframe(Advice):
     """
 
     id, title, causes = "lazy-dataframe", "Let polars stream the file through your query", (Family.MEMORY,)
-    functions = ("pandas.read_csv", "pandas.read_parquet")
+    functions = ("pandas.read_csv", "pandas.read_parquet", "polars.read_csv", "polars.read_parquet")
     why = (
-        "{call} reads all of the file before the first row is used. polars reads piece by piece what the result needs."
+        "{call} reads all of the file before the first row is used. `scan_{kind}` of polars reads piece by piece what "
+        "the result needs."
     )
     snippet = (
-        "%pip install polars\n\nimport polars as pl\n\n"
+        "{install}import polars as pl\n\n"
         "{name} = pl.scan_{kind}({path}).select({columns}).filter(…).collect(engine='streaming')"
     )
 
     FIRES = [
         Case("import pandas as pd", "df = pd.read_csv('big.csv')", says=("pl.scan_csv('big.csv')",)),
+        Case("import polars as pl", "df = pl.read_parquet(p)", says=("pl.scan_parquet(p)",)),
     ]
     SILENT = [
         Case("import pandas as pd", "df = pd.read_csv('a.csv')", "df = pd.read_csv('a.csv')"),  # it ran before
@@ -49,7 +51,7 @@ class LazyDataframe(Advice):
     def facts(self, death: Death) -> Mapping[str, str] | None:
         """Return the names of the frame, the file and its columns."""
         call = next(calls_at(death, *self.functions))
-        path = call.argument("filepath_or_buffer", "path", 0)
+        path = call.argument("filepath_or_buffer", "path", "source", 0)
         if (
             path is None
             or death.worked_before(call)
@@ -60,6 +62,7 @@ class LazyDataframe(Advice):
         return {
             "name": frame_name(call) or "df",
             "kind": call.name.rpartition("_")[2],
+            "install": "" if call.name.startswith("polars") else "%pip install polars\n\n",
             "path": call.scope.segment(path),
             "columns": columns,
         }

@@ -7,6 +7,7 @@ from ..code.notebook import Call
 from ..death import Death
 from ..family import Family
 from ..fix import SetArgument
+from ..frameworks.numpy import GATHERERS
 
 
 class MemoryMapArray(SetArgument):
@@ -43,6 +44,7 @@ class MemoryMapArray(SetArgument):
         Case("import numpy as np", "X = np.load(path, allow_pickle=True)"),
         Case("import numpy as np", "X = np.load('feats.npy')\nX[0] = 1"),
         Case("import numpy as np", "X = np.load('feats.npy')\nX /= 255"),
+        Case("import numpy as np", "X = np.concatenate([np.load(p) for p in paths])"),  # all is copied anyway
         Case("import numpy as np", "X = np.load('small.npy')\nbig = [0] * 10**10", line=2),
     ]
 
@@ -54,7 +56,8 @@ class MemoryMapArray(SetArgument):
         match call.statement:
             case ast.Assign(targets=[ast.Name(id=name)]) if _is_written_to(name, call):
                 return None
-        return None if call.argument("allow_pickle", 2) is not None else death.memory.missing_bytes
+        gathered = any(call.node in call.scope.inside(one.node) for one in death.code.running.calls(*GATHERERS))
+        return None if gathered or call.argument("allow_pickle", 2) is not None else death.memory.missing_bytes
 
 
 def _is_written_to(name: str, call: Call) -> bool:

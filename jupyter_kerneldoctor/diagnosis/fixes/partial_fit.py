@@ -1,5 +1,6 @@
 """The fix `partial-fit`."""
 
+import ast
 from collections.abc import Iterator
 
 from ..calls import makers
@@ -51,6 +52,7 @@ class PartialFit(Fix):
         ),
     ]
     SILENT = [
+        Case("from sklearn.cluster import MiniBatchKMeans", "MiniBatchKMeans(9).fit(X.toarray())"),
         Case("from sklearn.linear_model import LogisticRegression", "LogisticRegression().fit(X, y)"),
         Case("from sklearn.cluster import MiniBatchKMeans", "MiniBatchKMeans(9).fit(X)\nbig = [0] * 10**10", line=2),
     ]
@@ -59,7 +61,8 @@ class PartialFit(Fix):
         """Write the loop down with the user's own names."""
         for made, used in makers(death, *_LEARN):
             function, given = used.node.func, [used.scope.segment(one) for one in used.node.args]
-            if used.name != "fit" or not given:
+            is_plain = all(isinstance(one, ast.Name | ast.Attribute) for one in used.node.args[:2])
+            if used.name != "fit" or not given or not is_plain:
                 continue
             owner = used.scope.segment(getattr(function, "value", function))
             begin, model = (f"model = {owner}\n", "model") if "(" in owner else ("", owner)

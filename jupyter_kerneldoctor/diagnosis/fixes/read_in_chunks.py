@@ -10,7 +10,7 @@ from ..edits import Changes, replace, set_argument, text_of
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.gradients import backward_calls
-from ..frameworks.pandas import COMBINED_BY, PARTIAL, READERS, columns_read, frame_name, grouped
+from ..frameworks.pandas import CHUNKED, COMBINED_BY, PARTIAL, READERS, columns_read, frame_name, grouped
 from ..units import cell_name, quote, size
 
 _ROWS = "50_000"  # what a row takes cannot be told from here; this is some MB of text
@@ -58,8 +58,14 @@ class ReadInChunks(Fix):
             "frame = read(PATH)\nframe['sum'] = frame['price'] + 1\nprint(frame['sum'], frame['city'])",
             says=("read(PATH, chunksize=50_000)", "usecols=['price', 'city']"),
         ),
+        Case(
+            "import pandas as pd",
+            "df = pd.read_sql('select * from t', con)",
+            says=("pd.read_sql('select * from t', con, chunksize=50_000)",),
+        ),
     ]
     SILENT = [
+        Case("import pandas as pd", "df = pd.read_json('a.json')"),
         Case("import pandas as pd\npath = 'a.csv'", "df = pd.read_csv(path, nrows=10)"),
         Case("import polars as pd", "df = pd.read_csv('a.csv')"),
         Case("import pandas as pd", "df = pd.read_csv('a.csv')", before_mib=1900),
@@ -74,7 +80,7 @@ class ReadInChunks(Fix):
         code = death.code
         if not death.memory.grew_here or any(backward_calls(scope.node, scope) for scope in code.running):
             return
-        reads = [one for one in code.running.calls(*READERS) if _is_whole(one) and code.is_at_line(one.node, one.scope)]
+        reads = [one for one in code.running.calls(*CHUNKED) if _is_whole(one) and code.is_at_line(one.node, one.scope)]
         reads = [one for one in reads if not death.worked_before(one)]
         if reads:
             edits, missing = _grouped(reads[0]), death.memory.missing_bytes
@@ -84,6 +90,8 @@ class ReadInChunks(Fix):
 
 def _is_whole(call: Call) -> bool:
     given = {word.arg for word in call.node.keywords}
+    if call.name == "pandas.read_json" and getattr(call.argument("lines"), "value", None) is not True:
+        return False
     return bool(call.node.args or given) and not given & {*PARTIAL, None}
 
 
@@ -109,11 +117,16 @@ def _snippet(call: Call) -> str:
     module = call.scope.segment(function.value) if isinstance(function, ast.Attribute) else "pd"
     if call.argument("usecols") is None:
         fewer = text_of(call, set_argument(call, "usecols", f"[{chosen}]"))
-    return (
+    read = (
         f"parts = []\nfor chunk in {_in_chunks(call)}:\n"
         f"    parts.append(chunk[[{chosen}]])  # keep only the rows, columns or sums you need\n"
-        f"{name} = {module}.concat(parts, ignore_index=True)\n\n"
-        f"# or leave out columns while reading, and store repeated text once with dtype={{{example}: 'category'}}:\n"
+        f"{name} = {module}.concat(parts, ignore_index=True)"
+    )
+    if call.name not in READERS:
+        return read
+    return (
+        f"{read}\n\n# or leave out columns while reading, and store repeated text once with "
+        f"dtype={{{example}: 'category'}}:\n"
         f"# {name} = " + fewer.replace("\n", "\n# ")
     )
 

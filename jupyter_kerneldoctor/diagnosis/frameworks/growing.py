@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..code.notebook import Call, Notebook
-from ..code.scopes import Loop
+from ..code.origins import Origins
+from ..code.scopes import Loop, Scope
 from ..edits import Changes, replace_by_lines
 
 
@@ -17,12 +18,25 @@ class Growing:
     name: str
     piece: ast.expr
     loop: Loop
+    around: Scope
+    """Where the loop stands: the call's own scope, or what calls its function."""
 
     @property
     def gathered(self) -> str:
         """The loop with a list of the pieces, which are put together after it."""
         scope, parts = self.call.scope, f"{self.name}_parts"
-        once = self.call.text.replace(scope.segment(self.call.node.args[0]), parts, 1)
+        once, function = self.call.text, scope.segment(self.call.node.func)
+        if self.call.name == "numpy.append":
+            axis = self.call.argument("axis", 2)
+            flat = f"[{function[:-6]}ravel(one) for one in {parts}]" if axis is None else parts
+            once = f"{function[:-6]}concatenate({flat}{'' if axis is None else f', axis={scope.segment(axis)}'})"
+        elif "." in self.name:
+            once = once.replace(scope.segment(self.piece), f"*{parts}", 1)
+        else:
+            once = once.replace(scope.segment(self.call.node.args[0]), parts, 1)
+        if "." in self.name:
+            added = f"{parts}.append({scope.segment(self.piece)})  # in place of the copy; {parts} = [] before"
+            return f"{added}\n\n{self.name} = {once}  # once, at the end"
         piece = scope.segment(self.piece)
         head = (
             f"while {scope.segment(self.loop.test)}"
@@ -44,16 +58,26 @@ class Growing:
 
 
 def growing(code: Notebook, *functions: str) -> Iterator[Growing]:
-    """Yield what grows in this way in a loop, where nothing else in the loop uses the whole."""
+    """Yield what grows in this way in a loop, where nothing else in the loop uses the whole.
+
+    An attribute, `self.trace`, may also grow in a method that a loop calls.
+    """
     for call in code.running.calls(*functions):
-        match call.statement, call.node.args[:1]:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value), [ast.List(elts=[ast.Name(id=first), piece])] | [
-                ast.Tuple(elts=[ast.Name(id=first), piece])
-            ]:
-                loops = call.scope.loops_around(call.node)
+        scope, pair = call.scope, call.node.args[:2]
+        match call.node.args[:1]:
+            case [ast.List(elts=elements) | ast.Tuple(elts=elements)]:
+                pair = elements
+        match call.statement, pair:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value), [ast.Name(id=first), piece]:
+                loops = scope.loops_around(call.node)
                 if value is not call.node or first != name or not loops:
                     continue
-                uses = [one for one in call.scope.inside(loops[0]) if isinstance(one, ast.Name) and one.id == name]
-                stays = not any(isinstance(one, ast.Return | ast.Yield) for one in call.scope.inside(loops[0]))
+                uses = [one for one in scope.inside(loops[0]) if isinstance(one, ast.Name) and one.id == name]
+                stays = not any(isinstance(one, ast.Return | ast.Yield) for one in scope.inside(loops[0]))
                 if len(uses) == 2 and stays and not loops[0].orelse:
-                    yield Growing(call, name, piece, loops[0])
+                    yield Growing(call, name, piece, loops[0], scope)
+            case ast.Assign(targets=[ast.Attribute() as target], value=value), [ast.Attribute() as old, piece]:
+                if value is call.node and ast.unparse(old) == ast.unparse(target):
+                    for place, around in [(call.node, scope), *Origins(code).calls_of(scope)]:
+                        for loop in around.loops_around(place)[:1]:
+                            yield Growing(call, ast.unparse(old), piece, loop, around)

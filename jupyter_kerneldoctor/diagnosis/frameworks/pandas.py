@@ -12,6 +12,12 @@ from ..code.scopes import Scope
 READERS = ("pandas.read_csv", "pandas.read_table")
 """What reads a file of text into one frame."""
 
+CHUNKED = (
+    *READERS,
+    *(f"pandas.read_{name}" for name in ("fwf", "json", "sql", "sql_query", "sql_table", "sas", "stata")),
+)
+"""What takes a `chunksize`; of JSON only with `lines=True`."""
+
 PARTIAL = ("chunksize", "iterator", "nrows")
 """Arguments with which they do not read it whole."""
 
