@@ -13,6 +13,7 @@ import argparse
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -55,6 +56,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, help="keeps what is done, and goes on from there")
     parser.add_argument("--write", type=Path, help="the file for the table")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what runs is ended, and its traces removed
     rows: list[Row] = (
         json.loads(options.results.read_text("utf-8")) if options.results and options.results.exists() else []
     )
