@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..diagnosis.analysis.memory import Memory
 from ..diagnosis.units import enumeration, plural
 from ..recording.model import Cell, Recording
 
@@ -213,18 +214,18 @@ def _directory(recording: Recording) -> Path:
 
 
 def _limit_bytes(recording: Recording) -> int | None:
-    """Return the lowest limit, less what other programs used below it all the time."""
-    limit = min(recording.limits, key=lambda one: one.bytes, default=None)
-    if limit is None:
-        return recording.kernel.ram_bytes
+    """Return the limit that counted, less what other programs used below it all the time."""
+    memory = Memory(recording, recording.running_cell)
+    if memory.limit_bytes is None:
+        return None
     others = []
     for sample in recording.samples:
         used = sample.cgroup_bytes
-        if limit.kind == "ram":
-            used = None if sample.available_bytes is None else limit.bytes - sample.available_bytes
+        if not memory.has_group_limit:
+            used = None if sample.available_bytes is None else memory.limit_bytes - sample.available_bytes
         if used is not None:
             others.append(max(0, used - max(sample.rss_bytes or 0, sample.tree_bytes or 0)))
-    return limit.bytes - min(others, default=0)
+    return memory.limit_bytes - min(others, default=0)
 
 
 def _rlimits(recording: Recording) -> dict[str, int]:

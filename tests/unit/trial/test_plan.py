@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_kerneldoctor.recording.model import Cell, Kernel, Limit, Recording
+from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, End, Kernel, Limit, Recording
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.samples import Sample
 from jupyter_kerneldoctor.trial import CannotTryError, Wishes, make_plan
@@ -51,6 +51,13 @@ def test_the_first_fix_that_changes_a_cell_is_tried_below_what_the_kernel_could_
     assert made.patience_s == 3 * (10 + 30)
     assert (made.python, made.copies) == (sys.executable, True)
     assert made.before == "killed by Linux at the memory limit"
+
+
+def test_a_limit_that_was_gone_with_the_kernel_counts_as_well():
+    group = CgroupDelta("/a", "", limit_bytes=GIB, limit_hits_before=3)
+    ended = replace(RECORDING, limits=RECORDING.limits[1:], end=End("signal", 61.0, 0.0, "SIGKILL", cgroups=(group,)))
+
+    assert plan(ended).limit_bytes == GIB - 100
 
 
 def test_another_fix_may_be_named():
