@@ -79,7 +79,7 @@ def _may_run(options: Namespace, plan: Plan, what: str, diffs: Sequence[str]) ->
         *(diff.rstrip("\n") for diff in diffs),
         f"  interpreter: {plan.python}",
         f"  directory:   {where}{limit}",
-        f"  time:        {duration(plan.patience_s)} at most",
+        f"  time:        {duration(plan.patience_s)} at most{' each' if options.fit else ''}",
         "The cells do again what they did: write files, use the network. Your own kernel is not touched.",
     ]
     output.say(visible("\n".join(lines)))

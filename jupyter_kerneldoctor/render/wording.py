@@ -302,8 +302,11 @@ def next_steps(doc: Document) -> list[str]:
 def _run_again(doc: Document) -> str:
     edited = [edit.get("execution_count") for fix in doc["fixes"][:1] for edit in fix["edits"]]
     named = " and ".join(f"[{count}]" for count in dict.fromkeys(edited) if count is not None)
-    first = f"Change cell {named} as shown above, then run" if named else "Run"
-    return f"{first} your cells again: the restarted kernel has none of your variables."
+    again = "your cells again: the restarted kernel has none of your variables."
+    if not named:
+        return f"Run {again}"
+    first = f"Change cell {named} as shown above, then run {again}"
+    return f"{first} `jupyter kerneldoctor try {one_line(doc['recording'])}` tells before whether that helps."
 
 
 def _explanation(doc: Document) -> str:

@@ -51,7 +51,8 @@ class Fit:
         except CodeTooLargeError:
             found = None
         if found is None:
-            raise CannotTryError("No cell that ran has the size of a batch written in it, as a number.")
+            advice = "`jupyter kerneldoctor try RECORDING` tries the first fix of the report."
+            raise CannotTryError("No cell that trains has the size of a batch written in it, as a number.", advice)
         return found
 
     @cached_property

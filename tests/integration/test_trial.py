@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_kerneldoctor.trial import Plan, run
+from jupyter_kerneldoctor.recording.model import Cell, End, Kernel, Limit, Recording
+from jupyter_kerneldoctor.recording.processes import ProcessIdentity
+from jupyter_kerneldoctor.trial import Plan, Wishes, run
+from jupyter_kerneldoctor.trial.fit import Fit, fit
 from jupyter_kerneldoctor.trial.kernel import OwnKernel
 from jupyter_kerneldoctor.trial.memory_limit import NoMemoryLimitError, memory_limit
 from jupyter_kerneldoctor.trial.plan import PlannedCell
@@ -170,6 +173,45 @@ def test_files_of_the_notebook_are_read_but_not_changed(notebook: Path) -> None:
     assert (notebook / "data.txt").read_text() == "as it was"
     assert run(plan(notebook, cell, copies=False)).kind == "lived"
     assert (notebook / "data.txt").read_text() == "changed"
+
+
+TORCH = """
+from types import SimpleNamespace
+
+class DataLoader:
+    def __init__(self, data, batch_size):
+        self.rows = batch_size
+
+    def __iter__(self):
+        return iter([self.rows] * 3)
+
+def net(rows):
+    return SimpleNamespace(kept=b"x" * (rows << 21), backward=lambda: None)
+
+utils = SimpleNamespace(data=SimpleNamespace(DataLoader=DataLoader))
+"""
+"""What stands for the library: a row of a batch takes 2 MiB."""
+
+
+def test_two_small_batches_tell_the_largest_that_fits(notebook: Path) -> None:
+    (notebook / "torch.py").write_text(TORCH)
+    loop = "for rows in torch.utils.data.DataLoader(None, batch_size=160):\n    torch.net(rows).backward()"
+    cells = (
+        Cell("import torch", 1, seq=1, started_mono_s=1.0, ended_mono_s=2.0),
+        Cell(loop, 2, seq=2, started_mono_s=3.0),
+    )
+    kernel = Kernel(ProcessIdentity(1, 1, None), executable=sys.executable, directory=str(notebook))
+    limits, end = (Limit("cgroup", "limit", LIMIT, ""),), End("signal", 9.0, 9.0, "SIGKILL")
+    recording = Recording("r", kernel, cells=cells, limits=limits, end=end)
+    post_mortem = {"state": "died", "incidents": [], "end": {"summary": "Killed"}}
+
+    found = fit(Fit(recording, post_mortem, Wishes()))
+
+    assert found.sizes == (8, 16)
+    assert 60 < found.low < found.largest < found.high < 160
+    assert found.suggested == 64
+    assert "+for rows in torch.utils.data.DataLoader(None, batch_size=64):" in found.edits[0].diff
+    assert "A row takes" in found.text
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
