@@ -77,7 +77,7 @@ def _run(case: Case, python: str) -> Result:
     cell += ", OBJECT NOT NAMED" if result.grown_right is False else ""
     fix = ", NO FIX" if result.fix_right is False else ""
     fix += "".join(f", WRONG FIX {tried}" for tried in result.wrong_fixes)
-    said = f"{report.get('cause')} {report.get('confidence')}{cell}{fix}{ended} {result.problem}"
+    said = f"{report.get('cause')}, {report.get('certainty')}{cell}{fix}{ended} {result.problem}"
     print(f"{verdict:8} {case.name:44} {said}\n         {report.get('headline')}", file=sys.stderr, flush=True)
     return result
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import calibration
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .result import Result
-
-LEVELS = (0.9, 0.7, 0.5, 0.0)
 
 
 def tables(results: list[Result], first_tries: dict[str, Any]) -> str:
@@ -38,18 +38,19 @@ def tables(results: list[Result], first_tries: dict[str, Any]) -> str:
         )
     lines += ["", "## First tries", "", *_first_tries(results, first_tries)]
     lines += ["", "## Edits", "", *_edits(run)]
-    lines += ["", "## Calibration", "", "| confidence | answers | right |", "| --- | --- | --- |"]
-    above = 1.01
-    for level in LEVELS:
-        band = [result for result in run if level <= result.report.get("confidence", 0.0) < above]
-        lines.append(f"| {level} and more | {len(band)} | {_count(r.right for r in band)} |")
-        above = level
+    lines += ["", "## Calibration", "", *calibration.table(_answers(run))]
     own = [result for result in run if result.case.own]
     lines += ["", f"Of the {len(own)} cases thought up here, {_count(r.right for r in own)} are right."]
     lines += ["", "## Known failures", ""]
     failures = [result for result in results if not result.right or result.cell_right is False]
     lines += [_failure(result) for result in failures] or ["None."]
     return "\n".join([*lines, ""])
+
+
+def _answers(run: list[Result]) -> list[calibration.Answer]:
+    """Return what was said of the cases of which there is a report."""
+    said = [(result, result.report) for result in run if result.report.get("cause") is not None]
+    return [calibration.Answer(report["certainty"], report["general"], result.right) for result, report in said]
 
 
 def _edits(run: list[Result]) -> list[str]:
@@ -96,6 +97,6 @@ def _failure(result: Result) -> str:
         return f"* `{result.case.name}` was not run: {result.problem.rstrip('.')}."
     report = result.report
     wanted = " or ".join(f"`{cause}`" for cause in result.case.cause)
-    said = f"`{report.get('cause')}` at {report.get('confidence')}"
+    said = f"`{report.get('cause')}`, {report.get('certainty')}"
     where = "" if result.cell_right is not False else ", and another cell is named"
     return f"* `{result.case.name}`: {wanted} is right; said was {said}{where}. {result.case.why}".rstrip()

@@ -6,6 +6,7 @@ import importlib.util
 import shutil
 
 import pytest
+from deaths import calibration
 from deaths.case import BENIGN, Case, load
 from deaths.conditions import CannotRunHereError
 from deaths.play import play
@@ -17,6 +18,18 @@ def test_the_cases_are_well_formed() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
     assert sum(case.own for case in CASES) >= 15
     assert all(case.ends in ("lives", "hangs", "restarted") for case in CASES if set(case.cause) <= BENIGN)
+
+
+def test_few_cases_allow_a_wide_interval() -> None:
+    low, high = calibration.interval(27, 27)
+    assert (round(low, 3), high) == (0.875, 1.0)
+    assert [round(one, 3) for one in calibration.interval(5, 10)] == [0.237, 0.763]
+
+
+def test_the_calibration_has_a_row_for_each_word() -> None:
+    lines = calibration.table([calibration.Answer("proven", general=False, right=True)])
+    assert "| proven | 0.98 | 1 | 1 of 1 | 21% to 100% | 98% |" in lines
+    assert "| weak | 0.25 | 0 | - | - | - |" in lines
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES if case.quick])

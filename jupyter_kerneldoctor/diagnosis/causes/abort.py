@@ -31,6 +31,7 @@ class Abort(Cause):
     the cell itself calls `os.abort()` at that line, that is the answer. Last words that name a cause, such as damaged
     memory, refused memory, two OpenMP libraries or a missing screen, make it that cause instead. Other last words are
     quoted.
+    This says how the kernel ended, not why: the report lists the usual reasons, each with the check that would tell.
 
     What to do
     ----------

@@ -34,7 +34,7 @@ class IllegalInstruction(Cause):
     --------------------
     The process was ended by SIGILL, the signal for an illegal instruction (signal(7)), and the cell did not send it.
     Or a library said before it gave up that it needs instructions this processor lacks. The evidence says which of them
-    the processor has.
+    the processor has. Where it has them all, and nothing was said, the report lists what to check.
 
     What to do
     ----------

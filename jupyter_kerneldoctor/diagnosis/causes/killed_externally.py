@@ -40,8 +40,8 @@ class KilledExternally(Cause):
     --------------------
     The process was ended by SIGKILL, SIGTERM or SIGHUP, Linux counted no out-of-memory kill in the kernel's control
     group, and the cell sends no such signal. Without a Jupyter server that watched the kernel, a restart of a busy
-    kernel looks the same, so the confidence stays low then. It is lower, too, where the cell sends such a signal and
-    the code does not show to which process.
+    kernel looks the same, so it is no more than possible then; likewise where the cell sends such a signal and the
+    code does not show to which process. Who sent it is never known: the report lists who usually does.
 
     What to do
     ----------

@@ -89,7 +89,9 @@ def _certainty(death: Death) -> Certainty:
     silent_s = death.recording.silent_s
     if silent_s is not None and silent_s > _SILENT_S and not death.stopped_early:
         return Certainty.POSSIBLE  # nobody has looked for a while
-    return Certainty.LIKELY if death.stuck_cell or failed_children(death.recording) else Certainty.PROVEN
+    if death.stuck_cell or failed_children(death.recording):
+        return Certainty.LIKELY
+    return Certainty.STRONG if death.recording.running_cell is not None else Certainty.PROVEN  # it may never be done
 
 
 def _ended_for_memory(death: Death) -> list[Child]:

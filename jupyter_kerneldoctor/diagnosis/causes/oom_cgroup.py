@@ -154,7 +154,9 @@ def _certainty(death: Death) -> Certainty | None:
         # Only that it was at its limit: kernel and sidecar may have gone together.
         at_limit = memory.has_group_limit and (memory.share_of_limit or 0.0) >= _AT_THE_LIMIT
         at_limit = at_limit and not death.recording.rebooted
-        return Certainty.POSSIBLE if at_limit else None
+        if not at_limit:
+            return None
+        return Certainty.LIKELY if is_seen else Certainty.POSSIBLE
     if not memory.kills.oom_kills:
         return None
     if not memory.kills_are_own:

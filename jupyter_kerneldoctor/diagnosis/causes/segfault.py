@@ -30,6 +30,7 @@ class Segfault(Cause):
     crash was in a background thread, that thread's line is named, in whichever cell defined its function. A crash
     report in which one function calls itself again and again is a stack overflow instead. Last words of the process,
     or a limit that was reached, can make another cause likelier.
+    This says how the kernel ended, not why: the report lists the usual reasons, each with the check that would tell.
 
     What to do
     ----------

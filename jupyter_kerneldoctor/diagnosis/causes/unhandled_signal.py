@@ -62,7 +62,7 @@ class UnhandledSignal(Cause):
     --------------------
     The process was ended by SIGALRM, SIGUSR1, SIGUSR2, SIGPIPE, SIGVTALRM, SIGPROF or another signal that ends a
     process by default (signal(7)), does not tell of a crash, and is not used to end programs. Where a cell started the
-    timer, that line is named.
+    timer, that line is named. Otherwise the report lists who usually sends the signal, and how to find out.
 
     What to do
     ----------
