@@ -23,7 +23,7 @@ from .analysis.user_frames import UserFrame, user_frames
 from .code.cellfiles import user_line
 from .code.cellsource import sole_statement
 from .code.deferred_calls import deferred_calls
-from .code.ending_calls import EndingCall, ending_calls
+from .code.ending_calls import EndingCall, call_at, ending_calls
 from .code.notebook import Call, CodeTooLargeError, Notebook
 from .code.scopes import Scope as CodeScope
 from .code.signal_targets import Sending, sendings
@@ -102,7 +102,19 @@ class Death(KernelEnd):
     @cached_property
     def own_signals(self) -> tuple[EndingCall, ...]:
         """The calls in the cell that send the kernel's own process the very signal that ended it."""
-        return tuple(call for call in self.calls if call.kind == "signal" and self._came_from(call))
+        calls = tuple(call for call in self.calls if call.kind == "signal" and self._came_from(call))
+        return calls or self._signal_in_the_crash
+
+    @cached_property
+    def _signal_in_the_crash(self) -> tuple[EndingCall, ...]:
+        """The call that the crash report itself stands at, in whichever function or method."""
+        frame = next(iter(self.user_frames), None)
+        if self.traceback is None or self.crash_line is None or frame is None or frame.cell is None:
+            return ()
+        cell, line = frame.cell, frame.line
+        found = self.find(lambda code: call_at(code, code.index(cell), line))
+        is_it = found is not None and found.kind == "signal" and found.signal == self.signal
+        return (replace(found, line=self.crash_line),) if found is not None and is_it else ()
 
     @cached_property
     def deferred_calls(self) -> tuple[tuple[Cell, EndingCall], ...]:

@@ -35,6 +35,9 @@ _SAYS_NO_REASON = re.compile(
 
 _TAKEN_BACK = re.compile(r"^(?:Aborted|Segmentation fault|Killed)\b")
 
+_LOGS = re.compile(r"\b(?:DEBUG|INFO|WARN(?:ING)?)\b|\[Errno \d+\]")
+"""What a program logs and goes on, also of an error that it caught."""
+
 _GIVES_UP = re.compile(
     r"[Aa]ssert(?!ionError)|[Aa]bort|[Ff]atal|\bFATAL\b|Check fail|what\(\)|uncaught exception|pure virtual|"
     r"detected \*\*\*"
@@ -137,6 +140,12 @@ def gave_up_later(rest: str) -> str | None:
     return next((one.strip() for one in others if _GIVES_UP.search(one) and not _OF_A_HANDLER.search(one)), None)
 
 
+def plugin_of_another_qt(text: str) -> str | None:
+    """Return the line in which Qt cannot use the plugin of another package's Qt; None where it found no screen."""
+    found = re.search(r'^.*Could not load the Qt platform plugin "\w+" in "[^"\n]*/cv2/.*$', text, re.MULTILINE)
+    return None if found is None or "could not connect to display" in text else found[0].strip()
+
+
 def last_line(text: str) -> str | None:
     """Return the last line that is not blank."""
     return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), None)
@@ -146,6 +155,6 @@ def last_line(text: str) -> str | None:
 def farewell(text: str) -> str | None:
     """Return the last line that reads like the end of a program, of any library."""
     lines = [line.strip() for line in text.split("\n")]
-    said = [line for line in lines if _FAREWELLS.search(line) and not _TAKEN_BACK.match(line)]
+    said = [line for line in lines if _FAREWELLS.search(line) and not (_TAKEN_BACK.match(line) or _LOGS.search(line))]
     reasons = [line for line in said if not (_SAYS_NO_REASON.search(line) or _OF_A_HANDLER.search(line))]
     return (reasons or said)[-1] if said else None

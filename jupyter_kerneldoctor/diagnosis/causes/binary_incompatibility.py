@@ -6,6 +6,7 @@ from jupyter_kerneldoctor.recording.events import Frame, Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.incident_site import that_it_was_raised
+from ..analysis.last_words import plugin_of_another_qt, quoted
 from ..cause import Cause
 from ..certainty import Certainty
 from ..conflicts import by_words
@@ -70,6 +71,9 @@ class BinaryIncompatibility(Cause):
 
     def judge(self, death: Death) -> CauseFinding | None:
         words, before = death.said(self.id), _failed_before(death)
+        if death.is_unasked_end and (said := plugin_of_another_qt(death.text)) is not None:
+            told = f"A window was to open {death.where()}, with the Qt of another package: OpenCV brings its own."
+            return self.finding(death, Certainty.STRONG, told, (quoted(said, "Before it ended, the process wrote"),))
         if not death.is_unasked_end or (words is None and before is None):
             return None
         otherwise = Certainty.WEAK if before is None else Certainty.LIKELY
@@ -119,6 +123,9 @@ class BinaryIncompatibility(Cause):
         yield recording("f()", signal="SIGSEGV", incidents=[failed], crash=crash_report("Segmentation fault", other))
         yield recording("solver.solve()", exit_code=2)
         yield recording("import os\nos._exit(2)", exit_code=2)
+        other_qt = 'qt.qpa.plugin: Could not load the Qt platform plugin "xcb" in "/env/cv2/qt/plugins" even'
+        no_screen = f"qt.qpa.xcb: could not connect to display\n{other_qt} though it was found.\n"
+        yield recording("app = QApplication([])", signal="SIGABRT", output=no_screen)
         said = "./tool: symbol lookup error: /lib/libA.so: undefined symbol: foo\n"
         yield recording("!./tool\nf()", signal="SIGSEGV", crash=crash_report("Segmentation fault", other), output=said)
         said += "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"

@@ -44,7 +44,7 @@ class FdLimit(Cause):
     title = "Too many open files"
     family = Family.LIMIT
     incidents = frozenset({"too-many-files"})
-    last_words = (r"Too many open files",)
+    last_words = (r"^(?!.*(?:\[Errno \d+\]|\b(?:DEBUG|INFO|WARN(?:ING)?)\b)).*Too many open files",)
 
     def judge(self, death: Death) -> CauseFinding | None:
         words = death.said(self.id)
@@ -84,6 +84,8 @@ class FdLimit(Cause):
         yield recording("f()", signal="SIGKILL", output="Too many open files\n")
         said = "ffmpeg: Too many open files\npython: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
         yield recording("!ffmpeg\nstep()", signal="SIGABRT", output=said)
+        logged = "WARNING worker 3: [Errno 24] Too many open files: 'x.npy', trying again\nepoch 4: loss 0.2\n"
+        yield recording("train()", signal="SIGABRT", output=logged)
         crash = crash_report("Segmentation fault", (cell_file("!cp a b\nf()"), 2, "<module>"))
         yield recording("!cp a b\nf()", signal="SIGSEGV", crash=crash, output="cp: Too many open files\n")
 

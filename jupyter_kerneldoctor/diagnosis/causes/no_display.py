@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from jupyter_kerneldoctor.recording.events import SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..analysis.last_words import newest_text
+from ..analysis.last_words import newest_text, plugin_of_another_qt
 from ..cause import Cause
 from ..certainty import Certainty
 from ..conflicts import by_words
@@ -72,7 +72,7 @@ class NoDisplay(Cause):
     )
 
     def judge(self, death: Death) -> CauseFinding | None:
-        if not death.is_unasked_end:
+        if not death.is_unasked_end or plugin_of_another_qt(death.text):
             return None
         is_said, draws = death.said(self.id) is not None, _was_drawing(death)
         certainty = (

@@ -14,7 +14,7 @@ from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
 from ..postmortem import CauseFinding
 from ..texts import evidence
-from ..texts.allocation_site import line_needs, shortage, taken_where, taking_line
+from ..texts.allocation_site import line_needs, needed, shortage, taken_where, taking_line
 from ..texts.growth import growth
 from ..units import size
 from .oom_cgroup import of_a_worker
@@ -115,8 +115,17 @@ _LINES = (
 )
 
 
+def _needs_more(death: Death) -> bool:
+    """Whether the line needs more than was left when the cell began: it may be filled between two measurements."""
+    need, left = needed(death), death.memory.headroom_before_bytes
+    return need is not None and left is not None and (need.value.bytes or 0) > left
+
+
 def _likelihood(death: Death) -> Certainty | None:
     memory = death.memory
+    unlimited = memory.kills is None and memory.pressed is None and not memory.has_group_limit
+    if death.status.signal == "SIGKILL" and unlimited and _needs_more(death):
+        return Certainty.LIKELY
     if death.status.signal != "SIGKILL" or not memory.machine_is_full or memory.pressed is not None:
         return None
     if death.memory_pressure.swap_is_gone is False:  # with swap left, Linux would have used it first

@@ -1,21 +1,29 @@
 """`oom-userspace`: a service that watches over memory."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
-from jupyter_kerneldoctor.recording.events import SystemState
+from jupyter_kerneldoctor.recording.events import Incident, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
+from ..analysis.stuck_cell import written
 from ..cause import Cause
 from ..certainty import Certainty
 from ..death import Death
 from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
-from ..postmortem import CauseFinding
+from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..texts.allocation_site import line_needs, taken_where, taking_line
 from ..texts.growth import growth
-from ..units import size
+from ..units import quote, size
+
+_MONITORS = (
+    re.compile(r"Task was killed due to the node running low on memory"),
+    re.compile(r"^.*\bexceeded \d+% memory budget.*$", re.MULTILINE),
+)
+"""What Ray's memory monitor and Dask's nanny say when they end a worker (distributed/worker_memory.py)."""
 
 
 class OutOfMemoryInUserspace(Cause):
@@ -48,9 +56,20 @@ class OutOfMemoryInUserspace(Cause):
     id = "oom-userspace"
     title = "Out of memory: ended by a service that watches over memory"
     family = Family.MEMORY
+    incidents = frozenset({"worker-killed"})
+
+    def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
+        """Explain a worker that its own scheduler ended, as Ray's memory monitor and Dask's nanny do."""
+        said = next((found for name in _MONITORS if (found := name.search(_said(death, incident))) is not None), None)
+        if said is None:
+            return None
+        told = f"A worker process took more memory than its scheduler allows {death.where()}, and was ended for it."
+        words = Evidence(f"The scheduler said: {quote(said[0], 160)}.", said[0][:200], None, "the process's output")
+        title = "Out of memory: a worker was ended by its scheduler"
+        return self.finding(death, Certainty.STRONG, told, (words, *evidence.child_memory(death)), title=title)
 
     def judge(self, death: Death) -> CauseFinding | None:
-        if not death.is_unasked_end or death.status.signal not in ("SIGTERM", "SIGKILL"):
+        if not death.is_unasked_end or not (death.status.signal in ("SIGTERM", "SIGKILL") or _gone_together(death)):
             return None
         logged, shortage = death.logged_kill("service"), death.memory_pressure
         certainty = Certainty.PROVEN if logged is not None else _likelihood(death)
@@ -88,6 +107,8 @@ class OutOfMemoryInUserspace(Cause):
         # earlyoom's kill.c
         line = f'sending SIGTERM to process {PID} uid 1000 "python3": badness 911, VmRSS 12288 MiB'
         yield recording("m = a.merge(b)", signal="SIGTERM", memory=memory, kernel_log=[line])
+        gone = [SystemState(-2, "changed", swap_total_bytes=2 * GIB, swap_free_bytes=10 * MIB, pressure_full=80.0)]
+        yield recording("m = a.merge(b)", end="not-seen", memory=memory, available_bytes=300 * MIB, system_states=gone)
         # systemd's oomd-manager.c
         line = "systemd-oomd: Killed /user.slice/jupyter.scope due to memory pressure for /user.slice being 82.12%"
         yield recording("m = a.merge(b)", signal="SIGKILL", memory=memory, kernel_log=[line])
@@ -108,6 +129,17 @@ class OutOfMemoryInUserspace(Cause):
         yield recording("f()", signal="SIGTERM", memory=memory, available_bytes=1500 * MIB, groups=[Group()])
 
 
+def _gone_together(death: Death) -> bool:
+    """Whether the recorder is gone as well: systemd-oomd ends all processes of a scope."""
+    recording = death.recording
+    unseen = recording.end is None and not death.status.known and not recording.stopped_early
+    return unseen and not recording.rebooted and not recording.recorder_alive and not death.memory.has_group_limit
+
+
+def _said(death: Death, incident: Incident) -> str:
+    return f"{incident.signature or ''}\n{written(death.recording)}"
+
+
 def _likelihood(death: Death) -> Certainty | None:
     """Judge without the service's own word: anybody may have sent the signal."""
     kills, shortage = death.memory.kills, death.memory_pressure
@@ -116,6 +148,8 @@ def _likelihood(death: Death) -> Certainty | None:
     if not death.would_be_ended_by_a_memory_service:
         return Certainty.WEAK
     is_urgent = shortage.is_nearly_gone or (shortage.is_low and shortage.is_pressed)
+    if not is_urgent and _gone_together(death):
+        return None
     others_were_seen = kills is not None or death.server_watched  # Linux itself, or a restart
     return Certainty.LIKELY if is_urgent and others_were_seen else Certainty.POSSIBLE
 

@@ -1,11 +1,11 @@
 """`openmp-conflict`: two copies of an OpenMP runtime in one process."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from jupyter_kerneldoctor.recording.events import SystemState
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..cause import Cause
 from ..certainty import Certainty
@@ -14,10 +14,14 @@ from ..death import Death
 from ..examples import crash_in, crash_report, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
-from ..units import quote
+from ..units import cell_name, quote, sentence
 
 _LLVM_RUNTIME = re.compile(r"lib(?:iomp5|omp)(?:md)?(?:-[0-9a-f]+)?\.(?:so|dylib)[\d.]*")
 """The runtimes of LLVM and Intel, which are one code base. GNU's libgomp beside one is no conflict by itself."""
+
+
+_GOES_ON = re.compile(r"KMP_DUPLICATE_LIB_OK['\"\]]*\s*(?:=|,)\s*['\"]?(?i:true|1|yes)")
+"""Has Intel's and LLVM's runtime go on where it would stop with error 15."""
 
 
 class OpenmpConflict(Cause):
@@ -53,7 +57,7 @@ class OpenmpConflict(Cause):
 
     def judge(self, death: Death) -> CauseFinding | None:
         words, copies = death.said(self.id), _runtimes(death)
-        crashed_in_one = len(copies) > 1 and _crashed_in_a_runtime(death)
+        crashed_in_one = len(copies) > 1 and (_crashed_in_a_runtime(death) or _told_to_go_on(death) is not None)
         if not death.is_unasked_end or (words is None and not crashed_in_one):
             return None
         otherwise = Certainty.LIKELY if crashed_in_one else Certainty.WEAK
@@ -64,7 +68,7 @@ class OpenmpConflict(Cause):
             otherwise if words is None else by_words(death, Certainty.PROVEN, otherwise),
             f"Two copies of the same OpenMP library{names and f' ({names})'} were used {death.where()}, and "
             "only one may run.",
-            map(_loaded, copies),
+            (*_goes_on(death), *map(_loaded, copies)),
             summary="Aborted: two OpenMP libraries" if death.signal == "SIGABRT" else "Crashed: two OpenMP libraries",
         )
 
@@ -79,6 +83,9 @@ class OpenmpConflict(Cause):
         yield recording(cell, signal="SIGABRT", output=said, server="watched")
         stack = '\nC stack trace (most recent call first):\n  Binary file "/opt/lib/libomp.so.5", at f+0x1 [0x7f]\n'
         yield recording(cell, signal="SIGSEGV", crash=crash_in(cell, line=2) + stack, system_states=twice)
+
+        allowed = "import os\nos.environ['KMP_DUPLICATE_LIB_OK'] = 'TRUE'"
+        yield recording(allowed, cell, signal="SIGSEGV", crash=crash_in(cell, line=2), system_states=twice)
 
     def silent_on(self) -> Iterable[Recording]:
         """Two copies that get along, a crash in the only one, and the words of another program."""
@@ -98,6 +105,21 @@ def _runtimes(death: Death) -> tuple[str, ...]:
     """Return the copies of LLVM's or Intel's runtime that were loaded."""
     loaded = death.environment.known.libraries
     return tuple(path for path in loaded if _LLVM_RUNTIME.fullmatch(PurePosixPath(path).name))
+
+
+def _told_to_go_on(death: Death) -> Cell | None:
+    """Return the cell that had the runtime go on in spite of its other copy, if the kernel crashed since."""
+    if death.signal not in ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE"):
+        return None
+    return next((cell for cell in death.recording.cells if _GOES_ON.search(cell.source)), None)
+
+
+def _goes_on(death: Death) -> Iterator[Evidence]:
+    if (cell := _told_to_go_on(death)) is not None:
+        told = (
+            f"{sentence(cell_name(cell.execution_count))} sets `KMP_DUPLICATE_LIB_OK`. Intel warns that the process may"
+        )
+        yield Evidence(f"{told} crash then, or compute wrong results.", source="the cells")
 
 
 def _loaded(path: str) -> Evidence:

@@ -9,6 +9,8 @@ from ..analysis.stack_fault import Fault
 from ..analysis.traceback import GAVE_UP_ON_STACK, Recursion, fatal_message
 from ..cause import Cause
 from ..certainty import Certainty
+from ..code.deep_calls import DeepCall, deep_call
+from ..conflicts import by_words
 from ..death import Death
 from ..examples import PID, cell_file, crash_in, crash_report, recording
 from ..family import Family
@@ -56,14 +58,29 @@ class StackOverflow(Cause):
     id = "stack-overflow"
     title = "Stack overflow: a recursion too deep"
     family = Family.NATIVE_CRASH
+    last_words = (
+        r"^thread '[^'\n]*'(?: \(\d+\))? has overflowed its stack",
+        r"^runtime: goroutine stack exceeds \d+-byte limit",
+    )
+    warnings = (
+        r"^(?:Warning: )?detected a stack overflow; program state may be corrupted",
+        r"^(?:ERROR: )?(?:LoadError: )?StackOverflowError:?$",
+    )
 
     def judge(self, death: Death) -> CauseFinding | None:
-        if not death.is_unasked_end or death.signal not in ("SIGSEGV", "SIGABRT"):
+        if not death.is_unasked_end or death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS"):
             return None
+        if (words := death.said(self.id)) is not None:
+            sure, told = by_words(death, Certainty.PROVEN), f"Native code called itself {death.where()}"
+            summary = f"Stack overflow ({death.signal})"
+            return self.finding(death, sure, f"{told} until the stack was full.", (words.evidence,), summary=summary)
         recursion = death.traceback.recursion if death.traceback is not None else None
         message, fault = fatal_message(death.recording.crash_text) or "", death.logged_fault
         gave_up = death.signal == "SIGABRT" and GAVE_UP_ON_STACK in message
         logged = fault is not None and fault.on_the_stack
+        deep = None if gave_up or recursion is not None or fault is not None else _deep_call(death)
+        if deep is not None:
+            return self._of_compiled(death, deep)
         unseen = not gave_up and recursion is None and (logged or (fault is None and _may_recurse_in_c(death)))
         if not gave_up and not unseen and (recursion is None or death.signal == "SIGABRT"):
             return None
@@ -78,6 +95,11 @@ class StackOverflow(Cause):
             (*_repetition(death, recursion), *_at_the_end_of_the_stack(fault), *said, *raised),
             summary=f"Stack overflow ({death.signal})",
         )
+
+    def _of_compiled(self, death: Death, deep: DeepCall) -> CauseFinding:
+        told = f"{sentence(_while(death))}, {quote(deep.name)} probably called itself until the stack was full."
+        why = Evidence(f"{quote(deep.name)} {deep.why}.", deep.name, None, "the cells")
+        return self.finding(death, Certainty.LIKELY, told, (why,), summary=f"Stack overflow ({death.signal})")
 
     def fires_on(self) -> Iterable[Recording]:
         """One function, several in a circle, and Python's own last word."""
@@ -95,6 +117,14 @@ class StackOverflow(Cause):
         frames = [("/site-packages/lib/a.py", 3, "visit")] * 100
         crash = crash_report(said, *frames, cut=True) + crash_report("Aborted", *frames, cut=True)
         yield recording("visit(x)", signal="SIGABRT", crash=crash)
+        said = "thread '<unnamed>' has overflowed its stack\nfatal runtime error: stack overflow, aborting\n"
+        yield recording(
+            "df.select(e)", signal="SIGABRT", crash=crash_in("df.select(e)", message="Aborted"), output=said
+        )
+        compiled = "import numba\n@numba.njit\ndef depth(n):\n    return 1 + depth(n + 1)"
+        yield recording(compiled, "depth(0)", signal="SIGSEGV", crash=crash_in("depth(0)"))
+        wrapped = "import itertools\nrows = iter([])\nfor part in parts:\n    rows = itertools.chain(rows, part)"
+        yield recording(wrapped, "next(rows)", signal="SIGSEGV", crash=crash_in("next(rows)"))
         fault = [_fault("7ffd5a1feff8", "7ffd5a1ff000")]
         yield recording("sum(rows)", signal="SIGSEGV", crash=crash_in("sum(rows)"), kernel_log=fault)
 
@@ -119,6 +149,15 @@ class StackOverflow(Cause):
 
 def _fault(address: str, stack_pointer: str) -> str:
     return f"python[{PID}]: segfault at {address} ip 00007f42 sp {stack_pointer} error 6 in libc.so.6[7f40+156000]"
+
+
+def _deep_call(death: Death) -> DeepCall | None:
+    """Return the recursion that the user's own line started, as far as the code shows one."""
+    frame = death.user_frames[0] if death.user_frames and death.signal == "SIGSEGV" else None
+    if frame is None or frame.cell is None:
+        return None
+    cell, line = frame.cell, frame.line
+    return death.find(lambda code: deep_call(code, code.index(cell), line))
 
 
 def _while(death: Death) -> str:

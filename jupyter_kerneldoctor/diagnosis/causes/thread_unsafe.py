@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.model import Cell, Recording
+from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
 from ..analysis.traceback import Thread
 from ..cause import Cause
@@ -17,14 +18,21 @@ from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 
 _ONE_AT_A_TIME = frozenset(
-    {"netCDF4", "tables", "pyhdf", "tkinter", "osgeo", "fiona", "vtk", "vtkmodules", "pyvista", "pygame", "wx"}
-    | {"PyQt5", "PyQt6", "PySide2", "PySide6"}
+    {"netCDF4", "h5netcdf", "tables", "pyhdf", "osgeo", "fiona", "vtk", "vtkmodules", "pyvista"}
+    | {"matplotlib", "tkinter", "pygame", "wx", "PyQt5", "PyQt6", "PySide2", "PySide6"}
 )
 """Libraries whose documentation allows one thread at a time: netCDF-C, HDF5 without its thread-safe build, GDAL's
-datasets, GUI toolkits."""
+datasets, GUI toolkits; Matplotlib's figures and its font cache."""
+
+_USED_BY = {
+    "xarray/backends/netCDF4_.py": "netCDF4",
+    "xarray/backends/h5netcdf_.py": "h5netcdf",
+}
+"""Of whose functions a crash report shows the caller only, as they are compiled."""
 
 _NAMES = "|".join(sorted(_ONE_AT_A_TIME))
 _IMPORTED = re.compile(rf"^[ \t]*(?:import[ \t]+.*?|from[ \t]+)\b({_NAMES})\b", re.MULTILINE)
+_POOLS = {"concurrent/futures/thread.py", "multiprocessing/pool.py", "dask/threaded.py", "joblib/parallel.py"}
 _READ = "def read(n):\n    return nc.Dataset(n)['t'][:]"
 
 
@@ -70,7 +78,7 @@ class ThreadUnsafe(Cause):
         words, shared = death.said(self.id), _shared_module(death)
         module = shared or _called_from_a_cell(death)
         if words is None and module is None:
-            return None
+            return self._of_opened_in_threads(death)
         is_seen = words is not None or shared is not None
         crashed = (
             Certainty.LIKELY if shared is not None else Certainty.POSSIBLE if module is not None else Certainty.WEAK
@@ -84,6 +92,17 @@ class ThreadUnsafe(Cause):
             (*_threads(death, shared), *_in_the_background(death, None if is_seen else module)),
             summary="Ended: two threads in a library that allows one",
         )
+
+    def _of_opened_in_threads(self, death: Death) -> CauseFinding | None:
+        """Judge a crash in a pool's thread, in a library for one thread, in which no other was at that moment."""
+        if death.background is None or death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS") or death.traceback is None:
+            return None
+        module, files = _module(death.traceback.current), {one.short_file for one in death.traceback.current.frames}
+        if module is None or not files & _POOLS:
+            return None
+        told = f"Several threads probably used {module}, which allows one at a time; the kernel died {death.where()}."
+        summary = "Ended: two threads in a library that allows one"
+        return self.finding(death, Certainty.LIKELY, told, _in_the_background(death, module), summary=summary)
 
     def fires_on(self) -> Iterable[Recording]:
         """numba, Tcl, X, and a crash with two threads in netCDF."""
@@ -99,6 +118,8 @@ class ThreadUnsafe(Cause):
         yield recording("show()", signal="SIGABRT", output=xcb, server="watched")
         yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("netCDF4/utils.py"))
         yield recording("import netCDF4 as nc", _READ, cell, signal="SIGSEGV", crash=_in_a_thread(_READ))
+        yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("xarray/backends/netCDF4_.py"))
+        yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("matplotlib/text.py"))
 
     def silent_on(self) -> Iterable[Recording]:
         """Two threads in a library that is made for it, one thread in one that is not, and another process's words."""
@@ -116,7 +137,14 @@ class ThreadUnsafe(Cause):
 
 
 def _module(thread: Thread) -> str | None:
-    return thread.frames[0].module if thread.frames else None
+    """Return the library for one thread that a thread is in, also below the frames of what that calls."""
+    for frame in thread.frames:
+        if is_cell_file(frame.file):
+            return None
+        used = _USED_BY.get(frame.short_file, frame.module)
+        if used in _ONE_AT_A_TIME:
+            return used
+    return None
 
 
 def _shared_module(death: Death) -> str | None:
@@ -124,7 +152,7 @@ def _shared_module(death: Death) -> str | None:
     if death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS") or death.traceback is None:
         return None
     crashed_in = _module(death.traceback.current)
-    return crashed_in if crashed_in in _ONE_AT_A_TIME and _inside(death, crashed_in) > 1 else None
+    return crashed_in if crashed_in is not None and _inside(death, crashed_in) > 1 else None
 
 
 def _inside(death: Death, module: str | None) -> int:

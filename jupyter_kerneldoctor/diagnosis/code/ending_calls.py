@@ -181,6 +181,20 @@ def ending_calls(code: Notebook) -> tuple[EndingCall, ...]:
     return tuple(_in_a_script(code.source(code.last)) if cell is None else EndingCalls(code).of_cell(cell))
 
 
+def call_at(code: Notebook, cell: int, line: int) -> EndingCall | None:
+    """Return the call at a line of any cell, also in a method, that ends the kernel. Raises CodeTooLargeError."""
+    if not INTERESTING.search(code.source(cell)):
+        return None
+    calls = (
+        (node, scope)
+        for scope in code.scopes(cell)
+        for node in scope.nodes
+        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or line)
+    )
+    judged = (EndingCalls(code).judge(node, scope) for node, scope in calls)
+    return next((one for one in judged if one is not None), None)
+
+
 def may_end(code: Notebook) -> bool:
     """Whether any cell that ran holds a word of calls that end a process."""
     return any(INTERESTING.search(code.source(index)) for index in code.with_text(*_TEXTS))
