@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from .doctor import Doctor
+    from .memwatch_report import Recorded
 
 
 class MemWatch:
@@ -21,6 +22,7 @@ class MemWatch:
     def __init__(self, shell: InteractiveShell, doctor: Doctor) -> None:
         self._shell = shell
         self._doctor = doctor
+        self._recorded: Recorded | None = None
 
     @contextmanager
     def watch(self, *, timeline: bool) -> Iterator[None]:
@@ -53,7 +55,11 @@ class MemWatch:
         self._shell.events.register("post_run_cell", ended)
 
     def _print(self, stretch: Stretch, timeline: bool) -> None:
-        from .memwatch_report import report  # noqa: PLC0415 - loading the extension does not need it
+        from .memwatch_report import Recorded, report  # noqa: PLC0415 - loading the extension does not need it
 
         directory = self._doctor.directory if self._doctor.is_recording else None
-        print(report(stretch, directory, timeline=timeline))  # noqa: T201 - this is what the user asked for
+        if directory is None:
+            self._recorded = None
+        elif self._recorded is None or self._recorded.directory != directory:
+            self._recorded = Recorded(directory)
+        print(report(stretch, self._recorded, timeline=timeline))  # noqa: T201 - this is what the user asked for

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..diagnosis.units import duration, size
-from ..recording.journal import read_events
-from ..recording.layout import JOURNAL
-from ..recording.samples import read_samples
+from ..recording.journal import read_events_from, values
+from ..recording.layout import JOURNAL, RECENT
+from ..recording.private_files import read_part
+from ..recording.samples import FIELDS, SampleRows, read_samples
 from ..render.textchart import chart
 
 if TYPE_CHECKING:
@@ -19,17 +21,51 @@ if TYPE_CHECKING:
 
 _WIDTH = 72
 _FLAT = 0.01
+_LINES_BYTES = 1024
+"""The newest sample is among the last so many."""
 _LIMITS_PATIENCE_S = 0.5
 """How long to wait for a sidecar that has just started to record the limits."""
 
 
-def report(stretch: Stretch, directory: Path | None, *, timeline: bool) -> str:
+class Recorded:
+    """The limits and samples of the recording, read on from where the last report ended."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._offset = 0
+        self._limits: list[dict[str, Any]] = []
+
+    def limits(self) -> list[dict[str, Any]]:
+        """Return the limits in force."""
+        deadline = time.monotonic() + _LIMITS_PATIENCE_S
+        while True:
+            events, self._offset = read_events_from(self.directory / JOURNAL, self._offset)
+            self._limits = next((event["limits"] for event in events[::-1] if event["event"] == "limits"), self._limits)
+            if self._limits or time.monotonic() > deadline:
+                return self._limits
+            time.sleep(0.02)
+
+    def newest_sample(self) -> Sample | None:
+        """Return the newest sample; None where its line is not as this version writes it."""
+        found: list[Sample] = []
+        for name in RECENT:
+            with suppress(OSError):
+                lines = read_part(self.directory / name, -_LINES_BYTES, _LINES_BYTES).partition(b"\n")[2]
+                found += SampleRows().samples([[*FIELDS], *values(lines)])
+        return max(found, default=None)
+
+
+def report(stretch: Stretch, recorded: Recorded | None, *, timeline: bool) -> str:
     """Return the text for a stretch that has ended; samples and limits come from the recording, if there is one."""
-    samples = read_samples(directory) if directory is not None else ()
-    limits = _limits(directory) if directory is not None else []
+    draws = timeline and _has_moved(stretch)
+    samples: tuple[Sample, ...] = ()
+    if recorded is not None:
+        newest = None if draws or stretch.peak_bytes is None else recorded.newest_sample()
+        samples = read_samples(recorded.directory) if newest is None else (newest,)
+    limits = [] if recorded is None else recorded.limits()
     within = [sample for sample in samples if _is_within(sample, stretch)]
     lines = [_figures(stretch, within) + _headroom(stretch, limits, samples)]
-    if timeline and _has_moved(stretch):
+    if draws:
         lines += chart({"timeline": _timeline(stretch, within)}, _WIDTH)[:-1]
     return "\n".join(lines)
 
@@ -95,12 +131,3 @@ def _timeline(stretch: Stretch, samples: list[Sample]) -> dict[str, Any]:
 
 def _is_within(sample: Sample, stretch: Stretch) -> bool:
     return stretch.started_mono_s <= sample.mono_s <= (stretch.ended_mono_s or 0.0)
-
-
-def _limits(directory: Path) -> list[dict[str, Any]]:
-    deadline = time.monotonic() + _LIMITS_PATIENCE_S
-    while True:
-        found = [event["limits"] for event in read_events(directory / JOURNAL) if event["event"] == "limits"]
-        if found or time.monotonic() > deadline:
-            return list(found[-1]) if found else []
-        time.sleep(0.02)
