@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from figures import Figure
+from figures import Figure, standard_error
 from support.kernels import LiveKernel
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ def sidecar_cost(work: Path, seconds: float) -> Iterator[Figure]:
         time.sleep(3)
         yield Figure("sidecar: memory (PSS, shared pages by share)", _rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
         yield Figure("sidecar: memory (RSS, shared pages in full)", _rollup_bytes(sidecar, "Rss:") / 2**20, "MiB")
-        yield Figure("sidecar: processor, kernel idle", _cpu_share(sidecar, lambda: time.sleep(seconds)), "%", 0.2)
+        yield Figure("sidecar: processor, kernel idle", _cpu_share(sidecar, lambda: time.sleep(seconds)), "% core", 0.2)
         busy = BUSY.format(seconds=seconds)
         share = _cpu_share(sidecar, lambda: kernel.run(busy))
-        yield Figure("sidecar: processor, memory moving all the time", share, "%", 1)
+        yield Figure("sidecar: processor, memory moving all the time", share, "% core", 1)
     finally:
         kernel.close()
 
@@ -68,7 +68,7 @@ def growing_cell(work: Path, seconds: float) -> Iterator[Figure]:
         growing = GROWING.replace("SECONDS", str(seconds))
         time.sleep(1)
         share = _cpu_share(sidecar, lambda: kernel.run(growing))
-        yield Figure(f"sidecar: processor, a cell that grows for {seconds:g} s", share, "%", 1)
+        yield Figure(f"sidecar: processor, a cell that grows for {seconds:g} s", share, "% core", 1)
         yield Figure("sidecar: memory (PSS) after that", _rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
         turns = []
         runs = Thread(target=lambda: turns.append(kernel.run(growing)))
@@ -82,12 +82,16 @@ def growing_cell(work: Path, seconds: float) -> Iterator[Figure]:
             stopped_until.append(time.monotonic())
             os.kill(sidecar, signal.SIGCONT)
         marks = ast.literal_eval(turns[0].stdout)
-        ratios = [
-            watched / stopped
-            for begin, end in zip(watched_until, stopped_until, strict=True)
-            if (watched := _cpu_of_a_round(marks, begin)) and (stopped := _cpu_of_a_round(marks, end))
+        stopped = [_cpu_of_a_round(marks, end) for end in stopped_until]
+        watched = [_cpu_of_a_round(marks, end) for end in watched_until]
+        # Each turn without the sidecar between two with it: what slows down as the cell grows counts for neither.
+        slower = [
+            ((before + after) / 2 / between - 1) * 100
+            for before, between, after in zip(watched, stopped, watched[1:], strict=False)
+            if before and between and after
         ]
-        yield Figure("a cell that grows: slower by (processor time)", statistics.median(ratios) * 100 - 100, "%", 1)
+        name = "a cell that grows: slower by (processor time)"
+        yield Figure(name, statistics.median(slower), "%", 1, error=standard_error(slower))
     finally:
         kernel.close()
 
@@ -106,11 +110,11 @@ def many_idle(work: Path, kernels: int, seconds: float) -> Iterator[Figure]:
             kernel.load()
         sidecars = [kernel.sidecar_pid() for kernel in running]
         time.sleep(5)
-        begin, used = time.perf_counter(), sum(map(_cpu_s, sidecars))
+        begin, used = time.perf_counter(), sum(map(cpu_s, sidecars))
         time.sleep(seconds)
-        share = (sum(map(_cpu_s, sidecars)) - used) / (time.perf_counter() - begin) * 100
+        share = (sum(map(cpu_s, sidecars)) - used) / (time.perf_counter() - begin) * 100
         name = f"20 idle kernels: processor, all sidecars (measured with {kernels})"
-        yield Figure(name, share * 20 / kernels, "%", 1)
+        yield Figure(name, share * 20 / kernels, "% core", 1)
     finally:
         for kernel in running:
             kernel.close()
@@ -123,12 +127,12 @@ def _rollup_bytes(pid: int, name: str) -> int:
 
 def _cpu_share(pid: int, work: Callable[[], object]) -> float:
     """Percent of one core that the process used while `work` ran."""
-    begin, used = time.perf_counter(), _cpu_s(pid)
+    begin, used = time.perf_counter(), cpu_s(pid)
     work()
-    return (_cpu_s(pid) - used) / (time.perf_counter() - begin) * 100
+    return (cpu_s(pid) - used) / (time.perf_counter() - begin) * 100
 
 
-def _cpu_s(pid: int) -> float:
+def cpu_s(pid: int) -> float:
     """Processor time of all threads in nanosecond resolution (/proc/PID/task/TID/schedstat)."""
     threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9

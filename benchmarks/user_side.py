@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import queue
 import statistics
+import subprocess
+import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from figures import Figure
+from figures import Figure, standard_error
+from sidecar_side import cpu_s
 from support.kernels import LiveKernel
 
 if TYPE_CHECKING:
@@ -16,30 +19,8 @@ if TYPE_CHECKING:
 
 GIB = 1 << 30
 
-# Runs inside a kernel: trivial cells with and without the hooks, in turn, so that both see the same machine.
-CELLS = """
-import statistics, time
-from jupyter_kerneldoctor import kernel as _k
-from jupyter_kerneldoctor.kernel.memory import Stretch as _Stretch
-_ip, _hooks = get_ipython(), _k._doctor.hooks
-def _round(n=50):
-    times = []
-    for _ in range(n):
-        begin = time.perf_counter()
-        _ip.run_cell('pass')
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times)
-_with, _without = [], []
-for _ in range(ROUNDS):
-    _hooks._running.clear()  # so that the cells are not taken for parts of this one
-    _Stretch._under_way.clear()
-    _hooks._is_nested = lambda: False
-    _with.append(_round())
-    _hooks.remove()
-    _without.append(_round())
-    _hooks.install()
-[statistics.median(_with), statistics.median(_without)]
-"""
+# A notebook's work: objects of Python and arrays that come and go.
+WORK = "[sorted(str(n) for n in range(40_000)) for _ in range(4)]; sum(len(bytearray(5_000_000)) for _ in range(20))"
 
 # Each line is the time at which it was written.
 OUTPUT = """
@@ -51,16 +32,82 @@ for _ in range(LINES):
 
 
 def cell_overhead(work: Path, rounds: int) -> Iterator[Figure]:
-    """Microseconds that recording adds to a cell that does nothing."""
-    kernel = LiveKernel(work / "data", work)
+    """What recording adds to a cell as a client meets it: a plain kernel and a recorded one get requests in turn."""
+    plain, watched = (LiveKernel(work / f"cells-{name}", work) for name in ("plain", "watched"))
     try:
+        bare = statistics.median(_bare_start_ms() for _ in range(5))
         begin = "import time; _t = time.perf_counter()\n%load_ext kerneldoctor\n(time.perf_counter() - _t) * 1000"
-        yield Figure("%load_ext kerneldoctor", float(kernel.run(begin).result), "ms", 30)
-        recorded, plain = eval(kernel.run(CELLS.replace("ROUNDS", str(rounds))).result)
-        yield Figure("run_cell('pass') without KernelDoctor", plain * 1e6, "us")
-        yield Figure("added to it by KernelDoctor (difference of medians)", (recorded - plain) * 1e6, "us", 50)
+        load = float(watched.run(begin).result)
+        yield Figure(
+            "%load_ext kerneldoctor; x: to the start of a bare Python", load, "ms", ratio=load / bare, ratio_goal=2.5
+        )
+        sidecar = watched.sidecar_pid()
+        time.sleep(3)
+        yield from _added("a cell that does nothing", _in_turn(plain, watched, "pass", sidecar, rounds), 1.02)
+        yield from _added("a cell of 0.2 s of work", _in_turn(plain, watched, WORK, sidecar, rounds // 3), 1.01)
+        for number in range(200):
+            watched.run(f"x = {number}")
+        recorded, measured = [], []
+        for _ in range(rounds):
+            recorded.append(_request(watched, "pass", None).wall_s)
+            measured.append(_request(watched, "%%memwatch\npass", None).wall_s)
+        yield _difference("%%memwatch on a cell that does nothing, after 200 others", recorded, measured, "ms", 0.5)
     finally:
-        kernel.close()
+        plain.close()
+        watched.close()
+
+
+class _Request(NamedTuple):
+    """One request: until the reply and all output are there; processor time of the kernel, and of its sidecar."""
+
+    wall_s: float
+    kernel_s: float
+    sidecar_s: float
+
+
+def _in_turn(
+    plain: LiveKernel, watched: LiveKernel, source: str, sidecar: int, rounds: int
+) -> tuple[list[_Request], list[_Request]]:
+    found: tuple[list[_Request], list[_Request]] = ([], [])
+    order = [(0, plain, None), (1, watched, sidecar)]
+    for number in range(rounds + 3):
+        for place, kernel, recorder in order if number % 2 else order[::-1]:
+            request = _request(kernel, source, recorder)
+            if number >= 3:  # the first ones warm up
+                found[place].append(request)
+    return found
+
+
+def _request(kernel: LiveKernel, source: str, sidecar: int | None) -> _Request:
+    own, recorder = cpu_s(kernel.pid), 0.0 if sidecar is None else cpu_s(sidecar)
+    begin = time.perf_counter()
+    kernel.run(source)
+    wall = time.perf_counter() - begin
+    time.sleep(0.1)  # what is done after the reply counts as well
+    return _Request(wall, cpu_s(kernel.pid) - own, 0.0 if sidecar is None else cpu_s(sidecar) - recorder)
+
+
+def _added(name: str, found: tuple[list[_Request], list[_Request]], goal: float) -> Iterator[Figure]:
+    plain, watched = found
+    for what, place in (("until all output is there", 0), ("processor time of the kernel", 1)):
+        yield _difference(f"{name}: {what}", [one[place] for one in plain], [one[place] for one in watched], "ms", goal)
+    sidecar = statistics.median(one.sidecar_s for one in watched) * 1000
+    share = sidecar / 1000 / statistics.median(one.kernel_s for one in plain)
+    yield Figure(f"{name}: the sidecar's, x: 1 + its share of the plain kernel's", sidecar, "ms", ratio=1 + share)
+
+
+def _difference(name: str, plain: list[float], other: list[float], unit: str, goal: float) -> Figure:
+    """What is added, with a goal in milliseconds below 1, else for the ratio."""
+    added = [(more - less) * 1000 for more, less in zip(other, plain, strict=True)]
+    value, base = statistics.median(added), statistics.median(plain) * 1000
+    goals = {"ratio_goal": goal} if goal >= 1 else {"goal": goal}
+    return Figure(name, value, unit, error=standard_error(added), ratio=1 + value / base, **goals)
+
+
+def _bare_start_ms() -> float:
+    begin = time.perf_counter()
+    subprocess.run([sys.executable, "-I", "-S", "-c", ""], check=True)
+    return (time.perf_counter() - begin) * 1000
 
 
 def output_latency(work: Path, lines: int) -> Iterator[Figure]:
