@@ -177,22 +177,18 @@ class SampleRows:
         from .decode import number  # noqa: PLC0415 - the sidecar only writes
 
         for row in rows:
-            if not isinstance(row, list):
+            if not isinstance(row, list) or not row:
                 continue
-            if row and all(isinstance(cell, str) for cell in row):
+            if isinstance(row[0], str) and all(isinstance(cell, str) for cell in row):
                 self._places, self._width = _places(row), len(row)
             elif self._places is not None and len(row) == self._width:
                 mono_s = number(row[self._places[0]])
                 if mono_s is not None:
-                    yield Sample(mono_s, *[_measured(row, place) for place in self._places[1:]])
+                    cells = [row[place] if place >= 0 else None for place in self._places[1:]]
+                    yield Sample(mono_s, *[one if type(one) is int and 0 <= one < _TOO_MUCH else None for one in cells])
 
 
 def _places(columns: list[str]) -> list[int] | None:
     """Return the position of each field in a row, -1 for one that is missing; None for a table without times."""
     places = [columns.index(name) if name in columns else -1 for name in FIELDS]
     return None if places[0] < 0 else places
-
-
-def _measured(row: list[Any], place: int) -> int | None:
-    value = row[place] if place >= 0 else None
-    return value if type(value) is int and 0 <= value < _TOO_MUCH else None
