@@ -73,11 +73,11 @@ def main() -> int:
 
 def write_table(page: Path, shown: list[Figure]) -> None:
     """Put the figures that have a goal into the page, with what is over its goal said so."""
-    rows = [
-        f"| {figure.name} | {figure.measured()} | {figure.wanted()}{'' if figure.verdict == 'ok' else f' ({figure.verdict.lower()})'} |"
-        for figure in shown
-        if figure.wanted()
-    ]
+    rows = []
+    for figure in shown:
+        if figure.verdict:
+            doubt = "" if figure.verdict == "ok" else f" ({figure.verdict.lower()})"
+            rows.append(f"| {figure.name} | {figure.measured()} | {figure.wanted()}{doubt} |")
     before, heading, after = page.read_text("utf-8").partition("\n## What it costs\n")
     lines = after.split("\n")
     first = next(number for number, line in enumerate(lines) if line.startswith("|"))
