@@ -61,6 +61,14 @@ class BatchedInference(Fix):
             "scores = net(X)",
             becomes="with torch.no_grad():\n    scores = torch.cat([net(part) for part in X.split(256)])",
         ),
+        Case(  # a loop around that gives it the same data each time
+            _NET + "def validate():\n    return net(X).argmax(1)",
+            "for epoch in range(9):\n    print(validate())",
+            becomes={
+                1: _NET + "def validate():\n"
+                "    with torch.no_grad():\n        return torch.cat([net(part) for part in X.split(256)]).argmax(1)"
+            },
+        ),
         Case(  # an image for each row: no edit keeps all of them
             "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.ReLU(), nn.Conv2d(3, 64, 3, padding=1))",
             "with torch.no_grad():\n    y = net(X)",

@@ -6,7 +6,7 @@ from ..case import Case
 from ..death import Death
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.evaluation import evaluations
+from ..frameworks.evaluation import evaluations, whole_calls
 from ..frameworks.gradients import backward_calls, without_gradients
 from ..place import grew_in
 from ..units import quote, size
@@ -86,9 +86,13 @@ class NoGradEvaluation(Fix):
         """Put the outermost loop that calls the network, or the statement, under `torch.no_grad()`."""
         code, memory = death.code, death.memory
         found = list(evaluations(code)) if memory.grew_here else []
+        whole = whole_calls(code) if found else ()
+        in_one_piece = {one.call for one in whole if death.values.of(one.data, one.scope)}  # see batched-inference
         trains = any(backward_calls(scope.node, scope) for scope in code.running)
         for call, statement, scope in found:
             where = grew_in(death, statement, scope)
+            if call in in_one_piece:
+                continue
             if code.is_at_line(call, scope) and (where or (where is None and not trains)):
                 why = (
                     f"{quote(scope.segment(call))} keeps the network's intermediate results for gradients that "

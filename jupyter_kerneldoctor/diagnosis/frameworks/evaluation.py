@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..code.notebook import Notebook, Scope
+from ..code.origins import Origins
 from .gradients import backward_below, hides_gradients, records_graph, sources_of_gradients
 from .torch import Kind, Tensors, is_module_class
 
@@ -53,7 +54,7 @@ class WholeCall(NamedTuple):
     """A call of a network on a tensor, outside of all loops."""
 
     call: ast.Call
-    data: ast.Name
+    data: ast.expr
     scope: Scope
     records: bool
     """It keeps the intermediate results for gradients that nobody asks for."""
@@ -64,7 +65,7 @@ def whole_calls(code: Notebook) -> Iterator[WholeCall]:
     tensors = Tensors(code)
     for call, scope in _network_calls(code, tensors):
         data = _moved(call.args[0]) if len(call.args) == 1 and not call.keywords else None
-        if data is None or _is_taken_apart(call, scope) or _is_repeated(call, scope, tensors):
+        if data is None or _is_taken_apart(call, scope) or _is_part(data, call, scope, tensors.origins):
             continue
         statement = scope.tree.statements[call]
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
@@ -80,22 +81,32 @@ def _is_taken_apart(call: ast.Call, scope: Scope) -> bool:
 _OF_OUTPUTS = frozenset({"logits", "last_hidden_state", "loss", "pooler_output", "sample"})
 
 
-def _moved(node: ast.expr) -> ast.Name | None:
+def _moved(node: ast.expr) -> ast.expr | None:
     match node:
-        case ast.Name():
+        case ast.Name() | ast.Attribute():
             return node
         case ast.Call(func=ast.Attribute(value=inner, attr="to" | "cuda" | "float" | "half")):
             return _moved(inner)
     return None
 
 
-def _is_repeated(node: ast.AST, scope: Scope, tensors: Tensors, depth: int = 0) -> bool:
-    """Whether a loop or a comprehension runs a node again and again, also around the call of its function."""
-    statement = scope.tree.statements[node]
-    in_list = (
-        one for one in scope.inside(statement) if isinstance(one, ast.ListComp | ast.GeneratorExp | ast.DictComp)
-    )
-    if scope.loops_around(node) or any(node in ast.walk(one) for one in in_list):
+def _is_part(data: ast.expr, call: ast.AST, scope: Scope, origins: Origins, depth: int = 0) -> bool:
+    """Whether a loop or a comprehension around a call gives it another part each time, also around its function."""
+    around = [*scope.loops_around(call), *_comprehensions(call, scope)]
+    names = {one.id for one in ast.walk(data) if isinstance(one, ast.Name)}
+    stored = (one for loop in around for one in ast.walk(loop) if isinstance(one, ast.Name))
+    if depth > 3 or any(one.id in names for one in stored if isinstance(one.ctx, ast.Store)):
         return True
-    calls = [] if scope.is_cell or depth > 3 else tensors.origins.calls_of(scope)
-    return any(_is_repeated(call, caller, tensors, depth + 1) for call, caller in calls if caller is not scope)
+    for outer, caller in origins.calls_of(scope) if not scope.is_cell and names & {*scope.parameters} else ():
+        given = [value for name, value in origins.arguments(outer, scope).items() if name in names]
+        if caller is not scope and any(_is_part(one, outer, caller, origins, depth + 1) for one in given):
+            return True
+    return False
+
+
+def _comprehensions(node: ast.AST, scope: Scope) -> Iterator[ast.expr]:
+    for one in scope.inside(scope.tree.statements[node]):
+        if isinstance(one, ast.ListComp | ast.GeneratorExp | ast.DictComp) and any(
+            node is part for part in ast.walk(one)
+        ):
+            yield one
