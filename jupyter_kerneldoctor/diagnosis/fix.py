@@ -99,7 +99,7 @@ class _OfCalls(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Propose it for the calls that may have been running at the death."""
-        for call in calls_at(death, *self.functions):
+        for call in self.calls(death):
             if not call.is_written_out or not (saved := self.saves(call, death)):
                 continue
             if changes := self.change(call, death):
@@ -107,6 +107,10 @@ class _OfCalls(Fix):
                 worth = f" That saves {size(saved)}." if told else ""
                 explains = saved if death.is_about_memory else None
                 yield Proposal(changes, f"{quote(call.text)} {self.why}{worth}", explains)
+
+    def calls(self, death: Death) -> Iterator[Call]:
+        """Yield the calls that it is about: those of `functions` that may have been running at the death."""
+        return calls_at(death, *self.functions)
 
     def change(self, call: Call, death: Death) -> Changes:
         """Return the edit of a call; none where it is right as it is."""

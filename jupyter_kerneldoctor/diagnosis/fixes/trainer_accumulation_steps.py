@@ -3,19 +3,17 @@
 from collections.abc import Iterator
 
 from ..case import Case
-from ..code.notebook import Call
 from ..code.origins import Origins
 from ..death import Death
 from ..edits import replace, set_argument
 from ..family import Family
 from ..fix import Fix, Proposal
+from ..frameworks.trainers import trainer_settings
 from ..sizing import choose
 from ..units import quote
 
 _ARGUMENTS = "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('out', {})"
 _TRAIN = "trainer = Trainer(model, args, train_dataset=ds)\ntrainer.train()"
-_TRAINERS = ("transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer")
-_SETTINGS = ("transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments", "trl.SFTConfig")
 _SIZE, _STEPS = "per_device_train_batch_size", "gradient_accumulation_steps"
 
 
@@ -64,11 +62,9 @@ class TrainerAccumulationSteps(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Write the smaller number, and as many more steps."""
         code, origins = death.code, Origins(death.code)
-        trains = any(getattr(one.func, "attr", "") == "train" for scope in code.running for one in scope.calls)
-        uses = trains and any(True for _ in code.calls(*_TRAINERS))
-        if not (uses and death.memory.grew_here) or death.growth.is_steady:
+        if not death.memory.grew_here or death.growth.is_steady:
             return
-        settings: Call | None = next(iter(code.calls(*_SETTINGS)), None)
+        settings = next(trainer_settings(code, "train"), None)
         given = None if settings is None else settings.argument(_SIZE)
         found = None if settings is None or given is None else origins.number(given, settings.scope)
         choice = None if found is None else choose(death, found[0], from_runs=False)

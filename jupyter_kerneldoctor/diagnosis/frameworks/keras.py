@@ -75,6 +75,33 @@ def _is_model(node: ast.expr, scope: Scope, code: Notebook) -> bool:
     return False
 
 
+_OPTIMIZERS = {"adam": "Adam", "adamw": "AdamW", "sgd": "SGD", "rmsprop": "RMSprop", "nadam": "Nadam"}
+
+
+def optimizers_of(code: Notebook) -> Iterator[tuple[Call, str | None]]:
+    """Yield the calls that make an optimizer; for `compile("adam")` that call, and the name of the class."""
+    yield from ((one, None) for one in code.calls("tensorflow.keras.optimizers.*", "keras.optimizers.*"))
+    for module in code.mentioning("compile"):
+        for scope in code.scopes(module.cell):
+            for node in scope.calls:
+                call = Call(node, scope, "compile")
+                given = call.argument("optimizer", 0) if getattr(node.func, "attr", "") == "compile" else None
+                name = _OPTIMIZERS.get(str(given.value).lower()) if isinstance(given, ast.Constant) else None
+                if name is not None:
+                    yield call, name
+
+
+def known_as(code: Notebook) -> str | None:
+    """Return how the cells call Keras: `keras`, `tf.keras`; None where they import only parts of it."""
+    for module in code.mentioning("keras", "tensorflow"):
+        for name, bound in module.bindings.items():
+            if bound[-1].imported in ("keras", "tensorflow.keras", "tf_keras"):
+                return name
+            if bound[-1].imported == "tensorflow":
+                return f"{name}.keras"
+    return None
+
+
 class TapeScope(NamedTuple):
     """A `with tf.GradientTape() as tape:`."""
 

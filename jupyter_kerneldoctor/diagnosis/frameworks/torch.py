@@ -2,10 +2,10 @@
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
-from ..code.notebook import Binding, Notebook, Scope, once
+from ..code.notebook import Binding, Call, Notebook, Scope, once
 from ..code.origins import Origins
 from .gradients import graph_is_off
 
@@ -252,6 +252,14 @@ class Tensors:
     def _is_criterion(self, made: ast.Call, scope: Scope) -> bool:
         full = self.code.qualified(made.func, scope) or ""
         return full.startswith("torch.nn.") and full.endswith("Loss") and not _keeps_elements(made)
+
+
+def loaded_networks(code: Notebook) -> Iterator[Call]:
+    """Yield the calls of `from_pretrained` in what ran that load a network."""
+    tensors = Tensors(code)
+    for call in code.running.calls("transformers.*"):
+        if call.name.endswith(".from_pretrained") and tensors.kind(call.node, call.scope) is Kind.MODULE:
+            yield call
 
 
 @once

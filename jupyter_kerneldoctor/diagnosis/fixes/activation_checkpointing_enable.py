@@ -1,0 +1,62 @@
+"""The fix `activation-checkpointing-enable`."""
+
+from collections.abc import Iterator
+
+from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
+from ..family import Family
+from ..fix import SetArgument
+from ..frameworks.trainers import trainer_settings
+
+_ARGUMENTS = "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('out'{})"
+_TRAIN = "trainer = Trainer(model, args, train_dataset=ds)\ntrainer.{}()"
+
+
+class ActivationCheckpointingEnable(SetArgument):
+    """Let the Trainer work out intermediate results again in place of keeping them.
+
+    What it does
+    ------------
+    `gradient_checkpointing=True` keeps only what goes into each block of the model, and works out a second time what it
+    gives when its gradients are due.
+
+    When it is offered
+    ------------------
+    Memory ran out in `train()` of a Hugging Face Trainer whose settings a cell writes.
+
+    What it costs
+    -------------
+    About a fifth more time. The gradients are the same.
+    """
+
+    id, title = "activation-checkpointing-enable", "Keep only what goes into each block: gradient_checkpointing"
+    causes, general = (Family.MEMORY, "gpu-oom"), False
+    argument, value = "gradient_checkpointing", "True"
+    why = (
+        "keeps what every layer gives for the backward pass. With `gradient_checkpointing` it keeps only what goes "
+        "into each block."
+    )
+
+    FIRES = [
+        Case(
+            _ARGUMENTS.format(", bf16=True"),
+            _TRAIN.format("train"),
+            becomes={1: _ARGUMENTS.format(", bf16=True, gradient_checkpointing=True")},
+            cause="gpu-oom",
+        )
+    ]
+    SILENT = [
+        Case(_ARGUMENTS.format(", gradient_checkpointing=True"), _TRAIN.format("train"), cause="gpu-oom"),
+        Case(_ARGUMENTS.format(""), _TRAIN.format("save_model"), cause="gpu-oom"),
+        Case(_ARGUMENTS.format(", **more"), _TRAIN.format("train"), cause="gpu-oom"),
+    ]
+
+    def calls(self, death: Death) -> Iterator[Call]:
+        """Yield the settings of the trainer that was at work."""
+        if not death.is_about_memory or (death.is_of_this_cell and not death.growth.is_steady):
+            yield from trainer_settings(death.code, "train")
+
+    def saves(self, call: Call, death: Death) -> int | None:  # noqa: ARG002 - the same for all of them
+        """Count half of what was missing."""
+        return (death.memory.missing_bytes or 0) // 2 if death.is_about_memory else 1

@@ -1,0 +1,15 @@
+"""Trainers of Hugging Face's transformers: their settings, and what of them was running."""
+
+from collections.abc import Iterator
+
+from ..code.notebook import Call, Notebook
+
+_TRAINERS = ("transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer")
+_SETTINGS = ("transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments", "trl.SFTConfig")
+
+
+def trainer_settings(code: Notebook, *methods: str) -> Iterator[Call]:
+    """Yield the newest settings of a trainer, where one of its methods runs: `train`, `evaluate`, `predict`."""
+    runs = any(getattr(one.func, "attr", "") in methods for scope in code.running for one in scope.calls)
+    if runs and any(True for _ in code.calls(*_TRAINERS)):
+        yield from list(code.calls(*_SETTINGS))[:1]
