@@ -11,7 +11,7 @@ from ..edits import replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.kept import kept_values
-from ..frameworks.keras import is_loss, is_output_of_a_tape, tapes
+from ..frameworks.keras import is_gradient_of_a_tape, is_loss, is_output_of_a_tape, tapes
 from ..units import quote, share_of
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class DropKeptTape(Fix):
         ),
     ]
     SILENT = [
+        Case(_TF, "for x, y in data:\n" + _STEP + "    g = tape.gradient(loss, weights[0])\n    history.append(g)"),
         Case(_TF, "for x, y in data:\n" + _STEP + _GRADIENT + "    history.append(loss)"),
         Case(_TF, "for x, y in data:\n" + _STEP + _GRADIENT + "    history.append((loss, tape))", growth="jump"),
         Case("history = []", "for tape in tapes:\n    history.append((1, tape))"),
@@ -85,8 +86,11 @@ class DropKeptTape(Fix):
                 text = _without(whole, node, scope)
             elif kept.is_added_to and is_output_of_a_tape(kept, code):
                 whole, text = node, f"float(tf.reduce_mean({scope.segment(node)}))"
+            elif kept.is_added_to and is_gradient_of_a_tape(kept, code):
+                whole, text = node, f"float(tf.linalg.global_norm({scope.segment(node)}))"
             else:
                 continue
+            text = text if code.lookup("tf", scope) is not None else ""
             why = (
                 f"Each step keeps {quote(scope.segment(node))} in {quote(kept.container)}. That accounts for "
                 f"{share_of(memory.ramp_bytes, memory.missing_bytes or 0)} that the cell took."

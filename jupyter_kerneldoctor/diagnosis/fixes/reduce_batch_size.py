@@ -55,6 +55,12 @@ class ReduceBatchSize(Fix):
             "%%time\nmodel.fit(x, y, batch_size=2048, verbose=0)",
             becomes="%%time\nmodel.fit(x, y, batch_size=128, verbose=0)",
         ),
+        Case(
+            "from tensorflow import keras\nmodel = keras.Sequential()\nclass Keep(keras.callbacks.Callback):\n"
+            "    def on_train_batch_end(self, batch, logs=None):\n        self.losses.append(logs['loss'])",
+            "model.fit(x, y, batch_size=2048, callbacks=[Keep()])",
+            becomes="model.fit(x, y, batch_size=128, callbacks=[Keep()])",
+        ),
         Case(  # numbers that are kept take no memory
             "import torch\nlog = []\ndef loader(batch_size, n=10**4):\n    yield torch.rand(batch_size, 9)",
             "for i, x in enumerate(loader(2**13)):\n    net(x).mean().backward()\n    log.append((i, loss.item()))",
@@ -155,6 +161,12 @@ class ReduceBatchSize(Fix):
             "        self.cache[i] = read(i)\n        return self.cache[i]",
             "loader = torch.utils.data.DataLoader(D(), batch_size=64)",
             "for x in loader:\n    net(x).mean().backward()",
+        ),
+        # Keras calls the callback
+        Case(
+            "from tensorflow import keras\nmodel = keras.Sequential()\nclass Keep(keras.callbacks.Callback):\n"
+            "    def on_train_batch_end(self, batch, logs=None):\n        self.seen.append(self.model.get_weights())",
+            "model.fit(x, y, batch_size=64, callbacks=[Keep()])",
         ),
         # Lightning calls the step
         Case(

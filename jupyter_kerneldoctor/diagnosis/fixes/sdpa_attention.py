@@ -81,6 +81,12 @@ class SdpaAttention(Fix):
             says=("attn_mask",),
         ),
         Case(
+            "import torch\nimport torch.nn.functional as F",
+            "w = torch.einsum('bhqc,bhkc->bhqk', q, k) * scale\n"
+            "out = torch.einsum('bhij,bhjd->bhid', w.softmax(-1), v)",
+            becomes="out = F.scaled_dot_product_attention(q, k, v, scale=scale)",
+        ),
+        Case(
             _MULTI,
             "for x in xs:\n    y, _ = attn(x, x, x)",
             becomes="for x in xs:\n    y, _ = attn(x, x, x, need_weights=False)",

@@ -80,7 +80,26 @@ def _product(node: ast.expr, scope: Scope, tensors: Tensors) -> tuple[ast.expr, 
             return left, right
         case ast.Call(args=[left, right], keywords=[]) if tensors.code.qualified(node.func, scope) in _PRODUCTS:
             return left, right
+    return _einsum("{0}ij,{0}jd->{0}id", node, scope, tensors)
+
+
+def _einsum(pattern: str, node: ast.expr, scope: Scope, tensors: Tensors) -> tuple[ast.expr, ast.expr] | None:
+    """Return the two tensors of a `torch.einsum` whose letters are those of a pattern, under whichever names."""
+    match node:
+        case ast.Call(args=[ast.Constant(value=str(given)), left, right], keywords=[]):
+            letters = given.replace(" ", "")
+            first = {letter: at for at, letter in reversed(list(enumerate(letters.replace(",", "").replace("->", ""))))}
+            wanted = pattern.format("xyzuvw"[: max(0, letters.find(",") - 2)])
+            places = {letter: at for at, letter in reversed(list(enumerate(wanted.replace(",", "").replace("->", ""))))}
+            same = [first.get(one, one) for one in letters] == [places.get(one, one) for one in wanted]
+            is_einsum = tensors.code.qualified(node.func, scope) == "torch.einsum"
+            return (left, right) if same and is_einsum else None
     return None
+
+
+def _einsum_rank(node: ast.expr) -> int:
+    """Return how many dimensions the first tensor of an einsum has."""
+    return str(node.args[0].value).replace(" ", "").find(",")  # type: ignore[attr-defined]
 
 
 def _lead_back(weights: ast.expr, found: Attention, tensors: Tensors) -> bool:
@@ -97,6 +116,8 @@ def _lead_back(weights: ast.expr, found: Attention, tensors: Tensors) -> bool:
             found.statements.insert(0, statement)
         elif (product := _product(node, scope, tensors)) is not None:
             return has_softmax and _take_product(product, found, tensors)
+        elif (product := _einsum("{0}id,{0}jd->{0}ij", node, scope, tensors)) is not None:
+            return has_softmax and _take(product, _einsum_rank(node), found, tensors)
         elif (inner := _softmax_of(node, scope, tensors)) is not None:
             has_softmax = True
         else:
@@ -174,19 +195,23 @@ def _is_triangle(mask: ast.expr, scope: Scope, tensors: Tensors) -> bool:
 
 
 def _take_product(product: tuple[ast.expr, ast.expr], found: Attention, tensors: Tensors) -> bool:
+    """Take in queries and keys, which are transposed in the product; False where they are not."""
+    keys, rank = _transposed(product[1])
+    return keys is not None and _take((product[0], keys), rank, found, tensors)
+
+
+def _take(given: tuple[ast.expr, ast.expr], rank: int | None, found: Attention, tensors: Tensors) -> bool:
     """Take in queries and keys; False where the names mean something else where the result is worked out."""
     scope, code = found.scope, tensors.code
-    found.queries, (found.keys, found.rank) = product[0], _transposed(product[1])
-    if found.keys is None:
-        return False
+    (found.queries, found.keys), found.rank = given, rank
     shapes = [one for one in scope.calls if getattr(one.func, "attr", getattr(one.func, "id", "")) in _SHAPES]
     if found.rank is None and any(_dimensions(one) == _HEADS for one in shapes):
         found.rank = _HEADS
     made = {getattr(one, "id", "") for each in found.statements for one in ast.walk(each) if _is_stored(one)}
     uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id in made and not _is_stored(one)]
     found.is_used_elsewhere = len(uses) != len(found.statements)
-    given = (one for each in (product[0], found.keys, found.values) for one in ast.walk(each))
-    names = [one for one in given if isinstance(one, ast.Name)]
+    parts = (one for each in (*given, found.values) for one in ast.walk(each))
+    names = [one for one in parts if isinstance(one, ast.Name)]
     return all(code.lookup(one.id, scope, one) == code.lookup(one.id, scope, found.result) for one in names)
 
 

@@ -1,6 +1,7 @@
 """What a loop keeps of each round: values that are appended, added up or stored in what outlives the round."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -24,7 +25,10 @@ _PLAIN_CALLS = frozenset(
 )
 _DEEPEST = 12  # steps from a kept value to what it is worked out from
 _CUTS = frozenset({"detach", "item", "tolist", "numpy", "shape", "argmax"})
-_RUN_EACH_STEP = ("forward", "__getitem__", "__call__")
+_RUN_EACH_STEP = re.compile(r"forward|call|__getitem__|__call__|train_step|on_\w*(?:batch|step|epoch)\w*")
+"""Methods of networks, data sets, layers and callbacks."""
+_NUMBERS = ("logs", "metrics")
+"""What Keras gives a callback: a number for each metric."""
 _MOST_CALLERS = 3  # from a function that keeps something to the loop around the call of it
 _HOOKS = ("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook")
 
@@ -205,7 +209,7 @@ def grows_by_the_step(code: Notebook) -> bool:
         return True
     if any(backward.keeps_graph and carried_states(loop, scope, tensors) for backward, loop, scope in _steps(code)):
         return True
-    each = [one for one in code.running.functions if one.owner and one.function in _RUN_EACH_STEP]
+    each = [one for one in code.running.functions if one.owner and _RUN_EACH_STEP.fullmatch(one.function)]
     each += _methods_of_data_sets(code)
     if any(not _is_small(value, scope, tensors) for scope in each for value, _ in _outliving(scope)):
         return True
@@ -232,6 +236,8 @@ def _is_small(value: ast.expr, scope: Scope, tensors: Tensors, depth: int = 0) -
             return True
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _PLAIN_CALLS:
             return True
+        case ast.Subscript(value=ast.Name(id=name)) | ast.Call(func=ast.Attribute(attr="get", value=ast.Name(id=name))):
+            return name in _NUMBERS or tensors.is_scalar(value, scope)
         case ast.BinOp(left=left, right=right):
             return depth < _DEEPEST and all(_is_small(side, scope, tensors, depth + 1) for side in (left, right))
         case ast.Name(id=name):

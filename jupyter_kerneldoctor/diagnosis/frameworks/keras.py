@@ -136,6 +136,30 @@ def is_output_of_a_tape(kept: Kept, code: Notebook) -> bool:
     return any(name in tape.outputs - losses for tape in tapes(kept.scope, code))
 
 
+def is_gradient_of_a_tape(kept: Kept, code: Notebook) -> bool:
+    """Whether a kept value is the list of all gradients that a tape gave."""
+    names = {tape.name for tape in tapes(kept.scope, code)}
+    bound = code.lookup(kept.value.id, kept.scope, kept.value) if isinstance(kept.value, ast.Name) else None
+    match None if bound is None else bound.value:
+        case ast.Call(func=ast.Attribute(attr="gradient", value=ast.Name(id=name)), args=[_, variables]):
+            return name in names and getattr(variables, "attr", "").endswith(("_variables", "_weights"))
+    return False
+
+
+def whole_calls_of_models(code: Notebook) -> Iterator[tuple[Call, ast.Name]]:
+    """Yield the calls of Keras models on data with a name, outside of loops, tapes and layers, and that name."""
+    for scope in code.running if is_used(code) else ():
+        if scope.function == "call" or any(True for _ in tapes(scope, code)):
+            continue
+        for node in scope.calls:
+            match node:
+                case ast.Call(func=ast.Name() | ast.Attribute(), args=[ast.Name() as data], keywords=[]):
+                    is_model = code.qualified(node.func, scope) is None and _is_model(node.func, scope, code)
+                    is_method = isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING
+                    if is_model and not is_method and not scope.loops_around(node):
+                        yield Call(node, scope, "__call__"), data
+
+
 def _losses(scope: Scope) -> set[str]:
     """Return the names whose gradients are taken."""
     found = set()
