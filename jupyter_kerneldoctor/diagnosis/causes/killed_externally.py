@@ -69,7 +69,7 @@ class KilledExternally(Cause):
         return self.finding(
             death,
             certainty,
-            f"The kernel was {_ENDED[signal]} ({signal}) {death.when()}{_memory_remark(death)}.",
+            f"The kernel was {_ENDED[signal]} {death.when()}{_memory_remark(death)}.",
             (
                 *evidence.exit_status(death),
                 *_nobody_watched(death),

@@ -176,6 +176,8 @@ def _senders(death: Death) -> Iterator[Reason]:
         yield Reason("The cluster may have moved or stopped the pod.", f"kubectl describe pod {host}".rstrip())
     if log is not None:
         yield Reason("A person, a script or a service may have sent it.", log)
+    told = "What starts your kernels may have a time limit, as `timeout`, a runner or a scheduler has."
+    yield Reason(told, "!ps -o cmd= -p $(ps -o ppid= -p $PPID)  # in a new kernel")
 
 
 def _window(death: Death) -> str | None:

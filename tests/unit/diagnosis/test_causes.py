@@ -60,6 +60,10 @@ def test_fires_on_its_example(name, number):
     answer = diagnose(made)
     assert answer.cause.id == name, f"by itself it said {said}"
     assert answer.cause.certainty >= (Certainty.WEAK if name == "unknown" else Certainty.POSSIBLE)
+    if answer.cause.general:
+        assert answer.cause.certainty <= Certainty.LIKELY
+        assert answer.cause.not_known
+        assert answer.cause.usual_reasons
     assert all(other.certainty < answer.cause.certainty for other in answer.causes[1:])
 
 
