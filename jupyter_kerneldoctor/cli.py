@@ -126,7 +126,7 @@ def _add_commands(commands: Commands) -> None:
     _add_trial_options(add("try", "trial:try_", words, nothing=None))
 
     command = add("explain", "explain:explain", "explain causes and fixes")
-    command.add_argument("names", nargs="+", metavar="ID", help="for example oom-cgroup or read-in-chunks")
+    command.add_argument("names", nargs="*", metavar="ID", help="for example oom-cgroup; without any, all are listed")
 
     newest = "id of a recording, from `list`; by default the newest"
     command = add("show", "show:show", "show what was recorded, in order of time", nothing=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
@@ -48,7 +48,7 @@ class KernelDoctorMagics(Magics):
     @argument("-n", "--no-timeline", action="store_true", help="Print only the line with the figures, no timeline.")
     @argument("code", nargs="*", help="%%memwatch only: the line of code to run.")
     @line_cell_magic
-    def memwatch(self, line: str, cell: str | None = None) -> None:
+    def memwatch(self, line: str, cell: str | None = None) -> Any:
         """Measure the memory of a cell (`%%memwatch` as its first line) or of one line of code (`%memwatch x = f()`).
 
         Prints the peak, the net change, the time taken, and how much memory was left below the nearest limit.
@@ -58,13 +58,12 @@ class KernelDoctorMagics(Magics):
             compiled = self.shell.compile(self.shell.transform_cell(code), "<memwatch>", "exec")
             with self._memwatch.watch(timeline=not options.no_timeline):
                 exec(compiled, self.shell.user_ns)  # noqa: S102 - it is the user's own line
-            return
+            return None
         options = self._options(line)
         if options.code:
             raise UsageError(f"%%memwatch: unrecognized arguments: {' '.join(options.code)}. The cell was not run.")
         self._memwatch.watch_cell(timeline=not options.no_timeline)
-        if cell != _NO_BODY:
-            self._run(cell)
+        return None if cell == _NO_BODY else self._run(cell)
 
     @magic_arguments()
     @argument("recording", nargs="?", help="A recording's id, as `jupyter kerneldoctor list` shows it.")
@@ -106,14 +105,14 @@ class KernelDoctorMagics(Magics):
             raise UsageError("%memwatch needs a line of code: `%memwatch x = f()`. For a whole cell: `%%memwatch`.")
         return options, code
 
-    def _run(self, cell: str) -> None:
-        """Run the rest of a cell in which another cell magic comes before or after this one."""
+    def _run(self, cell: str) -> Any:
+        """Run the rest of a cell in which another cell magic comes before or after this one; return its result."""
         first, _, body = cell.partition("\n")
         if first.startswith("%%"):
             name, _, line = first[2:].partition(" ")
-            self.shell.run_cell_magic(name, line, body)
-        else:
-            self.shell.run_cell(cell).raise_error()
+            return self.shell.run_cell_magic(name, line, body)
+        self.shell.run_cell(cell).raise_error()
+        return None
 
 
 def _watch_whole_cell(lines: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from ..diagnosis.units import duration, size
 from ..recording.journal import read_events_from, values
 from ..recording.layout import JOURNAL, RECENT
 from ..recording.private_files import read_part
-from ..recording.samples import FIELDS, SampleRows, read_samples
+from ..recording.samples import FIELDS, SampleRows, read_samples, time_of_unseen_peak
 from ..render.textchart import chart
 
 if TYPE_CHECKING:
@@ -117,10 +117,9 @@ def _timeline(stretch: Stretch, samples: list[Sample]) -> dict[str, Any]:
     """Return the samples, with the exact sizes at both ends, and the peak where the samples missed it."""
     begin, end = stretch.started_mono_s, stretch.ended_mono_s or stretch.started_mono_s
     points = [(sample.mono_s, sample.rss_bytes) for sample in samples if sample.rss_bytes is not None]
-    if stretch.peak_bytes and stretch.peak_bytes > max((memory for _, memory in points), default=0):
-        highest = max(points, key=lambda point: point[1])[0] if points else (begin + end) / 2
-        points.append((highest, stretch.peak_bytes))
-    points += [(begin, stretch.before_bytes or 0), (end, stretch.after_bytes or 0)]
+    points = sorted([*points, (begin, stretch.before_bytes or 0), (end, stretch.after_bytes or 0)])
+    if stretch.peak_bytes and stretch.peak_bytes > max(memory for _, memory in points):
+        points.append((time_of_unseen_peak(points), stretch.peak_bytes))
     points.sort()
     return {
         "samples": {"t_s": [t - begin for t, _ in points], "memory_bytes": [memory for _, memory in points]},

@@ -6,13 +6,14 @@ reader needs nothing but the file. Times are CLOCK_MONOTONIC seconds, the same c
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .journal import JsonLines, read_lines
 from .layout import RECENT, SAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 
@@ -186,6 +187,16 @@ class SampleRows:
                 if mono_s is not None:
                     cells = [row[place] if place >= 0 else None for place in self._places[1:]]
                     yield Sample(mono_s, *[one if type(one) is int and 0 <= one < _TOO_MUCH else None for one in cells])
+
+
+def time_of_unseen_peak(points: Sequence[tuple[float, int]]) -> float:
+    """Return when a peak was that lies above these times and sizes, of which there is one at least.
+
+    It was between two of them: most likely where memory moved most, or else where nobody looked for longest.
+    """
+    gaps = pairwise(points) if len(points) > 1 else [(points[0], points[0])]
+    before, after = max(gaps, key=lambda gap: (abs(gap[1][1] - gap[0][1]), gap[1][0] - gap[0][0]))
+    return (before[0] + after[0]) / 2
 
 
 def _places(columns: list[str]) -> list[int] | None:

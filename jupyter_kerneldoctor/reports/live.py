@@ -107,20 +107,21 @@ def lasts_s(recording: Recording, left_bytes: int) -> float | None:
 
 def summary(recording: Recording) -> Document:
     """Return what the status bar shows."""
-    room, cell = headroom(recording), recording.running_cell
+    room, is_recorded = headroom(recording), recording.end is None and not recording.switched_off
+    cell = recording.running_cell if is_recorded else None
     left_bytes = None if room is None else room.left_bytes
     share = None if room is None else room.left_bytes / room.limit.bytes
     return {
         "recording": recording.id,
         "kernel_id": recording.kernel.kernel_id,
         "loaded_by": recording.kernel.loaded_by,
-        "is_recorded": recording.end is None and not recording.switched_off,
+        "is_recorded": is_recorded,
         "own_bytes": own_bytes(recording.samples[-1]) if recording.samples else None,
         "limit": None if room is None else {"bytes": room.limit.bytes, "name": room.limit.name},
         "used_bytes": None if room is None else room.used_bytes,
         "left_bytes": left_bytes,
         "level": None if share is None else "critical" if share < _CRITICAL else "low" if share < _LOW else "ok",
-        "lasts_s": None if left_bytes is None else lasts_s(recording, left_bytes),
+        "lasts_s": None if left_bytes is None or cell is None else lasts_s(recording, left_bytes),
         "running": None if cell is None else {**_named(cell), "seq": cell.seq},
     }
 

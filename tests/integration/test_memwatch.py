@@ -108,6 +108,9 @@ def test_it_stacks_with_other_cell_magics(living_kernel: LiveKernel) -> None:
     assert MEASURED.search(above.stdout)
     assert living_kernel.run("out.stdout").result == "'captured\\n'"
 
+    timed = living_kernel.run("%%memwatch -n\n%%time\n6 * 7")
+    assert timed.result == "42"
+
     below = living_kernel.run("%%time\n%%memwatch -n\nz = 3")
     assert "Wall time" in below.stdout
     assert MEASURED.search(below.stdout)

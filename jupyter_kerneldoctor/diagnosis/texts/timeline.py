@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jupyter_kerneldoctor.recording.model import Cell, Recording
-from jupyter_kerneldoctor.recording.samples import Sample
+from jupyter_kerneldoctor.recording.samples import Sample, time_of_unseen_peak
 
 from ..death import Death
 from ..postmortem import Timeline, iso
@@ -45,7 +45,7 @@ def measurements(recording: Recording) -> list[Sample]:
     """All that is known of the kernel's memory, in order of time: the samples, and what the cells measured themselves.
 
     So a kernel that died before its first sample has a picture, too. A cell's highest point that no sample saw stands
-    in the middle of the cell: when it was is not known.
+    where memory moved most between two of them: when it was is not known.
     """
     found = list(recording.samples)
     times = [sample.mono_s for sample in recording.samples]
@@ -59,10 +59,13 @@ def measurements(recording: Recording) -> list[Sample]:
 
 
 def _unseen_peak(cell: Cell, ended_mono_s: float, during: Sequence[Sample]) -> list[Sample]:
-    seen = [cell.rss_before_bytes, cell.rss_after_bytes, *(sample.rss_bytes for sample in during)]
-    if cell.peak_bytes is None or cell.peak_bytes <= max((value for value in seen if value is not None), default=0):
+    begin, end = (cell.started_mono_s, cell.rss_before_bytes), (ended_mono_s, cell.rss_after_bytes)
+    measured = [begin, *((sample.mono_s, sample.rss_bytes) for sample in during), end]
+    seen = [(time_s, memory) for time_s, memory in measured if memory is not None]
+    if cell.peak_bytes is None or cell.peak_bytes <= max((memory for _, memory in seen), default=0):
         return []
-    return [Sample((cell.started_mono_s + ended_mono_s) / 2, cell.peak_bytes)]
+    when_s = time_of_unseen_peak(seen) if seen else (cell.started_mono_s + ended_mono_s) / 2
+    return [Sample(when_s, cell.peak_bytes)]
 
 
 def thin(samples: Sequence[Sample], points: int = POINTS) -> list[Sample]:

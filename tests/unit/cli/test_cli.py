@@ -129,6 +129,17 @@ def test_explain_prints_the_reference_page(capsys):
     assert not any(line.startswith("#") for line in text.splitlines())
 
 
+def test_explain_fits_the_terminal_and_lists_all_without_an_id(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["explain", "oom-cgroup"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
+
+    assert main(["explain"]) == 0
+    listed = capsys.readouterr().out
+    assert "\noom-cgroup  " in listed
+    assert "\nread-in-chunks  " in listed
+
+
 def test_explain_knows_fixes_too(capsys):
     assert main(["explain", "read-in-chunks"]) == 0
     assert "read-in-chunks" in capsys.readouterr().out

@@ -16,9 +16,9 @@ def drawn(peak_bytes, *samples):
     return [(time, size // MIB) for time, size in zip(shown["t_s"], shown["memory_bytes"], strict=True)]
 
 
-def test_a_peak_between_two_samples_is_drawn_in_the_middle_of_its_cell():
+def test_a_peak_between_two_samples_is_drawn_where_memory_moved_most():
     samples = Sample(12.0, 610 * MIB), Sample(18.0, 100 * MIB)
-    assert drawn(625 * MIB, *samples) == [(10.0, 100), (12.0, 610), (14.5, 625), (18.0, 100), (19.0, 100)]
+    assert drawn(625 * MIB, *samples) == [(10.0, 100), (12.0, 610), (15.0, 625), (18.0, 100), (19.0, 100)]
 
 
 def test_a_peak_that_a_sample_saw_is_drawn_once():

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_kerneldoctor.recording.samples import Sample, SampleWriter, bounded, read_samples, thin
+import pytest
+
+from jupyter_kerneldoctor.recording.samples import (
+    Sample,
+    SampleWriter,
+    bounded,
+    read_samples,
+    thin,
+    time_of_unseen_peak,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +28,12 @@ def test_samples_come_back_in_order(tmp_path: Path) -> None:
         writer.write(sample)
 
     assert read_samples(tmp_path) == tuple(samples)
+
+
+def test_a_peak_that_no_sample_saw_was_where_memory_moved() -> None:
+    assert time_of_unseen_peak([(0.0, 5), (0.1, 5), (0.3, 5), (0.4, 45)]) == pytest.approx(0.35)
+    assert time_of_unseen_peak([(0.0, 5), (0.1, 5), (0.3, 5)]) == pytest.approx(0.2)
+    assert time_of_unseen_peak([(7.0, 5)]) == 7.0
 
 
 def test_the_last_minute_is_at_full_rate_and_a_day_is_small(tmp_path: Path) -> None:

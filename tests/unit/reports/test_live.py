@@ -7,7 +7,7 @@ import json
 import pytest
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
-from jupyter_kerneldoctor.recording.model import Cell, Kernel, Limit, Recording
+from jupyter_kerneldoctor.recording.model import Cell, End, Kernel, Limit, Recording
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.samples import Sample
 from jupyter_kerneldoctor.reports.live import document, fingerprint, lasts_s, summary
@@ -63,6 +63,13 @@ def test_steady_growth_tells_how_long_the_rest_lasts() -> None:
     assert lasts_s(jump, 500 * MIB) is None
     assert lasts_s(recording(*steady.samples, cells=over), 500 * MIB) is None
     assert lasts_s(recording(*steady.samples[:3], cells=RUNNING), 500 * MIB) is None
+
+
+def test_a_kernel_that_has_ended_runs_nothing() -> None:
+    ended = recording(sample(1, 900, used=1000), cells=RUNNING, end=End("signal", 1.0, 1.0, "SIGKILL"))
+
+    assert summary(recording(*ended.samples, cells=RUNNING))["running"]["execution_count"] == 7
+    assert (summary(ended)["is_recorded"], summary(ended)["running"]) == (False, None)
 
 
 def test_a_cell_is_measured_by_the_kernel_or_by_the_samples() -> None:
