@@ -12,6 +12,7 @@ from .torch import Kind, Tensors
 _DEEPEST = 6
 _SUMS = ("builtins.sum", "torch.sum", "torch.stack", "torch.cat", "torch.mean")
 _LOADERS = ("torch.utils.data.DataLoader", "builtins.list", "torch.split")
+_GROWS = ("append", "extend", "insert")
 _OF_THE_STEP = frozenset({"zero_grad", "step", "backward"})
 
 
@@ -59,13 +60,13 @@ def _divisors(node: ast.expr, kept: Kept, loop: ast.stmt, tensors: Tensors, dept
     inner: ast.expr
     more: list[str | None] = []
     match node:
-        case ast.Name() | ast.Attribute() if scope.segment(node) == container:
-            return []
         case ast.Name(id=name):
             binding = tensors.code.lookup(name, scope, node)
-            if binding is None or binding.scope is not scope or binding.value is None:
+            if binding is None or binding.scope is not scope or (binding.value is None and name != container):
                 return None
-            inner = binding.value
+            if name == container and binding.position[0] <= (loop.end_lineno or loop.lineno):
+                return []
+            inner = binding.value or node
         case ast.BinOp(op=ast.Div(), left=left, right=right):
             inner, more = left, [_divisor(right, container, loop, scope, tensors)]
         case ast.Call(func=ast.Attribute(value=owner, attr="sum" | "mean" as method), args=[], keywords=[]):
@@ -106,6 +107,8 @@ def _stands_alone(kept: Kept, loops: list[ast.stmt], scope: Scope, tensors: Tens
     loop, statement = loops[-1], scope.statement_of(kept.value)
     nodes = scope.inside(loop)
     if any(isinstance(one, ast.Attribute) and one.attr in _OF_THE_STEP for one in nodes):
+        return False
+    if sum(scope.segment(one.func) in {f"{kept.container}.{how}" for how in _GROWS} for one in scope.calls) > 1:
         return False
     others = [one.value for one in scope.bindings.get(kept.container, ()) if one.value is not None]
     if any(tensors.kind(one, scope) is Kind.GRAPH for one in others if scope.statement_of(one) is not statement):

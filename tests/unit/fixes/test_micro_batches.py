@@ -43,6 +43,13 @@ for epoch in range(3):
     opt.step()
     losses.append(loss.item())
 ---
+for epoch in range(3):
+    order = torch.randperm(len(X))
+    opt.zero_grad()
+    loss = criterion(model(X[order]), Y[order])
+    loss.backward()
+    opt.step()
+---
 for i in range(0, len(X), batch_size):
     idx = torch.arange(i, min(i + batch_size, len(X)))
     opt.zero_grad()
