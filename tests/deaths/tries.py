@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,9 +159,9 @@ def _try_all(  # noqa: PLR0917
 
 def table(rows: list[Row]) -> str:
     """Return the page with one line for each edit."""
-    lived = sum(row["lived"] for row in rows)
-    by = {kind: sum(row["lived"] for row in rows if row["by"] == kind) for kind in KINDS}
-    how = ", ".join(f"{count} below {_BY[kind]}" for kind, count in by.items() if count)
+    kinds = Counter(row["kind"] if row["lived"] else "not" for row in rows)
+    by = Counter(_BY[row["by"]] for row in rows if row["lived"])
+    how = ", ".join(f"{count} below {name}" for name, count in by.items())
     return "\n".join(
         [
             "# Which edits live",
@@ -168,7 +169,9 @@ def table(rows: list[Row]) -> str:
             "Measured by `python -m deaths.tries`, which lets real kernels die, and runs the same cells with each edit",
             "again, by what `jupyter kerneldoctor try` does: a kernel of its own, the recorded limits, the recorder.",
             "",
-            f"Of {len(rows)} trials {lived} lived: {how}.",
+            f"Of {len(rows)} trials {len(rows) - kinds['not']} lived ({how}): {kinds['lived']} ran to their end, "
+            f"{kinds['raised']} raised the exception that the fix's title names, {kinds['still running']} were still at",
+            "work, within their memory, when the time limit ended them.",
             "",
             "| death | fix | limited by | outcome |",
             "| --- | --- | --- | --- |",
