@@ -169,9 +169,9 @@ def table(rows: list[Row]) -> str:
             "Measured by `python -m deaths.tries`, which lets real kernels die, and runs the same cells with each edit",
             "again, by what `jupyter kerneldoctor try` does: a kernel of its own, the recorded limits, the recorder.",
             "",
-            f"Of {len(rows)} trials {len(rows) - kinds['not']} lived ({how}): {kinds['lived']} ran to their end, "
-            f"{kinds['raised']} raised the exception that the fix's title names, {kinds['still running']} were still at",
-            "work, within their memory, when the time limit ended them.",
+            f"Of {len(rows)} trials {len(rows) - kinds['not']} lived, {how}:",
+            f"{kinds['lived']} ran to their end, {kinds['raised']} raised the exception that the fix's title names, and",
+            f"{kinds['still running']} were still at work, below the limit, when their time was over.",
             "",
             "| death | fix | limited by | outcome |",
             "| --- | --- | --- | --- |",
