@@ -161,7 +161,7 @@ def _chosen(post_mortem: Mapping[str, Any], wanted: str | None) -> Mapping[str, 
     fixes = [*post_mortem["fixes"], *post_mortem["more_fixes"]]
     ids = [fix["id"] for fix in fixes if fix["edits"]]
     if wanted is not None and wanted not in [fix["id"] for fix in fixes]:
-        known = f"It has {enumeration(ids)}." if ids else "None of its fixes changes a cell."
+        known = f"What can be tried: {enumeration(ids)}." if ids else "None of its fixes changes a cell."
         raise CannotTryError(f"The report has no fix {wanted!r}.", known)
     if not ids:
         advice = "`jupyter kerneldoctor report` says what else helps."
