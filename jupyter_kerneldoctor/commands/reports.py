@@ -68,7 +68,7 @@ def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
     """Return the report that the options select.
 
     A death of the kernel comes before one of the notebook, and both before a report of no death, so that `%postmortem`
-    can ask for "this kernel, or else this notebook".
+    can ask for "this kernel, or else this notebook". An end that lost nothing comes after all deaths with a cell.
     Raises NothingToReportError, NoSuchRecordingError, SeveralRecordingsError, CannotReadError.
     """
     if options.recording is not None:
@@ -79,24 +79,41 @@ def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
     unreadable: str | None = None
     for ids in _candidates(post_mortems, options):
         newer: str | None = None
+        idle_end: Choice | None = None
         for recording_id in ids:
             row = post_mortems.kept_row(recording_id)
             if row is not None and not row["died"] and row["survived"] is None:
                 newer, without_death = newer or wording.newer_recording(row), without_death or recording_id
                 continue
-            try:
-                doc = post_mortems.document(recording_id)
-            except UnreadableRecordingError as error:
-                unreadable = unreadable or str(error)
+            doc, why = _read(post_mortems, recording_id)
+            unreadable = unreadable or why
+            if doc is None:
                 continue
-            except UnknownRecordingError:
-                continue  # deleted meanwhile
-            if doc["died"] or doc["incidents"]:
+            if _lost_nothing(doc):
+                idle_end = idle_end or Choice(doc, newer)
+            elif doc["died"] or doc["incidents"]:
                 return Choice(doc, newer)
             newer, without_death = newer or wording.newer_recording(doc), without_death or recording_id
+        if idle_end is not None:
+            return idle_end
     if without_death is not None:
         return Choice(post_mortems.document(without_death))
     raise _nothing_to_report(post_mortems, options) if unreadable is None else CannotReadError(unreadable)
+
+
+def _read(post_mortems: PostMortems, recording_id: str) -> tuple[Document | None, str | None]:
+    """Return a post-mortem, or None and why it cannot be read; nothing of one that was deleted meanwhile."""
+    try:
+        return post_mortems.document(recording_id), None
+    except UnreadableRecordingError as error:
+        return None, str(error)
+    except UnknownRecordingError:
+        return None, None
+
+
+def _lost_nothing(doc: Document) -> bool:
+    """Whether an idle kernel was ended from outside, as a client does that shuts it down at once."""
+    return doc["died"] and doc["cell"] is None and not doc["incidents"] and doc["causes"][0].get("family") == "outside"
 
 
 def _candidates(post_mortems: PostMortems, options: Namespace) -> Iterable[list[str]]:

@@ -11,11 +11,20 @@ EPOCH_S = 1795231260.0
 
 
 def write_recording(
-    second, *, kernel_id="kernel-1", notebook=None, signal="SIGSEGV", living_pid=None, loaded_by="magic", source="1 / 0"
+    second,
+    *,
+    kernel_id="kernel-1",
+    notebook=None,
+    signal="SIGSEGV",
+    living_pid=None,
+    loaded_by="magic",
+    source="1 / 0",
+    idle=False,
 ):
     """Write a kernel that ran one cell and then ended by a signal; without a signal it was shut down in good order.
 
-    With `living_pid` it is the recording of that process, and has no end. Return the id.
+    If `idle` the cell had ended before. With `living_pid` it is the recording of that process, and has no end.
+    Return the id.
     """
     pid = living_pid or GONE[0]
     recording_id = f"20261121T0321{second:02}Z-{pid}-ab12cd"
@@ -37,6 +46,7 @@ def write_recording(
         events.append({"event": "exit_request", "by": "message"})
         events.append({"event": "end", "kind": "exit", "exit_code": 0, "source": "pidfd"})
     elif living_pid is None:
+        events += [{"event": "cell_end", "seq": 1}] * idle
         events.append({"event": "end", "kind": "signal", "signal": signal, "source": "pidfd"})
     journal = JsonLines(create(recording_id) / JOURNAL)
     for after_s, event in enumerate(events):

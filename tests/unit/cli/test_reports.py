@@ -80,6 +80,22 @@ def test_the_last_death_comes_before_newer_ordinary_ends(record, capsys):
     assert report(capsys, "--last")[1]["recording"] == death
 
 
+def test_an_idle_kernel_that_was_killed_hides_no_death_with_a_cell(record, capsys):
+    death = record(1)
+    idle = record(2, signal="SIGKILL", idle=True)
+
+    assert report(capsys)[1]["recording"] == death
+    assert report(capsys, "--kernel", "kernel-1")[1]["recording"] == death
+    assert report(capsys, idle)[1]["recording"] == idle
+
+
+def test_an_idle_kernel_that_was_killed_is_shown_where_there_is_no_other_death(record, capsys):
+    record(1, signal=None)
+    idle = record(2, signal="SIGKILL", idle=True)
+
+    assert report(capsys)[1]["recording"] == idle
+
+
 def test_without_a_death_the_newest_is_shown(record, capsys):
     record(1, signal=None)
     newest = record(2, signal=None)
