@@ -35,11 +35,11 @@ class BusyCell:
         """The newest stack, innermost first."""
         return self.looks[-1].threads[0].frames
 
-    def lasted_s(self, is_at: Callable[[tuple[Frame, ...]], bool]) -> float:
+    def lasted_s(self, is_at: Callable[[Stack], bool]) -> float:
         """Return for how long it has been at something, at least; 0 where it has left that."""
         since = self.looks[-1].mono_s
         for look in reversed(self.looks):
-            if not is_at(look.threads[0].frames):
+            if not is_at(look):
                 break
             since = look.mono_s
         return self.looks[-1].mono_s - since
@@ -53,7 +53,7 @@ class BusyCell:
     def backtracks_s(self) -> float | None:
         """For how long one regular expression with a repeat in a repeat has been matched, if for long."""
         line, cell = self.line, self.recording.running_cell
-        if line is None or cell is None or not self._is_at_match(self.frames):
+        if line is None or cell is None or not self._is_at_match(self.looks[-1]):
             return None
         return self._if_long(self.lasted_s(self._is_at_match)) if self._pattern is not None else None
 
@@ -61,6 +61,11 @@ class BusyCell:
     def waits_for_group_s(self) -> float | None:
         """For how long it has looked for the other processes of a group, if it has started no process."""
         return None if self.looks[-1].children else self._if_long(self.lasted_s(_waits_for_group))
+
+    @property
+    def asks_s(self) -> float | None:
+        """For how long the program of a `!` line has waited for an answer, which nobody can type."""
+        return self._if_long(self.lasted_s(_asks))
 
     @property
     def line(self) -> int | None:
@@ -76,9 +81,9 @@ class BusyCell:
     def _if_long(self, lasted_s: float) -> float | None:
         return lasted_s if lasted_s >= _LEAST_S else None
 
-    def _is_at_match(self, frames: tuple[Frame, ...]) -> bool:
+    def _is_at_match(self, look: Stack) -> bool:
         """Whether a regular expression is matched: no Python function is called meanwhile."""
-        for frame in frames:
+        for frame in look.threads[0].frames:
             cells = self.recording.cells
             found = next(((one, at) for one in reversed(cells) if (at := user_line(one, frame)) is not None), None)
             if found is not None:
@@ -122,12 +127,17 @@ def _goes_back(pattern: str) -> bool:
     return False
 
 
-def _formats_traceback(frames: tuple[Frame, ...]) -> bool:
-    return any(frame.short_file in _WRITES_TRACEBACKS for frame in frames)
+def _formats_traceback(look: Stack) -> bool:
+    return any(frame.short_file in _WRITES_TRACEBACKS for frame in look.threads[0].frames)
 
 
-def _waits_for_group(frames: tuple[Frame, ...]) -> bool:
-    return library_wait(frames) == "group"
+def _waits_for_group(look: Stack) -> bool:
+    return library_wait(look.threads[0].frames) == "group"
+
+
+def _asks(look: Stack) -> bool:
+    """Whether the program of a `!` line waits for a key: IPython looks again and again for what it writes."""
+    return library_wait(look.threads[0].frames) == "program" and any(one.reads_terminal for one in look.children)
 
 
 def busy_cell(recording: Recording) -> BusyCell | None:

@@ -13,8 +13,9 @@ from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
-from ..texts.allocation_site import filled_by_others, line_needs, shortage, taken_where, taking_line
+from ..texts.allocation_site import filled_by_others, line_needs, taken_where, taking_line
 from ..texts.growth import growth
+from ..texts.headline import shortage
 from ..units import size
 
 _AT_THE_LIMIT = 0.95

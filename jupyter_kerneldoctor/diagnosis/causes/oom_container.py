@@ -13,8 +13,9 @@ from ..examples import GIB, MIB, Group, recording
 from ..family import Family
 from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
-from ..texts.allocation_site import shortage, taken_where, taking_line
+from ..texts.allocation_site import taken_where, taking_line
 from ..texts.growth import growth
+from ..texts.headline import shortage
 from ..units import size
 
 _CLIMBING_FROM = 0.6

@@ -14,8 +14,9 @@ from ..examples import GIB, MIB, PID, Group, recording
 from ..family import Family
 from ..postmortem import CauseFinding
 from ..texts import evidence
-from ..texts.allocation_site import line_needs, needed, shortage, taken_where, taking_line
+from ..texts.allocation_site import line_needs, needed, taken_where, taking_line
 from ..texts.growth import growth
+from ..texts.headline import shortage
 from ..units import size
 from .oom_cgroup import of_a_worker
 

@@ -10,7 +10,7 @@ from ..death import Death
 from ..postmortem import Evidence
 from ..units import quote, size
 
-_WORTH_TELLING_BYTES = 100 << 20
+WORTH_TELLING_BYTES = 100 << 20
 
 _SMALL = 0.1
 _MINOR = 0.25
@@ -39,19 +39,11 @@ def taking_line(death: Death) -> int | None:
 def line_needs(death: Death) -> Iterator[Evidence]:
     """Say how much memory the line needs, where its code or what was recorded tells, and how much was left for it."""
     need, left = needed(death), death.memory.headroom_before_bytes
-    if need is not None and need.value.bytes is not None and need.value.bytes >= _WORTH_TELLING_BYTES:
+    if need is not None and need.value.bytes is not None and need.value.bytes >= WORTH_TELLING_BYTES:
         had = "" if left is None or left >= need.value.bytes else f"; {size(left)} was left when the cell began"
         yield Evidence(
             f"{quote(need.text)} needs {size(need.value.bytes)}{had}.", need.value.bytes, "bytes", "cell source"
         )
-
-
-def shortage(death: Death, allowed: str) -> str:
-    """Return ": the line needs 14.9 GiB; 1.4 GiB was left" for a headline, else what is `allowed`, if anything."""
-    need, left = needed(death), death.memory.headroom_before_bytes
-    if need is not None and left is not None and (need.value.bytes or 0) > max(left, _WORTH_TELLING_BYTES):
-        return f": the line needs {size(need.value.bytes or 0)}; {size(left)} was left"
-    return f": {allowed}" if allowed else ""
 
 
 def needed(death: Death) -> Made | None:

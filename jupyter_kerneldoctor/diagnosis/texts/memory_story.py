@@ -4,6 +4,7 @@ import posixpath
 from collections.abc import Iterator, Sequence
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Neighbour
+from jupyter_kerneldoctor.recording.model import Cell
 
 from ..analysis.memory_shape import FULL_HOUSE, WORTH_TELLING_BYTES, Left, Shape
 from ..death import Death
@@ -82,7 +83,7 @@ def _held(found: Shape) -> Iterator[str]:
     """Name what held memory, so that the reader knows what to delete."""
     if not found.held or found.name == "touched-later" or found.before_bytes < found.growth_bytes / 4:
         return
-    named = [f"{_name(one)} ({_described(one)}, {size(one.bytes)})" for one in found.held[:_NAMED]]
+    named = [f"{_name(one)} ({described(one)}, {size(one.bytes)})" for one in found.held[:_NAMED]]
     variables = "variable then was" if len(named) == 1 else "variables then were"
     yield f"The largest {variables} {enumeration(named)}."
 
@@ -102,17 +103,23 @@ def _steps(death: Death) -> Iterator[str]:
 
 def _ran_before(death: Death, found: Shape) -> Iterator[str]:
     """Say that the cell is run again while what its earlier run made is still held."""
+    if (before := run_before(death, found)) is not None:
+        run, kept = before
+        yield (
+            f"The cell ran before as [{run.execution_count}]: {quote(kept.name)} of that run "
+            f"({size(kept.bytes)}) is held until the new one is made."
+        )
+
+
+def run_before(death: Death, found: Shape) -> tuple[Cell, NamedObject] | None:
+    """Return the last run of the same cell, and the largest of what it made that is still held."""
     cell = death.cell
     if cell is None or cell.cell_id is None:
-        return
+        return None
     runs = [one for one in death.recording.cells if one.cell_id == cell.cell_id and one.finished]
     scope = death.find(lambda code: code.module(code.index(cell)))
     kept = [one for one in found.held if scope is not None and one.name in scope.bindings]
-    if runs and kept:
-        yield (
-            f"The cell ran before as [{runs[-1].execution_count}]: {quote(kept[0].name)} of that run "
-            f"({size(kept[0].bytes)}) is held until the new one is made."
-        )
+    return (runs[-1], kept[0]) if runs and kept else None
 
 
 def _pace(death: Death, found: Shape) -> Iterator[str]:
@@ -184,13 +191,13 @@ def _neighbours(death: Death) -> Iterator[str]:
     """Name who else held memory below the same limit, from a tenth of it on."""
     states, limit = death.recording.system_states[-1:], death.memory.limit_bytes or 0
     found = [one for state in states for one in state.neighbours if (one.rss_bytes or 0) >= _MENTION_OTHERS * limit > 0]
-    named = [f"{_neighbour(one)} with {size(one.rss_bytes or 0)}" for one in found[:_NAMED]]
+    named = [f"{neighbour(one)} with {size(one.rss_bytes or 0)}" for one in found[:_NAMED]]
     if named:
         where = "below the same limit" if death.memory.has_group_limit else "on the machine"
         yield f"Also {where}: {enumeration(named)}."
 
 
-def _neighbour(one: Neighbour) -> str:
+def neighbour(one: Neighbour) -> str:
     if one.notebook:
         return f"the kernel of {quote(posixpath.basename(one.notebook))}"
     return quote(one.name) if one.name else f"process {one.pid}"
@@ -239,7 +246,7 @@ def _name(one: NamedObject) -> str:
     return _HIDDEN.get(one.name, quote(one.name))
 
 
-def _described(one: NamedObject) -> str:
+def described(one: NamedObject) -> str:
     """Return "list of 400 Tensor", "DataFrame of 1000 x 20"."""
     kind = one.type.rpartition(".")[2]
     if one.items is not None and one.item_type:

@@ -292,8 +292,10 @@ def test_who_else_held_memory_below_the_same_limit_is_named():
         Neighbour(79, "sh", 60 * MIB),
     )
     state = SystemState(-0.1, "end", neighbours=others)
-    _, story = told(killed("f()", memory=(500 * MIB, 2800 * MIB), system_states=[state]))
+    made = killed("f()", memory=(500 * MIB, 2800 * MIB), system_states=[state])
+    _, story = told(made)
 
+    assert "the kernel of `train.ipynb` holds 3.0 GiB of 8.0 GiB" in diagnose(made).cause.headline
     assert story.endswith(
         "Also below the same limit: the kernel of `train.ipynb` with 3.0 GiB and `chrome` with 2.0 GiB."
     )
@@ -311,4 +313,25 @@ def test_a_cell_that_runs_again_while_its_earlier_result_is_held():
     again = replace(made, cells=tuple(replace(cell, cell_id="one") for cell in made.cells))
 
     assert "The cell ran before as [1]: `df` of that run (2.9 GiB) is held until the new one is made." in told(again)[1]
+    headline = diagnose(again).cause.headline
+    assert "it is cell [1] run again, and the first `df` (2.9 GiB) was still there" in headline
     assert "ran before" not in told(made)[1]
+
+
+def test_a_headline_tells_of_the_cells_that_filled_the_memory():
+    kept = NamedObject("history", "list", 3000 * MIB, items=16, item_type="numpy.ndarray")
+    steps = [(100 * MIB + n * 900 * MIB, 1000 * MIB + n * 900 * MIB) for n in range(8)]
+    sources = [f"history.append(load({n}))" for n in range(9)]
+    made = killed(*sources, memory=(7300 * MIB, 8000 * MIB), cells=steps, namespaces=[Namespace(-12.0, 8, (kept,))])
+
+    told_so = "memory filled up over 8 cells, and this was the last drop; `history` (list of 16 ndarray) holds 2.9 of"
+    assert told_so in diagnose(made).cause.headline
+
+
+def test_a_headline_tells_how_much_each_step_leaves():
+    curve = [500 * MIB]
+    for _ in range(9):
+        curve += [curve[-1] + 2500 * MIB, curve[-1] + 500 * MIB]
+    headline = diagnose(killed("train()", memory=[*curve, 8100 * MIB])).cause.headline
+
+    assert "it grows by 500 MiB each step" in headline
