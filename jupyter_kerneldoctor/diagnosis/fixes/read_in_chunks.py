@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from ..case import Case, Ran
-from ..code.notebook import Call
+from ..code.notebook import Call, Notebook
 from ..death import Death
 from ..edits import Changes, replace, set_argument, text_of
 from ..family import Family
@@ -84,7 +84,7 @@ class ReadInChunks(Fix):
         reads = [one for one in reads if not death.worked_before(one)]
         if reads:
             edits, missing = _grouped(reads[0]), death.memory.missing_bytes
-            snippet = None if edits else _snippet(reads[0])
+            snippet = None if edits else _snippet(reads[0], code)
             yield Proposal(edits, _why(reads[0], len(reads), death), missing, snippet=snippet)
 
 
@@ -110,8 +110,8 @@ def _in_chunks(call: Call) -> str:
     return text_of(call, set_argument(call, "chunksize", _ROWS))
 
 
-def _snippet(call: Call) -> str:
-    name, columns = frame_name(call) or "df", [repr(one) for one in columns_read(call).names[:_MOST_COLUMNS]]
+def _snippet(call: Call, code: Notebook) -> str:
+    name, columns = frame_name(call) or "df", [repr(one) for one in columns_read(call, code).names[:_MOST_COLUMNS]]
     chosen, example = ", ".join(columns) or "'the columns', 'you need'", columns[-1] if columns else "'a text column'"
     function, fewer = call.node.func, call.text
     module = call.scope.segment(function.value) if isinstance(function, ast.Attribute) else "pd"

@@ -62,8 +62,29 @@ class ReadNeededColumns(Fix):
             becomes="df = pd.read_csv(p, index_col='id', parse_dates=['day'], usecols=['n', 'id', 'day'])\n"
             "df['n'] += 1\ndf['n'].plot()",
         ),
+        Case(
+            "import pandas as pd\ndef load(name): return pd.read_csv(f'{name}.csv')",
+            "df = load('orders')\ndf.groupby('who')['amount'].sum()",
+            becomes={
+                1: "import pandas as pd\ndef load(name): return pd.read_csv(f'{name}.csv', usecols=['who', 'amount'])"
+            },
+        ),
+        Case(
+            "import pandas as pd",
+            "frames = [pd.read_csv(f) for f in files]\ndf = pd.concat(frames)\ndf.groupby('day')['hits'].sum()",
+            becomes="frames = [pd.read_csv(f, usecols=['day', 'hits']) for f in files]\ndf = pd.concat(frames)\n"
+            "df.groupby('day')['hits'].sum()",
+        ),
     ]
     SILENT = [
+        Case(
+            "import pandas as pd\ndef load(name): return pd.read_csv(name)",
+            "a = load('a')\nb = load('b')\nprint(a['x'].sum(), b['y'].sum())",
+        ),
+        Case(
+            "import pandas as pd",
+            "frames = [pd.read_csv(f) for f in files]\nprint(frames[0])\ndf = pd.concat(frames)\ndf['a'].sum()",
+        ),
         Case(
             "import pandas as pd", "df = pd.read_csv(p)\ndf['a'].plot()", "df = pd.read_csv(p)\ndf['a'].plot()"
         ),  # it ran before
@@ -81,7 +102,7 @@ class ReadNeededColumns(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the columns."""
         for call in calls_at(death, *_ARGUMENTS):
-            columns, named = columns_read(call), _named(call)
+            columns, named = columns_read(call, death.code), _named(call)
             if (
                 death.worked_before(call)
                 or not call.is_written_out

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..code.notebook import Call, Notebook
-from ..code.origins import all_origins
+from ..code.origins import Origins, all_origins
 from ..code.scopes import Scope
 
 READERS = ("pandas.read_csv", "pandas.read_table")
@@ -91,13 +91,50 @@ class Columns:
     """Nothing else is done with the frame, as far as the code that ran shows."""
 
 
-def columns_read(call: Call) -> Columns:
+class _Frame(NamedTuple):
+    """The name that a frame goes by, and from which statement on."""
+
+    name: str | None
+    scope: Scope
+    begin: ast.stmt
+
+
+def _frame_of(call: Call, code: Notebook) -> _Frame:
+    """Return the frame that is made of a read: at once, by the one caller of a function, or of many files by concat."""
+    scope, statement = call.scope, call.statement
+    direct = _Frame(frame_name(call), scope, statement)
+    match statement:
+        case ast.Return(value=value) if (
+            value is call.node and sum(isinstance(one, ast.Return) for one in scope.nodes) == 1
+        ):
+            calls = Origins(code).calls_of(scope)
+            if len(calls) == 1:
+                caller = Call(calls[0][0], calls[0][1], "")
+                return _Frame(frame_name(caller), caller.scope, caller.statement)
+        case ast.Assign(
+            targets=[ast.Name(id=name)], value=ast.ListComp(elt=one) | ast.Call(args=[ast.ListComp(elt=one)])
+        ):
+            if one is not call.node:
+                return direct
+            for whole in code.calls_in([scope], "pandas.concat"):
+                match (
+                    whole.node.args[:1],
+                    [node for node in scope.names if isinstance(node, ast.Name) and node.id == name],
+                ):
+                    case [ast.ListComp(elt=inner)], _ if inner is call.node:
+                        return _Frame(frame_name(whole), scope, whole.statement)
+                    case [ast.Name(id=parts)], [_, _] if parts == name:  # made, and put together
+                        return _Frame(frame_name(whole), scope, whole.statement)
+    return direct
+
+
+def columns_read(call: Call, code: Notebook) -> Columns:
     """Return which columns of the file are used. What the code creates before, `df["total"] = …`, is none of them."""
-    name, scope = frame_name(call), call.scope
+    name, scope, begin = _frame_of(call, code)
     parents = {child: node for node in scope.nodes for child in ast.iter_child_nodes(node)}
     read: dict[str, None] = {}
     made: set[str] = set()
-    are_all, begin = True, scope.tree.statements[call.node]
+    are_all = True
     for node in sorted(_names(name, scope), key=lambda one: _place(one, scope)):
         if (scope.tree.statements[node].lineno, node.lineno) <= (begin.lineno, begin.lineno):
             continue
