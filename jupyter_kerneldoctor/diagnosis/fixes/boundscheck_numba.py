@@ -7,9 +7,7 @@ from ..code.notebook import Scope
 from ..death import Death
 from ..fix import Advice
 
-_COMPILED = (
-    "import numpy as np\nfrom numba import njit\n@njit\ndef fill(a, n):\n    for i in range(n):\n        a[i] = i"
-)
+_COMPILED = "import numpy as np\nfrom numba import njit\n@njit\ndef fill(a, n):\n    for i in range(n): a[i] = i"
 _COMPILERS = ("numba.jit", "numba.njit", "numba.vectorize", "numba.guvectorize")
 
 
@@ -37,9 +35,7 @@ class BoundscheckNumba(Advice):
         "{compiled} is compiled by numba, which does not check whether an index lies within its array. With "
         "`boundscheck=True` the wrong index raises an IndexError with its line. Check the range of the loop first."
     )
-    snippet = (
-        "{decorated}\n{define}\n    ...\n\n# or, to look at it in Python without compiling it:\n{name}.py_func(...)"
-    )
+    snippet = "{decorated}\n{define}\n    ...\n\n# or look at it in Python, not compiled:\n{name}.py_func(...)"
 
     FIRES = [
         Case(_COMPILED, "fill(np.zeros(10), 10**7)", cause="segfault", says=("@njit(boundscheck=True)", "`fill`")),
@@ -77,8 +73,9 @@ def _decorator(scope: Scope, death: Death) -> str | None:
     for one in scope.decorators:
         function = one.func if isinstance(one, ast.Call) else one
         given = one.keywords if isinstance(one, ast.Call) else []
-        outer = scope.parent or scope
-        if death.code.qualified(function, outer) in _COMPILERS and all(word.arg != "boundscheck" for word in given):
+        if death.code.qualified(function, scope.parent or scope) in _COMPILERS and all(
+            word.arg != "boundscheck" for word in given
+        ):
             words = [scope.segment(part) for part in (*(one.args if isinstance(one, ast.Call) else ()),)]
             words += [f"{word.arg}={scope.segment(word.value)}" for word in given]
             return f"@{scope.segment(function)}({', '.join([*words, 'boundscheck=True'])})"

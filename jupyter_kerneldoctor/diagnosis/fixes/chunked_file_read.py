@@ -50,6 +50,11 @@ class ChunkedFileRead(Fix):
         ),
         Case("import json", "data = json.load(open(p))", says=("ijson.items(file, 'item')", "open(p, 'rb')")),
         Case("data = open('all.txt').read()", says=("for line in file",)),
+        Case(
+            "import json",
+            "with open(p) as f:\n    docs = [json.loads(line) for line in f]",
+            says=("json.loads(line)['a']", "chunksize=50_000", "fields"),
+        ),
     ]
     SILENT = [
         Case("with open('a.log') as f:\n    for line in f: use(line)"),
@@ -79,7 +84,19 @@ def _by_line(death: Death) -> Iterator[Proposal]:
 def _streamed(death: Death) -> Iterator[Proposal]:
     """Show how to read JSON record by record."""
     for call in calls_at(death, "json.load", "json.loads", "orjson.loads", "ujson.load"):
-        if (source := call.argument(0)) is not None:
+        source = call.argument(0)
+        if isinstance(source, ast.Name) and _is_a_line(source.id, call.scope):
+            yield Proposal(
+                (),
+                f"{quote(call.text)} makes a dict of each line, five to ten times its size. Keep only the fields that "
+                "you need of each record, or stream the lines into chunks of columns.",
+                death.memory.missing_bytes,
+                "Keep only the fields you need of each line, or read in chunks",
+                f"rows = [({call.text}['a'], {call.text}['b']) for {source.id} in file]  # your own fields\n\n"
+                "# or, as columns, some lines at a time:\nimport pandas as pd\n\n"
+                "for chunk in pd.read_json(path, lines=True, chunksize=50_000):\n    …",
+            )
+        elif source is not None:
             yield Proposal(
                 (),
                 f"{quote(call.text)} makes Python objects of the whole file, five to ten times its size. `ijson` "
@@ -89,6 +106,12 @@ def _streamed(death: Death) -> Iterator[Proposal]:
                 f"%pip install ijson\n\nimport ijson\n\nwith open({_path(source, call.scope, death)}, 'rb') as file:\n"
                 "    for record in ijson.items(file, 'item'):  # 'data.item' for a list below \"data\"\n        …",
             )
+
+
+def _is_a_line(name: str, scope: Scope) -> bool:
+    """Whether a name stands for one entry of what a loop goes through."""
+    loops = [one for one in scope.nodes if isinstance(one, ast.For | ast.comprehension)]
+    return any(isinstance(one.target, ast.Name) and one.target.id == name for one in loops)
 
 
 def _whole(death: Death) -> Iterator[Proposal]:

@@ -9,8 +9,7 @@ from ..family import Family
 from ..fix import Advice
 from ..units import enumeration, quote, size
 
-_SMALL = 0.05  # of the limit
-_MOST = 4
+_SMALL, _MOST = 0.05, 4  # of the limit; so many are named
 _LOOK = [Namespace(-11.0, 1, (NamedObject("raw", "DataFrame", 900 * MIB), NamedObject("x", "list", 300 * MIB)))]
 
 
@@ -24,8 +23,7 @@ class FreeHeldVariables(Advice):
 
     When it is offered
     ------------------
-    Memory ran out, variables were recorded that the cell does not use, and they make up a good part of what was
-    missing.
+    Memory ran out, and variables that the cell does not use made up a good part of what was missing.
 
     What it costs
     -------------

@@ -11,8 +11,7 @@ from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import quote, size
 
-_SHARED = ("n_components", "whiten", "copy")
-"""Parameters that both have."""
+_SHARED = ("n_components", "whiten", "copy")  # parameters that both have
 _PCA = "import numpy as np\nfrom sklearn import decomposition\nX = np.random.rand(60_000, 2_000)\n"
 
 
@@ -53,7 +52,6 @@ class IncrementalDecomposition(Fix):
     SILENT = [
         Case("from sklearn.decomposition import PCA", "PCA(5, svd_solver='full').fit(X)"),
         Case("from sklearn.decomposition import PCA", "PCA(0.95).fit(X)"),  # a share of the variance
-        Case("from sklearn.decomposition import PCA", "PCA().fit(X)"),
         Case("from sklearn.decomposition import PCA", "PCA(5).fit(X)\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\nfrom sklearn.decomposition import PCA\nX = np.ones((50, 9))", "PCA(2).fit(X)\nf()"),
     ]
@@ -65,16 +63,14 @@ class IncrementalDecomposition(Fix):
             plain = all(word.arg in _SHARED for word in made.node.keywords) and len(made.node.args) < 2
             if not plain or given is None or (isinstance(given, ast.Constant) and not isinstance(given.value, int)):
                 continue
-            data = used.argument("X", 0)
-            value = None if data is None else death.values.of(data, used.scope)
+            value = death.values.of(data, used.scope) if (data := used.argument("X", 0)) is not None else None
             takes = None if value is None else value.bytes
             function = made.node.func
             imported: Changes = ()
             if isinstance(function, ast.Attribute):
                 new = f"{made.scope.segment(function.value)}.IncrementalPCA"
             else:
-                usual = "IncrementalPCA"
-                new, imported = import_as(made.scope, death.code, f"sklearn.decomposition.{usual}", usual)
+                new, imported = import_as(made.scope, death.code, f"{made.name[:-3]}IncrementalPCA", "IncrementalPCA")
             copy = "" if takes is None else f" of {size(takes)}"
             yield Proposal(
                 imported + replace(made.scope, function, new),

@@ -52,6 +52,10 @@ class KeepImagesAsBytes(Fix):
         Case(
             "import numpy as np\nx = np.zeros((9000, 300, 300), dtype='uint8')", "x / 255\nbig = [0] * 10**10", line=2
         ),
+        Case(  # it is the array that is too large, whatever is put into it
+            "import numpy as np\nfrom PIL import Image\nout = np.zeros((9000, 300, 300))",
+            "for i, p in enumerate(paths):\n    out[i] = np.asarray(Image.open(p)) / 255",
+        ),
         Case("from PIL import Image", "pictures = [Image.open(p) for p in paths]"),
     ]
 
@@ -96,7 +100,10 @@ def _images(death: Death) -> Iterator[Proposal]:
         for node in scope.nodes:
             match node:
                 case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by) if death.was_running(node, scope):
-                    if death.values.of(left, scope) is None and _is_read(left, scope, death):
+                    stored = any(
+                        isinstance(one, ast.Subscript) for one in getattr(scope.statement_of(node), "targets", ())
+                    )
+                    if not stored and death.values.of(left, scope) is None and _is_read(left, scope, death):
                         yield Proposal(
                             (),
                             f"{quote(scope.segment(node))} makes 8 bytes (float64) of each byte of the image. In "

@@ -32,8 +32,7 @@ class LimitDataloaderWorkers(Fix):
     Speed, where loading is what the training waits for.
     """
 
-    id, title = "limit-dataloader-workers", "Load the data with fewer workers"
-    causes = (Family.MEMORY,)
+    id, title, causes = "limit-dataloader-workers", "Load the data with fewer workers", (Family.MEMORY,)
 
     FIRES = [
         Case(

@@ -19,8 +19,7 @@ class SpawnTargetInModule(Advice):
     What it does
     ------------
     A spawned worker is a new Python that imports the function by its module. A function of a cell is in no module it
-    can import, so each worker ends with `Can't get attribute`, and a pool starts the next one for ever. The function
-    belongs into a file beside the notebook.
+    can import, so each worker ends with `Can't get attribute`, and a pool starts the next one for ever.
 
     When it is offered
     ------------------
