@@ -65,10 +65,14 @@ class KeepLabelsAsNumbers(Fix):
 
 def _tables(death: Death) -> Iterator[tuple[str, str, int | None]]:
     """Yield what makes a one-hot table, its labels, and its size where that is known."""
-    for call in calls_at(death, *_MAKERS):
-        for node in call.scope.nodes:
+    makers = {call.node: call for call in calls_at(death, *_MAKERS)}
+    for scope in {call.scope: None for call in makers.values()}:
+        for node in scope.nodes:
             match node:
-                case ast.Subscript(value=made, slice=ast.Name() | ast.Attribute() as index) if made is call.node:
+                case ast.Subscript(value=ast.Call() as made, slice=ast.Name() | ast.Attribute() as index) if (
+                    made in makers
+                ):
+                    call = makers[made]
                     value, width = (
                         death.values.of(index, call.scope),
                         death.values.number(call.argument("N", "n", 0), call.scope),

@@ -1,6 +1,7 @@
 """Distances of all pairs of rows, as people write them with NumPy's broadcasting."""
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -25,13 +26,11 @@ class Distance(NamedTuple):
 
 def distances_in(scope: Scope) -> Iterator[tuple[ast.expr, Distance]]:
     """Yield what `norm(X[:, None] - Y[None], axis=2)` and the like compare, in one expression or in two statements."""
-    names = [one.id for one in scope.names if isinstance(one, ast.Name)]
+    names = Counter(one.id for one in scope.names if isinstance(one, ast.Name))
     once = {
         node.targets[0].id: node
         for node in scope.nodes
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
-        and names.count(node.targets[0].id) == 2
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and names[node.targets[0].id] == 2
     }
     for node in scope.calls:
         used: list[ast.Assign] = []
