@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .postmortem import PostMortem
 
-__all__ = ["diagnose"]
+__all__ = ["diagnose", "load_rules"]
 
 
 def diagnose(recording: Recording) -> PostMortem:
@@ -20,3 +20,13 @@ def diagnose(recording: Recording) -> PostMortem:
     from .judgement import diagnose as judge  # noqa: PLC0415 - a list of kept rows needs no rules
 
     return judge(recording)
+
+
+def load_rules() -> None:
+    """Import what the first diagnosis would have to, which takes a quarter of a second: nobody then waits for it."""
+    from . import judgement, proposals  # noqa: F401, PLC0415
+    from .causes import all_causes  # noqa: PLC0415
+    from .fixes import all_fixes  # noqa: PLC0415
+
+    all_causes()
+    all_fixes()

@@ -12,6 +12,7 @@ from typing import Any
 from jupyter_client.manager import KernelManager
 from jupyter_server.serverapp import ServerApp
 
+from jupyter_kerneldoctor.diagnosis import load_rules
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 from .kernels import KernelProcess, Kernels
@@ -57,7 +58,7 @@ class DeathMonitor:
         """Those of them whose recorder was faster than Jupyter, which may restart them yet."""
         self._threads = ThreadPool()
         self._tasks = Tasks(self._failed)
-        self._has_failed = False
+        self._has_failed = self._has_rules = False
         self._watches_all = watches_all
         self.kernels = Kernels(file, self._failed, settings, self._on_recorded_end)
         """The processes for which this server has started a sidecar."""
@@ -102,6 +103,9 @@ class DeathMonitor:
         if data.get("action") != "start" or data.get("status") != "success":
             return
         try:
+            if not self._has_rules:
+                self._has_rules = True
+                self._tasks.start(self._threads.run(load_rules))
             kernel = await self._started(data["kernel_id"])
             for end in ("restart", "dead"):
                 kernel.add_restart_callback(functools.partial(self._on_death, kernel, restarts=end == "restart"), end)
