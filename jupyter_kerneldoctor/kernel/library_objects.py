@@ -69,11 +69,15 @@ def _torch(value: Any) -> Buffer | None:
         dtype = str(value.dtype).removeprefix("torch.")
         has_graph = value.requires_grad and not value.is_leaf
         device = _torch_device(value.device)
-        return Buffer(tuple(_torch_parts(value)), tuple(value.shape), dtype, device, has_graph=has_graph)
+        return Buffer((_torch_part(value),), tuple(value.shape), dtype, device, has_graph=has_graph)
 
 
 def _torch_module(value: Any, until_s: float) -> Buffer:
-    """Describe a model: its parameters, their gradients and its buffers."""
+    """Describe a model: its parameters and its buffers.
+
+    Gradients are left out: a backward pass writes `grad` without holding the GIL, so that reading it in another thread
+    can end the process.
+    """
     parts: list[Part] = []
     devices: set[Any] = set()
     with _without_subclass_code():
@@ -81,7 +85,7 @@ def _torch_module(value: Any, until_s: float) -> Buffer:
             if time.thread_time() > until_s:
                 break
             if tensor is not None and not tensor.is_meta:
-                parts += _torch_parts(tensor)
+                parts.append(_torch_part(tensor))
                 devices.add(tensor.device)
     return Buffer(tuple(parts), device=_torch_device(devices.pop()) if len(devices) == 1 else None)
 
@@ -91,11 +95,9 @@ def _without_subclass_code() -> Any:
     return sys.modules["torch"]._C.DisableTorchFunctionSubclass()  # noqa: SLF001 - there is no public name
 
 
-def _torch_parts(tensor: Any) -> list[Part]:
-    """Return the memory of a tensor and of its gradient."""
-    gradient = tensor.grad if tensor.is_leaf and tensor.requires_grad else None
-    storages = [one.untyped_storage() for one in (tensor, gradient) if one is not None]
-    return [(storage.data_ptr(), storage.nbytes()) for storage in storages]
+def _torch_part(tensor: Any) -> Part:
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.nbytes()
 
 
 def _torch_device(device: Any) -> str | None:

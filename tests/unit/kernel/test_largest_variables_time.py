@@ -76,7 +76,7 @@ def test_a_model_is_looked_at_while_there_is_time(monkeypatch):
     torch = pytest.importorskip("torch", reason="cannot run here: torch is not installed")
     model = torch.nn.Sequential(*(torch.nn.Linear(1000, 100) for _ in range(1000)))
     whole = measured(model).bytes
-    looked_at = calls_of(monkeypatch, library_objects, "_torch_parts")
+    looked_at = calls_of(monkeypatch, library_objects, "_torch_part")
     _, complete = biggest({"model": model}, {}, budget_s=0.0001)
 
     assert whole == sum(4 * parameter.numel() for parameter in model.parameters())
