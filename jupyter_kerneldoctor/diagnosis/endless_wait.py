@@ -72,7 +72,7 @@ def _of_each_other(still: StuckCell) -> Judgement | None:
     if still.blocked_by_each_other:
         sure = Certainty.STRONG if still.all_were_seen_to_wait else Certainty.LIKELY
         return sure, "its processes wait for each other"
-    if still.main.needs_an_event:
+    if still.main.needs_an_event and not _handles_signals(still):
         return Certainty.STRONG, "it awaits what no timer, no connection and no other task is left to bring"
     if still.main.kind == "lock" and (held := still.holder) is not None:
         return Certainty.PROVEN, f"a deadlock with itself, as {held}"

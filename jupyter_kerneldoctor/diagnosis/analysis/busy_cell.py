@@ -18,7 +18,7 @@ _LONGEST = 1000  # characters of a regular expression
 _TRUSTED_S, _TRUSTED_SHARE = 12.0, 0.6
 """How old the newest look may be: looks come less and less often, the later in the cell."""
 
-_MATCHES = re.compile(r"(?:\bre|regex|str)\.\w+\(|\.(?:match|fullmatch|search|findall|finditer|subn?|split)\(")
+_MATCHES = re.compile(r"(?:\bre|regex|str)\.\w+\(|\.(?:match|fullmatch|search|findall|finditer|subn?)\(")
 _RE_FILES = re.compile(r"re(?:/__init__)?\.py|pandas/core/(?:strings/.*|series\.py)")
 _UNBOUNDED = re.compile(r"[*+]|\{\d*,\}")
 

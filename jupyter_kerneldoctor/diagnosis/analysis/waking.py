@@ -10,7 +10,7 @@ from ..units import enumeration, quote
 if TYPE_CHECKING:
     from .stuck_cell import StuckCell
 
-_WIDGETS = re.compile(r"\b(?:ipywidgets|ipyevents|jupyter_ui_poll|on_click|observe)\b")
+_WIDGETS = re.compile(r"(?i:widget)|\b(?:ipyevents|jupyter_ui_poll|jupyter_rfb|ipycanvas|comm|on_click|observe)\b")
 _MOST_NAMED = 3
 
 
