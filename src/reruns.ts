@@ -51,6 +51,10 @@ export class Reruns implements IReruns {
     this._set(report, { kind: 'running' });
     try {
       await sessionContext.restartKernel();
+      if (!sessionContext.isReady) {
+        // It logs its errors, and raises none.
+        throw new Error('The kernel could not be restarted.');
+      }
       const cells = content.widgets.slice(0, place.last);
       const ran = await NotebookActions.runCells(
         content,

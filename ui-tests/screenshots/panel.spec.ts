@@ -106,34 +106,6 @@ test('the panel after a kernel ran out of memory', async ({
   }
 });
 
-test('the way back after a fix', async ({ page, tmpPath }) => {
-  test.setTimeout(300_000);
-  await page.setViewportSize({ width: 1280, height: 1000 });
-  await openNotebook(page, tmpPath, 'columns.ipynb', [
-    '%load_ext kerneldoctor',
-    WRITE,
-    READ
-  ]);
-  await page.sidebar.close('left');
-  await die(page, 2);
-  const report = await showWhy(page, 'columns.ipynb');
-  await page.sidebar.setWidth(420, 'right');
-  await look(page, report, 'death');
-  await report
-    .getByRole('button', { name: /^Apply to/ })
-    .first()
-    .click();
-  await report
-    .getByRole('button', { name: 'Restart and run cells 1 to 3' })
-    .first()
-    .click();
-  await expect(report).toContainText(/Lived: peak \d+ MiB of 700 MiB/, {
-    timeout: 150_000
-  });
-  await page.waitForTimeout(1000);
-  await page.screenshot({ path: `${FOLDER}/lived.png` });
-});
-
 test('the panel of a kernel that is stuck', async ({ page, tmpPath }) => {
   await page.setViewportSize({ width: 1280, height: 1000 });
   await openNotebook(page, tmpPath, 'prices.ipynb', [
