@@ -173,6 +173,11 @@ class Origins:
             if isinstance(returned, ast.Tuple) and len(returned.elts) > at:
                 yield Origin(returned.elts[at], inner)
 
+    def unpacked(self, binding: Binding) -> ast.expr | None:
+        """Return what a name of the binding's scope got a part of: `net(x)` for `h` of `out, (h, c) = net(x)`."""
+        node = self._unpackings(binding.scope).get(binding.position)
+        return None if node is None else node.value
+
     def unpacked_from(self, name: str, binding: Binding) -> tuple[int, ast.Call] | None:
         """Return the call whose results several names of the binding's scope got, and which of them this name got."""
         node = self._unpackings(binding.scope).get(binding.position)

@@ -16,6 +16,11 @@ from ..units import enumeration, quote
 
 _NET = "import torch\nrnn, out = torch.nn.LSTM(9, 9), torch.nn.Linear(9, 9)\nhidden = None\n"
 _STEP = "    y, hidden = rnn(x, hidden)\n    loss = out(y).mean()\n"
+_OWN = (
+    "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.rnn = torch.nn.LSTM(9, 9)\n    def forward(self, x, state=None):\n        return self.rnn(x, state)\n"
+    "    def begin(self, n):\n        return torch.zeros(1, n, 9), torch.zeros(1, n, 9)\nnet = Net()"
+)
 
 
 class DropRetainGraph(Fix):
@@ -61,6 +66,18 @@ class DropRetainGraph(Fix):
             "import torch\ncell = torch.nn.GRUCell(9, 9)\nh = torch.zeros(1, 9)",
             "for x in chunks:\n    h = cell(x, h)\n    h.sum().backward(retain_graph=True)",
             becomes="for x in chunks:\n    h = h.detach()\n    h = cell(x, h)\n    h.sum().backward()",
+        ),
+        Case(  # a network of one's own begins with two tensors
+            _OWN,
+            "h = net.begin(8)\nfor x in chunks:\n    y, h = net(x, h)\n    y.mean().backward(retain_graph=True)",
+            becomes="h = net.begin(8)\nfor x in chunks:\n    h = tuple(s.detach() for s in h)\n    y, h = net(x, h)\n"
+            "    y.mean().backward()",
+        ),
+        Case(  # it does not show whether its state is one tensor
+            _OWN,
+            "h = None\nfor x in chunks:\n    y, h = net(x, h)\n    y.mean().backward(retain_graph=True)",
+            becomes="h = None\nfor x in chunks:\n    h = None if h is None else tuple(s.detach() for s in h)"
+            " if isinstance(h, tuple) else h.detach()\n    y, h = net(x, h)\n    y.mean().backward()",
         ),
     ]
     SILENT = [

@@ -71,6 +71,12 @@ class NoGradEvaluation(Fix):
     SILENT = [
         Case(_NET, "for x in batches:\n    net(x).sum().backward()"),
         Case(_NET, "net(x.requires_grad_())[0].backward"),
+        # one of several results is what the backward pass starts from
+        Case(
+            _NET,
+            "for x in batches:\n    out, (h, c) = net(x, state)\n    loss = out.mean()\n    loss.backward()",
+            line=2,
+        ),
         # the sum of the losses is what the backward pass starts from, here and behind a function
         Case(_NET, "total = 0\nfor x in batches:\n    total = total + net(x).mean()\ntotal.backward()"),
         Case(_NET + "def run(xs): return [net(x) for x in xs]", "torch.stack(run(batches)).mean().backward()"),

@@ -134,6 +134,9 @@ def sources_of_gradients(code: Notebook) -> set[ast.AST]:
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 waiting += [(one.node, one.scope) for one in origins.of(node, scope)]
                 waiting += [] if (node.id, scope) in names else _added_to(node, scope)
+                binding = code.lookup(node.id, scope, node)
+                if binding is not None and (whole := origins.unpacked(binding)) is not None:
+                    waiting.append((whole, binding.scope))
                 names.add((node.id, scope))
     return seen
 

@@ -48,13 +48,22 @@ def _cut(name: str, call: ast.Call, scope: Scope, tensors: Tensors) -> str:
     binding = tensors.code.lookup(name, scope, call)
     first = None if binding is None else binding.value
     nothing = isinstance(first, ast.Constant) and first.value is None
-    cut = f"tuple(s.detach() for s in {name})" if _is_pair(first, call, scope, tensors) else f"{name}.detach()"
+    one, two = f"{name}.detach()", f"tuple(s.detach() for s in {name})"
+    is_pair = _is_pair(first, call, scope, tensors)
+    cut = f"{two} if isinstance({name}, tuple) else {one}" if is_pair is None else two if is_pair else one
     return f"{name} = None if {name} is None else {cut}" if nothing or first is None else f"{name} = {cut}"
 
 
-def _is_pair(first: ast.expr | None, call: ast.Call, scope: Scope, tensors: Tensors) -> bool:
-    if isinstance(first, ast.Tuple):
-        return True
+def _is_pair(first: ast.expr | None, call: ast.Call, scope: Scope, tensors: Tensors) -> bool | None:
+    """Whether a state is the two tensors of an LSTM; None where the code does not tell."""
     made = [one.node for one in tensors.origins.of(call.func, scope)]
     functions = [tensors.code.qualified(one.func, scope) or "" for one in made if isinstance(one, ast.Call)]
-    return any(name.endswith(".LSTM") for name in functions)
+    begun = [first]
+    if isinstance(first, ast.Call):
+        begun += [one.node for one in tensors.origins.returned(first, scope)]
+    if any(isinstance(one, ast.Tuple) for one in begun) or any(
+        name.endswith((".LSTM", ".LSTMCell")) for name in functions
+    ):
+        return True
+    unsure = any(tensors.code.mentioning("LSTM", "LSTMCell")) and not any(n.startswith("torch.nn.") for n in functions)
+    return None if unsure else False
