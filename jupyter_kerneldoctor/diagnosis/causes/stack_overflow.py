@@ -22,6 +22,8 @@ _RAISED_LIMIT = re.compile(r"\bsetrecursionlimit\s*\(")
 _RAISED_TO = re.compile(r"\bsetrecursionlimit\s*\(\s*(?:int\()?([\d_]+(?:e\d)?|sys\.maxsize)(?:\s*\*\*\s*(\d))?")
 _FAR = 10_000  # nested calls, of which native code needs some hundred bytes each, and a stack has 8 MiB
 _WALKS_IN_C = re.compile(r"\b(?:dumps?|loads?|repr|str|format|print|deepcopy|compile|eval|parse|hash)\s*\(")
+_DOCUMENT = re.compile(r"^\s*(?:import|from)\s+(?:xml\.etree|lxml)\b", re.MULTILINE)
+"""Elements of these are copied by a recursion in C that no limit stops."""
 _CALLED = re.compile(r"([\w.]+)\s*\(")
 _WALKERS = ("json/", "copy.py", "copyreg.py", "pickle.py", "ast.py", "pprint.py", "reprlib.py")
 """Of the standard library: what goes through nested data by a recursion in C, whose calls no crash report shows."""
@@ -43,7 +45,7 @@ class StackOverflow(Cause):
     address right at the stack pointer: memory is missing there only when the stack is used up. That log also shows a
     recursion in C, which the crash report does not. With less certainty: a cell had raised the recursion limit far, and
     the crash was in what goes through nested data by a recursion in C, as `json.dumps`, `pickle.dumps` and `repr` do.
-    Other calls in that line make it less certain.
+    Other calls in that line make it less certain. Copies of XML documents need no such limit: no limit stops them.
 
     What to do
     ----------
@@ -113,6 +115,13 @@ class StackOverflow(Cause):
         yield recording("sys.setrecursionlimit(10**7)", "json.dumps(t)", signal="SIGSEGV", crash=crash)
         crash = crash_in("pickle.dumps(t)")
         yield recording("sys.setrecursionlimit(1_000_000)", "pickle.dumps(t)", signal="SIGSEGV", crash=crash)
+        save = "import pickle\ndef save(tree, file):\n    pickle.dump(tree, file)"
+        frames = [(cell_file(save), 3, "save"), (cell_file("save(t, f)"), 1, "<module>")]
+        crash = crash_report("Segmentation fault", *frames)
+        yield recording("sys.setrecursionlimit(10**6)", save, "save(t, f)", signal="SIGSEGV", crash=crash)
+        crash = crash_in("b = copy.deepcopy(a)", ("/usr/lib/python3.11/copy.py", 153, "deepcopy"))
+        document = "import copy\nimport xml.etree.ElementTree as ET"
+        yield recording(document, "b = copy.deepcopy(a)", signal="SIGSEGV", crash=crash)
         said = "_Py_CheckRecursiveCall: Cannot recover from stack overflow."
         frames = [("/site-packages/lib/a.py", 3, "visit")] * 100
         crash = crash_report(said, *frames, cut=True) + crash_report("Aborted", *frames, cut=True)
@@ -129,7 +138,7 @@ class StackOverflow(Cause):
         yield recording("sum(rows)", signal="SIGSEGV", crash=crash_in("sum(rows)"), kernel_log=fault)
 
     def silent_on(self) -> Iterable[Recording]:
-        """A crash below a short stack, a deep stack without repetition, and the recursion of a child."""
+        """A crash below a short stack, a deep stack without repetition, other copies, and the recursion of a child."""
         shallow = [("/site-packages/lib/a.py", 3, "visit")] * 5
         yield recording("visit(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *shallow))
         far = [_fault("18", "7ffd5a1ff000")]
@@ -141,6 +150,11 @@ class StackOverflow(Cause):
         ):
             raised = f"sys.setrecursionlimit({limit})"
             yield recording(raised, source, signal="SIGSEGV", crash=crash_in(source), kernel_log=log)
+        copied = crash_in("copy.deepcopy(model)", ("/usr/lib/python3.11/copy.py", 153, "deepcopy"))
+        yield recording("import copy, lib", "copy.deepcopy(model)", signal="SIGSEGV", crash=copied)
+        read = crash_in("root = ET.parse(file)", ("/usr/lib/python3.11/xml/etree/ElementTree.py", 580, "parse"))
+        parsed = "from xml.etree import ElementTree as ET"
+        yield recording(parsed, "root = ET.parse(file)", signal="SIGSEGV", crash=read)
         varied = [("/site-packages/lib/a.py", number, f"step_{number}") for number in range(100)]
         yield recording("go(x)", signal="SIGSEGV", crash=crash_report("Segmentation fault", *varied, cut=True))
         deep = [("/site-packages/lib/a.py", 3, "visit")] * 100
@@ -167,19 +181,24 @@ def _while(death: Death) -> str:
 
 def _may_recurse_in_c(death: Death) -> bool:
     frame = death.innermost
-    if death.signal != "SIGSEGV" or frame is None or not any(_is_far(cell.source) for cell in death.recording.cells):
+    if death.signal != "SIGSEGV" or frame is None or death.background is not None:
+        return False
+    sources = [cell.source for cell in death.recording.cells]
+    if frame.short_file.startswith("copy.py") and any(_DOCUMENT.search(one) for one in sources):
+        return True
+    if not any(_is_far(one) for one in sources):
         return False
     if frame.short_file.startswith(_WALKERS):
         return True
-    in_the_cell = death.cell is not None and death.frames.cell_of(frame) is death.cell
-    return in_the_cell and _WALKS_IN_C.search(_crash_code(death)) is not None
+    return death.frames.cell_of(frame) is not None and _WALKS_IN_C.search(_crash_code(death)) is not None
 
 
 def _crash_code(death: Death) -> str:
-    """Return the line of the cell in which it crashed; "" where none is known."""
-    if death.cell is None or death.crash_line is None:
+    """Return the line of the cells in which it crashed, also in a function; "" where none is known."""
+    frame = next(iter(death.user_frames), None)
+    if frame is None or frame.cell is None:
         return ""
-    return death.cell.source.split("\n")[death.crash_line - 1]
+    return frame.cell.source.split("\n")[frame.line - 1]
 
 
 def _of_unseen(death: Death, *, logged: bool) -> Certainty:

@@ -9,6 +9,7 @@ from ..code.literals import number
 from ..code.notebook import Call, Notebook, Scope
 from ..death import Death
 from ..edits import replace
+from ..examples import crash_in
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import cell_name, quote, sentence, share_of
@@ -24,6 +25,14 @@ sys.setrecursionlimit(100_000)
 threading.stack_size(512 << 20)
 worker = threading.Thread(target={function}, args=(…,))
 worker.start(); worker.join()"""
+_BASE_CASE = "Check its base case first: a recursion without an end needs a correction, not a deeper stack."
+_FLATTER = "Keep the levels in a list before they are copied, saved or printed, or nest them less deep."
+_FLAT = """flat, waiting = [], [data]
+while waiting:
+    one = waiting.pop()
+    flat.append(…)  # its own values, and to which it belongs
+    waiting.extend(…)  # those that it holds
+# copy, save or print `flat`"""
 _SPECIAL = {
     "__bool__": "bool", "__len__": "len", "__str__": "str", "__repr__": "repr", "__hash__": "hash", "__iter__": "iter",
     "__next__": "next", "__abs__": "abs", "__int__": "int", "__float__": "float", "__format__": "format",
@@ -81,6 +90,14 @@ class RecursionToIteration(Fix):
             cause="stack-overflow",
             says=("depth", "Use a loop"),
         ),
+        Case(
+            "import sys, pickle\nsys.setrecursionlimit(10**6)\ndef save(tree): return pickle.dumps(tree)",
+            "save(head)",
+            cause="stack-overflow",
+            crash=crash_in("save(head)"),
+            becomes={1: "import sys, pickle\nsys.setrecursionlimit(3000)\ndef save(tree): return pickle.dumps(tree)"},
+            says=("Native code that goes through nested data", "waiting.extend", "RecursionError in place of"),
+        ),
     ]
     SILENT = [
         Case("import sys\nsys.setrecursionlimit(5000)", "work()", cause="stack-overflow"),
@@ -111,6 +128,8 @@ class RecursionToIteration(Fix):
         elif shown:
             name = quote(function.name if function is not None else shown[-1].function)
             why = f"{name} calls itself until the stack is used up: {shown[-1].share} in the crash report are its own. "
+        elif function is None and death.traceback is not None:
+            why = "Native code that goes through nested data calls itself for each level, until the stack is used up. "
         else:
             who = "A function" if function is None else quote(function.name)
             why = f"{who} calls itself until the stack is used up. "
@@ -121,10 +140,11 @@ class RecursionToIteration(Fix):
                 "no result until the function goes less deep, or is a loop. "
             )
             break
-        why += "Check its base case first: a recursion without an end needs a correction, not a deeper stack."
+        in_c = function is None and not shown and death.traceback is not None and not death.is_about_memory
+        why += _FLATTER if in_c else _BASE_CASE
         edits = tuple(change for one in raised for change in replace(one.scope, one.node.args[0], _SANE))
-        snippet = _snippet(function)
-        if snippet is not None and not death.is_about_memory:
+        snippet = _FLAT if in_c else _snippet(function)
+        if snippet is not None and not in_c and not death.is_about_memory:
             snippet += _DEEPER.replace("{function}", function.function if function is not None else "")
         yield Proposal(edits, why, explains, _LOWERED if raised else None, snippet)
 
