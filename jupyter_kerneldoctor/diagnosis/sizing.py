@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .analysis.guilty_statement import keeps_what_grew
 from .death import Death
 from .frameworks.gradients import backward_calls
 from .frameworks.kept import grows_by_the_step
@@ -75,7 +76,7 @@ def batch_to_blame(death: Death) -> Batch | None:
     code, memory = death.code, death.memory
     if not memory.grew_here or not trains(code) or death.growth.is_steady or grows_by_the_step(code):
         return None
-    if _is_elsewhere(death):
+    if _is_elsewhere(death) or keeps_what_grew(death.growth, death.statement_at(death.line)):
         return None
     began = f"{size(memory.before_bytes or 0)} and took {size(memory.missing_bytes or 0)}"
     if written := find_batch_size(code):

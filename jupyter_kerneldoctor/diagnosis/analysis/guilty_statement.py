@@ -36,6 +36,15 @@ def guilty_statement(growth: Growth, last: Statement | None) -> Statement | None
         return last
 
 
+def keeps_what_grew(growth: Growth, last: Statement | None) -> bool:
+    """Whether the statement to blame is one that puts things into a container: a smaller step only makes it slower."""
+    found = guilty_statement(growth, last)
+    store = None if found is None else _store(growth)
+    if found is None or store is None:
+        return False
+    return is_at(found, statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno))
+
+
 def grown_objects(growth: Growth) -> tuple[Grown, ...]:
     """Return the objects to name: those that were seen to grow, else what the code keeps, and what was held before."""
     if growth.objects:

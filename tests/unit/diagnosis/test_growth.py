@@ -84,6 +84,25 @@ def test_a_container_that_gets_longer_by_the_step_is_a_leak():
     assert examine(leak()).growth.bytes_per_item == 800 * MIB // 690
 
 
+SEARCH = """\
+from tensorflow import keras
+class Search:
+    def run(self):
+        for units in range(9):
+            model = build(units)
+            model.fit(X, y, batch_size=128)
+            self.trials.append({"model": model})
+"""
+
+
+def test_no_smaller_batch_where_a_search_keeps_its_models():
+    grown = growth(3, grew_in(800 * MIB, own_frame(SEARCH, 5, "run"), own_frame("Search().run()", 1)))
+    answer = diagnose(killed(SEARCH, "Search().run()", growths=[grown]))
+
+    assert place(answer) == (2, 7, "Search.run")
+    assert "reduce-batch-size" not in [fix.id for fix in answer.fixes]
+
+
 def test_a_list_of_one_step_is_no_leak():
     """What a network's own `forward` collects is given back at its end."""
     net = "class Net:\n    def forward(self, x):\n        skips = []\n        skips.append(self.down(x))"
