@@ -83,6 +83,7 @@ class NoGradEvaluation(Fix):
         # memory grew where the network is trained
         Case(_NET, "for x in train:\n    net(x).mean().backward()\nfor x in val: y = net(x)", line=2),
         Case(_NET, "with torch.no_grad():\n    y = net(x)"),
+        Case(_NET + "torch.set_grad_enabled(False)", "outputs = [net(x) for x in batches]"),
         Case(_NET + "@torch.inference_mode()\ndef score(x): return net(x)", "score(x)"),
         Case(_NET, "y = net(x)\nbig = torch.ones(10**10)", line=2),
         Case(_NET, "for x in batches: y = net(x)\nbig = torch.ones(10**10)", growth="jump"),

@@ -45,7 +45,10 @@ def starts_of_backward(scope: Scope, code: Notebook) -> Iterator[ast.expr]:
 
 
 def hides_gradients(code: Notebook) -> bool:
-    """Whether something that runs asks for gradients in a way that does not show of what: a trainer's method."""
+    """Whether the code does not show what asks for gradients, as in a trainer's method, or switches them off."""
+    switched = ("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
+    if any(isinstance(call.statement, ast.Expr) for call in code.calls(*switched)):
+        return True
     names = (node for scope in code.running for node in scope.names)
     return any(isinstance(node, ast.Attribute) and node.attr in _ASK_FOR_GRADIENTS for node in names)
 
