@@ -8,6 +8,7 @@ origins.number(node, scope)     # the number that is written at the end of that 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -248,6 +249,11 @@ class Origins:
             return
         found = [Origin(base, scope)]
         for _ in range(_MOST_STEPS):
+            if found and isinstance(made := found[-1].node, ast.Call):
+                results = list(self.returned(made, found[-1].scope))  # a function that makes the settings
+                if len(results) == 1:
+                    found = results
+                    continue
             if not found or not isinstance(found[-1].node, ast.Name | ast.Attribute):
                 break
             definition = self.code.definition(found[-1].node, found[-1].scope)
@@ -282,12 +288,29 @@ class Origins:
 
     def _parsed(self, key: str) -> Iterator[Origin]:
         flag = key.replace("_", "-")
+        if self._is_given(f"--{flag}") or self._is_given(f"--{key}"):
+            return
         for module in self.code.mentioning("add_argument"):
             for scope in self.code.scopes(module.cell):
                 for call in scope.calls:
                     names = [one.value for one in call.args if isinstance(one, ast.Constant)]
                     if getattr(call.func, "attr", "") == "add_argument" and {f"--{flag}", f"--{key}", key} & {*names}:
                         yield from (Origin(word.value, scope) for word in call.keywords if word.arg == "default")
+
+    def _is_given(self, flag: str) -> bool:
+        """Whether a cell passes an option itself, `parse_args(["--lr", "1"])`: the default does not hold then."""
+        scopes = [scope for cell in self.code.with_text(flag) for scope in self.code.scopes(cell)]
+        names = {
+            id(one)
+            for scope in scopes
+            for call in scope.calls
+            if getattr(call.func, "attr", "") == "add_argument"
+            for one in call.args
+        }
+        texts = (
+            one for scope in scopes for one in scope.nodes if isinstance(one, ast.Constant) and id(one) not in names
+        )
+        return any(isinstance(one.value, str) and flag in re.split(r"[\s=]", one.value) for one in texts)
 
     def class_of_self(self, node: ast.expr, scope: Scope) -> Binding | None:
         """Return the class whose method a scope is, if the node is the method's `self`; None otherwise."""

@@ -1,6 +1,7 @@
 """The fix `batched-inference`."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from ..case import Case
@@ -10,7 +11,7 @@ from ..death import Death
 from ..edits import import_as, replace
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.evaluation import whole_calls
+from ..frameworks.evaluation import is_made_tensor, whole_calls
 from ..frameworks.gradients import without_gradients
 from ..place import grew_in
 from ..sizing import choose
@@ -69,6 +70,12 @@ class BatchedInference(Fix):
                 "    with torch.no_grad():\n        return torch.cat([net(part) for part in X.split(256)]).argmax(1)"
             },
         ),
+        Case(  # an array that becomes a tensor in the call
+            "import numpy as np\nimport torch\nnet = torch.nn.Linear(9, 9)\nX = np.zeros((10_000, 9))",
+            "with torch.no_grad():\n    y = torch.sigmoid(net(torch.tensor(X, dtype=torch.float32))).numpy()",
+            becomes="with torch.no_grad():\n    y = torch.sigmoid(torch.cat([net(torch.tensor(X[start:start + 256], "
+            "dtype=torch.float32)) for start in range(0, len(X), 256)])).numpy()",
+        ),
         Case(  # an image for each row: no edit keeps all of them
             "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.ReLU(), nn.Conv2d(3, 64, 3, padding=1))",
             "with torch.no_grad():\n    y = net(X)",
@@ -78,6 +85,7 @@ class BatchedInference(Fix):
     SILENT = [
         Case(_NET, "with torch.no_grad():\n    for x in X.split(64): y = net(x)"),
         Case(_NET, "net(X).mean().backward()"),
+        Case(_NET, "with torch.no_grad():\n    for x in rows: y = net(torch.tensor(x))"),
         Case(_NET, "with torch.no_grad():\n    y = net(X)\nbig = torch.ones(10**10)", line=3),
         Case(_NET + "def score(x): return net(x)", "for x in X.split(64): score(x)"),
         Case(_NET, "y = net(X).logits"),
@@ -99,17 +107,20 @@ class BatchedInference(Fix):
             part = _USUAL if choice is None else min(choice.value, _LARGEST)
             text, given = scope.segment(call), scope.segment(data)
             torch, edits = import_as(scope, code, "torch", "torch")
-            inner = text.replace(given, "part", 1) if given not in scope.segment(call.func) else None
-            if inner is None:
-                continue
-            edits += replace(scope, call, f"{torch}.cat([{inner} for part in {given}.split({part})])")
+            rest, parts = "part", f"for part in {given}.split({part})"
+            if is_made_tensor(call, scope, code):
+                rest, parts = f"{given}[start:start + {part}]", f"for start in range(0, len({given}), {part})"
+            found = re.compile(rf"(?<![\w.]){re.escape(given)}(?!\w)")
+            arguments = found.sub(rest.replace("\\", r"\\"), scope.segment(call.args[0]), count=1)
+            inner = f"{scope.segment(call.func)}({arguments})"
+            edits += replace(scope, call, f"{torch}.cat([{inner} {parts}])")
             if records:
                 edits += without_gradients(scope.tree.statements[call], scope, code)
             kept, title, snippet = "All results are kept, for a moment twice.", f"{self.title} of {part} rows", None
             if _gives_images(call.func, scope, code):
                 kept = "What it gives is as large as images are: keep of each part only what you need."
                 title += ", and keep less of each"
-                snippet = f"results = [{inner}.mean(dim=(-2, -1)) for part in {given}.split({part})]"
+                snippet = f"results = [{inner}.mean(dim=(-2, -1)) {parts}]"
             many = "all rows" if rows is None else f"all {rows} rows"
             why = (
                 f"{quote(text)} takes {many} of {quote(given)} at once: memory grew by "

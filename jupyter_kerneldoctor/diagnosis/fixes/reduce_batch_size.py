@@ -15,6 +15,15 @@ from ..units import cell_name
 _RUN = "for x in DataLoader(d, config['batch_size']): net(x).mean().backward()"
 _WHOLE = "import torch\nX = torch.randn(9000, 3)\ny = torch.randn(9000)\nmodel = torch.nn.Linear(3, 1)"
 
+_ARGS = (
+    "import argparse\nimport torch\ndef get_args(argv=None):\n    p = argparse.ArgumentParser()\n"
+    "    p.add_argument('--batch-size', type=int, default={})\n    args = p.parse_args(argv)\n    return args\n"
+)
+_ARGS_RUN = (
+    "for x in torch.utils.data.DataLoader(d, batch_size=args.batch_size):\n"
+    "    opt.zero_grad()\n    net(x).mean().backward()"
+)
+
 
 class ReduceBatchSize(Fix):
     """Use a smaller batch.
@@ -60,6 +69,11 @@ class ReduceBatchSize(Fix):
             "    def on_train_batch_end(self, batch, logs=None):\n        self.losses.append(logs['loss'])",
             "model.fit(x, y, batch_size=2048, callbacks=[Keep()])",
             becomes="model.fit(x, y, batch_size=128, callbacks=[Keep()])",
+        ),
+        Case(  # the options of a script
+            _ARGS.format(1024) + "args = get_args([])",
+            _ARGS_RUN,
+            becomes={1: _ARGS.format(64) + "args = get_args([])"},
         ),
         Case(  # numbers that are kept take no memory
             "import torch\nlog = []\ndef loader(batch_size, n=10**4):\n    yield torch.rand(batch_size, 9)",
@@ -109,6 +123,8 @@ class ReduceBatchSize(Fix):
         ),
     ]
     SILENT = [
+        # the option is given: its default does not count
+        Case(_ARGS.format(1024) + "args = get_args(['--batch-size', '4'])", _ARGS_RUN),
         # the house was full before: no batch size helps
         Case(
             "import torch",

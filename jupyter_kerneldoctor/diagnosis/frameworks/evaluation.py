@@ -64,7 +64,7 @@ def whole_calls(code: Notebook) -> Iterator[WholeCall]:
     """Yield the calls of networks that may be given a whole data set, and whose result no backward pass needs."""
     tensors = Tensors(code)
     for call, scope in _network_calls(code, tensors):
-        data = _moved(call.args[0]) if len(call.args) == 1 and not call.keywords else None
+        data = _moved(call.args[0], scope, code) if len(call.args) == 1 and not call.keywords else None
         if data is None or _is_taken_apart(call, scope) or _is_part(data, call, scope, tensors.origins):
             continue
         statement = scope.tree.statements[call]
@@ -81,13 +81,25 @@ def _is_taken_apart(call: ast.Call, scope: Scope) -> bool:
 _OF_OUTPUTS = frozenset({"logits", "last_hidden_state", "loss", "pooler_output", "sample"})
 
 
-def _moved(node: ast.expr) -> ast.expr | None:
+def _moved(node: ast.expr, scope: Scope, code: Notebook) -> ast.expr | None:
+    """Return the data that a network is given, before it is moved, or made a tensor."""
     match node:
         case ast.Name() | ast.Attribute():
             return node
-        case ast.Call(func=ast.Attribute(value=inner, attr="to" | "cuda" | "float" | "half")):
-            return _moved(inner)
+        case ast.Call(func=ast.Attribute(value=inner, attr="to" | "cuda" | "float" | "half" | "astype")):
+            return _moved(inner, scope, code)
+        case ast.Call(args=[inner]) if code.qualified(node.func, scope) in _TENSORS:
+            return _moved(inner, scope, code)
     return None
+
+
+def is_made_tensor(call: ast.Call, scope: Scope, code: Notebook) -> bool:
+    """Whether what a call is given is made a tensor in it: `net(torch.tensor(X))`."""
+    inner = (one for argument in call.args for one in ast.walk(argument) if isinstance(one, ast.Call))
+    return any(code.qualified(one.func, scope) in _TENSORS for one in inner)
+
+
+_TENSORS = frozenset({f"torch.{name}" for name in ("tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor")})
 
 
 def _is_part(data: ast.expr, call: ast.AST, scope: Scope, origins: Origins, depth: int = 0) -> bool:
