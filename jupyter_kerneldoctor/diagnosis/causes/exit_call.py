@@ -158,6 +158,10 @@ class ExitCall(Cause):
         yield recording("import os", "os._exit(1)", exit_code=1)
         yield recording("from os import _exit as leave\nleave(3)", exit_code=3, server="watched")
         yield recording("import os\ndef stop(code):\n    os._exit(code)", "stop(4)", exit_code=4)
+        helpers = (
+            "import os\ndef fail(why, code=3):\n    os._exit(code)\ndef read(path):\n    if not path: fail('none')"
+        )
+        yield recording(helpers, "for path in paths:\n    rows = read(path)", exit_code=3)
         yield recording("import ctypes\nlibc = ctypes.CDLL(None)\nlibc.exit(3)", exit_code=3)
         yield recording("solver.run()", exit_code=3)
         yield recording("import os, threading\nthreading.Timer(1, os._exit, args=(5,)).start()\nf()", exit_code=5)

@@ -1,7 +1,7 @@
 """Finds the statements with which a cell ends its own kernel: signals to itself, `os._exit`, `exit()`, `os.abort()`.
 
 Names are followed through the imports and assignments of all cells that ran (`from os import kill as k`), and through
-functions that are defined there (`def stop(): os._exit(1)`).
+functions that are defined there (`def stop(): os._exit(1)`), also where one calls the other.
 """
 
 from __future__ import annotations
@@ -97,12 +97,13 @@ class EndingCalls:
             prompt = prompt and not runs_more and _takes_no_time(statement)
 
     def of_function(self, name: ast.expr, scope: Scope) -> EndingCall | None:
-        """Return the first of those that a function makes, given the name it is called by; None where it makes none."""
+        """Return the first that a function makes, or what it calls, given the name it is called by; None for none."""
         binding = self._code.definition(name, scope)
         if binding is None or binding.definition is None or isinstance(binding.definition, ast.ClassDef):
             return None
         function = self._code.function_scope(binding.definition, binding.cell)
         if function not in self._by_function:
+            self._by_function[function] = None  # while it is looked at: it may call itself
             self._by_function[function] = self._first(function)
         return self._by_function[function]
 
@@ -111,7 +112,10 @@ class EndingCalls:
         prompt = True
         for statement in function.body:
             for call, certain in _reachable(statement):
-                if (ending := self.judge(call, function)) is not None:
+                ending = self.judge(call, function)
+                if ending is None and isinstance(call, ast.Call):
+                    ending = self.of_function(call.func, function)
+                if ending is not None:
                     return ending.reached(certain=certain, prompt=prompt)
             prompt = prompt and _takes_no_time(statement)
         return None

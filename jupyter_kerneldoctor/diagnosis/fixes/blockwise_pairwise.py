@@ -10,7 +10,7 @@ from ..death import Death
 from ..edits import Changes, import_as, remove, replace
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.distances import Distance, distances_in
+from ..frameworks.distances import Distance, distances_in, pairs_in
 from ..units import quote, size
 
 _PAIRS = "sklearn.metrics.pairwise"
@@ -82,8 +82,15 @@ class BlockwisePairwise(Fix):
             "sim = emb @ emb.T",
             says=("26.8 GiB", "part = emb[at : at + 1000] @ emb.T"),
         ),
+        Case(
+            "import numpy as np\ndef gaps(t):\n    gap = t[:, None] - t[None, :]\n    return abs(gap).min(1)",
+            "near = gaps(np.ones(40_000))",
+            says=("for each pair", "part = t[at : at + 1000, None] - t[None, :]"),
+        ),
     ]
     SILENT = [
+        Case("import numpy as np\nt = np.ones(50)", "gap = t[:, None] - t[None, :]\nload()"),
+        Case("import numpy as np\nX = load()", "out = X[:, None] - X[:, :, None]"),
         Case("import numpy as np\nX = np.random.rand(60_000, 12)", "S = X.T @ X\nload()"),
         Case("import numpy as np\nX = np.ones((100, 5))", "D = np.linalg.norm(X[:, None] - X[None], axis=2)\nload()"),
         Case("from sklearn.metrics.pairwise import cosine_similarity as c", "c(X)\nbig = [0] * 10**10", line=2),
@@ -117,6 +124,7 @@ class BlockwisePairwise(Fix):
                     snippet=None if fits and is_sure else _nearest(scope, [found.left, found.right], "euclidean"),
                 )
         yield from _products(death, missing)
+        yield from _broadcast(death, missing)
         for call in calls_at(death, *_METRICS):
             given = call.node.args[:2]
             values = [death.values.of(one, call.scope) for one in given]
@@ -161,6 +169,31 @@ def _products(death: Death, missing: int) -> Iterator[Proposal]:
                     snippet=f"for at in range(0, len({scope.segment(left)}), 1000):\n    part = {part}\n"
                     "    nearest = part.argsort(axis=1)[:, -10:]  # keep only what you need of it",
                 )
+
+
+def _broadcast(death: Death, missing: int) -> Iterator[Proposal]:
+    """Yield what to do in place of `a[:, None] - b[None, :]`: a block of rows at a time."""
+    for scope in death.code.running if death.is_of_this_cell else ():
+        for whole, left, right in pairs_in(scope):
+            value = death.values.of(whole, scope)
+            takes = missing if value is None else value.bytes or 0
+            known = [death.values.of(one, scope) for one in (left, right)]
+            if takes < max(missing // 4, 1) or any(one is not None and len(one.shape) != 1 for one in known):
+                continue
+            if (value is not None or death.user_frames) and death.was_running(whole, scope):
+                row, text = scope.segment(left), scope.segment(whole)
+                part = text.replace(scope.segment(whole.left), f"{row}[at : at + 1000, None]", 1)
+                how = "" if value is None else f": {size(takes)}"
+                yield Proposal(
+                    (),
+                    f"{quote(text)} makes a number for each pair{how}. Work on a block of rows at a time, and keep "
+                    "only what you need of each, as the nearest.",
+                    takes,
+                    title="Compare a block of rows at a time",
+                    snippet=f"for at in range(0, len({row}), 1000):\n    part = {part}\n"
+                    "    …  # the rest of the calculation with this part; keep only what you need of it",
+                )
+                return
 
 
 def _with_cdist(node: ast.expr, found: Distance, scope: Scope, death: Death) -> Changes:

@@ -10,6 +10,9 @@ from ..code.scopes import Scope
 _ROWS = (":, None", ":, None, :", ":, np.newaxis", ":, np.newaxis, :")
 _COLUMNS = ("None", "None, :", "None, :, :", "np.newaxis", "np.newaxis, :", "np.newaxis, :, :")
 
+_VECTOR_ROWS = (":, None", ":, np.newaxis")
+_VECTOR_COLUMNS = ("None, :", "np.newaxis, :")
+
 
 class Distance(NamedTuple):
     """A distance of each row of one table to each row of another."""
@@ -43,6 +46,18 @@ def distances_in(scope: Scope) -> Iterator[tuple[ast.expr, Distance]]:
 
         if (found := _distance_of(node, written_out)) is not None:
             yield node, found._replace(named=used[-1] if used else None)
+
+
+def pairs_in(scope: Scope) -> Iterator[tuple[ast.BinOp, ast.expr, ast.expr]]:
+    """Yield arithmetic that makes a number for each pair, with its two vectors: `a[:, None] - b[None, :]`."""
+    for node in scope.nodes:
+        match node:
+            case ast.BinOp(left=ast.Subscript(value=a, slice=rows), right=ast.Subscript(value=b, slice=columns)):
+                if (
+                    ast.unparse(rows).strip("()") in _VECTOR_ROWS
+                    and ast.unparse(columns).strip("()") in _VECTOR_COLUMNS
+                ):
+                    yield node, a, b
 
 
 _WrittenOut = Callable[[ast.expr], ast.expr]
