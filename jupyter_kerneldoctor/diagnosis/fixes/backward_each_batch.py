@@ -8,7 +8,7 @@ from ..death import Death
 from ..edits import Changes, EditRefusedError, append, insert_before, remove, replace
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.summed_losses import SummedLoss, summed_losses
+from ..frameworks.summed_losses import SummedLoss, grouped_losses, summed_losses
 from ..frameworks.torch import Tensors
 from ..units import quote, size
 
@@ -17,6 +17,10 @@ _NET = (
     "loader = torch.utils.data.DataLoader(data, 64)"
 )
 _EPOCH = "opt.zero_grad()\ntotal = 0.0\nfor x, y in batches(600):\n    {}\n    {}\n{}opt.step()"
+_GROUPS = (
+    "total = 0\n{}for i, (x, y) in enumerate(loader):\n    loss = crit(net(x), y) / 96\n    {}total = total + loss{}\n"
+    "    if (i + 1) % 96 == 0:\n{}        opt.step()\n{}        total = 0"
+)
 
 
 class BackwardEachBatch(Fix):
@@ -30,8 +34,9 @@ class BackwardEachBatch(Fix):
 
     When it is offered
     ------------------
-    Memory ran out in a loop that adds up losses, or collects them, for one `backward()` behind the loop. Not where a
-    round goes on from what an earlier one left, as the steps of a recurrent network do.
+    Memory ran out in a loop that adds up losses, or collects them, for one `backward()` behind the loop,
+    or for one after every so many rounds. Not where a round goes on from what an earlier one left, as the steps of a
+    recurrent network do.
 
     What it costs
     -------------
@@ -68,8 +73,25 @@ class BackwardEachBatch(Fix):
             ),
             says=("…",),
         ),
+        Case(  # a sum of some batches; what is left at the end was dropped, and is still
+            _NET,
+            _GROUPS.format("", "", "", "        total.backward()\n", "        opt.zero_grad()\n"),
+            becomes=_GROUPS.format(
+                "opt.zero_grad()\n", "loss.backward()\n    ", ".detach()", "", "        opt.zero_grad()\n"
+            ),
+            says=("many rounds",),
+        ),
+        Case(
+            _NET,
+            _GROUPS.format("", "", "", "        opt.zero_grad()\n        total.backward()\n", ""),
+            becomes=_GROUPS.format(
+                "opt.zero_grad()\n", "loss.backward()\n    ", ".detach()", "", "        opt.zero_grad()\n"
+            ),
+        ),
     ]
     SILENT = [
+        # the gradients are set to zero in each round
+        Case(_NET, _GROUPS.format("", "opt.zero_grad()\n    ", "", "        total.backward()\n", "")),
         Case(_NET, _EPOCH.format("loss = crit(net(x), y)", "total += loss\n    loss.backward()", "")),
         Case(  # through time: each step goes on from the one before
             "import torch\ncell = torch.nn.GRUCell(9, 9)",
@@ -88,12 +110,14 @@ class BackwardEachBatch(Fix):
         """Put the backward pass into the loop."""
         if not death.memory.grew_here:
             return
-        for found in summed_losses(Tensors(death.code)):
+        tensors = Tensors(death.code)
+        for found in (*summed_losses(tensors), *grouped_losses(tensors)):
             scope, backward = found.kept.scope, found.backward.node
             if not death.was_running(found.loop, scope) or not death.memory.ramp_bytes:
                 continue
+            rounds = "all rounds" if found.fresh is None else "many rounds"
             why = (
-                f"{quote(scope.segment(backward))} runs once for all rounds, so {quote(found.kept.container)} keeps "
+                f"{quote(scope.segment(backward))} runs once for {rounds}, so {quote(found.kept.container)} keeps "
                 f"what every batch needs for it; memory grew by {size(death.memory.ramp_bytes)}. Gradients add up by "
                 "themselves from one `backward()` to the next."
             )
@@ -115,7 +139,10 @@ def _edits(found: SummedLoss) -> Changes:
     lines = [] if isinstance(value, ast.Name) else [f"{name} = {scope.segment(value)}"]
     changes = insert_before(scope, statement, *lines, f"{share}.backward()") + remove(scope, own)
     if found.zero_grad is not None:
-        changes += insert_before(scope, found.loop, scope.segment(found.zero_grad)) + remove(scope, found.zero_grad)
+        zero_grad, is_before = scope.segment(found.zero_grad), found.zero_grad.lineno < own.lineno
+        changes += insert_before(scope, found.loop, zero_grad)
+        changes += remove(scope, found.zero_grad) if found.fresh is None or is_before else ()
+        changes += insert_before(scope, found.fresh, zero_grad) if found.fresh is not None and is_before else ()
     return changes + (append(scope, value, ".detach()") if not lines else replace(scope, value, f"{name}.detach()"))
 
 

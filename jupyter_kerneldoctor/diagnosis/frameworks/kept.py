@@ -77,7 +77,7 @@ def kept_values(scopes: Iterable[Scope], origins: Origins) -> Iterator[Kept]:
             if not isinstance(statement, ast.stmt):
                 continue
             yield from _in_comprehensions(statement, scope)
-            for value, container, is_added_to in _stored(statement, scope):
+            for value, container, is_added_to in stored(statement, scope):
                 loops, caller = _repeated(statement, container, scope, origins)
                 if loops and not _is_bound_anew(container, loops[0], statement, caller):
                     yield Kept(value, container, loops, scope, caller, is_added_to)
@@ -151,7 +151,7 @@ def _kept_by_hooks(code: Notebook, tensors: Tensors) -> Iterator[KeptGraph]:
 def _outliving(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
     """Yield what a function adds to something that is there after its call, and the name of that."""
     for statement in scope.nodes:
-        for value, container, is_longer in _stored(statement, scope) if isinstance(statement, ast.stmt) else ():
+        for value, container, is_longer in stored(statement, scope) if isinstance(statement, ast.stmt) else ():
             if is_longer and (container not in scope.bindings or container in scope.parameters):
                 yield value, container
 
@@ -250,7 +250,7 @@ def _is_small(value: ast.expr, scope: Scope, tensors: Tensors, depth: int = 0) -
     return tensors.is_scalar(value, scope)
 
 
-def _stored(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str, bool]]:
+def stored(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str, bool]]:
     """Yield what a statement adds to something, the name of that, and whether that gets longer by it."""
     is_longer = True
     match statement:

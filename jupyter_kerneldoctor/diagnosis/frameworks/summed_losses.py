@@ -1,12 +1,12 @@
 """Losses that a loop adds up, or puts into a list, for one backward pass behind the loop."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..code.scopes import Scope
 from .gradients import Backward, backward_calls
-from .kept import Kept, kept_values
+from .kept import Kept, kept_values, stored
 from .torch import Kind, Tensors
 
 _DEEPEST = 6
@@ -27,6 +27,8 @@ class SummedLoss:
     """What the sum is divided by, as it can be written in the loop; "" for a plain sum, None where it cannot."""
     zero_grad: ast.stmt | None
     """A `zero_grad()` between the loop and the backward pass."""
+    fresh: ast.stmt | None = None
+    """Where the pass runs inside of the loop, after every so many rounds: the statement that begins the next sum."""
 
 
 def summed_losses(tensors: Tensors) -> Iterator[SummedLoss]:
@@ -46,6 +48,47 @@ def summed_losses(tensors: Tensors) -> Iterator[SummedLoss]:
                 zero = [node for node in scope.calls if getattr(node.func, "attr", "") == "zero_grad"]
                 between = [node for node in zero if loops[-1].lineno < node.lineno < call.node.lineno]
                 yield SummedLoss(one, call, loops[-1], divisor, scope.statement_of(between[0]) if between else None)
+
+
+def grouped_losses(tensors: Tensors) -> Iterator[SummedLoss]:
+    """Yield the backward passes that start from the sum of some rounds' losses, below an `if` of the loop."""
+    for scope in tensors.code.running if tensors.in_use else ():
+        for call in backward_calls(scope.node, scope):
+            loop = next(iter(scope.loops_around(call.node)), None)
+            branch = next((one for one in scope.around(call.node) if isinstance(one, ast.If)), None)
+            total = call.target
+            if not isinstance(loop, ast.For) or branch not in loop.body or not isinstance(total, ast.Name):
+                continue
+            if branch is None or branch.orelse or call.node.args or call.node.keywords:
+                continue
+            fresh = [one for one in branch.body if _begins(one, total.id) and one.lineno > call.node.lineno]
+            zero = [one for one in branch.body if _calls(one, "zero_grad")]
+            step = [one for one in branch.body if _calls(one, "step")]
+            kept = [
+                Kept(value, name, (loop,), scope, scope)
+                for one in loop.body
+                for value, name, is_longer in stored(one, scope)
+                if name == total.id and not is_longer
+            ]
+            if not len(fresh) == len(zero) == len(kept) == len(step) == 1 or len(backward_calls(loop, scope)) > 1:
+                continue
+            in_order = call.node.lineno < step[0].lineno < fresh[0].lineno
+            if in_order and _stands_alone(kept[0], [loop], scope, tensors, branch):
+                yield SummedLoss(kept[0], call, loop, "", zero[0], fresh[0])
+
+
+def _begins(node: ast.stmt, name: str) -> bool:
+    match node:
+        case ast.Assign(targets=[ast.Name(id=target)], value=ast.Constant(value=int() | float())):
+            return target == name
+    return False
+
+
+def _calls(node: ast.stmt, method: str) -> bool:
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=attr))):
+            return attr == method
+    return False
 
 
 def _is_behind(node: ast.Call, loop: ast.stmt) -> bool:
@@ -102,10 +145,13 @@ def _rounds(loop: ast.stmt, scope: Scope, tensors: Tensors) -> str | None:
     return f"len({scope.segment(over)})" if over is not None and any(one in _LOADERS for one in names) else None
 
 
-def _stands_alone(kept: Kept, loops: list[ast.stmt], scope: Scope, tensors: Tensors) -> bool:
+def _stands_alone(
+    kept: Kept, loops: Sequence[ast.stmt], scope: Scope, tensors: Tensors, step: ast.If | None = None
+) -> bool:
     """Whether a round's loss has a graph of its own: nothing else goes into the sum, or goes on to the next round."""
     loop, statement = loops[-1], scope.statement_of(kept.value)
-    nodes = scope.inside(loop)
+    apart = set() if step is None else set(scope.inside(step))
+    nodes = [one for one in scope.inside(loop) if one not in apart]
     if any(isinstance(one, ast.Attribute) and one.attr in _OF_THE_STEP for one in nodes):
         return False
     if sum(scope.segment(one.func) in {f"{kept.container}.{how}" for how in _GROWS} for one in scope.calls) > 1:
@@ -114,12 +160,12 @@ def _stands_alone(kept: Kept, loops: list[ast.stmt], scope: Scope, tensors: Tens
     if any(tensors.kind(one, scope) is Kind.GRAPH for one in others if scope.statement_of(one) is not statement):
         return False
     is_made = tensors.kind(kept.value, scope) is Kind.GRAPH and tensors.is_made_in(kept.value, loops[0], scope)
-    return is_made and not _carried(loop, kept, scope)
+    return is_made and not _carried(nodes, kept, scope)
 
 
-def _carried(loop: ast.stmt, kept: Kept, scope: Scope) -> bool:
+def _carried(inside: Sequence[ast.AST], kept: Kept, scope: Scope) -> bool:
     """Whether a round reads what an earlier one left: a hidden state. What is only added up does not count."""
-    own, inside = scope.statement_of(kept.value), scope.inside(loop)
+    own = scope.statement_of(kept.value)
     added = {node for one in inside if isinstance(one, ast.AugAssign) for node in ast.walk(one.target)}
     first: dict[str, int] = {}
     for one in inside:
