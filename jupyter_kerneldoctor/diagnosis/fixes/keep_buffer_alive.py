@@ -3,12 +3,16 @@
 import ast
 
 from ..case import Case
+from ..code.scopes import Scope
 from ..death import Death
 from ..fix import Advice
 from ..units import quote
 
 _ADDRESSES = ("ctypes.addressof", "ctypes.cast", "numpy.ctypeslib.as_array", "ctypes.c_void_p")
 _OWNERS = ("mmap.mmap", "multiprocessing.shared_memory.SharedMemory", "ctypes.create_string_buffer", "ctypes.c_char")
+_NEW = frozenset({"array", "ascontiguousarray", "astype", "copy", "empty", "zeros", "ones", "full", "arange"})
+"""What makes an array that owns its memory."""
+_CASTS = ("cast", "c_void_p", "int", "from_address")
 _ENDS = frozenset({"close", "unlink", "release", "resize"})
 
 
@@ -24,7 +28,7 @@ class KeepBufferAlive(Advice):
     When it is offered
     ------------------
     Native code crashed or damaged memory, and the cells take the address of an object, and close, unlink or delete
-    what may have owned it.
+    what may have owned it. Or a function keeps the address of an array of its own, and not the array.
 
     What it costs
     -------------
@@ -37,10 +41,7 @@ class KeepBufferAlive(Advice):
         "{taken} uses the memory of another object without keeping that object alive, and {ended} gives its memory "
         "back. What is read or written there afterwards belongs to nobody."
     )
-    snippet = (
-        "data = np.array(view)  # a copy, made before the owner is closed\n"
-        "# or close it last: {ended_code}  # only when nothing uses its memory any more"
-    )
+    snippet = "{code_}"
 
     FIRES = [
         Case(
@@ -57,11 +58,31 @@ class KeepBufferAlive(Advice):
             cause="segfault",
             says=("s.close()",),
         ),
+        Case(
+            "import numpy as np\nclass Frame:\n    def __init__(self, pixels):\n        data = pixels / 255\n"
+            "        self.at = ffi.cast('double *', data.ctypes.data)",
+            "libc.memcpy(out, Frame(p).at, 9)",
+            cause="segfault",
+            says=("`data.ctypes.data`", "the end of `Frame.__init__`", "self.data = data"),
+        ),
     ]
     SILENT = [
         Case("import ctypes\nat = ctypes.addressof(c)", "use(at)", cause="segfault"),  # nothing is closed
         Case("import mmap\nm = mmap.mmap(-1, 9)\nf.close()", "m[0] = 1", cause="segfault"),
         Case("import ctypes", "ctypes.string_at(0)", cause="segfault"),
+        Case(  # the array is kept
+            "class Frame:\n    def __init__(self, pixels):\n        data = pixels / 255\n"
+            "        self.at, self.data = data.ctypes.data, data",
+            "use(Frame(p).at)",
+            cause="segfault",
+        ),
+        Case(  # a count is kept, no address
+            "class A:\n    def f(self, x):\n        data = x / 2\n        self.n = lib.count(data.ctypes.data)",
+            "A().f(x)",
+            cause="segfault",
+        ),
+        Case("def at(data):\n    return data.ctypes.data", "use(at(x))", cause="segfault"),  # the caller's own
+        Case("def go(x):\n    data = x / 2\n    n = lib.f(data.ctypes.data)", "go(x)", cause="segfault"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:
@@ -82,5 +103,55 @@ class KeepBufferAlive(Advice):
             one for one in taken if one.name in _ADDRESSES or one.argument("buffer", 0 if "from" in one.name else 2)
         ]
         if ended is None or not uses:
-            return None
-        return {"taken": quote(uses[0].text), "ended": quote(ended), "ended_code": ended}
+            return _of_local(death)
+        last = f"# or close it last: {ended}  # only when nothing uses its memory any more"
+        copied = "data = np.array(view)  # a copy, made before the owner is closed\n"
+        return {"taken": quote(uses[0].text), "ended": quote(ended), "code_": copied + last}
+
+
+def _of_local(death: Death) -> dict[str, str] | None:
+    """Find a function that keeps the address of an array of its own, and not the array."""
+    for scope in (one for module in death.code.mentioning("ctypes") for one in death.code.scopes(module.cell)):
+        for node in () if scope.is_cell else scope.nodes:
+            match node:
+                case ast.Attribute(attr="data", value=ast.Attribute(attr="ctypes", value=ast.Name(id=name))):
+                    match scope.statement_of(node):
+                        case ast.Return(value=ast.expr() as value):
+                            keeper = (
+                                f"return {scope.segment(value)}, {name}  # keep both as long as the address is used"
+                            )
+                        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=value):
+                            keeper = f"self.{name} = {name}  # keeps the memory as long as the object with the address"
+                        case _:
+                            continue
+                    if _is_address(value, node) and _is_own(scope, name):
+                        text, where = quote(scope.segment(node)), f"the end of {quote(scope.name)}"
+                        return {"taken": text, "ended": where, "code_": keeper}
+    return None
+
+
+def _is_address(value: ast.expr, node: ast.expr) -> bool:
+    """Whether a value is the address, as it is or with another type; any other function gives something else."""
+    match value:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=given):
+            return name in _CASTS and node in given
+    return value is node
+
+
+def _is_own(scope: Scope, name: str) -> bool:
+    """Whether a function makes the array itself, once, and only reads attributes of it afterwards."""
+    uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
+    read = {one.value for one in scope.nodes if isinstance(one, ast.Attribute)}
+    made = [
+        one.value
+        for one in scope.nodes
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and one.targets[0].id == name
+    ]
+    if len(made) != 1 or sum(isinstance(one.ctx, ast.Store) for one in uses) != 1 or name in scope.parameters:
+        return False
+    match made[0]:
+        case ast.Call(func=ast.Attribute(attr=attr)):
+            is_new = attr in _NEW
+        case value:
+            is_new = isinstance(value, ast.BinOp)
+    return is_new and all(one in read for one in uses if isinstance(one.ctx, ast.Load))
