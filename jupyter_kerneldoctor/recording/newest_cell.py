@@ -67,11 +67,18 @@ def discard(recording_id: str) -> None:
 
 def tidy() -> None:
     """Delete the files whose kernel has ended and whose recording nobody has read for a day, or is gone."""
-    with suppress(OSError):
-        for name in os.listdir(_PLACE):
-            if name.startswith(_PREFIX) and is_id(name.removeprefix(_PREFIX)):
-                with suppress(OSError):
-                    _tidy(f"{_PLACE}/{name}")
+    for recording_id in ids():
+        with suppress(OSError):
+            _tidy(file_of(recording_id))
+
+
+def ids() -> list[str]:
+    """Return the recordings that have a file; other names, which anybody can put there, are none."""
+    try:
+        names = os.listdir(_PLACE)
+    except OSError:
+        return []
+    return [one for name in names if name.startswith(_PREFIX) and is_id(one := name.removeprefix(_PREFIX))]
 
 
 def framed(message: bytes) -> bytes:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..diagnosis import diagnose
+from ..recording import newest_cell
 from ..recording.layout import ROOT_VARIABLE
 from ..recording.model import Recording
 from ..recording.store import Store
@@ -247,9 +248,9 @@ def _end_all(work: Path) -> None:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
-    for path in Path("/dev/shm").glob("kerneldoctor-*"):  # noqa: S108 - what a recorder that was killed left there
-        if (work / "data" / "recordings" / path.name.removeprefix("kerneldoctor-")).exists():
-            path.unlink(missing_ok=True)
+    for recording_id in newest_cell.ids():  # what a recorder that was killed left in memory
+        if (work / "data" / "recordings" / recording_id).exists():
+            newest_cell.discard(recording_id)
 
 
 def _marked(mark: bytes) -> Iterator[tuple[int, bool]]:
