@@ -82,10 +82,10 @@ class Death(KernelEnd):
         return Values(self.code, self.recording.namespaces, held)
 
     def find(self, search: Callable[[Notebook], T]) -> T | None:
-        """Return what a search of the code finds; None where there is more code than may be read."""
+        """Return what a search of the code finds; None where it is too large or too deeply nested to be read."""
         try:
             return search(self.code)
-        except CodeTooLargeError:
+        except (CodeTooLargeError, RecursionError):
             return None
 
     @cached_property

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
 
 from .code.cellsource import MaskedCell, mask
 from .family import Family
@@ -54,11 +55,11 @@ def _by_the_cell(one: PostMortem) -> bool:
 
 def _is_telling(source: str) -> bool:
     """Whether two cells of this text are likely to be one: `time.sleep(30)` stands in many notebooks."""
-    masked = _masked(source)
-    if masked is None or masked.spans:
-        return len("".join(source.split())) >= _LEAST_CHARACTERS
-    telling = [ast.unparse(one) for one in masked.tree.body if not _is_trivial(one)]
-    return len("".join("".join(telling).split())) >= _LEAST_CHARACTERS
+    masked, text = _masked(source), source
+    if masked is not None and not masked.spans:
+        with suppress(RecursionError):  # of an expression with hundreds of levels
+            text = "".join(ast.unparse(one) for one in masked.tree.body if not _is_trivial(one))
+    return len("".join(text.split())) >= _LEAST_CHARACTERS
 
 
 def _masked(source: str) -> MaskedCell | None:

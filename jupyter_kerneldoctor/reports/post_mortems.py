@@ -77,7 +77,8 @@ class PostMortems:
         found = self.store.open(recording_id)
         post_mortem = diagnose(found)
         if post_mortem.died and post_mortem.cell is not None:
-            post_mortem = self._with_recurrence(post_mortem, post_mortem.cell.source)
+            with suppress(Exception):  # what earlier recordings hold must not cost this one its report
+                post_mortem = self._with_recurrence(post_mortem, post_mortem.cell.source)
         return {**post_mortem.to_json(), **_start(found)}
 
     def _with_recurrence(self, post_mortem: PostMortem, source: str) -> PostMortem:

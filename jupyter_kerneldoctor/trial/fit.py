@@ -48,7 +48,7 @@ class Fit:
         """Where the batch size of the cell that died is written. Raises CannotTryError."""
         try:
             found = find_batch_size(self._code)
-        except CodeTooLargeError:
+        except (CodeTooLargeError, RecursionError):
             found = None
         if found is None:
             advice = "`jupyter kerneldoctor try RECORDING` tries the first fix of the report."

@@ -32,7 +32,7 @@ def guilty_statement(growth: Growth, last: Statement | None) -> Statement | None
     """
     try:
         return next((one for one in _suspects(growth) if _outweighs(growth, one, last)), last)
-    except CodeTooLargeError:
+    except (CodeTooLargeError, RecursionError):
         return last
 
 
@@ -51,7 +51,7 @@ def grown_objects(growth: Growth) -> tuple[Grown, ...]:
         return growth.objects
     try:
         store = _store(growth)
-    except CodeTooLargeError:
+    except (CodeTooLargeError, RecursionError):
         store = None
     if store is None:
         return growth.grown

@@ -17,7 +17,7 @@ def statement_at(code: Notebook, cell: Cell, line: int) -> Statement:
     """Return the innermost statement at a line of a cell; the line alone where the cell cannot be read."""
     try:
         found = code.statement_at(code.index(cell), line)
-    except CodeTooLargeError:
+    except (CodeTooLargeError, RecursionError):
         found = None
     function, first, last = found or ("", line, line)
     source = "\n".join(cell.source.split("\n")[first - 1 : last])

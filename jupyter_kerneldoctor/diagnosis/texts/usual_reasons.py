@@ -218,7 +218,10 @@ def _called(death: Death) -> str | None:
     tree = _statement(death)
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
     own = [call.func for call in calls if isinstance(call.func, ast.Attribute | ast.Name)]
-    return ast.unparse(own[0]) if own else None
+    try:
+        return ast.unparse(own[0]) if own else None
+    except RecursionError:
+        return None
 
 
 def _arguments(death: Death) -> list[str]:

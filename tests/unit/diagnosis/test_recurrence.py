@@ -9,7 +9,8 @@ import pytest
 from support.handwritten import write_recording
 
 from jupyter_kerneldoctor.diagnosis import diagnose
-from jupyter_kerneldoctor.diagnosis.examples import MIB, Group, recording
+from jupyter_kerneldoctor.diagnosis.certainty import Certainty
+from jupyter_kerneldoctor.diagnosis.examples import MIB, Group, crash_in, recording
 from jupyter_kerneldoctor.diagnosis.recurrence import fingerprint, recurrence
 from jupyter_kerneldoctor.recording.last_cell import last_cell_source
 from jupyter_kerneldoctor.recording.layout import JOURNAL
@@ -52,6 +53,18 @@ def test_what_is_said_of_it():
         "session limit, with 480 MiB in use)."
     )
     assert [death.cause for death in found.deaths] == ["oom-cgroup"] * 2
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["x=" + "a+" * 900 + "a", "x=" + "lambda: " * 400 + "1", "x=" + "not " * 900 + "1", "x=a" + ".b()" * 900],
+)
+def test_deeply_nested_code_costs_neither_the_cause_nor_the_report(source):
+    first, second = killed(0, source), killed(9, source)
+    assert (second.cause.id, second.cause.certainty) == ("oom-cgroup", Certainty.PROVEN)
+    assert recurrence(second, [first]) is not None
+    crash = crash_in(source)
+    assert diagnose(recording(source, signal="SIGSEGV", crash=crash)).cause.id == "segfault"
 
 
 def test_the_first_time_nothing_is_said():
@@ -108,6 +121,13 @@ def test_a_report_tells_of_earlier_recordings_only(post_mortems):
     assert told["text"].startswith("This cell has killed the kernel once before, on 2026-11-21 ")
     assert [death["recording"] for death in told["deaths"]] == [first]
     assert post_mortems.document(first)["recurrence"] is None
+
+
+def test_a_comparison_that_fails_costs_a_report_only_itself(post_mortems, monkeypatch):
+    write_recording(1, source="crash_in_native_code()")
+    monkeypatch.setattr("jupyter_kerneldoctor.diagnosis.recurrence.recurrence", lambda *_: 1 / 0)
+
+    assert post_mortems.document(write_recording(2, source="crash_in_native_code()"))["recurrence"] is None
 
 
 def test_the_last_cell_is_found_at_the_end_of_a_long_journal(post_mortems):
