@@ -1,8 +1,10 @@
 """`try`: runs the recorded cells again with a fix, in a kernel of its own, and tells whether it lives."""
 
 import signal
+import threading
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, size
@@ -28,11 +30,11 @@ def try_(options: Namespace) -> int:
         recording = store.open(recording_id)
         post_mortem = PostMortems(store).document(recording_id)
     wishes = Wishes(options.fix, options.python, options.here, options.seconds)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whatever ends this command ends the kernel, too
     try:
-        if options.fit:
-            return _fit(Fit(recording, post_mortem, wishes), options)
-        return _try(make_plan(recording, post_mortem, wishes), options)
+        with _interruptible() as stop:
+            if options.fit:
+                return _fit(Fit(recording, post_mortem, wishes), options, stop)
+            return _try(make_plan(recording, post_mortem, wishes), options, stop)
     except CannotTryError as error:
         raise CannotTryFixError(str(error), error.help) from None
     except KeyboardInterrupt:
@@ -41,10 +43,37 @@ def try_(options: Namespace) -> int:
         raise
 
 
-def _try(plan: Plan, options: Namespace) -> int:
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Yield an event that SIGINT and SIGTERM set: whatever ends this command ends the kernel, too.
+
+    They raise KeyboardInterrupt as well, which a library may swallow; so it is raised again at the end. A second one
+    does not disturb what the first one began. SIGINT stays ignored where it is, as in the background of a script.
+    """
+    stop = threading.Event()
+
+    def interrupt(*_: object) -> None:
+        if not stop.is_set():
+            stop.set()
+            raise KeyboardInterrupt
+
+    known = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, known_handler in known.items():
+        if known_handler != signal.SIG_IGN:
+            signal.signal(number, interrupt)
+    try:
+        yield stop
+        if stop.is_set():
+            raise KeyboardInterrupt
+    finally:
+        for number, known_handler in known.items():
+            signal.signal(number, known_handler)
+
+
+def _try(plan: Plan, options: Namespace, stop: threading.Event) -> int:
     if not _may_run(options, plan, f"with the fix {plan.fix['id']}: {plan.fix['title']}", _diffs(plan.fix)):
         return 1
-    outcome = run(plan, None if options.json else _progress, kinds=_kinds(options))
+    outcome = run(plan, None if options.json else _progress, stop, _kinds(options))
     if options.json:
         output.say_json(outcome.to_json())
     else:
@@ -52,12 +81,12 @@ def _try(plan: Plan, options: Namespace) -> int:
     return 0 if outcome.lived else 1
 
 
-def _fit(search: Fit, options: Namespace) -> int:
+def _fit(search: Fit, options: Namespace, stop: threading.Event) -> int:
     few, more = search.sizes
     what = f"twice, with {search.batch.label} {few} and {more} in place of {search.batch.value}"
     if not _may_run(options, search.plan(few), what, []):
         return 1
-    found = fit(search, None if options.json else _progress, kinds=_kinds(options))
+    found = fit(search, None if options.json else _progress, stop, _kinds(options))
     if options.json:
         output.say_json(found.to_json())
     else:

@@ -129,7 +129,9 @@ class _Trial:
             "kerneldoctor": str(package.parent / "kerneldoctor.py"),
         }
         until = time.monotonic() + _READY_S
-        self.kernel.execute(_LOAD.format(modules=modules), lambda: time.monotonic() < until, silent=True)
+        self.kernel.execute(
+            _LOAD.format(modules=modules), lambda: time.monotonic() < until and not self.stop.is_set(), silent=True
+        )
         try:
             self.limit.enforce(self.kernel.pid)
             for name, value in self.plan.rlimits.items():

@@ -250,10 +250,14 @@ def test_the_command_asks_runs_and_answers(recording: str, tmp_path: Path) -> No
     assert (document["fix"], document["lived"], document["kind"]) == ("lazy-product", True, "lived")
 
 
-def test_the_command_can_be_interrupted(recording: str, tmp_path: Path) -> None:
-    own = {**os.environ, "KERNELDOCTOR_DATA_DIR": str(tmp_path / "data")}
-    call = [sys.executable, "-u", "-m", "jupyter_kerneldoctor", "try", recording, "--yes"]
-    process = subprocess.Popen(call, stdout=subprocess.PIPE, text=True, env=own)
+def test_the_command_can_be_interrupted(start_kernel, low_memory, tmp_path: Path) -> None:
+    kernel = start_kernel(prefix=low_memory.prefix)
+    kernel.load()
+    kernel.run("import itertools, os, time; time.sleep(100 if 'SLOW' in os.environ else 0)")
+    kernel.run_and_die(PRODUCT)
+    own = {**os.environ, "KERNELDOCTOR_DATA_DIR": str(tmp_path / "data"), "SLOW": "1"}
+    call = [sys.executable, "-u", "-m", "jupyter_kerneldoctor", "try", kernel.recording().id, "--yes"]
+    process = subprocess.Popen(call, stdout=subprocess.PIPE, text=True, env=own, preexec_fn=_heeds_interrupts)  # noqa: PLW1509
     assert process.stdout is not None
     while "Memory is limited" not in process.stdout.readline():
         assert process.poll() is None
@@ -261,3 +265,8 @@ def test_the_command_can_be_interrupted(recording: str, tmp_path: Path) -> None:
 
     assert process.wait(30) == 130
     assert "Stopped" in process.stdout.read()
+
+
+def _heeds_interrupts() -> None:
+    """Undo what a shell does to programs in the background of a script: they ignore SIGINT, as do their children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
