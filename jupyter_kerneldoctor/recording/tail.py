@@ -21,6 +21,9 @@ _HEAD_BYTES = 64 << 10
 _END_BYTES = 512 << 10
 """How much is read of the beginning and of the end of a file that is already long: the last hours."""
 
+_STEP_BYTES = 1 << 20
+"""The most that is read at once: of what was added beyond it, only the end."""
+
 _KEPT_EVENTS = 1000
 _KEPT_SAMPLES = 400
 """How many of the newest are kept as they are; older samples are thinned to as many."""
@@ -37,7 +40,7 @@ class FileTail:
         self._offset = 0
 
     def lines(self) -> list[Any]:
-        """Return the whole lines that were added; of a file that is long at first only its beginning and its end."""
+        """Return the whole lines that were added; of much at once only the end, and of a long file at first its beginning, too."""
         found: list[Any] = []
         try:
             size = os.stat(self._path, follow_symlinks=False).st_size
@@ -46,6 +49,8 @@ class FileTail:
             if self._offset == 0 and size > _HEAD_BYTES + _END_BYTES:
                 found += values(_whole(read_part(self._path, 0, _HEAD_BYTES)))
                 self._offset = size - _END_BYTES  # the line that is cut here is passed over
+            elif size - self._offset > _STEP_BYTES:
+                self._offset = size - _END_BYTES
             if size > self._offset:
                 added = _whole(read_part(self._path, self._offset, size - self._offset))
                 self._offset += len(added)
@@ -77,7 +82,7 @@ class RecordingTail:
             self._events += events
             if len(self._events) > 2 * _KEPT_EVENTS:
                 old, newest = self._events[:-_KEPT_EVENTS], self._events[-_KEPT_EVENTS:]
-                self._events = [event for event in old if event["event"] in _LASTING] + newest
+                self._events = _lasting(old) + newest
             read = assemble(self.recording.id, self._events)
             self.recording = replace(read, samples=self.recording.samples, gpu_samples=self.recording.gpu_samples)
         if samples:
@@ -98,6 +103,12 @@ class RecordingTail:
         last_s = self.recording.samples[-1].mono_s if self.recording.samples else float("-inf")
         found = {sample.mono_s: sample for sample in rows if sample.mono_s > last_s}
         return [found[time] for time in sorted(found)]
+
+
+def _lasting(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the first two and the last two of each lasting kind: starts add to the first, of others the last counts."""
+    kinds = [[event for event in events if event["event"] == kind] for kind in sorted(_LASTING)]
+    return [event for kind in kinds for event in (*kind[:2], *kind[2:][-2:])]
 
 
 def _whole(data: bytes) -> bytes:

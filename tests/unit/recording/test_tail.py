@@ -83,6 +83,42 @@ def test_of_a_long_recording_only_the_ends_are_read(tmp_path: Path, monkeypatch:
     assert growing.recording.cells[-1].seq == 30_000
 
 
+def test_a_file_that_jumps_costs_no_more_than_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = JsonLines(tmp_path / JOURNAL)
+    journal.write(START, *cell(1, 1.0, 2.0))
+    growing = RecordingTail(tmp_path)
+    growing.read_on()
+    asked: list[int] = []
+    part = tail.read_part
+    monkeypatch.setattr(tail, "read_part", lambda path, at, most: asked.append(most) or part(path, at, most))
+
+    with (tmp_path / JOURNAL).open("r+b") as file:
+        file.truncate(64 * MIB)
+    growing.read_on()
+    journal.write({}, *cell(2, 3.0, 4.0))
+    growing.read_on()
+
+    assert max(asked) <= MIB
+    assert [one.seq for one in growing.recording.cells] == [1, 2]
+
+
+def test_of_limits_and_starts_without_end_a_few_are_kept(tmp_path: Path) -> None:
+    journal = JsonLines(tmp_path / JOURNAL)
+    growing = RecordingTail(tmp_path)
+    journal.write(START)
+    for size in range(1, 8_000):
+        limit = {"kind": "ram", "name": "m", "bytes": size, "source": "s"}
+        journal.write({"event": "limits", "mono_s": 1.0, "limits": [limit]}, {"event": "start", "mono_s": float(size)})
+        if size % 500 == 0:
+            growing.read_on()
+    journal.write(*(event for seq in range(2_000) for event in cell(seq, float(seq), seq + 0.5)))
+    growing.read_on()
+
+    assert len(growing._events) <= 2_100
+    assert growing.recording.kernel.kernel_id == "k"
+    assert growing.recording.limits[0].bytes == 7_999
+
+
 def test_what_is_damaged_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / JOURNAL).write_bytes(b'\x00\xff\n{"event":7}\n[1]\n{"event":"limits","limits":5}\n')
     (tmp_path / RECENT[0]).write_bytes(b'["mono_s","rss_bytes"]\n["x",1]\n[1.0,null]\n{}\n[2.0]\n')
