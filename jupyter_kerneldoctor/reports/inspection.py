@@ -182,7 +182,7 @@ def _cell(cell: Cell, stack: Stack) -> Document:
 
 def _thread(files: CellFiles, thread: ThreadStack, *, idle: bool) -> Document:
     waiting = _waiting(files, thread.frames, thread.state, thread.waits_in)
-    for_work = idle and thread.main and waiting.kind == "input"
+    for_work = idle and thread.main and waiting.kind in ("input", "event")
     is_ours = any(frame.file.startswith(_OURS) for frame in waiting.frames)
     return {
         "thread_id": thread.thread_id,

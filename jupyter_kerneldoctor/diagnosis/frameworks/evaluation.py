@@ -75,7 +75,8 @@ def whole_calls(code: Notebook) -> Iterator[WholeCall]:
 
 def _is_taken_apart(call: ast.Call, scope: Scope) -> bool:
     """Whether only a part of what a network gives is used: `net(x).logits`."""
-    return any(isinstance(one, ast.Attribute) and one.value is call and one.attr in _OF_OUTPUTS for one in scope.names)
+    nodes = scope.inside(scope.tree.statements[call])
+    return any(isinstance(one, ast.Attribute) and one.value is call and one.attr in _OF_OUTPUTS for one in nodes)
 
 
 _OF_OUTPUTS = frozenset({"logits", "last_hidden_state", "loss", "pooler_output", "sample"})
