@@ -36,7 +36,7 @@ def tables(results: list[Result], first_tries: dict[str, Any]) -> str:
             f"| {_count(r.fix_right for r in chosen)} | {_count(r.edit_right for r in chosen)} "
             f"| {_count(r.as_expected for r in chosen)} |"
         )
-    lines += ["", "## First tries", "", *_first_tries(results, first_tries)]
+    lines += ["", "## First tries", "", *first_try_table(results, first_tries)]
     lines += ["", "## Edits", "", *_edits(run)]
     lines += ["", "## Calibration", "", *calibration.table(_answers(run))]
     own = [result for result in run if result.case.own]
@@ -61,27 +61,33 @@ def _edits(run: list[Result]) -> list[str]:
     return [f"{len(tried)} edits were made and played; {lived} kernels lived. Wrong fixes: {len(wrong)}.", *wrong]
 
 
-def _first_tries(results: list[Result], first_tries: dict[str, Any]) -> list[str]:
-    """Return what was said of fresh cases when they were first played, beside what is said today."""
-    fresh = [result for result in results if result.case.name in first_tries]
-    if not fresh:
-        return ["None were played."]
+COLUMNS = ("cause", "cell", "statement", "object", "fix", "edit")
+
+
+def first_try_table(results: list[Result], first_tries: dict[str, Any]) -> list[str]:
+    """Return what was said of fresh cases when they were first played, beside what is said of those played today."""
+    played = {result.case.name: result.verdict for result in results if result.case.name in first_tries}
+    rows = [("at first", [*first_tries.values()])]
+    if played:
+        rows += (
+            [("of these, at first", [first_tries[name] for name in played])] if len(played) < len(first_tries) else []
+        )
+        rows.append(("today", [*played.values()]))
     lines = [
         "The cases in `tests/deaths/fresh/` were written down, with what ought to be said, before they were played.",
         "",
-        "| | " + " | ".join(fresh[0].verdict) + " |",
-        "| --- |" + " --- |" * len(fresh[0].verdict),
+        f"| | cases | {' | '.join(COLUMNS)} |",
+        "| --- |" + " --- |" * (1 + len(COLUMNS)),
     ]
-    first = {name: _count(first_tries[one.case.name].get(name) for one in fresh) for name in fresh[0].verdict}
-    today = {name: _count(one.verdict[name] for one in fresh) for name in fresh[0].verdict}
-    lines += [f"| at first | {' | '.join(first.values())} |", f"| today | {' | '.join(today.values())} |", ""]
-    for one in fresh:
-        then = first_tries[one.case.name]
-        wrong = [name for name in one.verdict if then.get(name) is False]
-        if wrong:
-            cured = [name for name in wrong if one.verdict[name]]
+    for name, verdicts in rows:
+        counts = [_count(one.get(column) for one in verdicts) for column in COLUMNS]
+        lines.append(f"| {name} | {len(verdicts)} | {' | '.join(counts)} |")
+    lines.append("")
+    for name, then in sorted(first_tries.items()):
+        if wrong := [column for column in COLUMNS if then.get(column) is False]:
+            cured = [column for column in wrong if played.get(name, {}).get(column)]
             lines.append(
-                f"* `{one.case.name}` (at {then['commit']}): wrong at first: {', '.join(wrong)}"
+                f"* `{name}` (at {then['commit']}): wrong at first: {', '.join(wrong)}"
                 f"{'; right today: ' + ', '.join(cured) if cured else ''}. Said at first: {then['said']['headline']}"
             )
     return lines
