@@ -40,7 +40,7 @@ class FileTail:
         self._offset = 0
 
     def lines(self) -> list[Any]:
-        """Return the whole lines that were added; of much at once only the end, and of a long file at first its beginning, too."""
+        """Return the whole lines that were added; of a long file at first both ends, of a jump the end."""
         found: list[Any] = []
         try:
             size = os.stat(self._path, follow_symlinks=False).st_size
@@ -106,7 +106,7 @@ class RecordingTail:
 
 
 def _lasting(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the first two and the last two of each lasting kind: starts add to the first, of others the last counts."""
+    """Return the first two and the last two of each kind: starts add to the first, of others the last counts."""
     kinds = [[event for event in events if event["event"] == kind] for kind in sorted(_LASTING)]
     return [event for kind in kinds for event in (*kind[:2], *kind[2:][-2:])]
 

@@ -67,12 +67,13 @@ def headroom(recording: Recording) -> Headroom | None:
     last = recording.samples[-1] if recording.samples else None
     if last is None:
         return None
+    limits = [limit for limit in recording.limits if limit.bytes > 0]
     rooms = [
         Headroom(limit, limit.bytes - last.available_bytes)
-        for limit in recording.limits
+        for limit in limits
         if limit.kind == "ram" and last.available_bytes is not None
     ]
-    groups = [limit for limit in recording.limits if limit.kind == "cgroup"]
+    groups = [limit for limit in limits if limit.kind == "cgroup"]
     if groups and last.cgroup_bytes is not None:
         rooms.append(Headroom(min(groups, key=lambda limit: limit.bytes), last.cgroup_bytes))
     return min(rooms, key=lambda room: room.left_bytes, default=None)

@@ -7,8 +7,8 @@ there is no loop.
 
 import asyncio
 import json
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from jupyter_core.utils import ensure_async
@@ -25,6 +25,8 @@ from jupyter_kerneldoctor.reports.live import Document, document, fingerprint, s
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 from .thread_pool import Tasks, ThreadPool
+
+_Made = tuple[list[tuple[str, int]], Document]
 
 _STEP_S = 1.0
 
@@ -99,8 +101,11 @@ class LivePages:
         self._wanted: dict[LiveWebsocket, tuple[str, bool]] = {}
         self._sent: dict[LiveWebsocket, object] = {}
         self._neighbours: set[str] = set()
-        self._made: dict[tuple[str, bool], tuple[Any, Document]] = {}
+        self._made: dict[tuple[str, bool], _Made] = {}
         """What was made of the recordings as they were."""
+        self._failed = failed
+        self._unread: set[str] = set()
+        """The kernels whose failure was told: a recording that cannot be shown costs the others nothing."""
         self._threads = ThreadPool(1)
         self._tasks = Tasks(failed)
         self._loop: asyncio.Task[None] | None = None
@@ -136,20 +141,37 @@ class LivePages:
             self._neighbours = running if any(detail for _, detail in subjects) else set()
             self._recordings.keep_only({kernel_id for kernel_id, _ in subjects} | self._neighbours)
             for kernel_id in self._neighbours:
-                self._recordings.read_on(kernel_id)
+                with self._apart(kernel_id):
+                    self._recordings.read_on(kernel_id)
         self._made = {subject: made for subject, made in self._made.items() if subject in subjects}
-        for kernel_id, detail in subjects:
-            tail = self._recordings.read_on(kernel_id)
-            if tail is not None:
-                known = [self._recordings.known(one) for one in self._neighbours - {kernel_id}] if detail else []
-                others = [other for other in known if other is not None]
-                versions = [(one.recording.id, one.version) for one in (tail, *others)]
-                if self._made.get((kernel_id, detail), (None,))[0] != versions:
-                    made = (
-                        document(tail.recording, [o.recording for o in others]) if detail else summary(tail.recording)
-                    )
-                    self._made[kernel_id, detail] = versions, made
+        for subject in subjects:
+            was = self._made.pop(subject, None)
+            with self._apart(subject[0]):
+                made = self._make(*subject, was)
+                if made is not None:
+                    self._made[subject] = made
         return {subject: made for subject, (_, made) in self._made.items()}
+
+    def _make(self, kernel_id: str, detail: bool, was: _Made | None) -> _Made | None:
+        tail = self._recordings.read_on(kernel_id)
+        if tail is None:
+            return was
+        known = [self._recordings.known(one) for one in self._neighbours - {kernel_id}] if detail else []
+        others = [other for other in known if other is not None]
+        versions = [(one.recording.id, one.version) for one in (tail, *others)]
+        if was is not None and was[0] == versions:
+            return was
+        return versions, document(tail.recording, [o.recording for o in others]) if detail else summary(tail.recording)
+
+    @contextmanager
+    def _apart(self, kernel_id: str) -> Iterator[None]:
+        """Pass over whatever a recording raises, and tell it once."""
+        try:
+            yield
+        except Exception as error:
+            if kernel_id not in self._unread:
+                self._unread.add(kernel_id)
+                self._failed(error)
 
     def _send(self, page: "LiveWebsocket", kernel_id: str, found: Document | None) -> None:
         print_of = None if found is None else fingerprint(found)

@@ -44,6 +44,15 @@ def test_little_left_is_said(used: int, level: str) -> None:
     assert summary(recording(sample(1, 900, used=used)))["level"] == level
 
 
+@pytest.mark.parametrize("kind", ["cgroup", "ram"])
+def test_a_limit_of_nothing_is_none(kind: str) -> None:
+    samples = (sample(1, 900, used=1000, available=0),)
+    found = Recording("r", recording().kernel, limits=(Limit(kind, "m", 0, "s"),), samples=samples)
+
+    assert summary(found)["limit"] is summary(found)["level"] is None
+    assert document(found, [found])["others"] == []
+
+
 def test_without_a_sample_nothing_is_claimed() -> None:
     found = document(recording())
 

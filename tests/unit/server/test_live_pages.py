@@ -1,0 +1,68 @@
+"""What is made for the open pages of recordings of which one is damaged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from jupyter_kerneldoctor.recording import layout
+from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.reports.post_mortems import PostMortems
+from jupyter_kerneldoctor.server import live
+from jupyter_kerneldoctor.server.live import LivePages, LiveRecordings
+
+GOOD, BAD = "20260101T000000Z-11-aaaaaa", "20260101T000001Z-12-bbbbbb"
+
+
+def record(root, recording_id, kernel_id, *events):
+    start = {"event": "start", "mono_s": 1.0, "wall_s": 2.0, "process": [11, 1, "boot"], "kernel_id": kernel_id}
+    lines = [json.dumps(event) + "\n" for event in (start, *events)]
+    (layout.create(recording_id, root) / layout.JOURNAL).write_text("".join(lines))
+
+
+class Page:
+    """Keeps what is sent."""
+
+    def __init__(self):
+        self.sent: list[dict[str, Any]] = []
+
+    def write_message(self, text):
+        self.sent.append(json.loads(text))
+
+
+@pytest.mark.parametrize("bad_is_shown", [True, False])
+def test_a_recording_that_raises_loses_only_its_own_document(tmp_path, monkeypatch, bad_is_shown):
+    record(tmp_path, GOOD, "good")
+    record(tmp_path, BAD, "bad")
+    read_on = live.RecordingTail.read_on
+
+    def raise_for_one(tail):
+        read_on(tail)
+        if tail.recording.id == BAD:
+            raise ZeroDivisionError
+
+    monkeypatch.setattr(live.RecordingTail, "read_on", raise_for_one)
+    failures: list[Exception] = []
+    kernels = type("Kernels", (), {"list_kernel_ids": lambda _: ["good", "bad"]})()
+    good, bad = Page(), Page()
+
+    async def show():
+        pages = LivePages(LiveRecordings(PostMortems(Store(tmp_path))), kernels, failures.append)
+        if bad_is_shown:
+            pages.show(bad, "bad", detail=True)
+        pages.show(good, "good", detail=True)
+        for _ in range(100):
+            await asyncio.sleep(0.05)
+            if good.sent:
+                break
+        pages.show(good, None, detail=False)
+        pages.show(bad, None, detail=False)
+
+    asyncio.run(show())
+
+    assert good.sent[0]["recording"] == GOOD
+    assert all(told["is_recorded"] is False for told in bad.sent)
+    assert [type(error) for error in failures] == [ZeroDivisionError]
