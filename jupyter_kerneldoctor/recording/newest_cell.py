@@ -91,13 +91,20 @@ def settle(directory: Path) -> None:
     if not is_id(directory.name) or not os.path.exists(file_of(directory.name)):
         return
     with suppress(OSError):
-        if said := _said(directory.name):
-            file = JsonLines(directory / KERNEL)
-            done = file.write(*said)
-            file.close()
-            if not done:
-                return
+        if (said := _said(directory.name)) and not _is_added(directory, said):
+            return
         discard(directory.name)
+
+
+def _is_added(directory: Path, events: list[dict[str, Any]]) -> bool:
+    """Write events down; return whether nothing is left to write. Raises OSError."""
+    file = JsonLines(directory / KERNEL)
+    try:
+        return file.write(*events)
+    except (ValueError, RecursionError):  # nested as deep as can be read, but not written
+        return True
+    finally:
+        file.close()
 
 
 def _tidy(path: str) -> None:

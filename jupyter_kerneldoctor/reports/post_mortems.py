@@ -122,7 +122,7 @@ class PostMortems:
     def _started_s(self, recording_id: str) -> float:
         try:
             return self.header(recording_id).started_wall_s
-        except UnknownRecordingError:  # deleted meanwhile, or not ours to read
+        except Exception:  # deleted meanwhile, not ours to read, or damaged
             return started_wall_s(recording_id) or 0.0
 
     def kept_row(self, recording_id: str) -> Row | None:
@@ -163,9 +163,11 @@ class PostMortems:
         return row
 
     def _damaged_row(self, recording_id: str) -> Row:
-        header = self.header(recording_id)
         row = _unreadable_row(recording_id, "This recording is damaged and cannot be read.")
-        return {**row, "kernel_id": header.kernel_id, "notebook": header.notebook}
+        with suppress(Exception):
+            header = self.header(recording_id)
+            row |= {"kernel_id": header.kernel_id, "notebook": header.notebook}
+        return row
 
 
 def _is_over(found: Recording) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from support.requires import linux
 
 from jupyter_kerneldoctor.kernel.newest_cell import NewestCell
-from jupyter_kerneldoctor.recording import layout, newest_cell
+from jupyter_kerneldoctor.recording import journal, layout, newest_cell
 from jupyter_kerneldoctor.recording.processes import boot_id
 from jupyter_kerneldoctor.recording.retention import Policy, prune
 from jupyter_kerneldoctor.recording.store import Store
@@ -97,6 +97,18 @@ def test_a_write_that_was_cut_off_says_nothing(directory: Path) -> None:
         file.write(b"\0" * 100)
 
     assert sources(directory) == [("first", 6.0)]
+
+
+def test_what_is_nested_too_deep_to_be_written_is_dropped(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    NewestCell(directory.name).started(encoded(start(2, source="second")))
+
+    def encode(value: object) -> str:
+        raise RecursionError
+
+    monkeypatch.setattr(journal, "_encode", encode)
+
+    assert sources(directory) == [("first", 6.0)]
+    assert not Path(newest_cell.file_of(directory.name)).exists()
 
 
 def test_a_start_that_is_too_long_is_refused(directory: Path) -> None:

@@ -61,3 +61,22 @@ def test_a_row_that_nobody_can_tell_yet_is_not_kept(tmp_path: Path, monkeypatch:
     (after,) = post_mortems.rows()
 
     assert (before["died"], after["died"]) == (False, True)
+
+
+def test_a_recording_that_raises_is_listed_and_costs_no_other_its_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged, other = "20260101T000000Z-4711-abcdef", "20260101T000000Z-4712-abcdef"
+    (layout.create(damaged, tmp_path) / layout.JOURNAL).write_bytes(b"junk\n")
+    start = {"event": "start", "process": [4712, 1, "another boot"], "kernel_id": "k", "mono_s": 1.0, "wall_s": 2e9}
+    (layout.create(other, tmp_path) / layout.JOURNAL).write_text(json.dumps(start) + "\n")
+    opened = Store.open
+
+    def open_one(self: Store, recording_id: str, *patience_s: float) -> object:
+        if recording_id == damaged:
+            raise RecursionError
+        return opened(self, recording_id, *patience_s)
+
+    monkeypatch.setattr(Store, "open", open_one)
+
+    assert [row["recording"] for row in PostMortems(Store(tmp_path)).rows()] == [other, damaged]
