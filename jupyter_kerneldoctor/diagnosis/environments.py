@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from .death import Death
+from .pasted_commands import shell_word
 from .texts.allocation_site import needed
 
 _GIB = 1 << 30
@@ -102,7 +103,8 @@ def _systemd(text: str) -> Setting | None:
         return None
     user = "--user " if "user@" in text and not units[-1].startswith("user") else ""
     prefix = "" if user else "sudo "
-    return Setting("systemd", f"!{prefix}systemctl {user}set-property {units[-1]} MemoryMax={{size}}G")
+    unit = shell_word(units[-1]) or "UNIT"
+    return Setting("systemd", f"!{prefix}systemctl {user}set-property {unit} MemoryMax={{size}}G")
 
 
 def is_rlimit(death: Death) -> bool:

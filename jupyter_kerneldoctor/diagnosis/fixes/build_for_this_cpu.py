@@ -8,6 +8,7 @@ from ..case import Case
 from ..death import Death
 from ..facts import packages
 from ..fix import Advice
+from ..pasted_commands import distribution
 from ..units import enumeration
 
 _NEWER = {"avx": "AVX", "avx2": "AVX2", "fma": "FMA", "avx512f": "AVX-512"}
@@ -66,6 +67,7 @@ class BuildForThisCpu(Advice):
             lacks += " Functions with `cache=True` may come from another machine: remove that cache."
             command = "!find . -path '*__pycache__*' -name '*.nb[ic]' -delete  # numba compiles anew"
         else:
-            name = next(iter(packages(death)), "PACKAGE")
-            command = f"%pip install --force-reinstall --no-binary {name} {name}  # built here, for this CPU"
+            name = distribution(next(iter(packages(death)), None))
+            build = f"%pip install --force-reinstall --no-binary {name} {name}  # built here, for this CPU"
+            command = "" if name is None else build
         return {"lacks": lacks, "command": command}

@@ -1,10 +1,13 @@
 """The fix `cpu-limit`."""
 
+import shlex
+
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
 from ..case import Case
 from ..death import Death
 from ..fix import Advice
+from ..pasted_commands import shell_word
 from ..units import duration
 
 _HOUR = SystemState(0, "end", rlimits={"CPU": Rlimit(3600, 7200)}, cpu_s=3600.0)
@@ -33,7 +36,7 @@ class CpuLimit(Advice):
         "Restart before long work, run it as a batch job, or let `ulimit -t` be raised."
     )
     snippet = (
-        "!sbatch --time=24:00:00 --wrap 'jupyter nbconvert --to notebook --execute {notebook}'\n"
+        "!sbatch --time=24:00:00 --wrap {wrapped}\n"
         "# to raise the limit: `ulimit -t unlimited` in the shell that starts Jupyter"
     )
 
@@ -44,4 +47,5 @@ class CpuLimit(Advice):
         """Say how much is allowed."""
         limit = death.environment.soft_limit("CPU")
         name = (death.recording.kernel.notebook or "notebook.ipynb").rpartition("/")[2]
-        return {"allowed": "a limited amount" if limit is None else duration(limit), "notebook": repr(name).strip("'")}
+        run = f"jupyter nbconvert --to notebook --execute {shell_word(name) or 'notebook.ipynb'}"
+        return {"allowed": "a limited amount" if limit is None else duration(limit), "wrapped": shlex.quote(run)}

@@ -6,6 +6,7 @@ from ..case import Case
 from ..death import Death
 from ..examples import GIB
 from ..fix import Advice
+from ..pasted_commands import shell_word
 from ..units import quote, size
 
 _FULL = SystemState(0, "end", filesystems=(FileSystem("/scratch", "ext4", 50 * GIB, 0, ("mapped", "cwd")),))
@@ -47,4 +48,4 @@ class FreeDiskSpace(Advice):
         if full is None:
             return {"disk": "The disk", "path": "."}
         total = "" if full.total_bytes is None else f" ({size(full.total_bytes)})"
-        return {"disk": f"{quote(full.path)}{total}", "path": full.path}
+        return {"disk": f"{quote(full.path)}{total}", "path": shell_word(full.path) or "."}

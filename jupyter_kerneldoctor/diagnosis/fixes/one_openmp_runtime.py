@@ -53,6 +53,6 @@ class OneOpenmpRuntime(Advice):
         """Name the copies, and the packages that brought them."""
         paths = [one for one in death.environment.known.libraries if _RUNTIME.match(PurePosixPath(one).name)]
         told = enumeration([quote(one, 90) for one in paths]) if len(paths) > 1 else ""
-        version = ".".join((death.recording.kernel.python or "3.11").split(".")[:2])
+        version = re.match(r"\d+\.\d+", death.recording.kernel.python or "")
         copies = f"Two copies of OpenMP were loaded: {told}." if told else "Two copies of OpenMP were loaded."
-        return {"copies": copies, "python": version}
+        return {"copies": copies, "python": version[0] if version else "3.11"}

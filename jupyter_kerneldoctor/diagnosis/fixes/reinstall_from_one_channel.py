@@ -6,6 +6,7 @@ from ..case import Case
 from ..death import Death
 from ..facts import packages
 from ..fix import Advice
+from ..pasted_commands import distribution
 
 _NUMPY = re.compile(
     r"numpy\.(core|_core|dtype|ndarray|ufunc)|NumPy 1\.x|numpy C-API|version of numpy|_ARRAY_API", re.IGNORECASE
@@ -44,7 +45,8 @@ class ReinstallFromOneChannel(Advice):
             says=("upgrade the package", "'numpy<2'", "--upgrade pyfftw"),
         ),
         Case("f()", cause="binary-incompatibility", output="INTEL MKL FATAL ERROR: x\n", says=("mkl", "nomkl")),
-        Case("import a", cause="binary-incompatibility", says=("force-reinstall a",)),
+        Case("import lxml", cause="binary-incompatibility", says=("force-reinstall lxml",)),
+        Case("import ours", cause="binary-incompatibility", says=("Install ours again",)),
     ]
     SILENT = [Case("import numpy", cause="segfault", output=_SAID)]
 
@@ -58,13 +60,15 @@ class ReinstallFromOneChannel(Advice):
                 "# or do without MKL: !conda install -c conda-forge nomkl numpy",
             }
         if _NUMPY.search(said):
-            other = next((name for name in names if name != "numpy"), "PACKAGE")
+            other = distribution(next((name for name in names if name != "numpy"), None))
             what = "The package was built for another version of NumPy: upgrade the package, or take the older NumPy."
-            return {"what": what, "command": f"%pip install --upgrade {other}\n# or: %pip install 'numpy<2'"}
-        return {
-            "what": "A compiled package was built for other versions than those that are installed here.",
-            "command": f"%pip install --upgrade --force-reinstall {' '.join(names[:1]) or 'PACKAGE'}",
-        }
+            newer = "# upgrade the package" if other is None else f"%pip install --upgrade {other}"
+            return {"what": what, "command": f"{newer}\n# or: %pip install 'numpy<2'"}
+        first = next(iter(names), "the package")
+        what = "A compiled package was built for other versions than those that are installed here."
+        if (again := distribution(first)) is None:
+            return {"what": f"{what} Install {first} again, in a version for these.", "command": ""}
+        return {"what": what, "command": f"%pip install --upgrade --force-reinstall {again}"}
 
 
 def _raised(death: Death) -> str:

@@ -10,6 +10,7 @@ from ..analysis.start_failure import start_failure
 from ..case import Case
 from ..death import Death
 from ..fix import Advice
+from ..pasted_commands import distribution, shell_word
 
 _PYTHON = "/home/ann/venvs/geo/bin/python"
 _COMMAND = (_PYTHON, "-m", "ipykernel_launcher", "-f", "x.json")
@@ -77,11 +78,12 @@ class ReinstallKernelspec(Advice):
         if found is None or "package" not in failure.reason:
             return None
         name = found["name"].split(".")[0]
-        name = "ipykernel" if name.startswith("ipykernel") else name
         if name in sys.stdlib_module_names:
             return None
+        known = distribution(name)
+        name = known or name
         return {
             "title_": f"Install `{name}` for the Python that the kernel runs with",
             "why_": why,
-            "commands": f"!{program} -m pip install {name}",
+            "commands": "" if known is None else f"!{shell_word(program) or 'python'} -m pip install {known}",
         }

@@ -9,6 +9,7 @@ from ..analysis.start_failure import start_failure
 from ..case import Case
 from ..death import Death
 from ..fix import Advice
+from ..pasted_commands import shell_word
 from ..units import quote
 
 _SAID = """Traceback (most recent call last):
@@ -59,14 +60,14 @@ class RenameShadowingFile(Advice):
         if failure.detail is None or "is taken for" not in failure.reason:
             return None
         directory, name = posixpath.split(failure.detail)
+        paths = (failure.detail, posixpath.join(directory, f"my_{name}"), posixpath.join(directory, "__pycache__"))
+        old, new, cache = (shell_word(one) for one in paths)
+        if old is None or new is None or cache is None:
+            return None
         return {
             "file": quote(name),
             "path": quote(failure.detail, 120),
-            "old": _shell(failure.detail),
-            "new": _shell(posixpath.join(directory, f"my_{name}")),
-            "cache": _shell(posixpath.join(directory, "__pycache__")),
+            "old": old,
+            "new": new,
+            "cache": cache,
         }
-
-
-def _shell(path: str) -> str:
-    return path if path.replace("/", "").replace(".", "").replace("_", "").replace("-", "").isalnum() else repr(path)

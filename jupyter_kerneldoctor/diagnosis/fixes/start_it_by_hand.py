@@ -3,6 +3,7 @@
 from ..case import Case
 from ..death import Death
 from ..fix import Advice
+from ..pasted_commands import shell_word
 
 
 class StartItByHand(Advice):
@@ -38,4 +39,4 @@ class StartItByHand(Advice):
     def facts(self, death: Death) -> dict[str, str]:
         """Take the very interpreter, where it is known."""
         command = death.recording.server.start_command
-        return {"program": command[0] if command else "python"}
+        return {"program": (shell_word(command[0]) if command else None) or "python"}

@@ -5,6 +5,7 @@ from ..death import Death
 from ..examples import crash_in
 from ..facts import packages
 from ..fix import Advice
+from ..pasted_commands import distribution
 
 _CELL = "import pyarrow.compute as pc\na = pc.and_(x, y)\na.true_count"
 
@@ -33,7 +34,7 @@ class UpgradePackage(Advice):
         "{package} was at work {where}, and a library should not end the process. Upgrade {package}: the fault may "
         "be repaired in a newer version. If it still crashes, report this line to its makers."
     )
-    snippet = "%pip install --upgrade {package}\n# then restart the kernel"
+    snippet = "{command}"
 
     FIRES = [
         Case(_CELL, cause="segfault", line=3, says=("--upgrade pyarrow", "`a.true_count`")),
@@ -43,6 +44,13 @@ class UpgradePackage(Advice):
             crash=crash_in("import lxml.etree as e\ne.parse(f)", ("/v/site-packages/lxml/x.py", 3, "parse"), line=2),
             says=("--upgrade lxml",),
         ),
+        Case(
+            "from sklearn.svm import SVC\nSVC().fit(x, y)",
+            cause="segfault",
+            line=2,
+            says=("--upgrade scikit-learn", "Upgrade sklearn"),
+        ),
+        Case("import ours\nours.f()", cause="segfault", line=2, says=("Upgrade ours",)),
     ]
     SILENT = [
         Case("import ctypes\nctypes.string_at(0)", cause="segfault", line=2),
@@ -53,4 +61,9 @@ class UpgradePackage(Advice):
     def facts(self, death: Death) -> dict[str, str] | None:
         """Keep silent where memory is touched by hand: then the library is innocent."""
         by_hand = any(death.code.imports(one) for one in ("ctypes", "cffi", "numba"))
-        return None if by_hand or not packages(death) else {}
+        names = packages(death)
+        if by_hand or not names:
+            return None
+        name = distribution(names[0])
+        command = "" if name is None else f"%pip install --upgrade {name}\n# then restart the kernel"
+        return {"command": command}

@@ -5,12 +5,12 @@ They name what this user has: the call, its arguments, the library, the process,
 
 import ast
 import re
-import sys
 import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from ..death import Death
+from ..pasted_commands import distribution
 from ..postmortem import Reason
 from ..units import quote
 
@@ -112,8 +112,8 @@ def of_an_illegal_instruction(death: Death) -> tuple[Reason, ...]:
             "!grep -o -w -E 'avx|avx2|fma|avx512[a-z]*' /proc/cpuinfo | sort -u",
         )
     ]
-    if package is not None:
-        again = f"%pip install --force-reinstall --no-cache-dir {package}"
+    if (name := distribution(package)) is not None:
+        again = f"%pip install --force-reinstall --no-cache-dir {name}"
         found.append(Reason(f"The files of {package} may be damaged.", again))
     trap = "Compiled code may have reached what its compiler held impossible, as after damage to the memory."
     return (*found, Reason(trap, _DAMAGE.check))
@@ -142,10 +142,10 @@ def _of_a_crash(death: Death) -> Iterator[Reason]:
         checks = ", ".join(f'type({name}), getattr({name}, "shape", None)' for name in names[:2])
         yield Reason(f"An argument may be one that {whom} not check.", f"print({checks})")
     if package is not None:
-        yield Reason(
-            f"This version of {package} may have a fault, or not fit the packages beside it.",
-            f"%pip check  # then: %pip install --upgrade {package}",
-        )
+        told = f"This version of {package} may have a fault, or not fit the packages beside it."
+        name = distribution(package)
+        then = f"  # then: %pip install --upgrade {name}" if name is not None else ""
+        yield Reason(told if then else f"{told} Upgrade {package}.", f"%pip check{then}")
     yield _DAMAGE
 
 
@@ -173,7 +173,8 @@ def _senders(death: Death) -> Iterator[Reason]:
         told = "The batch system may have ended the job at its time or memory limit."
         yield Reason(told, f"sacct -j {job[1]} -o JobID,State,Elapsed,MaxRSS")
     elif "kubepods" in groups:
-        yield Reason("The cluster may have moved or stopped the pod.", f"kubectl describe pod {host}".rstrip())
+        pod = host if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", host) else ""
+        yield Reason("The cluster may have moved or stopped the pod.", f"kubectl describe pod {pod}".rstrip())
     if log is not None:
         yield Reason("A person, a script or a service may have sent it.", log)
     told = "What starts your kernels may have a time limit, as `timeout`, a runner or a scheduler has."
@@ -193,12 +194,12 @@ def _window(death: Death) -> str | None:
 
 
 def _package(death: Death) -> str | None:
-    """Return the library in whose function it crashed, else the one that made what the line works with."""
+    """Return the library in whose function it crashed, else a known one that made what the line works with."""
     frame = death.innermost
     if frame is not None and "-packages" in frame.file:
         return frame.module
     types = (death.recorded_types.get(name, "").partition(".")[0] for name in _arguments(death))
-    return next((one for one in types if one and one not in sys.stdlib_module_names | {"builtins", "__main__"}), None)
+    return next((one for one in types if distribution(one) is not None), None)
 
 
 def _code(death: Death) -> str:
