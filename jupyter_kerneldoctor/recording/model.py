@@ -60,6 +60,8 @@ class Kernel:
     """The interpreter that runs it, by which its environment is found again."""
     directory: str | None = None
     """The working directory when the recording began."""
+    uid: int | None = None
+    """The user it ran as then, who may be another than the recording's."""
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,28 @@ def is_own_directory(path: Path) -> bool:
     return stat.S_ISDIR(status.st_mode) and is_own(status)
 
 
+def others_may_change(path: Path) -> bool:
+    """Return whether other users may change a file, or put another in its place; true of one that is not there."""
+    path, real = os.fspath(path), os.path.realpath(path)
+    try:
+        return any(_is_strange(one) for name in (path, real) for one in _up_from(name))
+    except OSError:
+        return True
+
+
+def _up_from(path: str) -> Iterator[str]:
+    yield path
+    while (above := os.path.dirname(path)) != path:
+        yield (path := above)
+
+
+def _is_strange(path: str) -> bool:
+    """Return whether a file, directory or link is another user's. Raises PermissionError where they may change it."""
+    _check_parent(os.stat(path), path)
+    status = os.lstat(path)
+    return not is_own(status) and status.st_uid != 0
+
+
 def _read(descriptor: int, begin: int, most_bytes: int) -> bytes:
     pieces = []
     os.lseek(descriptor, begin, os.SEEK_SET)

@@ -96,6 +96,15 @@ def namespaces() -> list[int]:
     return [os.stat(path).st_ino for path in paths if os.path.exists(path)]
 
 
+def uid_of(pid: int) -> int | None:
+    """Return the user that a process acts as (the effective user id); None where that is not known."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as status:
+            return next((int(line.split()[2]) for line in status if line.startswith(b"Uid:")), None)
+    except (OSError, ValueError):
+        return None
+
+
 def open_pidfd(pid: int) -> int | None:
     """Return a descriptor of a process that exists now, so that no later process is mistaken for it.
 

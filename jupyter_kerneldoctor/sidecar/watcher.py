@@ -22,7 +22,7 @@ from ..recording.disk_reserve import release
 from ..recording.kernel_lock import AlreadyRecordedError, acquire
 from ..recording.layout import CRASH, JOURNAL
 from ..recording.private_files import open_file
-from ..recording.processes import ProcessIdentity, identify, identity_of, is_alive, namespaces
+from ..recording.processes import ProcessIdentity, identify, identity_of, is_alive, namespaces, uid_of
 from ..recording.retention import remove
 from . import memory_reserve
 from .exit_status import exit_status
@@ -142,6 +142,7 @@ class Watcher:
             RetentionObserver(self._watched, start.pop("keep", None)),
         )
         own = {"sidecar": identify(os.getpid()), "namespaces": namespaces(), "ram_bytes": self._memory.ram_bytes}
+        own["uid"] = uid_of(pid)
         journal.write({**start, **own})
         for observer in self._observers:
             self._call(observer, observer.heard, start, time.monotonic())

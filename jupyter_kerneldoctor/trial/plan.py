@@ -13,6 +13,7 @@ from typing import Any
 from ..diagnosis.analysis.memory import Memory
 from ..diagnosis.units import enumeration, plural
 from ..recording.model import Cell, Recording
+from ..recording.private_files import others_may_change
 
 _LEAST_PATIENCE_S = 60.0
 _PATIENCE = 3  # times what the cells took before
@@ -89,6 +90,7 @@ def plan_for(
     fix: Mapping[str, Any],
 ) -> Plan:
     """Return the plan for cells that are changed already. Raises CannotTryError."""
+    _check_user(recording.kernel.uid)
     patience_s = wishes.patience_s or max(_LEAST_PATIENCE_S, _PATIENCE * _took_s(recording))
     return Plan(
         recording=recording.id,
@@ -181,6 +183,13 @@ def _took_s(recording: Recording) -> float:
     return took
 
 
+def _check_user(uid: int | None) -> None:
+    """Raise CannotTryError where the kernel ran as another user: its cells, run by this one, could do more."""
+    if uid is not None and uid != os.geteuid():
+        advice = f"Only user {uid} can run them again, from a recording of a server of their own."
+        raise CannotTryError(f"The cells ran as another user (id {uid}); a trial would run them as you.", advice)
+
+
 def _interpreter(recording: Recording, wanted: str | None) -> str:
     """Return the interpreter. Raises CannotTryError."""
     if wanted is not None:
@@ -188,12 +197,15 @@ def _interpreter(recording: Recording, wanted: str | None) -> str:
         if not os.access(path, os.X_OK) or path.is_dir():
             raise CannotTryError(f"{path} is no program.", "`--python` names an interpreter: /path/to/bin/python.")
         return str(path)
-    for candidate in (recording.kernel.executable, *_seen_interpreters(recording)):
-        if candidate is not None and os.access(candidate, os.X_OK):
+    recorded, was_ours = recording.kernel.executable, recording.kernel.uid is not None or os.geteuid() != 0
+    found = [one for one in (recorded, *_seen_interpreters(recording)) if one is not None and os.access(one, os.X_OK)]
+    for candidate in found:
+        if (candidate == recorded and was_ours) or not others_may_change(candidate):
             return candidate
-    if recording.kernel.executable is not None:
+    if (named := next(iter(found), recorded)) is not None:
         advice = "`--python /path/to/bin/python` names another one with the same packages."
-        raise CannotTryError(f"The kernel's interpreter {recording.kernel.executable} is gone.", advice)
+        problem = "can be changed by other users" if found else "is gone"
+        raise CannotTryError(f"The kernel's interpreter {named} {problem}.", advice)
     return sys.executable
 
 

@@ -224,6 +224,7 @@ def recording(start_kernel, low_memory, tmp_path: Path) -> str:
     kernel.load()
     kernel.run("import itertools")
     kernel.run_and_die(PRODUCT)
+    assert kernel.recording().kernel.uid == os.geteuid()
     return kernel.recording().id
 
 

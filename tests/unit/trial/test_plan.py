@@ -1,11 +1,13 @@
 """What is run is known before anything runs; what cannot be tried is refused with what to do."""
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from jupyter_kerneldoctor.recording.events import Frame, Stack, ThreadStack
 from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, End, Kernel, Limit, Recording
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.samples import Sample
@@ -112,6 +114,36 @@ def test_an_interpreter_that_is_gone_is_said_to_be():
     with pytest.raises(CannotTryError, match="/gone/bin/python is gone"):
         plan(gone)
     assert plan(gone, python=sys.executable).python == sys.executable
+
+
+def test_cells_of_another_user_are_not_run_as_this_one():
+    of = {uid: replace(RECORDING, kernel=replace(RECORDING.kernel, uid=uid)) for uid in (os.geteuid(), 4711)}
+
+    assert plan(of[os.geteuid()]).python == sys.executable
+    with pytest.raises(CannotTryError, match="as another user") as refused:
+        plan(of[4711], python=sys.executable)
+    assert "4711" in refused.value.help
+
+
+@pytest.mark.parametrize("changeable", ["lib/../bin/python3.11", "bin", "."])
+def test_an_interpreter_that_others_may_change_is_not_taken_from_a_recording(tmp_path: Path, changeable: str):
+    (tmp_path / "env" / "lib").mkdir(parents=True)
+    (tmp_path / "env" / "bin").mkdir()
+    interpreter = tmp_path / "env" / "bin" / "python3.11"
+    interpreter.write_text("#!/bin/sh\n")
+    interpreter.chmod(0o755)
+    frame = Frame(f"{tmp_path}/env/lib/python3.11/site-packages/numpy/core.py", 1, "f")
+    seen = replace(
+        RECORDING,
+        kernel=replace(RECORDING.kernel, executable=None),
+        stacks=(Stack(1.0, "busy", (ThreadStack((frame,)),)),),
+    )
+
+    assert plan(seen).python == str(interpreter)
+    (tmp_path / "env" / changeable).chmod(0o777)
+    with pytest.raises(CannotTryError, match="can be changed by other users") as refused:
+        plan(seen)
+    assert "--python" in refused.value.help
 
 
 def test_a_copy_leaves_out_what_no_cell_reads(tmp_path: Path):
