@@ -97,11 +97,13 @@ class Store:
         while True:
             recording = observe(read(path))
             end_is_due = recording.alive is False and recording.end is None and not recording.stopped_early
-            if not end_is_due or time.monotonic() > deadline:
+            if not end_is_due:
                 return recording
             if not _is_being_written(path, recording):
                 settle(path)
                 return observe(read(path))  # the end may have been written since it was read
+            if time.monotonic() >= deadline:
+                return recording
             time.sleep(0.02)
 
     def delete(self, recording_id: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..diagnosis import diagnose
 from ..recording.layout import JOURNAL, started_wall_s
 from ..recording.private_files import HAS_DIRECTORIES, read_part, recording, recordings
-from ..recording.store import Store, UnknownRecordingError, UnreadableRecordingError
+from ..recording.store import END_PATIENCE_S, Store, UnknownRecordingError, UnreadableRecordingError
 from . import kept_rows
 
 if TYPE_CHECKING:
@@ -52,17 +52,19 @@ class PostMortems:
         self.store = store or Store()
         self._rows: dict[str, tuple[Stamp, Row]] = {}
 
-    def header(self, recording_id: str) -> Header:
+    def header(self, recording_id: str, patience_s: float = END_PATIENCE_S) -> Header:
         """Return which kernel a recording is about; wait for a missing first line. Raises UnknownRecordingError."""
         try:
             begin = read_part(self.store.path(recording_id) / JOURNAL, 0, _MAX_HEADER_BYTES)
             start = json.loads(begin.partition(b"\n")[0])
-            pid, started_wall_s = int(start["process"][0]), float(start["wall_s"])
-            return Header(pid, _text(start.get("kernel_id")), _text(start.get("notebook")), started_wall_s)
+            pid, began_s = int(start["process"][0]), float(start["wall_s"])
+            return Header(pid, _text(start.get("kernel_id")), _text(start.get("notebook")), began_s)
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError):
-            found = self.store.open(recording_id)
-            kernel = found.kernel
-            return Header(kernel.process.pid or None, kernel.kernel_id, kernel.notebook, found.started_wall_s)
+            found = self.store.open(recording_id, 0.0)
+            if found.sidecar is None and patience_s:  # a first line that is damaged gets no better
+                found = self.store.open(recording_id, patience_s)
+            kernel, began_s = found.kernel, found.started_wall_s or started_wall_s(recording_id) or 0.0
+            return Header(kernel.process.pid or None, kernel.kernel_id, kernel.notebook, began_s)
 
     def ids(self) -> list[str]:
         """Return the ids of all recordings, newest first. Ids have seconds; within one the first line decides."""
@@ -102,7 +104,8 @@ class PostMortems:
         return replace(post_mortem, recurrence=recurrence(post_mortem, earlier))
 
     def rows(self) -> list[Row]:
-        """Return a row for each recording, newest first."""
+        """Return a row for each recording, newest first. All together wait no longer for ends than one would."""
+        deadline = time.monotonic() + END_PATIENCE_S
         ids = self.ids()
         for gone in set(self._rows) - set(ids):
             self._rows.pop(gone, None)
@@ -110,7 +113,8 @@ class PostMortems:
         rows = []
         for recording_id in ids:
             try:
-                rows.append(kept[recording_id] if recording_id in kept else self._row(recording_id))
+                row = kept.get(recording_id)
+                rows.append(self._row(recording_id, max(0.0, deadline - time.monotonic())) if row is None else row)
             except UnreadableRecordingError as error:
                 rows.append(_unreadable_row(recording_id, str(error)))
             except (UnknownRecordingError, FileNotFoundError):
@@ -121,7 +125,7 @@ class PostMortems:
 
     def _started_s(self, recording_id: str) -> float:
         try:
-            return self.header(recording_id).started_wall_s
+            return self.header(recording_id, 0.0).started_wall_s
         except Exception:  # deleted meanwhile, not ours to read, or damaged
             return started_wall_s(recording_id) or 0.0
 
@@ -145,14 +149,14 @@ class PostMortems:
                         self._rows[recording_id] = now, row
         return found
 
-    def _row(self, recording_id: str) -> Row:
+    def _row(self, recording_id: str, patience_s: float) -> Row:
         path = self.store.path(recording_id)
         try:
             with recording(path) as directory:
                 before = kept_rows.stamp(directory)
         except PermissionError as error:
             raise UnreadableRecordingError(recording_id, error) from None
-        found = self.store.open(recording_id)
+        found = self.store.open(recording_id, patience_s)
         post_mortem = diagnose(found)
         row = {**post_mortem.to_row(), **_start(found)}
         # If the sidecar dies too, a death changes no file; nor does it when nobody here can tell yet.
@@ -165,7 +169,7 @@ class PostMortems:
     def _damaged_row(self, recording_id: str) -> Row:
         row = _unreadable_row(recording_id, "This recording is damaged and cannot be read.")
         with suppress(Exception):
-            header = self.header(recording_id)
+            header = self.header(recording_id, 0.0)
             row |= {"kernel_id": header.kernel_id, "notebook": header.notebook}
         return row
 

@@ -7,6 +7,7 @@ there is no loop.
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -30,6 +31,8 @@ _Made = tuple[list[tuple[str, int]], Document]
 
 _STEP_S = 1.0
 
+_LONGEST_WAIT_S = 60.0
+
 _OTHERS_STEPS = 5
 """The other kernels are looked at every 5 s."""
 
@@ -40,8 +43,10 @@ class LiveRecordings:
     def __init__(self, post_mortems: PostMortems) -> None:
         self._post_mortems = post_mortems
         self._tails: dict[str, RecordingTail] = {}
-        self._kernels: dict[str, str | None] = {}
+        self._kernels: dict[str, str] = {}
         """The kernel of each recording: its first line, which does not change."""
+        self._without: dict[str, tuple[float, float]] = {}
+        """Recordings that name no kernel yet: when each is read again, and after how long then."""
         self._listed_ns: int | None = None
         self._newest: dict[str, str] = {}
 
@@ -79,17 +84,25 @@ class LiveRecordings:
             return
         ids, newest, is_complete = store.ids(), {}, True
         for recording_id in reversed(ids):
-            if recording_id not in self._kernels:
-                with suppress(UnknownRecordingError):
-                    self._kernels[recording_id] = self._post_mortems.header(recording_id).kernel_id
-            kernel_id = self._kernels.get(recording_id)
+            kernel_id = self._kernels.get(recording_id) or self._read_kernel(recording_id)
             if kernel_id is None:
-                self._kernels.pop(recording_id, None)
                 is_complete = False  # its first line may not be there yet
             else:
-                newest[kernel_id] = recording_id
+                self._kernels[recording_id], newest[kernel_id] = kernel_id, recording_id
         self._kernels = {name: self._kernels[name] for name in ids if name in self._kernels}
+        self._without = {name: self._without[name] for name in ids if name in self._without}
         self._newest, self._listed_ns = newest, listed_ns if is_complete else None
+
+    def _read_kernel(self, recording_id: str) -> str | None:
+        """Return the kernel that a recording names. One that names none is read again less and less often."""
+        now = time.monotonic()
+        due, wait_s = self._without.get(recording_id, (now, _STEP_S))
+        kernel_id = None
+        if now >= due:
+            with suppress(Exception):  # a damaged one must not keep the others from being found
+                kernel_id = self._post_mortems.header(recording_id, 0.0).kernel_id
+            self._without[recording_id] = now + wait_s, min(2 * wait_s, _LONGEST_WAIT_S)
+        return kernel_id
 
 
 class LivePages:

@@ -66,3 +66,25 @@ def test_a_recording_that_raises_loses_only_its_own_document(tmp_path, monkeypat
     assert good.sent[0]["recording"] == GOOD
     assert all(told["is_recorded"] is False for told in bad.sent)
     assert [type(error) for error in failures] == [ZeroDivisionError]
+
+
+def test_a_recording_without_a_kernel_is_read_again_less_and_less_often(tmp_path, monkeypatch):
+    (layout.create(BAD, tmp_path) / layout.JOURNAL).write_text("junk\n")
+    record(tmp_path, GOOD, "good")
+    post_mortems, asked = PostMortems(Store(tmp_path)), []
+    header = post_mortems.header
+    monkeypatch.setattr(post_mortems, "header", lambda *given: asked.append(given[0]) or header(*given))
+    now = [1000.0]
+    monkeypatch.setattr(live.time, "monotonic", lambda: now[0])
+    recordings = LiveRecordings(post_mortems)
+    for _ in range(300):
+        assert recordings.read_on("good").recording.id == GOOD
+        now[0] += 1.0
+    assert asked.count(GOOD) == 1
+    assert asked.count(BAD) < 15
+
+    (tmp_path / "recordings" / BAD / layout.JOURNAL).unlink()
+    (tmp_path / "recordings" / BAD).rmdir()
+    record(tmp_path, BAD, "good")
+    now[0] += 60.0
+    assert recordings.read_on("good").recording.id == BAD
