@@ -53,9 +53,13 @@ export function duration(trans: TranslationBundle, seconds: number): string {
   return trans.__('%1 h %2 min', Math.floor(minutes / 60), minutes % 60);
 }
 
-/** Return "2026-11-22 06:20 UTC", the same format as in the server's sentences. */
+/** Return "2026-11-22 06:20 UTC", as in the server's sentences; what is no date as it is. */
 export function timestamp(when: Date | string): string {
-  const iso = new Date(when).toISOString();
+  const date = new Date(when);
+  if (Number.isNaN(date.getTime())) {
+    return String(when);
+  }
+  const iso = date.toISOString();
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }
 

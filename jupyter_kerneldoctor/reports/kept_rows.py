@@ -9,6 +9,7 @@ import os
 from binascii import crc32
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -115,4 +116,12 @@ def _is_row(row: Any) -> bool:
         row["state"] in _STATES
         and all(value is None or isinstance(value, str | int | float) for value in others)
         and all(len(text) <= _LONGEST_TEXT for text in texts)
+        and all(row[name] is None or _is_time(row[name]) for name in ("started", "ended"))
     )
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False

@@ -43,6 +43,10 @@ it('writes a time in UTC to the minute', () => {
   expect(timestamp('2026-11-22T07:20:59+01:00')).toBe('2026-11-22 06:20 UTC');
 });
 
+it('shows what is no date as it is', () => {
+  expect(timestamp('never')).toBe('never');
+});
+
 it('names a cell, with or without its number', () => {
   expect(cellName(trans, 8)).toBe('cell [8]');
   expect(cellName(trans, 0)).toBe('cell [0]');

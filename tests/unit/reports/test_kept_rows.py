@@ -88,6 +88,8 @@ def forged(directory: Path, **fields: Any) -> None:
         {"died": "yes"},
         {"pid": True},
         {"state": "running"},
+        {"started": "never"},
+        {"ended": ""},
         {"extra": {"deep": []}},
     ],
 )
