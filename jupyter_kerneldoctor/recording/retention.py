@@ -75,7 +75,8 @@ def _prune(path: Path, parent: int, policy: Policy, own: str | None) -> None:
         try:
             with recording(name, parent) as directory:
                 position += 1
-                kept_bytes += sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(directory))
+                # What the disk holds: a file may say that it is a thousand times as long.
+                kept_bytes += sum(512 * entry.stat(follow_symlinks=False).st_blocks for entry in os.scandir(directory))
                 too_old = _silent_s(directory) > policy.age_s  # a kernel may have lived for months
                 is_due = position > policy.recordings or too_old or kept_bytes > policy.total_bytes
                 is_kept = not is_due or name == own or _kernel_lives(directory)

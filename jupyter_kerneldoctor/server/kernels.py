@@ -71,7 +71,7 @@ class KernelProcess:
         self.is_ready = True
         try:
             answer = answer_in_frames(frames)
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
             return  # no message of the protocol: the clients will say so
         if answer is not None:
             self.cells.answered(answer)

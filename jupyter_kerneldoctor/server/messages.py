@@ -43,6 +43,8 @@ def request_in_websocket(message: str | bytes, *, v1: bool) -> Request | None:
         return _request_v1(message)
     if isinstance(message, bytes):  # the older protocol, with binary buffers behind the JSON
         count = int.from_bytes(message[:4], "big")
+        if not 1 <= count <= 1024:
+            return None
         starts = [int.from_bytes(message[4 * place : 4 * place + 4], "big") for place in range(1, count + 1)]
         message = message[starts[0] : starts[1] if count > 1 else None].decode()
     if '"execute_request"' not in message:

@@ -120,6 +120,15 @@ def test_old_and_big_recordings_are_deleted(tmp_path: Path) -> None:
     assert Store(tmp_path).ids() == [fresh]
 
 
+def test_a_file_with_holes_counts_as_what_the_disk_holds_of_it(tmp_path: Path) -> None:
+    older, newest = make_recording(tmp_path, 1), make_recording(tmp_path, 2)
+    os.truncate(tmp_path / "recordings" / newest / layout.JOURNAL, 1 << 30)
+
+    prune(tmp_path / "recordings", Policy(total_bytes=1 << 20))
+
+    assert Store(tmp_path).ids() == [newest, older]
+
+
 def test_what_was_written_to_lately_is_not_old_however_long_ago_it_began(tmp_path: Path) -> None:
     recording_id = make_recording(tmp_path)
     os.utime(tmp_path / "recordings" / recording_id, (0, 0))

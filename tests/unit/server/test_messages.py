@@ -1,11 +1,13 @@
 """Which messages between clients and kernels tell of cells."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from jupyter_client.session import Session
 from jupyter_server.services.kernels.connection.base import serialize_binary_message, serialize_msg_to_ws_v1
 
+from jupyter_kerneldoctor.server.kernels import KernelProcess
 from jupyter_kerneldoctor.server.messages import (
     Answer,
     Request,
@@ -74,6 +76,23 @@ def test_another_channel(sent):
 @pytest.mark.parametrize("damaged", [b"", b"\0" * 7, b"\xff" * 64])
 def test_bytes_that_are_no_message(damaged):
     assert request_in_websocket(damaged, v1=True) is None
+
+
+@pytest.mark.parametrize("count", [0, 1025, 1 << 20])
+def test_a_count_of_buffers_that_none_has(count):
+    assert request_in_websocket(count.to_bytes(4, "big") + b"\0" * 64, v1=False) is None
+
+
+def test_what_a_kernel_publishes_may_be_nested_without_end():
+    frames = [b"topic", b"<IDS|MSG>", b"signature", b'{"msg_type":' * 100_000 + b'"status"', b"{}", b"{}", b"{}"]
+    link = SimpleNamespace(send=None)
+    kernel = KernelProcess(SimpleNamespace(kernel_id="k"), None, [], link)
+
+    with pytest.raises(RecursionError):
+        answer_in_frames(frames)
+    kernel._on_published(frames)
+
+    assert kernel.is_ready
 
 
 def published(kind, content, parent=HEADER):
