@@ -147,10 +147,11 @@ def test_all_other_bytes_stay(firing, head, tail, line_end, indent):
     changed = {edit.execution_count: edit.new_source for edit in proposal.edits}
     if any("    " in new and "    " not in case.sources[count - 1] for count, new in case.changed.items()):
         indent = "    "  # nothing in the cell shows how it indents
-    expected = {count: dressed(source) for count, source in case.changed.items()}
-    for count in expected:
-        if "\n" not in dressed(case.sources[count - 1]):
-            expected[count] = expected[count].replace("\r\n", "\n")  # nothing in the cell shows how its lines end
+    expected = {
+        # where nothing in the cell shows how its lines end, they end as Python's do
+        count: dressed(text) if "\n" in dressed(case.sources[count - 1]) else dressed(text).replace("\r\n", "\n")
+        for count, text in case.changed.items()
+    }
     assert changed == expected
     for edit in proposal.edits:
         matcher = difflib.SequenceMatcher(None, edit.old_source, edit.new_source, autojunk=False)
