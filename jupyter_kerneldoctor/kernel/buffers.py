@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .introspection import class_name, mro
+from .introspection import class_module, class_name, mro
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,19 +17,40 @@ Objects = tuple[int, "Callable[[int], Any]"]
 """The number of Python objects in an array, and a function that returns one of them."""
 
 
+_LONGEST_NAME = 60
+_OF_LIBRARIES = ("numpy", "pandas")
+
+
 class Buffer(NamedTuple):
     """The memory of a library's object."""
 
     parts: tuple[Part, ...]
     shape: tuple[int, ...] = ()
     dtype: Any = None
-    """Anything that `str` turns into a name."""
+    """A name, or a dtype that `dtype_name` turns into one."""
     device: str | None = None
     objects: tuple[Objects, ...] = ()
     scale: float = 1.0
     """All of the object by the part that was examined."""
     has_graph: bool = False
     """Whether PyTorch keeps with it what its gradient takes: the tensors that it was computed from."""
+
+
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a dtype, without names of columns and values; that of the class where it is a user's own."""
+    cls = type(dtype)
+    if cls is str:
+        return str(dtype).partition("(")[0][:_LONGEST_NAME]  # Polars names the values of an enumeration
+    package = (class_module(cls) or "").partition(".")[0]
+    if package not in _OF_LIBRARIES:
+        return class_name(cls)[:_LONGEST_NAME]
+    if package == "numpy" and dtype.names:
+        return "structured"
+    if class_name(cls).endswith(".SparseDtype"):  # its name holds a value, which may be any object
+        return f"Sparse[{dtype.subtype}]"[:_LONGEST_NAME]
+    if class_name(cls).endswith(".DatetimeTZDtype"):  # and this one a time zone, which may be of a user's class
+        return f"datetime64[{dtype.unit}, tz]"
+    return str(dtype).partition("(")[0][:_LONGEST_NAME]
 
 
 def of_array(value: Any) -> Buffer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .buffers import Buffer, of_array
+from .buffers import Buffer, dtype_name, of_array
 from .introspection import class_name, instance_dict, mro
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def of_pandas(value: Any) -> Buffer:
     """Describe a frame, series or index by the arrays that hold its columns."""
     manager = instance_dict(value).get("_mgr")
     if manager is None:
-        return _joined([*_pandas_index(value)], (), {value.dtype}, 1.0)
+        return _joined([*_pandas_index(value)], (), _index_dtypes(instance_dict(value)), 1.0)
     blocks = manager.blocks[:_MOST_BLOCKS]
     pieces = [piece for block in blocks for piece in _pandas_array(block.values)]
     pieces += [piece for axis in manager.axes for piece in _pandas_index(axis)]
@@ -30,14 +30,28 @@ def of_pandas(value: Any) -> Buffer:
     if len(manager.blocks) > len(blocks):
         scale = len(manager.axes[0]) / sum(len(block.mgr_locs) for block in blocks)
     shape = tuple(len(axis) for axis in reversed(manager.axes))
-    return _joined(pieces, shape, {block.dtype for block in blocks}, scale)
+    return _joined(pieces, shape, {_pandas_dtype(block.values) for block in blocks}, scale)
 
 
-def _joined(pieces: list[Buffer], shape: tuple[int, ...], dtypes: set[Any], scale: float) -> Buffer:
+def _joined(pieces: list[Buffer], shape: tuple[int, ...], dtypes: set[str], scale: float) -> Buffer:
     parts = tuple(part for piece in pieces for part in piece.parts)
     objects = tuple(one for piece in pieces for one in piece.objects)
     dtype = dtypes.pop() if len(dtypes) == 1 else ("mixed" if dtypes else None)
     return Buffer(parts, shape, dtype, objects=objects, scale=scale)
+
+
+def _pandas_dtype(array: Any) -> str:
+    """Return the name of a column's dtype. Another library's is called after its class: `dtype` may run anything."""
+    ndarray, cls = sys.modules["numpy"].ndarray, type(array)
+    if ndarray in mro(cls):
+        return dtype_name(ndarray.dtype.__get__(array))
+    return dtype_name(array.dtype) if class_name(cls).startswith("pandas.") else class_name(cls)
+
+
+def _index_dtypes(attributes: dict[str, Any]) -> set[str]:
+    if "_data" in attributes:
+        return {_pandas_dtype(attributes["_data"])}
+    return {"int64"} if "_range" in attributes else {"object"}
 
 
 def _pandas_index(index: Any) -> Iterator[Buffer]:
@@ -62,7 +76,7 @@ def _pandas_array(array: Any) -> Iterator[Buffer]:
     inner = [one for one in inner if ndarray in mro(type(one))]
     yield from map(of_array, inner)
     if not inner:
-        yield Buffer(((id(array), _pandas_bytes(array)),), dtype=array.dtype)
+        yield Buffer(((id(array), _pandas_bytes(array)),))
 
 
 def _pandas_bytes(array: Any) -> int:
@@ -101,4 +115,5 @@ def of_polars(value: Any) -> Buffer:
     inner = getattr(value, "_df", None)
     if inner is not None:
         return Buffer(((id(inner), int(inner.estimated_size())),), tuple(inner.shape()))
-    return Buffer(((id(value._s), int(value._s.estimated_size())),), (int(value._s.len()),), str(value._s.dtype()))  # noqa: SLF001 - polars has no other way without a copy
+    series = value._s  # noqa: SLF001 - polars has no other way without a copy
+    return Buffer(((id(series), int(series.estimated_size())),), (int(series.len()),), str(series.dtype()))

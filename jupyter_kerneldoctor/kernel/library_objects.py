@@ -144,7 +144,7 @@ def _scipy_sparse(value: Any) -> Buffer:
     arrays = [found for found in attributes.values() if numpy.ndarray in mro(type(found))]
     arrays += [found for found in attributes.get("coords", ()) if numpy.ndarray in mro(type(found))]
     data = attributes.get("data")
-    dtype = str(data.dtype) if data is not None else None
+    dtype = numpy.ndarray.dtype.__get__(data) if numpy.ndarray in mro(type(data)) else None
     return Buffer(tuple(owner(array) for array in arrays), tuple(attributes["_shape"]), dtype)
 
 

@@ -12,6 +12,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import library_objects
+from .buffers import dtype_name
 from .deadline import Deadline
 from .introspection import class_name, instance_dict, mro
 
@@ -96,7 +97,7 @@ class SizeEstimator:
 
     def _measured(self, value: Any, cls: type, bases: tuple[type, ...]) -> Measured:
         if (buffer := library_objects.describe(value, bases, self._until.until_s)) is not None:
-            dtype = None if buffer.dtype is None else str(buffer.dtype)
+            dtype = None if buffer.dtype is None else dtype_name(buffer.dtype)
             return Measured(self._buffer(buffer), short_name(cls), buffer.shape, dtype, device=buffer.device)
         if (size := _plain_bytes(value, bases)) is not None:
             return Measured(size, short_name(cls))

@@ -36,6 +36,9 @@ _PUBLIC_MOUNTS = frozenset(("/", "/tmp", "/var/tmp", "/dev/shm", "/home", "/var"
 _PUBLIC_WORDS = frozenset(("-m", "-f", "-c", "ipykernel_launcher", "ipykernel", "{connection_file}"))
 _PUBLIC_PROGRAMS = re.compile(r"python[\d.]*t?|sh|bash|dash")
 
+_DTYPE = re.compile(r"[<>|]?[A-Za-z]\w{0,30}(\[\w{1,10}\])?", re.ASCII)
+_DEVICE = re.compile(r"(cuda|mps|tpu|xpu|rocm|gpu|cpu)(:[0-9]+)?")
+
 _KERNEL_ID = re.compile(r"[0-9a-f-]{1,36}")
 
 _CRASH_LINES = re.compile(
@@ -180,6 +183,16 @@ def type_name(value: Any, _redaction: Redaction) -> Any:
     return value if module in _KNOWN_MODULES or isinstance(getattr(builtins, value, None), type) else LEFT_OUT
 
 
+def dtype(value: Any, _redaction: Redaction) -> Any:
+    """Keep the name of a dtype, not the names of a structured array's columns."""
+    return value if isinstance(value, str) and _DTYPE.fullmatch(value) else LEFT_OUT
+
+
+def device(value: Any, _redaction: Redaction) -> Any:
+    """Keep the kind of a device and its number."""
+    return value if isinstance(value, str) and _DEVICE.fullmatch(value) else LEFT_OUT
+
+
 def source(value: Any, _redaction: Redaction) -> Any:
     """Keep how many lines there were, so that line numbers still say something."""
     return "# code left out" + "\n#" * value.count("\n") if isinstance(value, str) else None
@@ -307,7 +320,9 @@ CGROUP_FIELDS = {
 }
 OBJECT_FIELDS = {
     **_fields(type_name, "type item_type"),
-    **_fields(word, "dtype device file function"),
+    **_fields(word, "file function"),
+    "dtype": dtype,
+    "device": device,
     "shape": numbers,
     **_fields(number, "bytes items hidden with_graph grew_bytes items_before"),
 }

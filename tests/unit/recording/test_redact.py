@@ -90,6 +90,8 @@ def test_what_stood_in_other_files_is_not_told():
         ),
         ({"event": "end", "kernel_log": [f"Killed process 1 ({SECRET}), task_memcg=/{SECRET}, x"]}, "kernel_log"),
         ({"event": "start", "some_day": SECRET}, "some_day"),
+        ({"event": "namespace", "objects": [{"dtype": f"[('{SECRET}', '<f8')]"}]}, "objects"),
+        ({"event": "namespace", "objects": [{"device": f"cuda:0 {SECRET}"}]}, "objects"),
     ],
 )
 def test_what_leaked_once_is_left_out_and_said_so(event, field):
@@ -97,6 +99,15 @@ def test_what_leaked_once_is_left_out_and_said_so(event, field):
 
     assert SECRET not in json.dumps(kept)
     assert f"{event['event']}.{field}" in left_out
+
+
+@pytest.mark.parametrize(
+    "told", [{"dtype": "float64"}, {"dtype": "datetime64[ns]"}, {"dtype": "<U10"}, {"device": "cuda:0"}]
+)
+def test_dtypes_and_devices_of_libraries_are_told(told):
+    kept, left_out = exported({"event": "namespace", "objects": [told]})
+    assert kept["objects"] == [{**told, "name": "object 1"}]
+    assert left_out in (set(), {"namespace.objects"})
 
 
 def test_an_event_that_is_not_known_is_left_out_and_said_so():
