@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, size
-from jupyter_kerneldoctor.render.wording import visible
+from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, enumeration, size
+from jupyter_kerneldoctor.render.wording import one_line, visible
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 from jupyter_kerneldoctor.trial import CannotTryError, Plan, Told, Wishes, make_plan, run
-from jupyter_kerneldoctor.trial.directory import content_bytes
+from jupyter_kerneldoctor.trial.directory import survey
 from jupyter_kerneldoctor.trial.fit import Fit, fit
 from jupyter_kerneldoctor.trial.plan import cells_text
 from jupyter_kerneldoctor.trial.run import KINDS
@@ -20,6 +20,8 @@ from . import output
 from .confirm import agrees
 from .errors import CannotTryFixError, NotConfirmedTrialError
 from .recordings import find, reading, usable_store
+
+_SHOWN = 3  # links that are left out
 
 
 def try_(options: Namespace) -> int:
@@ -96,17 +98,23 @@ def _fit(search: Fit, options: Namespace, stop: threading.Event) -> int:
 
 def _may_run(options: Namespace, plan: Plan, what: str, diffs: Sequence[str]) -> bool:
     """Say what will be run, and ask. Raises NotConfirmedTrialError, CannotTryError."""
-    copied = content_bytes(plan.directory) if plan.copies else None
+    copied = survey(plan.directory) if plan.copies else None
     if options.json:
         if not options.yes:
             raise NotConfirmedTrialError
         return True
-    where = f"a copy of {plan.directory} ({size(copied)})" if copied is not None else str(plan.directory)
+    where = one_line(plan.directory)
+    if copied is not None:
+        where = f"a copy of {where} ({size(copied.bytes)})"
+        if copied.outside:
+            links = enumeration([one_line(link) for link in copied.outside[:_SHOWN]])
+            more = f" and {len(copied.outside) - _SHOWN} more" if len(copied.outside) > _SHOWN else ""
+            where += f"\n  left out:    links to other places: {links}{more} (`--here` follows them)"
     limit = "" if plan.limit_bytes is None else f"\n  memory:      {size(plan.limit_bytes)} at most"
     lines = [
-        f"A new kernel will run {cells_text(plan)} of {plan.recording} {what}.",
+        f"A new kernel will run {cells_text(plan)} of {plan.recording} {one_line(what)}.",
         *(diff.rstrip("\n") for diff in diffs),
-        f"  interpreter: {plan.python}",
+        f"  interpreter: {one_line(plan.python)}",
         f"  directory:   {where}{limit}",
         f"  time:        {duration(plan.patience_s)} at most{' each' if options.fit else ''}",
         "The cells do again what they did: write files, use the network. Your own kernel is not touched.",

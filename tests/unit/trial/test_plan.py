@@ -12,7 +12,7 @@ from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, End, Kernel,
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.samples import Sample
 from jupyter_kerneldoctor.trial import CannotTryError, Wishes, make_plan
-from jupyter_kerneldoctor.trial.directory import content_bytes, copy
+from jupyter_kerneldoctor.trial.directory import copy, survey
 
 GIB = 1 << 30
 EDIT = {"execution_count": 2, "cell_id": "b", "old_source": "big()", "new_source": "small()", "diff": "..."}
@@ -158,7 +158,57 @@ def test_a_copy_leaves_out_what_no_cell_reads(tmp_path: Path):
 
     assert {path.name for path in made.iterdir()} == {"data", "link"}
     assert (made / "link").read_text() == "x" * 100
-    assert content_bytes(nb) == 100 + len("data/file")
+    assert survey(nb).bytes == 100
+
+
+def test_a_cell_writes_through_no_link_into_the_original(tmp_path: Path):
+    nb, other = tmp_path / "nb", tmp_path / "other"
+    for place in (nb / "data", other):
+        place.mkdir(parents=True)
+        (place / "file").write_text("as it was")
+    (nb / "absolute").symlink_to(nb / "data" / "file")
+    (nb / "data" / "up").symlink_to("..")
+    (nb / "outside").symlink_to(other)
+    (nb / "to come").symlink_to(tmp_path / "made by a cell")
+
+    made = copy(nb, tmp_path / "copy")
+    (made / "absolute").write_text("changed")
+    (made / "data" / "up" / "new").write_text("new")
+
+    assert (nb / "data" / "file").read_text() == "as it was"
+    assert {path.name for path in nb.iterdir()} == {"data", "absolute", "outside", "to come"}
+    assert {path.name for path in made.iterdir()} == {"data", "absolute", "new"}
+    assert survey(nb).outside == ["outside"]
+
+
+def test_directories_are_bounded_as_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "nb").joinpath(*["d"] * 99).mkdir(parents=True)
+    assert copy(tmp_path / "nb", tmp_path / "copy")
+    (tmp_path / "nb").joinpath(*["d"] * 101).mkdir(parents=True)
+    with pytest.raises(CannotTryError, match="too large"):
+        copy(tmp_path / "nb", tmp_path / "deep")
+    monkeypatch.setattr("jupyter_kerneldoctor.trial.directory._MOST_FILES", 10)
+    for number in range(11):
+        (tmp_path / "wide" / f"{number}").mkdir(parents=True)
+    with pytest.raises(CannotTryError, match="too large"):
+        copy(tmp_path / "wide", tmp_path / "copy")
+
+
+def test_what_cannot_be_read_is_said_and_what_is_gone_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "nb" / "closed").mkdir(parents=True)
+    (tmp_path / "nb" / "gone").mkdir()
+    scandir, errors = os.scandir, {"gone": FileNotFoundError(2, "No such file", "gone")}
+    monkeypatch.setattr(os, "scandir", lambda path: _raised(errors.get(Path(path).name)) or scandir(path))
+
+    assert survey(tmp_path / "nb").files == 2
+    errors["closed"] = PermissionError(13, "Permission denied", "closed")
+    with pytest.raises(CannotTryError, match="closed could not be copied: Permission denied"):
+        survey(tmp_path / "nb")
+
+
+def _raised(error: OSError | None) -> None:
+    if error is not None:
+        raise error
 
 
 def test_a_large_directory_is_not_copied(tmp_path: Path):
