@@ -85,20 +85,25 @@ def lower_limit(pid: int, name: str, value: int) -> None:
 
 def _cgroup_v1(limit_bytes: int) -> Limit:
     directory = _make_group(CGROUP / "memory", "memory.limit_in_bytes")
-    (directory / "memory.limit_in_bytes").write_text(str(limit_bytes))
-    swap = directory / "memory.memsw.limit_in_bytes"
-    if swap.exists():
-        swap.write_text(str(limit_bytes))
+    _set(directory, {"memory.limit_in_bytes": limit_bytes, "memory.memsw.limit_in_bytes": limit_bytes})
     return _group("a control group (cgroup v1)", directory)
 
 
 def _cgroup_v2(limit_bytes: int) -> Limit:
     directory = _make_group(CGROUP, "memory.max")
-    (directory / "memory.max").write_text(str(limit_bytes))
-    swap = directory / "memory.swap.max"
-    if swap.exists():
-        swap.write_text("0")
+    _set(directory, {"memory.max": limit_bytes, "memory.swap.max": 0})
     return _group("a control group (cgroup v2)", directory)
+
+
+def _set(directory: Path, limits: dict[str, int]) -> None:
+    """Write the limits that the group has; remove it where that fails. Raises OSError."""
+    try:
+        for name, value in limits.items():
+            if (directory / name).exists():  # a kernel without swap accounting has no limit for it
+                (directory / name).write_text(str(value))
+    except OSError:
+        directory.rmdir()
+        raise
 
 
 def _make_group(mount: Path, limit_file: str) -> Path:

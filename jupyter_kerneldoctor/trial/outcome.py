@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,11 @@ Kind = Literal[
 ]
 """`raised`: the changed cells raise something new; `out of memory`: memory was refused; `differs`: a cell that the fix
 does not touch raises something new, so the trial says nothing of the fix; `stopped`: by the user."""
+
+
+def names_error(title: str, error: str | None) -> bool:
+    """Return whether a fix says in its title that this exception takes the place of the death."""
+    return bool(error) and re.search(rf"(?<!\w){re.escape(error or '')}(?!\w)", title) is not None
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class Outcome:
     @property
     def is_meant(self) -> bool:
         """Whether the fix says in its title that this exception takes the place of the death."""
-        return self.error is not None and self.error in self.plan.fix.get("title", "")
+        return names_error(self.plan.fix.get("title", ""), self.error)
 
     @property
     def text(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from jupyter_kerneldoctor.trial.outcome import names_error
+
 from .play import play
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def try_edits(case: Case, fixes: list[dict[str, Any]], python: str) -> list[Trie
     for fix in fixes:
         if fix["edits"] and case.ends != "hangs":
             played = play(replace(case, cells=_edited(case, fix["edits"])), python)
-            tried.append(Tried(fix["id"], played.ended, played.error, (played.error or "?") in fix["title"]))
+            tried.append(Tried(fix["id"], played.ended, played.error, names_error(fix["title"], played.error)))
     return tried
 
 
