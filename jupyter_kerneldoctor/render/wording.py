@@ -9,10 +9,11 @@ from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, si
 
 Document = dict[str, Any]
 
-# Escapes of terminals, characters that reorder text (a source may look like other code than it is), lone surrogates.
-# Newline and tab stay, as sources need them.
+# Escapes of terminals, characters that reorder text (a source may look like other code than it is) or show nothing,
+# lone surrogates; src/text.ts has the same. Newline and tab stay, as sources need them.
 _UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
+    "\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
 APPLICABILITY = {

@@ -21,6 +21,14 @@ describe('visible', () => {
   it('shows characters that would turn the text around or hide', () => {
     expect(visible('x\u202ey')).toBe('x\\u202ey');
     expect(visible('x\u200by')).toBe('x\\u200by');
+    expect(visible('x\u{e0041}y')).toBe('x\\U000e0041y');
+  });
+
+  it.each([
+    ...['00ad', '061c', '115f', '180e', '2028', '2029', '2060', '2064'],
+    ...['206f', '3164', 'feff', 'ffa0', 'fff9', 'fffb']
+  ])('shows what no screen shows: %s', code => {
+    expect(visible(String.fromCharCode(parseInt(code, 16)))).toBe(`\\u${code}`);
   });
 
   it('shows lone surrogates and leaves pairs alone', () => {

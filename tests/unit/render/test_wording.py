@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from jupyter_kerneldoctor.render import html, jsontext, markdown, terminal, wording
@@ -12,10 +15,20 @@ from jupyter_kerneldoctor.render.excerpt import excerpt
         ("\x00", r"\x00"),
         ("\ud800", r"\ud800"),
         ("\u202e", r"\u202e"),
+        ("\xad\u061c\u180e\u2028\u2064\u3164\ufff9", r"\xad\u061c\u180e\u2028\u2064\u3164\ufff9"),
+        ("x\U000e0041", r"x\U000e0041"),
     ],
 )
 def test_what_would_be_obeyed_is_shown(given, shown):
     assert wording.visible(given) == shown
+
+
+def test_the_panel_hides_the_same_characters():
+    source = (Path(__file__).parents[3] / "src/text.ts").read_text()
+    (unseen,) = re.findall(r"UNSEEN =\s+/(\[.*\])/gu;", source)
+    there = re.compile(re.sub(r"\\u\{(\w+)\}", lambda one: rf"\U{one[1]:0>8}", unseen))
+    others = [chr(code) for code in (*range(0xA0, 0xD800), *range(0xE000, 0x110000))]
+    assert [one for one in others if there.match(one)] == [one for one in others if wording.visible(one) != one]
 
 
 def test_how_sure_is_said_in_words_of_a_cause_that_says_why(doc):
