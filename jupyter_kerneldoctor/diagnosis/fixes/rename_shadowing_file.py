@@ -15,7 +15,7 @@ from ..units import quote
 _SAID = """Traceback (most recent call last):
   File "/usr/lib/python3.11/asyncio/base.py", line 18, in <module>
     import random
-  File "/home/ann/work/random.py", line 1, in <module>
+  File "/home/ann/course/random.py", line 1, in <module>
     import numpy
 AttributeError: partially initialized module 'random' has no attribute 'Random'
 """
@@ -51,7 +51,7 @@ class RenameShadowingFile(Advice):
     )
     snippet = "!mv {old} {new}\n!rm -rf {cache}"
 
-    FIRES = [Case(**_SHADOWED, says=("`/home/ann/work/random.py`", "mv /home/ann/work/random.py", "my_random.py"))]
+    FIRES = [Case(**_SHADOWED, says=("`/home/ann/course/random.py`", "mv /home/ann/course/random.py", "my_random.py"))]
     SILENT = [Case("import random", cause="segfault")]
 
     def facts(self, death: Death) -> dict[str, str] | None:
