@@ -13,11 +13,17 @@ import dataclasses
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import TypeAlias
+
+from jupyter_kerneldoctor.recording.model import Cell
 
 from .code.cellsource import LINE_END, is_same, line_of, mask, offset, parse, span
 from .code.notebook import Call, Notebook
 from .code.scopes import Scope
+from .postmortem import Edit
+from .units import cell_name
 
 _USUAL_INDENT = "    "
 _SIMPLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
@@ -215,6 +221,18 @@ def text_of(call: Call, changes: Changes) -> str:
     start = span(call.scope.tree.source, call.node)[0]
     moved = (dataclasses.replace(one, start=one.start - start, end=one.end - start) for one in changes)
     return _joined(call.text, moved)
+
+
+def apply_all(code: Notebook, changes: Iterable[Change]) -> dict[int, str]:
+    """Return the new text of each changed cell, by its index in the notebook. Raises EditRefusedError."""
+    by_cell = groupby(sorted(changes, key=attrgetter("cell")), attrgetter("cell"))
+    return {at: apply(code.source(at), some) for at, some in by_cell}
+
+
+def edit_of(cell: Cell, new: str) -> Edit:
+    """Return the edit that gives a cell another text."""
+    diff = unified_diff(cell.source, new, cell_name(cell.execution_count))
+    return Edit(cell.execution_count, cell.cell_id, cell.source, new, diff)
 
 
 def unified_diff(old: str, new: str, label: str) -> str:

@@ -7,17 +7,14 @@ own syntax alone, and cure what it was proposed for.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
-from operator import attrgetter
 
 from .code.cellsource import parsing_cost
 from .code.notebook import CodeTooLargeError
 from .death import Death
-from .edits import Change, EditRefusedError, apply, unified_diff
+from .edits import Change, EditRefusedError, apply_all, edit_of
 from .fix import Fix
 from .fixes import all_fixes
-from .postmortem import Edit, FixProposal
-from .units import cell_name
+from .postmortem import FixProposal
 
 _SMALLEST_SHARE = 0.1  # of the missing memory: what explains less is no fix
 
@@ -63,7 +60,7 @@ def ask(fix: Fix, death: Death) -> tuple[FixProposal | None, str]:
         title=first.title or fix.title,
         why=first.why,
         applicability=first.applicability if changed else "advice",
-        edits=tuple(_edit(death, at, new) for at, new in sorted(changed.items())),
+        edits=tuple(edit_of(death.code.cells[at], new) for at, new in sorted(changed.items())),
         snippet=first.snippet,
         explained_bytes=explained,
         expected_peak_bytes=first.peak,
@@ -85,18 +82,9 @@ def _changed(fix: Fix, changes: Sequence[Change], death: Death) -> tuple[Mapping
     try:
         for one in {change.cell for change in changes}:
             death.code.spend(2 * parsing_cost(death.code.source(one)))
-        changed = {
-            at: apply(death.code.source(at), some)
-            for at, some in groupby(sorted(changes, key=attrgetter("cell")), attrgetter("cell"))
-        }
+        changed = apply_all(death.code, changes)
     except EditRefusedError as error:
         return {}, f"Edit refused: {error}."
     if changed and not fix.is_cured(death, death.edited(changed)):
         return {}, "Not cured: it still has something to say about\n" + "\n\n".join(changed.values())
     return changed, ""
-
-
-def _edit(death: Death, at: int, new: str) -> Edit:
-    cell = death.code.cells[at]
-    diff = unified_diff(cell.source, new, cell_name(cell.execution_count))
-    return Edit(cell.execution_count, cell.cell_id, cell.source, new, diff)

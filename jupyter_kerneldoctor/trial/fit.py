@@ -10,11 +10,11 @@ from typing import Any
 
 from ..diagnosis.causes import examine
 from ..diagnosis.code.notebook import CodeTooLargeError
-from ..diagnosis.edits import EditRefusedError, apply, unified_diff
+from ..diagnosis.edits import EditRefusedError, apply_all, edit_of
 from ..diagnosis.frameworks.training import BatchSize, find_batch_size
 from ..diagnosis.postmortem import Edit
 from ..diagnosis.sizing import power_of_two
-from ..diagnosis.units import cell_name, duration, size
+from ..diagnosis.units import duration, size
 from ..recording.model import Recording
 from .outcome import Outcome
 from .plan import CannotTryError, Plan, Wishes, changed, plan_for, recorded_cells
@@ -61,16 +61,11 @@ class Fit:
 
     def edits(self, rows: int) -> list[Edit]:
         """Return the edits that write another batch size. Raises CannotTryError."""
-        made, changes = [], self.batch.becomes(rows)
-        for at in sorted({change.cell for change in changes}):
-            cell = self._code.cells[at]
-            try:
-                new = apply(self._code.source(at), [one for one in changes if one.cell == at])
-            except EditRefusedError as error:
-                raise CannotTryError(f"The {self.batch.label} cannot be changed: {error}.") from None
-            diff = unified_diff(cell.source, new, cell_name(cell.execution_count))
-            made.append(Edit(cell.execution_count, cell.cell_id, cell.source, new, diff))
-        return made
+        try:
+            changed_texts = apply_all(self._code, self.batch.becomes(rows))
+        except EditRefusedError as error:
+            raise CannotTryError(f"The {self.batch.label} cannot be changed: {error}.") from None
+        return [edit_of(self._code.cells[at], new) for at, new in changed_texts.items()]
 
     def plan(self, rows: int) -> Plan:
         """Return the plan of one short trial. Raises CannotTryError."""
