@@ -9,13 +9,13 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from traitlets import Bool, Float, Int
-from traitlets.config import Configurable
+from traitlets import Bool
 
 from ..recording import layout
 from ..recording.disk_reserve import storage_problem
 from ..recording.journal import JsonLines
 from ..recording.remote_disk import append_line, check_answers, is_remote
+from ..recording.retention_settings import RetentionSettings
 from . import crash_file, look_thread, memory, stack_access
 from .cells import CellHooks, execute_request
 from .joining import join
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 
-class KernelDoctor(Configurable):
+class KernelDoctor(RetentionSettings):
     """Settings, for example `c.KernelDoctor.exact_peak = False` in ipython_kernel_config.py."""
 
     exact_peak = Bool(
@@ -51,10 +51,6 @@ class KernelDoctor(Configurable):
         help="""Record the biggest variables: names, types, shapes and sizes, never values. At the end of a cell that
         changed the memory, and a few times while a cell grows, also those of its functions. It takes 3 to 5 ms.""",
     ).tag(config=True)
-
-    keep_recordings = Int(default_value=200, min=0, help="How many recordings of all kernels to keep.").tag(config=True)
-    keep_days = Float(default_value=30.0, min=0.0, help="For how long to keep a recording.").tag(config=True)
-    keep_bytes = Int(default_value=500 << 20, min=0, help="How much disk all recordings may take.").tag(config=True)
 
     last_words = Bool(
         default_value=True,
@@ -103,7 +99,7 @@ class Doctor:
             if settings.stacks:
                 fields["runtime"] = stack_access.runtime()
             if joined is None:
-                fields["keep"] = settings.keep_recordings, settings.keep_days * 24 * 3600, settings.keep_bytes
+                fields["keep"] = settings.keep
             greeting = message("start", time.monotonic(), wall_s=time.time(), **fields)
             self._link = Link(self.directory, greeting, self._lost, joined.link if joined else None)
             if not self._link.is_open:
