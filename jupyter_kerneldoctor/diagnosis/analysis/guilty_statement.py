@@ -94,17 +94,13 @@ def _largest(growth: Growth) -> Statement | None:
 def _outweighs(growth: Growth, found: Statement, last: Statement | None) -> bool:
     if last is None or growth.share_of(last) < _LITTLE:
         return True
-    if found != _largest(growth) and any(_is_caller(one, found) for one in last.via):
+    container, keeps = growth.container, found != _largest(growth)
+    if keeps and any(_is_caller(one, found) for one in last.via):
         return True
-    held = 0.0 if growth.container is None else growth.held_share(growth.container)
-    if found != _largest(growth) and held >= _MOST and _gained_items(growth.container):
+    held, gained = (0.0, 0) if container is None else (growth.held_share(container), growth.items_gained(container))
+    if keeps and held >= _MOST and gained > 1:  # again and again while the cell ran, whatever repeated that
         return True
     return held + growth.share_of(last) >= _OVERLAP or _shares_loop(growth.code, found, last)
-
-
-def _gained_items(container: Grown | None) -> bool:
-    """Whether things were put into it again and again while the cell ran, whatever repeated that."""
-    return container is not None and (container.length or 0) - (container.length_before or 0) > 1
 
 
 # What keeps memory
