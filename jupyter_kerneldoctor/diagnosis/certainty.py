@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 
 
@@ -36,3 +37,23 @@ class Certainty(float, Enum):
     def up_to(cls, confidence: float) -> Certainty | None:
         """Return the surest word that is worth no more than a number; None below all."""
         return next((one for one in cls if one <= confidence), None)
+
+
+_BY_SOURCE = (
+    (Certainty.PROVEN, r"oom_|count of memory|\blog\b|Xid|boot id|process list|[Ss]erver|parent poller|own note"),
+    (Certainty.POSSIBLE, r"/proc/\d+/stat|exit (?:status|code)|(?i:pidfd)|cell source|the cells|the variables"),
+    (
+        Certainty.STRONG,
+        r"output|crash report|C stack|[Ee]xception|Error\b|statvfs|limit|/maps|NVML|malloc|allocator|own word",
+    ),
+    (Certainty.STRONG, r"environment|cpuinfo|kernel\.json|under_oom|pids\.max|PID/fd"),
+    (Certainty.LIKELY, r"samples|stack|/proc/"),
+)
+"""What a fact makes of a cause by itself, by where it was read: who counts or logs an end names its reason; so does
+what the process said, one step before; how it ended, and the code, fit other reasons, too."""
+
+
+def of_evidence(source: str | None, cause: Certainty) -> Certainty:
+    """Return how far one piece of evidence carries: what its source proves, and no more than the cause is sure of."""
+    proves = next((one for one, pattern in _BY_SOURCE if re.search(pattern, source or "")), Certainty.WEAK)
+    return min(proves, cause)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Cell
 
-from .certainty import Certainty
+from .certainty import Certainty, of_evidence
 from .family import Family
 
 Applicability = Literal["safe", "suggested", "advice"]
@@ -365,6 +365,8 @@ def _finding(finding: CauseFinding) -> dict[str, Any]:
         "family": finding.family.value,
         "not_known": finding.not_known,
         "usual_reasons": [asdict(reason) for reason in finding.usual_reasons],
-        "evidence": [asdict(evidence) for evidence in finding.evidence],
+        "evidence": [
+            {**asdict(one), "certainty": of_evidence(one.source, finding.certainty).word} for one in finding.evidence
+        ],
         "docs": CAUSE_DOCS.format(finding.id),
     }

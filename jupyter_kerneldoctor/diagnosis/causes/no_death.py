@@ -18,6 +18,8 @@ from ..units import cell_name, plural
 
 _SILENT_S = 15.0
 """The recorder of an idle kernel looks every 5 s."""
+_LONG_S = 10.0
+"""A cell that runs for so long may be one that never ends."""
 
 
 class NoDeath(Cause):
@@ -89,9 +91,10 @@ def _certainty(death: Death) -> Certainty:
     silent_s = death.recording.silent_s
     if silent_s is not None and silent_s > _SILENT_S and not death.stopped_early:
         return Certainty.POSSIBLE  # nobody has looked for a while
-    if death.stuck_cell or failed_children(death.recording):
-        return Certainty.LIKELY
-    return Certainty.STRONG if death.recording.running_cell is not None else Certainty.PROVEN  # it may never be done
+    if death.recording.running_cell is None:
+        return Certainty.LIKELY if failed_children(death.recording) else Certainty.PROVEN
+    is_long = (death.memory.running_s or 0) >= _LONG_S  # whether it will ever be done, nobody can tell from outside
+    return Certainty.LIKELY if is_long or death.stuck_cell or failed_children(death.recording) else Certainty.STRONG
 
 
 def _ended_for_memory(death: Death) -> list[Child]:
