@@ -62,6 +62,7 @@ class StacksObserver(Observer):
         self._is_wanted = False
         self._discovery: DiscoveryProcess | None = None
         self._asked = False
+        self._due_mono_s = math.inf
         self._newest: dict[str, Any] | None = None
         self._written: dict[str, Any] | None = None
         self._events = 0
@@ -72,6 +73,15 @@ class StacksObserver(Observer):
         """None while stacks cannot be read, or not yet."""
         self.wakes_fd = self._listen()
         """A descriptor that becomes readable when somebody asks; the loop empties it."""
+
+    @property
+    def due_mono_s(self) -> float:
+        """When it wants its next turn: at once when somebody asks, whatever a turn that was on its way then says."""
+        return 0.0 if self._asked else self._due_mono_s
+
+    @due_mono_s.setter
+    def due_mono_s(self, mono_s: float) -> None:
+        self._due_mono_s = mono_s
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
         """Begin the discovery when the start event asks for stacks; check often once a cell has started."""
@@ -96,7 +106,7 @@ class StacksObserver(Observer):
             self._newest = None
             self._write_growth(now_mono_s, over=True)
             self._growth = None
-            if not self._watched.is_busy and self._discovery_due_mono_s is None and not self._asked:
+            if not self._watched.is_busy and self._discovery_due_mono_s is None:
                 self.due_mono_s = math.inf
 
     def turn(self, now_mono_s: float) -> None:
@@ -277,7 +287,6 @@ class StacksObserver(Observer):
 
     def _ask(self, *_: object) -> None:
         self._asked = True
-        self.due_mono_s = 0.0
 
     def _answer(self) -> None:
         self._asked = False

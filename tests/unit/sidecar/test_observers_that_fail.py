@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support import requires
 
+from jupyter_kerneldoctor.kernel.stack_access import runtime
 from jupyter_kerneldoctor.recording.journal import read_events
 from jupyter_kerneldoctor.recording.layout import JOURNAL
 from jupyter_kerneldoctor.recording.processes import identify
@@ -20,6 +21,7 @@ from jupyter_kerneldoctor.sidecar.journal import Journal
 from jupyter_kerneldoctor.sidecar.observer import Watched
 from jupyter_kerneldoctor.sidecar.observers.memory import MemoryObserver
 from jupyter_kerneldoctor.sidecar.observers.stacks import StacksObserver
+from jupyter_kerneldoctor.sidecar.stacks.snapshot import Stacks
 from jupyter_kerneldoctor.sidecar.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -82,3 +84,27 @@ def test_who_asks_for_the_stacks_does_not_keep_the_loop_awake_when_nobody_can_re
     watcher._wait(time.monotonic())
 
     assert watcher._poll.poll(0) == [], "nothing wakes it at once again"
+
+
+def test_who_asks_while_the_layout_is_being_discovered_is_answered(
+    watcher: Watcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signal comes in the middle of a turn that then says when it wants the next one: never, of an idle kernel."""
+    (stacks,) = [one for one in watcher._observers if isinstance(one, StacksObserver)]
+
+    def first_reading(_stacks: Stacks) -> list[dict[str, object]]:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        return []
+
+    monkeypatch.setattr(Stacks, "main", first_reading)
+    stacks.heard({"event": "start", "runtime": runtime()}, 0.0)
+    deadline = time.monotonic() + 20
+    while stacks.stacks is None:
+        assert time.monotonic() < deadline, stacks._discovery
+        time.sleep(0.02)
+        stacks.turn(time.monotonic())
+
+    assert stacks.due_mono_s <= time.monotonic()
+    stacks.turn(time.monotonic())
+    (answer,) = [event for event in read_events(watcher._watched.directory / JOURNAL) if event["event"] == "stack"]
+    assert answer["reason"] == "asked"
