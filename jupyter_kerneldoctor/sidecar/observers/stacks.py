@@ -13,7 +13,7 @@ from ..meters.pace import Pace
 from ..meters.process import ProcessMeter
 from ..observer import Observer
 from ..stacks.discovery_process import DiscoveryProcess
-from ..stacks.growth import STEP_BYTES, Growth, user_statement
+from ..stacks.growth import STEP_BYTES, Growth, Statement, user_statement
 from ..stacks.layout import Runtime, UnexpectedLayoutError
 from ..stacks.memory import UnreadableError
 from ..stacks.privileges import is_file
@@ -67,6 +67,7 @@ class StacksObserver(Observer):
         self._written: dict[str, Any] | None = None
         self._events = 0
         self._growth: Growth | None = None
+        self._other_statement: Statement = ()
         self._growth_pace = Pace(_GROWTH_SHARE, 0.0, saved_s=_GROWTH_SAVED_S)
         self._growth_events = TokenBucket(_GROWTH_EVENTS, _GROWTH_REFILL_S)
         self.stacks: Stacks | None = None
@@ -89,7 +90,7 @@ class StacksObserver(Observer):
         if kind == "start":
             self._on_start(event, now_mono_s)
         elif kind == "cell_start":
-            self._newest = None
+            self._newest, self._other_statement = None, ()
             rss = event.get("rss_before_bytes")
             self._growth = Growth(
                 event.get("seq"), self._level(rss if type(rss) is int else self._process.rss_bytes() or 0)
@@ -243,9 +244,22 @@ class StacksObserver(Observer):
                 frames = frames or self.stacks.glance() or self.stacks.main()
             except UnreadableError:
                 return
-            other = user_statement(self.stacks.of_other_thread(grown), main=False)
-            self._growth.charge(level, other or user_statement(frames))
+            self._growth.charge(level, self._growing_statement(grown) or user_statement(frames))
         self._write_growth(now, over=False)
+
+    def _growing_statement(self, grown_bytes: int) -> Statement:
+        """Return the statement of the thread that grows, if it is not the main one; of one between two tasks the last.
+
+        Threads of a pool wait for the GIL outside of the user's code as often as within.
+        """
+        assert self.stacks is not None
+        is_between = False
+        for frames in self.stacks.of_other_threads(grown_bytes):
+            if statement := user_statement(frames, main=False):
+                self._other_statement = statement
+                return statement
+            is_between = True
+        return self._other_statement if is_between else ()
 
     def _level(self, rss_bytes: int) -> int:
         return rss_bytes + self._watched.children_bytes

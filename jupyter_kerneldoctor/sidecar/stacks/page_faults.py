@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..meters.procfs import ProcFile, read_file
+from ..meters.procfs import ProcFile, list_directory, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,26 +20,34 @@ class PageFaults:
         self._pid = pid
         self._stat = ProcFile(f"/proc/{pid}/task/{pid}/stat")
         self._before: dict[int, int] = {}
+        for thread in list_directory(f"/proc/{pid}/task"):
+            self._since(int(thread), self._read(int(thread)))
+        self._was_other = False
 
-    def other_thread(self, grown_bytes: int, others: Callable[[], Iterable[int]]) -> int | None:
-        """Return which of `others` has had the most faults since the last call; None where it is the main thread.
+    def other_threads(self, grown_bytes: int, others: Callable[[], Iterable[int]]) -> list[int]:
+        """Return which of `others` have had more faults than the main thread since the last call, the most first.
 
-        A thread is compared from the second time on. Nobody's memory has grown where another process's has.
+        None where memory grew in the main thread, or in another process.
         """
         fields = _fields(self._stat.read())
-        most, thread = self._since(self._pid, fields), None
-        # A fault may bring a page, or a huge one. A thread that does not wait now is what runs.
-        if not fields or most * _PAGE_BYTES > grown_bytes // 2 or (most and fields[_STATE] != b"S"):
-            return None
-        for other in others():
-            faults = self._since(other, _fields(read_file(f"/proc/{self._pid}/task/{other}/stat")))
-            if other != self._pid and faults > most:
-                most, thread = faults, other
-        return thread
+        main = self._since(self._pid, fields)
+        waits = fields[_STATE : _STATE + 1] == [b"S"]
+        # A fault may bring a page, or a huge one: few faults of a thread that does not wait now may be all there is.
+        if not fields or main * _PAGE_BYTES > grown_bytes // 2 or (main and not waits and not self._was_other):
+            self._was_other = False
+            return []
+        since = {other: self._since(other, self._read(other)) for other in others() if other != self._pid}
+        is_told = waits or not main or sum(since.values()) * _PAGE_BYTES > grown_bytes // 2
+        more = [other for other in sorted(since, key=since.__getitem__, reverse=True) if since[other] > main]
+        self._was_other = is_told and bool(more)
+        return more if is_told else []
+
+    def _read(self, thread: int) -> list[bytes]:
+        return _fields(read_file(f"/proc/{self._pid}/task/{thread}/stat"))
 
     def _since(self, thread: int, fields: list[bytes]) -> int:
         faults = int(fields[_MINFLT]) if fields else 0
-        since = faults - self._before.get(thread, faults)
+        since = faults - self._before.get(thread, 0)
         self._before[thread] = faults
         return since
 

@@ -29,6 +29,8 @@ _GLANCES_S = 30.0
 
 _MOST_COMPARED = 32
 """Of many threads the newest: looking at all of them would take longer than memory takes to grow."""
+_MOST_GREW = 3
+"""Of the threads in which memory grew: the first may be between two tasks just now, in no code of the user's."""
 
 _MOST_THREADS = 64
 _MOST_CHILDREN = 64
@@ -74,8 +76,8 @@ class Stacks:
         self._last = thread, reading
         return relevant_frames(reading.frames)
 
-    def of_other_thread(self, grown_bytes: int) -> list[dict[str, Any]]:
-        """Return the frames of another thread if memory grew in that one, and not in the main thread."""
+    def of_other_threads(self, grown_bytes: int) -> Iterator[list[dict[str, Any]]]:
+        """Yield the frames of the threads in which memory grew, if it was not the main one: the most first."""
         states: dict[int, int] = {}
 
         def others() -> dict[int, int]:
@@ -83,8 +85,8 @@ class Stacks:
                 states.update(islice(self._reader.threads().items(), _MOST_COMPARED))
             return states
 
-        thread = self._faults.other_thread(grown_bytes, others)
-        return [] if thread is None else _frames(self._reader, states[thread])
+        for thread in self._faults.other_threads(grown_bytes, others)[:_MOST_GREW]:
+            yield _frames(self._reader, states[thread])
 
     def forget(self) -> None:
         """Drop what was read of a cell, as another one runs from now on."""
