@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from collections.abc import Callable
 from logging import Logger
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from .launches import observe_launches
 from .live import LivePages, LiveRecordings, LiveWebsocket
 from .server_file import ServerFile
 from .settings import KernelDoctor
+from .trials import ROUTE, TrialHandler, Trials
 from .websocket import observe_cells
 
 _SCHEMA = Path(__file__).parent / "death.yaml"
@@ -26,16 +28,18 @@ _SCHEMA = Path(__file__).parent / "death.yaml"
 def load(serverapp: ServerApp) -> None:
     """Serve reports and watch kernels. If watching fails, reports are served all the same."""
 
-    def failed(error: Exception) -> None:
-        serverapp.log.warning("KernelDoctor cannot show what a kernel uses.", exc_info=error)
+    def failed(what: str) -> Callable[[Exception], None]:
+        return lambda error: serverapp.log.warning("KernelDoctor cannot %s.", what, exc_info=error)
 
     post_mortems = PostMortems()
     base_url = serverapp.web_app.settings["base_url"]
     arguments = {"post_mortems": post_mortems}
     handlers = [(url_path_join(base_url, "kerneldoctor", path), kind, arguments) for path, kind in HANDLERS]
-    pages = LivePages(LiveRecordings(post_mortems), serverapp.kernel_manager, failed)
+    pages = LivePages(LiveRecordings(post_mortems), serverapp.kernel_manager, failed("show what a kernel uses"))
     live = url_path_join(base_url, "kerneldoctor", "live"), LiveWebsocket, {"pages": pages}
-    serverapp.web_app.add_handlers(".*$", [live, *handlers])  # type: ignore[no-untyped-call]
+    trials = {"trials": Trials(post_mortems, failed("try a fix"))}
+    trial = url_path_join(base_url, "kerneldoctor", ROUTE), TrialHandler, trials
+    serverapp.web_app.add_handlers(".*$", [live, trial, *handlers])  # type: ignore[no-untyped-call]
     try:
         serverapp.event_logger.register_event_schema(_SCHEMA)
         settings = KernelDoctor(parent=serverapp)

@@ -84,3 +84,16 @@ def limited_kernel(start_kernel: Callable[..., LiveKernel], low_memory: Limit) -
     kernel = start_kernel(prefix=low_memory.prefix)
     kernel.load()
     return kernel
+
+
+@pytest.fixture
+def trial_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where trials work."""
+    try:
+        with memory_limit(300 << 20):
+            pass
+    except NoMemoryLimitError as error:
+        pytest.skip(f"cannot run here: {error}")
+    (tmp_path / "disk").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "disk"))
+    return tmp_path / "disk"

@@ -20,11 +20,12 @@ def write_recording(
     loaded_by="magic",
     source="1 / 0",
     idle=False,
+    exit_code=None,
 ):
     """Write a kernel that ran one cell and then ended by a signal; without a signal it was shut down in good order.
 
-    If `idle` the cell had ended before. With `living_pid` it is the recording of that process, and has no end.
-    Return the id.
+    If `idle` the cell had ended before. With `exit_code` the cell ended the process with it. With `living_pid` it is
+    the recording of that process, and has no end. Return the id.
     """
     pid = living_pid or GONE[0]
     recording_id = f"20261121T0321{second:02}Z-{pid}-ab12cd"
@@ -41,7 +42,9 @@ def write_recording(
         },
         {"event": "cell_start", "seq": 1, "execution_count": 1, "cell_id": "c1", "source": source},
     ]
-    if living_pid is None and signal is None:
+    if exit_code is not None:
+        events.append({"event": "end", "kind": "exit", "exit_code": exit_code, "source": "pidfd"})
+    elif living_pid is None and signal is None:
         events.append({"event": "cell_end", "seq": 1})
         events.append({"event": "exit_request", "by": "message"})
         events.append({"event": "end", "kind": "exit", "exit_code": 0, "source": "pidfd"})

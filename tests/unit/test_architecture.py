@@ -18,7 +18,7 @@ ALLOWED = {
     "render": {"diagnosis", "recording"},
     "reports": {"diagnosis", "recording"},
     "kernel": {"render", "diagnosis", "recording"},
-    "server": {"reports", "render", "diagnosis", "recording"},
+    "server": {"trial", "reports", "render", "diagnosis", "recording"},
     "trial": {"diagnosis", "recording"},
     "commands": {"trial", "reports", "render", "diagnosis", "recording"},
     "cli.py": {"commands", "render"},

@@ -16,11 +16,13 @@ from jupyter_kerneldoctor.recording.store import UnreadableRecordingError
 from jupyter_kerneldoctor.reports import post_mortems
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 from jupyter_kerneldoctor.server.handlers import HANDLERS
+from jupyter_kerneldoctor.server.trials import TrialHandler
 
 ROUTES = (
     "recordings",
     "recordings/20261121T032101Z-4711-ab12cd",
     "recordings/20261121T032101Z-4711-ab12cd/inspect",
+    "recordings/20261121T032101Z-4711-ab12cd/trials/read-in-chunks",
     "docs/causes/oom-cgroup",
     "docs/fixes/read-in-chunks",
 )
@@ -124,9 +126,10 @@ async def test_nobody_reads_anything_without_a_token(jp_fetch, route, verb):
 
 
 def test_every_verb_of_every_handler_is_authenticated():
-    verbs = [vars(kind)[verb] for _, kind in HANDLERS for verb in vars(kind) if verb.upper() in kind.SUPPORTED_METHODS]
+    kinds = [TrialHandler, *(kind for _, kind in HANDLERS)]
+    verbs = [vars(kind)[verb] for kind in kinds for verb in vars(kind) if verb.upper() in kind.SUPPORTED_METHODS]
 
-    assert len(verbs) == len(HANDLERS)
+    assert len(verbs) == len(kinds) + 1
     assert all(verb.__code__.co_filename.endswith("tornado/web.py") for verb in verbs)
 
 

@@ -9,7 +9,9 @@ import time
 import urllib.request
 
 import pytest
+from support.handwritten import write_recording
 from support.requires import linux
+from support.trials import FIX, WAITING, processes_of_trials_in
 
 from jupyter_kerneldoctor.recording.layout import ROOT_VARIABLE
 from jupyter_kerneldoctor.recording.processes import is_alive
@@ -38,10 +40,10 @@ def server(tmp_path):
         [sys.executable, "-c", SERVER, port], env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL
     ) as process:
         try:
-            address = f"http://127.0.0.1:{port}/api/kernels"
-            request = urllib.request.Request(address, b"{}", {"Authorization": "token secret"})
+            address = f"http://127.0.0.1:{port}"
+            request = urllib.request.Request(f"{address}/api/kernels", b"{}", {"Authorization": "token secret"})
             kernel_id = wait_for(lambda: posted(request))["id"]
-            yield process, lambda: recording_of(tmp_path / "recorded", kernel_id)
+            yield process, lambda: recording_of(tmp_path / "recorded", kernel_id), address
         finally:
             process.kill()
 
@@ -70,7 +72,7 @@ def wait_for(look, patience_s=30):
 
 
 def test_a_server_that_is_told_to_end_notes_it_for_each_kernel(server):
-    process, recording = server
+    process, recording, _ = server
     wait_for(recording)
 
     process.terminate()
@@ -84,7 +86,7 @@ def test_a_server_that_is_told_to_end_notes_it_for_each_kernel(server):
 
 
 def test_a_sidecar_outlives_a_server_that_is_killed(server):
-    process, recording = server
+    process, recording, _ = server
     sidecar = wait_for(recording).sidecar
 
     process.kill()
@@ -93,3 +95,21 @@ def test_a_sidecar_outlives_a_server_that_is_killed(server):
     ended = wait_for(lambda: (now := recording()).end and now)  # ipykernel ends when its parent is gone
     assert ended.server.ended_wall_s is None
     wait_for(lambda: not is_alive(sidecar))
+
+
+def test_a_server_that_ends_leaves_nothing_of_a_trial(trial_disk, server, tmp_path, monkeypatch):
+    process, _, address = server
+    monkeypatch.setenv(ROOT_VARIABLE, str(tmp_path / "recorded"))
+    wait = tmp_path / "wait"
+    wait.touch()
+    recording_id = write_recording(1, source=WAITING.format(wait=str(wait)), notebook=str(wait), exit_code=3)
+    trial = f"{address}/kerneldoctor/recordings/{recording_id}/trials/{FIX}"
+    request = urllib.request.Request(trial, b"", {"Authorization": "token secret"})
+    with urllib.request.urlopen(request) as steps:
+        assert any(b'"what": "cell"' in line for line in steps)
+        assert processes_of_trials_in(trial_disk)
+
+        process.terminate()
+        process.wait(timeout=60)
+
+    assert (processes_of_trials_in(trial_disk), list(trial_disk.iterdir())) == ([], [])
