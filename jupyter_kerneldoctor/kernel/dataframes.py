@@ -28,8 +28,8 @@ def of_pandas(value: Any) -> Buffer:
     pieces += [piece for axis in manager.axes for piece in _pandas_index(axis)]
     scale = 1.0
     if len(manager.blocks) > len(blocks):
-        scale = len(manager.axes[0]) / sum(len(block.mgr_locs) for block in blocks)
-    shape = tuple(len(axis) for axis in reversed(manager.axes))
+        scale = _index_length(manager.axes[0]) / sum(len(block.mgr_locs) for block in blocks)
+    shape = tuple(_index_length(axis) for axis in reversed(manager.axes))
     return _joined(pieces, shape, {_pandas_dtype(block.values) for block in blocks}, scale)
 
 
@@ -63,6 +63,12 @@ def _pandas_index(index: Any) -> Iterator[Buffer]:
             yield from _pandas_index(level)
     elif "_data" in attributes:
         yield from _pandas_array(attributes["_data"])
+
+
+def _index_length(index: Any) -> int:
+    """Return how many labels an index has, by the method of pandas: a class of the user's may have its own."""
+    theirs = next(cls for cls in mro(type(index)) if class_name(cls).startswith("pandas.") and "__len__" in vars(cls))
+    return int(theirs.__len__(index))
 
 
 def _pandas_array(array: Any) -> Iterator[Buffer]:

@@ -36,7 +36,15 @@ _PUBLIC_MOUNTS = frozenset(("/", "/tmp", "/var/tmp", "/dev/shm", "/home", "/var"
 _PUBLIC_WORDS = frozenset(("-m", "-f", "-c", "ipykernel_launcher", "ipykernel", "{connection_file}"))
 _PUBLIC_PROGRAMS = re.compile(r"python[\d.]*t?|sh|bash|dash")
 
-_DTYPE = re.compile(r"[<>|]?[A-Za-z]\w{0,30}(\[\w{1,10}\])?", re.ASCII)
+_DTYPE_WORDS = (
+    "[usvo]|bfloat|binary|bool|boolean|bytes|categorical|category|complex|date|datetime|decimal|double|duration|enum|float"
+    "|sparse|half|halffloat|int|large_binary|large_string|list|mixed|null|object|q?u?int|str|string|struct|structured|time"
+    "|timedelta|timestamp|utf|void"
+)
+_DTYPE = re.compile(
+    rf"[<>|]?({_DTYPE_WORDS})\d{{0,6}}(_e\dm\d[a-z]*)?(\[([a-z]{{1,2}}(, tz)?|({_DTYPE_WORDS})\d{{0,6}})\])?",
+    re.ASCII | re.IGNORECASE,
+)
 _DEVICE = re.compile(r"(cuda|mps|tpu|xpu|rocm|gpu|cpu)(:[0-9]+)?")
 
 _KERNEL_ID = re.compile(r"[0-9a-f-]{1,36}")

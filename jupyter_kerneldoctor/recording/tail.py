@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from .decode import build_all
@@ -24,7 +26,8 @@ _END_BYTES = 512 << 10
 _STEP_BYTES = 1 << 20
 """The most that is read at once: of what was added beyond it, only the end."""
 
-_KEPT_EVENTS = 1000
+_KEPT_EVENTS = 2000
+_KEPT_BYTES = 8 << 20
 _KEPT_SAMPLES = 400
 """How many of the newest are kept as they are; older samples are thinned to as many."""
 
@@ -38,22 +41,28 @@ class FileTail:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offset = 0
+        self.read_bytes = 0
+        """How long the lines were that were read last."""
 
     def lines(self) -> list[Any]:
         """Return the whole lines that were added; of a long file at first both ends, of a jump the end."""
         found: list[Any] = []
+        self.read_bytes = 0
         try:
             size = os.stat(self._path, follow_symlinks=False).st_size
             if size < self._offset:
                 self._offset = 0
             if self._offset == 0 and size > _HEAD_BYTES + _END_BYTES:
-                found += values(_whole(read_part(self._path, 0, _HEAD_BYTES)))
+                head = _whole(read_part(self._path, 0, _HEAD_BYTES))
+                self.read_bytes = len(head)
+                found += values(head)
                 self._offset = size - _END_BYTES  # the line that is cut here is passed over
             elif size - self._offset > _STEP_BYTES:
                 self._offset = size - _END_BYTES
             if size > self._offset:
                 added = _whole(read_part(self._path, self._offset, size - self._offset))
                 self._offset += len(added)
+                self.read_bytes += len(added)
                 found += values(added)
         except OSError:  # deleted, or not there yet
             pass
@@ -68,7 +77,9 @@ class RecordingTail:
         self._long_ago: tuple[FileTail, ...] = (FileTail(directory / SAMPLES),)
         self._recent = [(FileTail(directory / name), SampleRows()) for name in RECENT]
         self._gpu = [FileTail(directory / name) for name in GPU]
-        self._events: list[dict[str, Any]] = []
+        self._lasting: list[dict[str, Any]] = []
+        self._newest: deque[tuple[int, list[dict[str, Any]]]] = deque()
+        """What each reading brought, with its bytes."""
         self.recording = assemble(directory.name, [])
         self.version = 0
         """Counts the times that something was added."""
@@ -79,11 +90,8 @@ class RecordingTail:
         samples = self._new_samples()
         cards = build_all(GpuSample, [line for file in self._gpu for line in file.lines()])
         if events:
-            self._events += events
-            if len(self._events) > 2 * _KEPT_EVENTS:
-                old, newest = self._events[:-_KEPT_EVENTS], self._events[-_KEPT_EVENTS:]
-                self._events = _lasting(old) + newest
-            read = assemble(self.recording.id, self._events)
+            self._keep(events)
+            read = assemble(self.recording.id, [*self._lasting, *chain.from_iterable(new for _, new in self._newest)])
             self.recording = replace(read, samples=self.recording.samples, gpu_samples=self.recording.gpu_samples)
         if samples:
             known = [*self.recording.samples, *samples]
@@ -94,6 +102,15 @@ class RecordingTail:
             newest_of = {card.index: card for card in (*self.recording.gpu_samples, *cards)}
             self.recording = replace(self.recording, gpu_samples=tuple(newest_of.values()))
         self.version += bool(events or samples or cards)
+
+    def _keep(self, events: list[dict[str, Any]]) -> None:
+        """Keep what was read now, and of what came long ago only what lasts."""
+        self._newest.append((self._journal.read_bytes, events))
+        while len(self._newest) > 1 and (
+            sum(size for size, _ in self._newest) > _KEPT_BYTES
+            or sum(len(new) for _, new in self._newest) > _KEPT_EVENTS
+        ):
+            self._lasting = _lasting(self._lasting + self._newest.popleft()[1])
 
     def _new_samples(self) -> list[Sample]:
         rows = [sample for file, rows in self._recent for sample in rows.samples(file.lines())]

@@ -88,3 +88,23 @@ def test_columns_of_a_structured_array_are_not_named():
 )
 def test_names_of_libraries_dtypes(value, name):
     assert dtype(value) == name
+
+
+class Labels(pandas.Index):
+    """An index of the user's own class."""
+
+    def __len__(self):
+        RAN.append("len")
+        return super().__len__()
+
+
+def test_the_length_of_an_index_is_asked_for_by_the_method_of_pandas():
+    frame = pandas.DataFrame({"a": numpy.zeros(1_000)}, index=Labels._simple_new(numpy.arange(1_000)))
+    assert len(frame.index) == 1_000
+    assert "len" in RAN
+    RAN.clear()
+
+    measured = SizeEstimator(math.inf).measure(frame)
+
+    assert measured.shape == (1_000, 1)
+    assert RAN == []

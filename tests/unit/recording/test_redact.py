@@ -91,6 +91,7 @@ def test_what_stood_in_other_files_is_not_told():
         ({"event": "end", "kernel_log": [f"Killed process 1 ({SECRET}), task_memcg=/{SECRET}, x"]}, "kernel_log"),
         ({"event": "start", "some_day": SECRET}, "some_day"),
         ({"event": "namespace", "objects": [{"dtype": f"[('{SECRET}', '<f8')]"}]}, "objects"),
+        ({"event": "namespace", "objects": [{"dtype": SECRET}]}, "objects"),
         ({"event": "namespace", "objects": [{"device": f"cuda:0 {SECRET}"}]}, "objects"),
     ],
 )
@@ -102,7 +103,15 @@ def test_what_leaked_once_is_left_out_and_said_so(event, field):
 
 
 @pytest.mark.parametrize(
-    "told", [{"dtype": "float64"}, {"dtype": "datetime64[ns]"}, {"dtype": "<U10"}, {"device": "cuda:0"}]
+    "told",
+    [
+        *({"dtype": name} for name in ("float64", "Int64", "bfloat16", "float8_e4m3fn", "quint8", "<U10", "string")),
+        *(
+            {"dtype": name}
+            for name in ("datetime64[ns]", "datetime64[ns, tz]", "category", "mixed", "structured", "Sparse[float64]")
+        ),
+        {"device": "cuda:0"},
+    ],
 )
 def test_dtypes_and_devices_of_libraries_are_told(told):
     kept, left_out = exported({"event": "namespace", "objects": [told]})

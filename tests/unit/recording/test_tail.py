@@ -111,12 +111,27 @@ def test_of_limits_and_starts_without_end_a_few_are_kept(tmp_path: Path) -> None
         journal.write({"event": "limits", "mono_s": 1.0, "limits": [limit]}, {"event": "start", "mono_s": float(size)})
         if size % 500 == 0:
             growing.read_on()
-    journal.write(*(event for seq in range(2_000) for event in cell(seq, float(seq), seq + 0.5)))
-    growing.read_on()
+    for seq in range(2_000):
+        journal.write(*cell(seq, float(seq), seq + 0.5))
+        growing.read_on()
 
-    assert len(growing._events) <= 2_100
+    assert len(growing.recording.cells) <= 1_010
     assert growing.recording.kernel.kernel_id == "k"
     assert growing.recording.limits[0].bytes == 7_999
+
+
+def test_cells_as_long_as_a_book_are_not_all_held(tmp_path: Path) -> None:
+    journal = JsonLines(tmp_path / JOURNAL)
+    growing = RecordingTail(tmp_path)
+    journal.write(START)
+    for seq in range(40):
+        begin, end = cell(seq, float(seq), seq + 0.5)
+        journal.write(begin | {"source": "x" * (MIB // 2)}, end)
+        growing.read_on()
+
+    assert sum(len(one.source) for one in growing.recording.cells) <= 8 * MIB
+    assert growing.recording.cells[-1].seq == 39
+    assert growing.recording.kernel.kernel_id == "k"
 
 
 def test_what_is_damaged_is_passed_over(tmp_path: Path) -> None:
