@@ -67,8 +67,8 @@ def _pandas_index(index: Any) -> Iterator[Buffer]:
 
 def _index_length(index: Any) -> int:
     """Return how many labels an index has, by the method of pandas: a class of the user's may have its own."""
-    theirs = next(cls for cls in mro(type(index)) if class_name(cls).startswith("pandas.") and "__len__" in vars(cls))
-    return int(theirs.__len__(index))
+    own = (vars(cls).get("__len__") for cls in mro(type(index)) if class_name(cls).startswith("pandas."))
+    return int(next(filter(None, own))(index))
 
 
 def _pandas_array(array: Any) -> Iterator[Buffer]:
