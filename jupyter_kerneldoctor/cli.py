@@ -115,8 +115,10 @@ def _add_commands(commands: Commands) -> None:
     command.add_argument("--details", action="store_true", help="all fixes and facts, and the memory over time")
     command.add_argument("--all", action="store_true", help="all fixes that fit, not only the first three")
 
-    command = add("list", "reports:list_", "list the recordings, newest first", nothing=[])
-    command.add_argument("--json", action="store_true", help="for programs")
+    command = add("list", "reports:list_", "list the recordings, deaths first", nothing=[])
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--all", action="store_true", help="those of kernels that ended as they were asked to, too")
+    form.add_argument("--json", action="store_true", help="for programs: all recordings, newest first")
 
     command = add("inspect", "inspect:inspect", "show what each thread of a running kernel is doing", nothing=None)
     which = command.add_mutually_exclusive_group()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
 from jupyter_kerneldoctor.render import wording
+from jupyter_kerneldoctor.reports.kept_rows import Row
 from jupyter_kerneldoctor.reports.post_mortems import Document, PostMortems
 
 from . import output
@@ -17,17 +18,31 @@ from .recordings import find, reading, usable_store
 
 
 def list_(options: Namespace) -> None:
-    """Print the recordings, newest first."""
+    """Print the recordings: deaths first, orderly ends only on request. As JSON all of them, newest first."""
+    store = usable_store()
     with _no_garbage_collection():
-        rows = PostMortems(usable_store()).rows()
+        rows = PostMortems(store).rows()
     if options.json:
         output.say_json(rows)
     elif not rows:
         output.say(f"There is no recording yet. {NothingToReportError.help}")
     else:
-        from jupyter_kerneldoctor.render.terminal import render_list  # noqa: PLC0415 - rich only where it draws
+        from jupyter_kerneldoctor.render.terminal import list_summary, render_list  # noqa: PLC0415 - rich only here
 
-        output.say(render_list(rows, width=output.width(), color=output.color_wanted()))
+        orderly = 0 if options.all else sum(map(_is_orderly, rows))
+        shown = sorted((row for row in rows if options.all or not _is_orderly(row)), key=_is_quiet)
+        table = render_list(shown, width=output.width(), color=output.color_wanted())
+        output.say("\n\n".join(filter(None, (table, list_summary(len(rows), orderly, store.disk_bytes())))))
+
+
+def _is_orderly(row: Row) -> bool:
+    """Whether a kernel ended as it was asked to, with nothing that it survived."""
+    return row["state"] == "ended" and not row.get("survived")
+
+
+def _is_quiet(row: Row) -> bool:
+    """Whether there is no death and nothing survived to tell of."""
+    return row["state"] not in ("died", "stuck") and not row.get("survived")
 
 
 @contextmanager

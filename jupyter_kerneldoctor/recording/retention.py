@@ -69,14 +69,18 @@ def prune(parent: Path, policy: Policy, own: str | None = None) -> None:
         return
 
 
+def disk_bytes(directory: int) -> int:
+    """Return what the disk holds of an open recording: a file may say that it is a thousand times as long."""
+    return sum(512 * entry.stat(follow_symlinks=False).st_blocks for entry in os.scandir(directory))
+
+
 def _prune(path: Path, parent: int, policy: Policy, own: str | None) -> None:
     position = kept_bytes = 0
     for name in sorted(filter(is_id, os.listdir(parent)), reverse=True):
         try:
             with recording(name, parent) as directory:
                 position += 1
-                # What the disk holds: a file may say that it is a thousand times as long.
-                kept_bytes += sum(512 * entry.stat(follow_symlinks=False).st_blocks for entry in os.scandir(directory))
+                kept_bytes += disk_bytes(directory)
                 too_old = _silent_s(directory) > policy.age_s  # a kernel may have lived for months
                 is_due = position > policy.recordings or too_old or kept_bytes > policy.total_bytes
                 is_kept = not is_due or name == own or _kernel_lives(directory)

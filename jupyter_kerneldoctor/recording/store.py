@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from .layout import JOURNAL, is_id, recordings_dir
 from .newest_cell import settle
-from .private_files import HAS_DIRECTORIES, is_own_directory, open_file, recordings
+from .private_files import HAS_DIRECTORIES, is_own_directory, open_file, recording, recordings
 from .processes import is_alive
-from .retention import remove
+from .retention import disk_bytes, remove
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +66,22 @@ class Store:
         except OSError:
             return []
         return sorted((name for name in names if _is_recording(self.directory / name)), reverse=True)
+
+    def disk_bytes(self) -> int | None:
+        """Return what all recordings take on the disk; None where that cannot be read."""
+        if not HAS_DIRECTORIES:
+            return None
+        used = 0
+        try:
+            with recordings(self.directory) as parent:
+                for name in self.ids():
+                    with suppress(OSError), recording(name, parent) as directory:
+                        used += disk_bytes(directory)
+        except FileNotFoundError:
+            return 0
+        except OSError:
+            return None
+        return used
 
     def beginning_with(self, beginning: str) -> list[str]:
         """Return the ids that begin so, newest first; for a whole id only that one."""

@@ -49,6 +49,13 @@ def render(doc: Document) -> str:
     return f'<style>{_STYLE}</style><div class="kd-report">{"".join(_blocks(doc))}</div>'
 
 
+def page(doc: Document) -> str:
+    """Return the whole post-mortem as a file that a browser opens."""
+    look = "<style>:root{color-scheme:light}body{margin:1.5rem}</style>"
+    title = f"<title>{escape(wording.one_line(doc['headline']))}</title>"
+    return f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8">{title}{look}{render(doc)}</html>\n'
+
+
 def escaped(text: Any) -> str:
     """Return text on one line, with what stands in backticks set as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(wording.one_line(text)))

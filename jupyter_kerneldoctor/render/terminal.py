@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from jupyter_kerneldoctor.diagnosis.units import cell_name
+from jupyter_kerneldoctor.diagnosis.units import cell_name, size
 
 from . import diff, textchart, wording
 from .excerpt import excerpt
@@ -87,6 +87,14 @@ def render_list(rows: list[Document], *, width: int = 80, color: bool = False) -
     if width >= _NARROW:
         console.print(table)
     return _text_of(console).rstrip("\n")
+
+
+def list_summary(count: int, orderly: int, used_bytes: int | None) -> str:
+    """Return how many recordings there are, what they take on the disk, and how many of them a list leaves out."""
+    room = "" if used_bytes is None else f", {size(used_bytes)} on disk"
+    said = f"{count} recording{'' if count == 1 else 's'}{room}."
+    kernels = "1 kernel" if orderly == 1 else f"{orderly} kernels"
+    return said if not orderly else f"{said} Left out: {kernels} that ended as asked (`--all` shows them)."
 
 
 def _console(width: int, color: bool) -> Console:

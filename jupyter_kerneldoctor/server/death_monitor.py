@@ -56,6 +56,8 @@ class DeathMonitor:
         """Processes whose end was requested or is already reported. Each ends only once."""
         self._seen_early: weakref.WeakSet[Popen[bytes]] = weakref.WeakSet()
         """Those of them whose recorder was faster than Jupyter, which may restart them yet."""
+        self._first_failures: dict[str, str] = {}
+        """Recordings of kernels that failed to start once, by kernel: the second failure says the same, and more."""
         self._threads = ThreadPool()
         self._tasks = Tasks(self._failed)
         self._has_failed = self._has_rules = False
@@ -157,7 +159,7 @@ class DeathMonitor:
         """Record how a process ended, and publish an event if that was a death.
 
         Jupyter starts a kernel that cannot start a few more times. It is reported once, after the second failure, when
-        its stderr is known; the recordings of further attempts would say the same.
+        its stderr is known; the recordings of the other attempts would say the same.
         """
         more = [event("restarted", automatic=True)] if restarts else []
         known = self.kernels.of(process)
@@ -167,10 +169,15 @@ class DeathMonitor:
         recording_id = await self._note_end(kernel_id, process, *more)
         if recording_id is None:
             return  # it is not recorded
+        first = self._first_failures.pop(kernel_id, None)
         if failures > _REPORTED_FAILURE:
             await self._threads.run(self._file.remove, recording_id)
-        elif not (restarts and 0 < failures < _REPORTED_FAILURE and process.returncode >= 0):
+        elif restarts and 0 < failures < _REPORTED_FAILURE and process.returncode >= 0:
+            self._first_failures[kernel_id] = recording_id
+        else:
             await self._report_if_death(kernel_id, recording_id)
+            if first is not None and failures == _REPORTED_FAILURE:
+                await self._threads.run(self._file.remove, first)
 
     async def _report_if_death(self, kernel_id: str, recording_id: str) -> None:
         document = await self._threads.run(self._post_mortems.document, recording_id)

@@ -1,4 +1,4 @@
-"""REST: the list of recordings, one report, what its kernel is doing, and the reference pages."""
+"""REST: the list of recordings, one report in several forms, what its kernel is doing, and the reference pages."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -9,7 +9,8 @@ from tornado import web
 
 from jupyter_kerneldoctor.diagnosis.reference import Kind, pages
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
-from jupyter_kerneldoctor.render import jsontext
+from jupyter_kerneldoctor.render import html, jsontext, markdown
+from jupyter_kerneldoctor.reports.deletion import delete
 from jupyter_kerneldoctor.reports.inspection import CannotInspectError, inspect
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
@@ -43,13 +44,25 @@ class RecordingsHandler(_Handler):
         self.finish(jsontext.render(rows))
 
 
+class StorageHandler(_Handler):
+    """`GET kerneldoctor/storage`."""
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Return where the recordings are, and what they take on the disk."""
+        store = self.post_mortems.store
+        used = await self.in_thread(store.disk_bytes)
+        self.finish(jsontext.render({"directory": str(store.directory), "bytes": used}))
+
+
 def _not_found(error: UnknownRecordingError) -> web.HTTPError:
     unreadable = isinstance(error, UnreadableRecordingError)
     return web.HTTPError(404, str(error) if unreadable else "There is no recording with this id.")
 
 
 class RecordingHandler(_Handler):
-    """`GET kerneldoctor/recordings/{id}`."""
+    """`GET kerneldoctor/recordings/{id}`, and `DELETE`."""
 
     @web.authenticated
     @authorized
@@ -60,6 +73,36 @@ class RecordingHandler(_Handler):
         except UnknownRecordingError as error:
             raise _not_found(error) from None
         self.finish(jsontext.render(document))
+
+    @web.authenticated
+    @authorized
+    async def delete(self, recording_id: str) -> None:
+        """Delete a recording; 409 where its kernel is being recorded."""
+        try:
+            self.post_mortems.store.path(recording_id)
+        except UnknownRecordingError as error:
+            raise _not_found(error) from None
+        done = await self.in_thread(delete, self.post_mortems.store, [recording_id])
+        if done.living:
+            raise web.HTTPError(409, "Its kernel is being recorded.")
+        for failure in done.failures.values():
+            raise web.HTTPError(500, f"The recording cannot be deleted: {failure.strerror or failure}.")
+        self.set_status(204)
+
+
+class TextHandler(_Handler):
+    """`GET kerneldoctor/recordings/{id}/markdown` and `.../html`: the report, to paste or to keep."""
+
+    @web.authenticated
+    @authorized
+    async def get(self, recording_id: str, form: str) -> None:
+        """Return the report of one recording as text; HTML, too, so that no browser shows it with our rights."""
+        try:
+            document = await self.in_thread(self.post_mortems.document, recording_id)
+        except UnknownRecordingError as error:
+            raise _not_found(error) from None
+        text = html.page(document) if form == "html" else markdown.render(document)
+        self.finish(text.encode(errors="backslashreplace"), set_content_type="text/plain; charset=UTF-8")
 
 
 class InspectHandler(_Handler):
@@ -94,7 +137,9 @@ class PageHandler(_Handler):
 
 HANDLERS = (
     (r"recordings/?", RecordingsHandler),
+    (r"storage", StorageHandler),
     (r"recordings/([^/]+)/inspect", InspectHandler),
+    (r"recordings/([^/]+)/(markdown|html)", TextHandler),
     (r"recordings/(.+)", RecordingHandler),  # slashes too, so that whatever is no id gets our 404
     (r"docs/(causes|fixes)/(.+)", PageHandler),
 )

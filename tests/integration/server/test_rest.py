@@ -12,7 +12,7 @@ from support.handwritten import write_recording
 from support.requires import linux
 from tornado.httpclient import HTTPClientError
 
-from jupyter_kerneldoctor.recording.store import UnreadableRecordingError
+from jupyter_kerneldoctor.recording.store import Store, UnreadableRecordingError
 from jupyter_kerneldoctor.reports import post_mortems
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 from jupyter_kerneldoctor.server.handlers import HANDLERS
@@ -23,6 +23,9 @@ ROUTES = (
     "recordings/20261121T032101Z-4711-ab12cd",
     "recordings/20261121T032101Z-4711-ab12cd/inspect",
     "recordings/20261121T032101Z-4711-ab12cd/trials/read-in-chunks",
+    "recordings/20261121T032101Z-4711-ab12cd/markdown",
+    "recordings/20261121T032101Z-4711-ab12cd/html",
+    "storage",
     "docs/causes/oom-cgroup",
     "docs/fixes/read-in-chunks",
 )
@@ -54,6 +57,50 @@ async def test_list_and_report(jp_fetch):
     assert report["recording"] == old
     assert report["cell"]["source"] == "print('\ud800\x1b<b>')"
     assert response.headers["Content-Type"].startswith("application/json")
+
+
+async def test_a_report_is_text_to_paste_and_a_page_to_keep(jp_fetch):
+    recording_id = write_recording(1, source="print('\ud800\x1b<script>')")
+
+    pasted = await jp_fetch("kerneldoctor", "recordings", recording_id, "markdown")
+    kept = await jp_fetch("kerneldoctor", "recordings", recording_id, "html")
+
+    assert pasted.body.startswith(b"### ")
+    assert kept.body.startswith(b"<!DOCTYPE html>")
+    assert b"<script" not in kept.body
+    assert {answer.headers["Content-Type"] for answer in (pasted, kept)} == {"text/plain; charset=UTF-8"}
+
+
+async def test_a_recording_is_deleted_but_not_that_of_a_running_kernel(jp_fetch, get):
+    ended, living = write_recording(1), write_recording(2, living_pid=os.getpid())
+    used = json.loads((await jp_fetch("kerneldoctor", "storage")).body)
+
+    assert (await jp_fetch("kerneldoctor", "recordings", ended, method="DELETE")).code == 204
+    with pytest.raises(HTTPClientError, match="409"):
+        await jp_fetch("kerneldoctor", "recordings", living, method="DELETE")
+    with pytest.raises(HTTPClientError, match="404"):
+        await jp_fetch("kerneldoctor", "recordings", ended, method="DELETE")
+
+    assert Store().ids() == [living]
+    left = json.loads((await jp_fetch("kerneldoctor", "storage")).body)
+    assert 0 < left["bytes"] < used["bytes"]
+    assert left["directory"] == str(Store().directory)
+
+
+async def test_a_page_of_another_site_deletes_nothing(jp_serverapp, http_server_client, jp_base_url):
+    """The browser sends the cookie that signs in with any request; only our own page knows the token in the other."""
+    recording_id = write_recording(1)
+    token = jp_serverapp.identity_provider.token
+    signed_in = await http_server_client.fetch(f"{jp_base_url}api/status?token={token}")
+    cookies = [cookie.partition(";")[0] for cookie in signed_in.headers.get_list("Set-Cookie")]
+    assert any(cookie.startswith("username-") for cookie in cookies)
+    address, signed = f"{jp_base_url}kerneldoctor/recordings/{recording_id}", {"Cookie": "; ".join(cookies)}
+
+    with pytest.raises(HTTPClientError) as refused:
+        await http_server_client.fetch(address, method="DELETE", headers=signed)
+
+    assert refused.value.code == 403
+    assert Store().ids() == [recording_id]
 
 
 @pytest.mark.parametrize(
@@ -121,15 +168,16 @@ async def test_nobody_reads_anything_without_a_token(jp_fetch, route, verb):
         )  # fmt: skip
 
     assert refused.value.code in (403, 405)
-    does = "POST" if route.endswith("inspect") else "GET"
-    assert verb != does or refused.value.code == 403
+    does = {"POST"} if route.endswith("inspect") else {"GET", "DELETE"} if route.endswith("ab12cd") else {"GET"}
+    assert verb not in does or refused.value.code == 403
+    assert len(Store().ids()) == 1
 
 
 def test_every_verb_of_every_handler_is_authenticated():
     kinds = [TrialHandler, *(kind for _, kind in HANDLERS)]
     verbs = [vars(kind)[verb] for kind in kinds for verb in vars(kind) if verb.upper() in kind.SUPPORTED_METHODS]
 
-    assert len(verbs) == len(kinds) + 1
+    assert len(verbs) == len(kinds) + 2  # a trial is announced and begun, a recording read and deleted
     assert all(verb.__code__.co_filename.endswith("tornado/web.py") for verb in verbs)
 
 

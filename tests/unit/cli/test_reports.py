@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -58,6 +59,21 @@ def test_list_in_words(record, capsys):
     text = capsys.readouterr().out
     assert "eda.ipynb" in text
     assert recording_id in text
+
+
+def test_list_shows_deaths_first_and_orderly_ends_only_on_request(record, record_living, capsys):
+    death, orderly, running = record(1), record(2, signal=None), record_living(3)
+
+    main(["list"])
+    usual = capsys.readouterr().out
+    main(["list", "--all"])
+    everything = capsys.readouterr().out
+
+    assert usual.index(death) < usual.index(running)
+    assert orderly not in usual
+    assert re.search(r"3 recordings, [\d.]+ KiB on disk. Left out: 1 kernel that ended as asked \(`--all`", usual)
+    assert everything.index(death) < everything.index(running) < everything.index(orderly)
+    assert "Left out" not in everything
 
 
 def test_a_damaged_recording_does_not_take_the_list_with_it(record, capsys, data_root):
