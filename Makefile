@@ -31,7 +31,7 @@ lint: $(VENV)/.test
 	$(BIN)/jlpm lint:check
 
 test-python: $(VENV)/.test
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-panel: $(VENV)/.test
 	$(BIN)/jlpm test
