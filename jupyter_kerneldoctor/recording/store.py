@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from .layout import JOURNAL, is_id, recordings_dir
+from .layout import JOURNAL, is_id, recordings_dir, started_wall_s
 from .newest_cell import settle
 from .private_files import HAS_DIRECTORIES, is_own_directory, open_file, recording, recordings
 from .processes import is_alive
@@ -152,7 +152,5 @@ def _is_being_written(path: Path, recording: Recording) -> bool:
     """Return whether its sidecar lives, or may just be starting: a kernel can die before the first line is written."""
     if recording.sidecar is not None:
         return is_alive(recording.sidecar)
-    try:
-        return time.time() - path.stat().st_mtime < END_PATIENCE_S
-    except OSError:
-        return False
+    began_s = started_wall_s(path.name)  # not when the directory changed: a row that is kept there changes it
+    return began_s is not None and -1 < time.time() - began_s < END_PATIENCE_S + 1

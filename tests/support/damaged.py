@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import Phase, given, settings
@@ -167,5 +166,4 @@ def write(root: Path, contents: dict[str, bytes], recording_id: str = "20260101T
         (directory / name).unlink(missing_ok=True)
     for name, content in contents.items():
         (directory / name).write_bytes(content)
-    os.utime(directory, (0, 0))  # no sidecar is about to write
     return recording_id

@@ -1,7 +1,6 @@
 """Recordings that cannot be read, or hold nothing: said plainly, and no trouble to the others."""
 
 import json
-import os
 
 import pytest
 
@@ -50,7 +49,6 @@ def test_of_a_recording_without_a_beginning_only_its_id_speaks(data_root, capsys
     directory = data_root / "recordings" / recording_id
     directory.mkdir(parents=True)
     (directory / "journal.jsonl").write_text(content)
-    os.utime(directory, (0, 0))  # no sidecar is about to write
 
     main(["list"])
     main(["report", recording_id])
