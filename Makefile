@@ -1,6 +1,8 @@
 # Two commands do everything on a fresh machine (Python 3.11+, Node 20+, git, make):
 #   make demo   a real kernel dies, its post-mortem is shown
 #   make test   all tests
+#   make check  lint and the quick unit tests, in under a minute
+#   make dev    JupyterLab on this tree: Python is installed editable, the panel is built anew when it changes
 # make deaths plays every real death there is and keeps the score; it needs 7 GB for the libraries that die.
 
 PYTHON ?= python3
@@ -13,8 +15,9 @@ export PATH := $(BIN):$(PATH)
 PANEL := jupyter_kerneldoctor/labextension/package.json
 PANEL_SOURCES := package.json yarn.lock tsconfig.json $(shell find src style schema -type f -not -path '*/__tests__/*' 2>/dev/null)
 PACKAGE_SOURCES := pyproject.toml kerneldoctor.py $(shell find jupyter_kerneldoctor jupyter-config -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null)
+TOOLS := $(if $(wildcard $(VENV)/.test),,$(VENV)/.test)
 
-.PHONY: demo lab test lint test-python test-panel test-ui bench deaths torture foreign-suites docs screenshots clean
+.PHONY: demo lab dev test check test-quick lint test-python test-panel test-ui bench deaths torture foreign-suites docs screenshots clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python demo/demo.py
@@ -22,9 +25,29 @@ demo: $(VENV)/.demo
 lab: $(VENV)/.demo
 	$(BIN)/python demo/lab.py
 
-test: lint test-python test-panel test-ui
+# The stamp goes, so that the tests install the package itself again.
+dev: $(TOOLS) $(PANEL)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	rm -f $(VENV)/.demo
+	mkdir -p build/dev && ln -sfn $(CURDIR)/jupyter_kerneldoctor/labextension build/dev/jupyter-kerneldoctor
+	$(BIN)/jlpm dev
 
-lint: $(VENV)/.test
+# All parts run, whatever fails; the last line names those that failed.
+PARTS := lint test-python test-panel test-ui
+test: $(VENV)/.test
+	@failed=; \
+	for part in $(PARTS); do $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; done; \
+	if [ -n "$$failed" ]; then echo "Failed:$$failed"; exit 1; fi; \
+	echo "Passed: $(PARTS)"
+
+# On the tree itself: nothing is built or installed first.
+check: $(TOOLS)
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 --output-sync=target lint test-quick
+
+test-quick: $(TOOLS)
+	PYTHONPATH=$(CURDIR) $(BIN)/pytest -q -n $(WORKERS) -m 'not slow and not hypothesis' tests/unit
+
+lint: $(TOOLS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -8,6 +8,8 @@ from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, cell_file, crash_report, recording
 from jupyter_kerneldoctor.recording.events import Frame, Stack, ThreadStack
 
+pytestmark = pytest.mark.slow
+
 ENOUGH_S = 2.0
 
 MEMORY = {"signal": "SIGKILL", "memory": [i * 100 * MIB for i in range(2, 21)]}

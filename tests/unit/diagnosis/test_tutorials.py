@@ -13,6 +13,8 @@ from support.requires import linux
 from jupyter_kerneldoctor.recording.journal import read_events
 from jupyter_kerneldoctor.recording.reader import read
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 COPIED = (
     *("pyproject.toml", "docs/causes.md", "docs/fixes.md"),

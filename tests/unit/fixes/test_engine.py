@@ -127,6 +127,7 @@ def test_a_fix_may_be_for_one_cause_or_a_family_of_them(with_fixes):
     assert [fix.id for fix in propose("x = 1", cause="oom-host")] == ["one", "family"]
 
 
+@pytest.mark.slow
 def test_too_much_code_is_told(with_fixes):
     made = recording("x = x + x\n" * 200_000, signal="SIGSEGV")
     found = diagnose(made)

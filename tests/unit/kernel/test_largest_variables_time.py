@@ -13,6 +13,8 @@ from jupyter_kerneldoctor.kernel import dataframes, library_objects
 from jupyter_kerneldoctor.kernel.largest_variables import biggest
 from jupyter_kerneldoctor.kernel.object_sizes import SizeEstimator
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 PLENTY_S = 5.0
 

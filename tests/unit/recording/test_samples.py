@@ -36,6 +36,7 @@ def test_a_peak_that_no_sample_saw_was_where_memory_moved() -> None:
     assert time_of_unseen_peak([(7.0, 5)]) == 7.0
 
 
+@pytest.mark.slow
 def test_the_last_minute_is_at_full_rate_and_a_day_is_small(tmp_path: Path) -> None:
     writer = SampleWriter(tmp_path)
     for second in range(24 * 3600):
@@ -46,6 +47,7 @@ def test_the_last_minute_is_at_full_rate_and_a_day_is_small(tmp_path: Path) -> N
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 1_000_000
 
 
+@pytest.mark.slow
 def test_days_in_which_memory_never_rests_are_bounded(tmp_path: Path) -> None:
     writer = SampleWriter(tmp_path)
     kept = tmp_path / "samples.jsonl"

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 IMPORT_AS_ON_WINDOWS = """
 import sys
 import jupyter_server.serverapp
@@ -12,6 +14,7 @@ import jupyter_kerneldoctor.server.extension
 """
 
 
+@pytest.mark.slow
 def test_the_extension_needs_nothing_that_windows_has_not() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORT_AS_ON_WINDOWS], capture_output=True, text=True, check=False)
 
