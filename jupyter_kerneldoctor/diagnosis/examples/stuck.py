@@ -1,6 +1,7 @@
 """Recordings of kernels that are stuck, in a few lines, for the examples of the rules and for tests."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Child, ChildState, Frame, Stuck, ThreadStack
@@ -36,6 +37,21 @@ def child(pid: int, *, signal: str | None = None, exit_code: int | None = None) 
     return Child(pid, -8.0, "python3", PID, kind="signal" if signal else "exit", signal=signal, exit_code=exit_code)
 
 
+def look(
+    source: str,
+    line: int,
+    *inner: Frame,
+    waits_in: str | None = None,
+    state: str = "S",
+    threads: Sequence[ThreadStack] = (),
+    children: Sequence[ChildState] = (),
+) -> Stuck:
+    """Make the record of a cell that has done nothing for 30 s; see `stuck_in`."""
+    main = thread(*inner, own_frame(source, line), waits_in=waits_in, state=state)
+    heart = thread(frame("ipykernel/heartbeat.py", "run", library=True), waits_in="do_poll", main=False)
+    return Stuck(-0.1, -30.1, tuple(children), (main, heart, *threads))
+
+
 def stuck_in(
     source: str,
     line: int,
@@ -53,9 +69,8 @@ def stuck_in(
 
     It is at `line`, within the functions `inner` (innermost first), where the kernel function is `waits_in`.
     """
-    main = thread(*inner, own_frame(source, line), waits_in=waits_in, state=state)
-    heart = thread(frame("ipykernel/heartbeat.py", "run", library=True), waits_in="do_poll", main=False)
-    event = Stuck(-0.1, -30.1, tuple(children), (main, heart, *threads), over, faults_per_s)
+    event = look(source, line, *inner, waits_in=waits_in, state=state, threads=threads, children=children)
+    event = replace(event, over=over, faults_per_s=faults_per_s)
     return recording(source, alive=True, stuck=[event], children=gone, **more)
 
 

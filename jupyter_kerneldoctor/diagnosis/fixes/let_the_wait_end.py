@@ -1,0 +1,162 @@
+"""The fix `let-the-wait-end`."""
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..analysis.stuck_cell import StuckCell
+from ..case import Case
+from ..code.notebook import Notebook
+from ..code.origins import all_origins
+from ..death import Death
+from ..examples.stuck import IN_JOIN, IN_RUN, child_state, frame, look, own_frame, thread
+from ..fix import Fix, Proposal
+from ..units import quote
+
+_TAKES = re.compile(r"\bwith\s+[\w.]+\s*[:,]|\.acquire\(")
+_POOL = re.compile(r"(?:^|\.)(?:Pool|ProcessPoolExecutor)$")
+_JOINED = re.compile(r"await\s+([\w.]+)\.join\(\)")
+_MAPS = frozenset({"map", "imap", "imap_unordered", "starmap", "map_async", "apply_async", "submit"})
+_FEEDS = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
+_FUTEX = "futex_wait_queue"
+_OTHER = "def other():\n    with b:\n        with a: pass"
+
+
+def _hangs(*cells: str, line: int = 1, inner: Any = (), says: str = "", **seen: Any) -> Case:
+    stuck = look(cells[-1], line, *inner, **{"waits_in": _FUTEX, **seen})
+    return Case(*cells, cause="hang", alive=True, end="not-seen", line=line, stuck=[stuck], says=(says,))
+
+
+class LetTheWaitEnd(Fix):
+    """Put in order who waits for whom.
+
+    What it does
+    ------------
+    Some waits never end because of what comes first: a process is joined before its queue is read, a queue is filled
+    before anybody reads it, a program is waited for while its output fills a pipe, a pool is older than its function.
+
+    When it is offered
+    ------------------
+    The kernel is stuck, and its stacks or its cells show that it is one of these.
+
+    What it costs
+    -------------
+    Nothing.
+    """
+
+    id, title, causes = "let-the-wait-end", "Put in order who waits for whom", ("hang",)
+
+    FIRES = [
+        _hangs(
+            "for p in ps: p.join()\nrows = q.get()",
+            inner=IN_JOIN,
+            waits_in="do_wait",
+            children=[child_state(900, *_FEEDS, waits_in=_FUTEX)],
+            says="q.get() for _ in processes]  # first",
+        ),
+        _hangs("for u in urls: q.put(u)", inner=[frame("queue.py", "put")], says="before you fill it"),
+        _hangs(
+            "if p.wait() != 0: print(p)",
+            inner=IN_RUN,
+            waits_in="do_wait",
+            children=[child_state(900, forked=False, name="du", waits_in="anon_pipe_write")],
+            says="output, errors = p.communicate()",
+        ),
+        _hangs(
+            "r = asyncio.run_coroutine_threadsafe(load(x), loop).result()",
+            inner=[frame("concurrent/futures/_base.py", "result")],
+            says="await load(x)",
+        ),
+        _hangs(
+            _OTHER,
+            "t.start()\nwith a:\n    with b: pass",
+            line=3,
+            threads=[thread(own_frame(_OTHER, 3), waits_in=_FUTEX, main=False)],
+            says="the same order",
+        ),
+        _hangs("q = asyncio.Queue()", "await q.join()", says="finally:\n    q.task_done()"),
+        _hangs("import multiprocessing as mp\npool = mp.Pool(2)", "def f(x): ...", "pool.map(f, xs)", says="`f`"),
+    ]
+    SILENT = [
+        _hangs("q.get()"),
+        _hangs("import multiprocessing as mp\ndef f(x): ...", "pool = mp.Pool(2)", "pool.map(f, xs)"),
+        _hangs("q = queue.Queue()", "q.join()"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Say what comes first, for the first of these that fits."""
+        still = death.stuck_cell
+        found = still and (_of_stacks(still) or _of_tasks(still) or _of_a_pool(death.code))
+        if found:
+            yield Proposal((), found.why, title=found.title, snippet=found.snippet)
+
+
+class _Order(NamedTuple):
+    title: str
+    why: str
+    snippet: str
+
+
+def _of_stacks(still: StuckCell) -> _Order | None:
+    code, called = still.main.code.strip(), {(one.short_file, one.function) for one in still.main.frames}
+    line = quote(code) if code else "the cell"
+    if still.waits_for_what_nobody_reads:
+        why = f"A process does not end before all that it put into its queue was read, and {line} does not read it."
+        reads = next(iter(re.findall(r"([\w.]+)\.get\(\)", _texts(still))), "queue")
+        snippet = f"results = [{reads}.get() for _ in processes]  # first\nfor one in processes:\n    one.join()"
+        return _Order("Read the queue before you join its processes", why, snippet)
+    if ("queue.py", "put") in called:
+        why = f"There is no more room in the queue (`maxsize`) at {line}, and no thread takes anything out."
+        snippet = "for one in threads:\n    one.start()\nfor item in items:\n    queue.put(item)  # afterwards"
+        return _Order("Start those who read the queue before you fill it", why, snippet)
+    if still.main.kind == "child" and any(one.waiting.writes_to_a_pipe for one in still.held_up_by_pipes):
+        process = next(iter(re.findall(r"([\w.]+)\.wait\(", code)), "process")
+        why = f"A pipe holds 64 KiB, and {line} does not read what the program writes. `communicate` reads and waits."
+        snippet = f"output, errors = {process}.communicate()\nprint({process}.returncode)"
+        return _Order("Read the program's output while it runs: communicate", why, snippet)
+    if (asked := re.search(r"run_coroutine_threadsafe\((.+),[^,]+\)\.result\(", code)) is not None:
+        why = f"{line} blocks the thread of the very event loop that it waits for. `await` lets the loop go on."
+        return _Order("Await the coroutine in place of waiting for its result", why, f"result = await {asked[1]}")
+    waits = [one.code.strip() for one in (still.main, *still.others) if one.kind == "lock"]
+    if still.holder is None and len(waits) > 1 and all(map(_TAKES.search, waits)):
+        why = f"{line} waits for a lock of another thread, and that one waits at {quote(waits[1])} for another."
+        snippet = "with first, second:  # in each thread\n    ..."
+        return _Order("Take the locks in the same order everywhere", why, snippet)
+    return None
+
+
+def _of_tasks(still: StuckCell) -> _Order | None:
+    """Tell of `await queue.join()`, where a worker does not say of each item that it is done."""
+    joined = _JOINED.search(still.recording.running_cell.source if still.recording.running_cell else "")
+    joined = joined or _JOINED.search(_texts(still))
+    if joined is None or "asyncio.Queue(" not in _texts(still):
+        return None
+    why = f"`{joined[1]}.join()` waits until `task_done()` was called as often as `put()`, also for items that failed."
+    snippet = f"item = await {joined[1]}.get()\ntry:\n    ...\nfinally:\n    {joined[1]}.task_done()"
+    return _Order("Call task_done() for each item, also after an error", why, snippet)
+
+
+def _of_a_pool(code: Notebook) -> _Order | None:
+    """Tell of a pool that was made before the function of a cell that its workers are given."""
+    for scope in code.running:
+        for call in scope.calls:
+            if not (isinstance(call.func, ast.Attribute) and call.func.attr in _MAPS and call.args):
+                continue
+            made = all_origins(call.func.value, scope, code)
+            pool = next((one for one in made if _POOL.search(_called(one.node))), None)
+            given = code.definition(call.args[0], scope)
+            if pool is not None and given is not None and pool.scope.is_cell and pool.scope.cell < given.cell:
+                name, text = ast.unparse(call.args[0]), pool.scope.segment(pool.node)
+                why = f"The workers of {quote(text)} are copies of the kernel as it was before {quote(name)} was there."
+                snippet = f"{ast.unparse(call.func.value)} = {text}  # again, below the function's cell"
+                return _Order("Make the pool after the function that it runs", why, snippet)
+    return None
+
+
+def _called(node: ast.expr) -> str:
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _texts(still: StuckCell) -> str:
+    return "\n".join(cell.source for cell in still.recording.cells)
