@@ -22,6 +22,7 @@ from .analysis.traceback import Thread
 from .analysis.user_frames import UserFrame, user_frames
 from .code.cellfiles import user_line
 from .code.cellsource import sole_statement
+from .code.deep_calls import DeepCall, deep_call
 from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, call_at, ending_calls
 from .code.notebook import Call, CodeTooLargeError, Notebook
@@ -273,6 +274,15 @@ class Death(KernelEnd):
         if self.user_frames and line == self.line:
             return statement_of(self.code, self.user_frames)
         return None if self.cell is None or line is None else statement_at(self.code, self.cell, line)
+
+    @cached_property
+    def deep_call(self) -> DeepCall | None:
+        """The recursion that the user's own line started, as far as the code of a crash shows one."""
+        frame = self.user_frames[0] if self.user_frames and self.signal == "SIGSEGV" else None
+        if frame is None or frame.cell is None:
+            return None
+        cell, line = frame.cell, frame.line
+        return self.find(lambda code: deep_call(code, code.index(cell), line))
 
     @cached_property
     def growth(self) -> Growth:

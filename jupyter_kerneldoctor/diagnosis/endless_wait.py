@@ -5,6 +5,7 @@ import re
 from jupyter_kerneldoctor.recording.events import Child
 
 from .analysis.failed_children import failed_children
+from .analysis.lost_workers import WORKERS
 from .analysis.stuck_cell import StuckCell, written
 from .analysis.waking import may_be_clicked
 from .certainty import Certainty
@@ -13,8 +14,6 @@ from .death import Death
 
 _NOT_FOUND = re.compile(r"AttributeError: Can't get attribute '(\w+)' on <module '__main__'")
 """What a process that was started anew says of a function that is defined in a cell (multiprocessing/spawn.py)."""
-_PYTHON = re.compile(r"(?i)python|pypy|ipykernel|loky|^pt_")
-"""What a worker is called: as the program it runs, or as PyTorch names its processes."""
 _SWITCHED_OFF = re.compile(r"[(,]\s*0(?:\.0*)?\s*\)")
 _HANDLES_A_SIGNAL = re.compile(r"\bsignal\s*\(\s*[\w.]*SIG(?!INT|TERM)|\badd_signal_handler\s*\(")
 
@@ -138,4 +137,4 @@ def failed_workers(still: StuckCell) -> tuple[Child, ...]:
     """
     if not still.main.works_with_processes or still.children_at_work:
         return ()
-    return tuple(one for one in failed_children(still.recording) if one.name is None or _PYTHON.search(one.name))
+    return tuple(one for one in failed_children(still.recording) if one.name is None or WORKERS.search(one.name))

@@ -28,6 +28,9 @@ _OPENBLAS = "OpenBLAS blas_thread_init: pthread_create failed"
 _AT_ONCE_S = 5.0
 """So long after these words a cell is over at the latest: what takes most of it is to show the traceback."""
 
+_NOTICED_AFTER_S = 20.0
+"""A library tries for a while to reach a process that is gone."""
+
 _TOO_DEEP = "A function called itself too often {where}, and Python stopped it."
 _LOST = ("unknown", "A worker process was lost", Certainty.WEAK, "A worker process was lost {where}.")
 _CARD = "The graphics card reported an error"
@@ -51,6 +54,7 @@ def survived(death: Death) -> tuple[Survived, ...]:
         *death.recording.incidents,
         *_interrupted_by_openblas(death),
         *_known_by_name(death.recording),
+        *_after_a_killed_child(death.recording),
         *(() if death.is_unasked_end else _used_up(death.recording)),
     )
     recorded = sorted(found, key=lambda one: one.mono_s)
@@ -128,6 +132,18 @@ def _known_by_name(recording: Recording) -> Iterator[Incident]:
     for cell in recording.cells:
         if cell.error == "MemoryError" and cell.ended_mono_s is not None and cell.seq not in told:
             yield Incident("memory-error", cell.ended_mono_s, cell.error, cell.seq, rss_bytes=cell.rss_after_bytes)
+
+
+def _after_a_killed_child(recording: Recording) -> Iterator[Incident]:
+    """Find errors that followed when Linux killed a process of the cell for memory: the JVM of a Spark session."""
+    told = {incident.cell_seq for incident in recording.incidents}
+    killed = [child.mono_s for child in recording.children if child.oom_kills and child.signal == "SIGKILL"]
+    for cell in recording.cells if killed else ():
+        ended = cell.ended_mono_s
+        if ended is None or cell.error in (None, "KeyboardInterrupt", "MemoryError") or cell.seq in told:
+            continue
+        if any(max(cell.started_mono_s, ended - _NOTICED_AFTER_S) <= moment <= ended for moment in killed):
+            yield Incident("worker-killed", ended, cell.error, cell.seq)
 
 
 def _used_up(recording: Recording) -> Iterator[Incident]:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from .buffers import Part
 
 
+_MOST_STATES = 100
+"""Of about so many parameters the state in an optimiser is looked at; the others are taken to be like them."""
+
+
 def describe(value: Any, bases: tuple[type, ...], until_s: float) -> Buffer | None:
     """Return the memory of a library's object; None for any other object, and where it is unknown.
 
@@ -88,6 +92,19 @@ def _torch_module(value: Any, until_s: float) -> Buffer:
                 parts.append(_torch_part(tensor))
                 devices.add(tensor.device)
     return Buffer(tuple(parts), device=_torch_device(devices.pop()) if len(devices) == 1 else None)
+
+
+def _torch_optimizer(value: Any) -> Buffer:
+    """Describe an optimiser: what it keeps of each parameter, such as Adam's two moments."""
+    states = list(dict.values(instance_dict(value)["state"]))
+    some = states[:: 1 + len(states) // _MOST_STATES]
+    kept = [one for state in some for one in dict.values(state)]
+    tensor = sys.modules["torch"].Tensor
+    with _without_subclass_code():
+        found = [one for one in kept if tensor in mro(type(one)) and not one.is_meta]
+        parts, devices = [_torch_part(one) for one in found], {one.device for one in found}
+    device = _torch_device(devices.pop()) if len(devices) == 1 else None
+    return Buffer(tuple(parts), device=device, scale=len(states) / max(1, len(some)))
 
 
 def _without_subclass_code() -> Any:
@@ -170,6 +187,7 @@ _HANDLERS: dict[str, Callable[..., Buffer | None]] = {
     "torch.Tensor": _torch,
     "torch._tensor.Tensor": _torch,
     "torch.nn.modules.module.Module": _torch_module,
+    "torch.optim.optimizer.Optimizer": _torch_optimizer,
     "tensorflow.python.framework.ops.EagerTensor": _tensorflow,
     "tensorflow.python.ops.resource_variable_ops.BaseResourceVariable": _tensorflow,
     "jaxlib.xla_extension.ArrayImpl": _nbytes,

@@ -32,6 +32,9 @@ NUMPY_MEMORY_ERRORS = (
 )
 """The first two as NumPy renames them, so that tracebacks show the name of their base."""
 
+_DUCKDB_MEMORY_ERRORS = tuple(f"{module}.OutOfMemoryException" for module in ("_duckdb", "duckdb", "duckdb.duckdb"))
+"""As its versions name the module."""
+
 WORKER_SIGNALS = (
     "Killed",
     "Bus error",
@@ -50,8 +53,8 @@ WORKER_SIGNALS = (
 )
 """Signals as strsignal(3) and loky name them."""
 
-_RAY_MEMORY_MONITOR = "Task was killed due to the node running low on memory"
-"""Of ray.exceptions.OutOfMemoryError."""
+_RAY_MEMORY_MONITOR = "killed due to the node running low on memory"
+"""Of its task, or of so many workers, as Ray's versions word it."""
 
 SIGNATURES: tuple[Signature, ...] = (
     # A worker process that was lost comes first: its text may quote another error.
@@ -59,7 +62,8 @@ SIGNATURES: tuple[Signature, ...] = (
     Signature(
         "worker-killed", "DataLoader worker exited unexpectedly", ("DataLoader worker (pid", "exited unexpectedly")
     ),
-    Signature("worker-killed", _RAY_MEMORY_MONITOR, (_RAY_MEMORY_MONITOR,)),
+    Signature("worker-killed", _RAY_MEMORY_MONITOR, types=("ray.exceptions.OutOfMemoryError",)),
+    *_worded("worker-killed", _RAY_MEMORY_MONITOR),
     Signature("worker-killed", "KilledWorker", types=("distributed.scheduler.KilledWorker",)),
     Signature(
         "broken-pool",
@@ -162,7 +166,8 @@ SIGNATURES: tuple[Signature, ...] = (
     *_worded("memory-error", "DefaultCPUAllocator: can't allocate memory", "DefaultCPUAllocator: not enough memory"),
     Signature("memory-error", "unable to mmap: Cannot allocate memory", ("unable to mmap ", "Cannot allocate memory")),
     Signature("memory-error", "Insufficient memory", ("Insufficient memory",), ("cv2.error",)),
-    Signature("memory-error", "bad allocation", ("bad allocation",), ("_duckdb.OutOfMemoryException",)),
+    Signature("memory-error", "bad allocation", ("bad allocation",), _DUCKDB_MEMORY_ERRORS),
+    Signature("memory-error", "DuckDB: Out of Memory Error", types=_DUCKDB_MEMORY_ERRORS),
     Signature("memory-error", "MemoryError", types=("builtins.MemoryError",)),
     # Builds that do not match.
     *_worded(

@@ -1,5 +1,6 @@
 """Worker processes that were lost while the kernel lived: of a DataLoader, a process pool, joblib."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -7,10 +8,13 @@ from jupyter_kerneldoctor.recording.events import Child, Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..postmortem import Evidence
-from ..units import plural, signal_name, size
+from ..units import plural, quote, signal_name, size
 
 INCIDENTS = frozenset({"worker-killed", "broken-pool"})
 """The kinds of incidents that tell of a lost worker."""
+
+WORKERS = re.compile(r"(?i)python|pypy|ipykernel|loky|^(?:pt_|ray::)")
+"""What a worker is called: as the program it runs, or as PyTorch and Ray name their processes."""
 
 _JUST_BEFORE_S = 30.0
 """A library may notice only after a while that a worker is gone."""
@@ -39,6 +43,14 @@ class LostWorker:
     incident: Incident
     child: Child | None
     """The process, where one was seen to end."""
+
+    @property
+    def name(self) -> str:
+        """What it was, for a sentence."""
+        name = "" if self.child is None else self.child.name or ""
+        if name == "java":
+            return "the JVM (`java`) of this kernel"
+        return "a worker process" if not name or WORKERS.search(name) else f"{quote(name)}, a process of this kernel,"
 
     @property
     def signal(self) -> str | None:

@@ -1,4 +1,4 @@
-"""How memory use developed until the end, as one of six shapes, with its numbers: the shape decides what to change.
+"""How memory use developed until the end, as one of eight shapes, with its numbers: the shape decides what to change.
 
 Found from what the cells measured before and after, from the samples, and from the names of the biggest objects.
 """
@@ -15,10 +15,11 @@ from ..code.zeroed import Zeroed
 from .child_memory import Children
 from .grown_objects import is_in_memory
 from .memory import Memory
+from .memory_files import FilesInMemory, files_in_memory
 
-Name = Literal["jump", "ramp", "staircase", "full-house", "touched-later", "children"]
+Name = Literal["jump", "ramp", "staircase", "full-house", "touched-later", "children", "shared-memory", "page-cache"]
 """One jump; a ramp inside the cell; steps that earlier cells left; full before the cell began; memory that was reserved
-in an earlier cell and first used in this one; child processes."""
+in an earlier cell and first used in this one; child processes; shared memory; other files that are kept in memory."""
 
 WORTH_TELLING_BYTES = 10 << 20
 JUMP = 0.15
@@ -66,6 +67,8 @@ class Shape:
     touched: tuple[Zeroed, ...] = ()
     """Arrays that earlier cells had reserved, and that were not in memory yet."""
     children: Children | None = None
+    files: tuple[FilesInMemory, ...] = ()
+    """Files that are kept in memory, and grew, most first."""
     limit_bytes: int | None = None
 
     @property
@@ -74,6 +77,8 @@ class Shape:
         limit = self.limit_bytes or 0
         if self.children is not None and self.children.bytes > max(self.growth_bytes, _LARGE_PART * limit):
             return "children"
+        if self.files and self.files[0].bytes > max(self.growth_bytes / 2, _LARGE_PART * limit, WORTH_TELLING_BYTES):
+            return "shared-memory" if self.files[0].is_shared_memory else "page-cache"  # its own memory holds it, too
         if self.touched:
             return "touched-later"
         if len(self.left) >= _STAIRCASE_CELLS and sum(one.bytes for one in self.left) > self.growth_bytes:
@@ -103,9 +108,8 @@ def shape(memory: Memory, reserved: Iterable[Zeroed] = ()) -> Shape | None:
     touched = _touched(reserved, peak - before)
     below = memory.children
     rise = _rise(memory, cell, before, peak) if peak - before >= WORTH_TELLING_BYTES else _Rise()
-    return Shape(
-        before, peak, rise.took_s, rise.steady_bytes_per_s, rise.jump_s, left, held, touched, below, memory.limit_bytes
-    )
+    files, pace = files_in_memory(recording.system_states), (rise.took_s, rise.steady_bytes_per_s, rise.jump_s)
+    return Shape(before, peak, *pace, left, held, touched, below, files, memory.limit_bytes)
 
 
 def left_behind(earlier: Iterable[Cell], before_bytes: int) -> tuple[Left, ...]:

@@ -83,7 +83,13 @@ class AllocationRefused(Cause):
         )
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
-        """Name the limit behind a `MemoryError`."""
+        """Name the limit behind a `MemoryError`; DuckDB has one of its own, below that of the process."""
+        if (incident.signature or "").startswith("DuckDB"):
+            told = f"DuckDB used up the memory that its own `memory_limit` allows {death.where()}."
+            raised = that_it_was_raised(
+                incident, ": DuckDB had neither memory below its limit nor room in temporary files"
+            )
+            return self.finding(death, Certainty.PROVEN, told, (raised,), title="DuckDB was out of memory")
         asked = incident.asked_bytes
         reasons = refusals(death.environment, death.recording.kernel.ram_bytes, asked, refused=True)
         return self.finding(

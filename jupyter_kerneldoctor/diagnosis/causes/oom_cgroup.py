@@ -16,7 +16,7 @@ from ..texts import evidence
 from ..texts.allocation_site import filled_by_others, line_needs, taken_where, taking_line
 from ..texts.growth import growth
 from ..texts.headline import shortage
-from ..units import size
+from ..units import sentence, size
 
 _AT_THE_LIMIT = 0.95
 
@@ -139,11 +139,13 @@ def of_a_worker(cause: Cause, death: Death) -> CauseFinding | None:
     if worker is None or worker.signal != "SIGKILL" or worker.killed_for_memory is False:
         return None
     certainty, told = (
-        Certainty.POSSIBLE,
-        f"A worker process was killed {death.where()}, most likely because memory ran out",
+        (Certainty.PROVEN, f"Linux killed {worker.name} for memory {death.where()}")
+        if worker.killed_for_memory
+        else (
+            Certainty.POSSIBLE,
+            f"{sentence(worker.name)} was killed {death.where()}, most likely because memory ran out",
+        )
     )
-    if worker.killed_for_memory:
-        certainty, told = Certainty.PROVEN, f"Linux killed a worker process for memory {death.where()}"
     allowed = f": {death.memory.allowance}" if death.memory.allowance else ""
     title = "A worker process was killed for memory"
     return cause.finding(death, certainty, f"{told}{allowed}.", worker.evidence(), title=title)

@@ -7,7 +7,6 @@ from typing import Any
 from jupyter_kerneldoctor.recording.events import Incident, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..analysis.stuck_cell import written
 from ..cause import Cause
 from ..certainty import Certainty
 from ..death import Death
@@ -20,10 +19,12 @@ from ..texts.growth import growth
 from ..units import quote, size
 
 _MONITORS = (
-    re.compile(r"Task was killed due to the node running low on memory"),
+    re.compile(r"killed due to the node running low on memory"),
     re.compile(r"^.*\bexceeded \d+% memory budget.*$", re.MULTILINE),
+    re.compile(r"\bWorker is at \d+% memory usage\b.*$", re.MULTILINE),
 )
-"""What Ray's memory monitor and Dask's nanny say when they end a worker (distributed/worker_memory.py)."""
+"""What Ray's memory monitor, Dask's nanny, and Dask's worker say before they end a worker, or when they do
+(distributed/worker_memory.py). The nanny's own words do not leave the kernel's process: they are output of the cell."""
 
 
 class OutOfMemoryInUserspace(Cause):
@@ -137,7 +138,9 @@ def _gone_together(death: Death) -> bool:
 
 
 def _said(death: Death, incident: Incident) -> str:
-    return f"{incident.signature or ''}\n{written(death.recording)}"
+    since = 0.0 if death.cell is None else death.cell.started_mono_s
+    text = "".join(one.text for one in death.recording.output if since <= one.mono_s <= incident.mono_s)
+    return f"{incident.signature or ''}\n{text}"
 
 
 def _likelihood(death: Death) -> Certainty | None:

@@ -9,7 +9,7 @@ from ..analysis.stack_fault import Fault
 from ..analysis.traceback import GAVE_UP_ON_STACK, Recursion, fatal_message
 from ..cause import Cause
 from ..certainty import Certainty
-from ..code.deep_calls import DeepCall, deep_call
+from ..code.deep_calls import DeepCall
 from ..conflicts import by_words
 from ..death import Death
 from ..examples import PID, cell_file, crash_in, crash_report, recording
@@ -80,7 +80,7 @@ class StackOverflow(Cause):
         message, fault = fatal_message(death.recording.crash_text) or "", death.logged_fault
         gave_up = death.signal == "SIGABRT" and GAVE_UP_ON_STACK in message
         logged = fault is not None and fault.on_the_stack
-        deep = None if gave_up or recursion is not None or fault is not None else _deep_call(death)
+        deep = None if gave_up or recursion is not None or fault is not None else death.deep_call
         if deep is not None:
             return self._of_compiled(death, deep)
         unseen = not gave_up and recursion is None and (logged or (fault is None and _may_recurse_in_c(death)))
@@ -99,7 +99,8 @@ class StackOverflow(Cause):
         )
 
     def _of_compiled(self, death: Death, deep: DeepCall) -> CauseFinding:
-        told = f"{sentence(_while(death))}, {quote(deep.name)} probably called itself until the stack was full."
+        does = "called itself" if deep.wraps is None else "called one wrapped iterator after the other, nested,"
+        told = f"{sentence(_while(death))}, {quote(deep.name)} probably {does} until the stack was full."
         why = Evidence(f"{quote(deep.name)} {deep.why}.", deep.name, None, "the cells")
         return self.finding(death, Certainty.LIKELY, told, (why,), summary=f"Stack overflow ({death.signal})")
 
@@ -163,15 +164,6 @@ class StackOverflow(Cause):
 
 def _fault(address: str, stack_pointer: str) -> str:
     return f"python[{PID}]: segfault at {address} ip 00007f42 sp {stack_pointer} error 6 in libc.so.6[7f40+156000]"
-
-
-def _deep_call(death: Death) -> DeepCall | None:
-    """Return the recursion that the user's own line started, as far as the code shows one."""
-    frame = death.user_frames[0] if death.user_frames and death.signal == "SIGSEGV" else None
-    if frame is None or frame.cell is None:
-        return None
-    cell, line = frame.cell, frame.line
-    return death.find(lambda code: deep_call(code, code.index(cell), line))
 
 
 def _while(death: Death) -> str:

@@ -17,6 +17,8 @@ class DeepCall(NamedTuple):
 
     name: str
     why: str
+    wraps: str | None = None
+    """What wraps the iterator again and again: "itertools.chain"; None for a function that calls itself."""
 
 
 def deep_call(code: Notebook, cell: int, line: int) -> DeepCall | None:
@@ -31,7 +33,9 @@ def deep_call(code: Notebook, cell: int, line: int) -> DeepCall | None:
     if scope is None:
         return None
     compiled = next((found for name in names if (found := _compiled(code, name, scope)) is not None), None)
-    return compiled or next((_chain(name.id) for name in names if _is_wrapped_in_a_loop(code, name.id)), None)
+    return compiled or next(
+        (found for name in names if (found := _wrapped_in_a_loop(code, name, scope)) is not None), None
+    )
 
 
 def _compiled(code: Notebook, name: ast.Name, scope: Scope) -> DeepCall | None:
@@ -48,26 +52,26 @@ def _compiled(code: Notebook, name: ast.Name, scope: Scope) -> DeepCall | None:
     return DeepCall(function.name, "is compiled and calls itself; compiled code has no limit on nested calls")
 
 
-def _chain(name: str) -> DeepCall:
-    return DeepCall(name, "wraps what it was in each round of a loop; to take an item from it calls them all, nested")
+def _wrapped_in_a_loop(code: Notebook, name: ast.Name, scope: Scope) -> DeepCall | None:
+    """Return the name if a loop wraps what it stood for: `rows = itertools.chain(rows, part)`, also in its function."""
+    why = "wraps what it was in each round of a loop; to take an item from it calls them all, nested"
+    for own, value, where in _assigned_in_loops(code, name, scope):
+        wrapper = code.described(value.func, where) or ""
+        if own in (one.id for one in ast.walk(value) if isinstance(one, ast.Name)) and _WRAPPERS.fullmatch(wrapper):
+            return DeepCall(name.id, why, wrapper)
+    return None
 
 
-def _is_wrapped_in_a_loop(code: Notebook, name: str) -> bool:
-    """Whether a loop gives a name an iterator over what it stood for: `rows = itertools.chain(rows, part)`."""
-    return any(
-        name in (one.id for one in ast.walk(value) if isinstance(one, ast.Name))
-        and _WRAPPERS.fullmatch(code.described(value.func, scope) or "")
-        for scope, value in _assigned_in_loops(code, name)
-    )
-
-
-def _assigned_in_loops(code: Notebook, name: str) -> Iterator[tuple[Scope, ast.Call]]:
-    for module in code.mentioning(f"{name} ="):
-        for loop in ast.walk(ast.Module([*module.body], [])):
-            if not isinstance(loop, ast.For | ast.While):
-                continue
-            assigned = (one for one in ast.walk(loop) if isinstance(one, ast.Assign))
-            for one in assigned:
-                is_it = any(isinstance(to, ast.Name) and to.id == name for to in one.targets)
-                if is_it and isinstance(one.value, ast.Call):
-                    yield module, one.value
+def _assigned_in_loops(code: Notebook, name: ast.Name, scope: Scope) -> Iterator[tuple[str, ast.Call, Scope]]:
+    """Yield name and call of each `x = f(...)` in a loop, if it is that name, or in the function that made it."""
+    made = code.definition(name, scope, made=True)
+    function = made.definition if made is not None else None
+    places = [(module, module.node, name.id) for module in code.mentioning(f"{name.id} =")]
+    if made is not None and isinstance(function, ast.FunctionDef):
+        places.append((made.scope, function, ""))
+    for where, tree, only in places:
+        loops = (one for one in ast.walk(tree) if isinstance(one, ast.For | ast.While))
+        for one in (inner for loop in loops for inner in ast.walk(loop)):
+            match one:
+                case ast.Assign(targets=[ast.Name(id=own)], value=ast.Call() as value) if only in ("", own):
+                    yield own, value, where

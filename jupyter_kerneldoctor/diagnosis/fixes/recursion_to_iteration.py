@@ -33,6 +33,8 @@ while waiting:
     flat.append(…)  # its own values, and to which it belongs
     waiting.extend(…)  # those that it holds
 # copy, save or print `flat`"""
+_JOINED = "Collect the parts in a list, and go through them once, in place of wrapping the iterator in each round"
+_PARTS = "parts = []\nfor part in …:\n    parts.append(part)\n{} = itertools.chain.from_iterable(parts)"
 _SPECIAL = {
     "__bool__": "bool", "__len__": "len", "__str__": "str", "__repr__": "repr", "__hash__": "hash", "__iter__": "iter",
     "__next__": "next", "__abs__": "abs", "__int__": "int", "__float__": "float", "__format__": "format",
@@ -98,6 +100,15 @@ class RecursionToIteration(Fix):
             becomes={1: "import sys, pickle\nsys.setrecursionlimit(3000)\ndef save(tree): return pickle.dumps(tree)"},
             says=("Native code that goes through nested data", "waiting.extend", "RecursionError in place of"),
         ),
+        Case(
+            "from itertools import chain\ndef joined(pages):\n    out = iter(())\n    for page in pages:\n"
+            "        out = chain(out, page)\n    return out",
+            "words = joined(pages)",
+            "count = sum(1 for _ in words)",
+            cause="stack-overflow",
+            crash=crash_in("count = sum(1 for _ in words)"),
+            says=("Collect the parts in a list", "words = itertools.chain.from_iterable(parts)"),
+        ),
     ]
     SILENT = [
         Case("import sys\nsys.setrecursionlimit(5000)", "work()", cause="stack-overflow"),
@@ -108,6 +119,10 @@ class RecursionToIteration(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Lower the limit where it was raised; show the loop."""
         code, memory = death.code, death.memory
+        if (deep := death.deep_call) is not None and deep.wraps is not None:
+            why = f"{quote(deep.name)} {deep.why}. In a list nothing is nested."
+            yield Proposal((), why, None, _JOINED, _PARTS.format(deep.name) if "chain" in deep.wraps else None)
+            return
         raised = [one for one in code.calls("sys.setrecursionlimit") if _limit(one) > _HIGHEST_SANE]
         others = {one.function: one for one in code.running.functions}
         functions = [scope for scope in code.running.functions if _calls_itself(scope, others, code)]

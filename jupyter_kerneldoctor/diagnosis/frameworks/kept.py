@@ -140,7 +140,7 @@ def _kept_by_hooks(code: Notebook, tensors: Tensors) -> Iterator[KeptGraph]:
     own = [one for one in code.running.functions if one.owner and one.function == "forward"]
     for scope in dict.fromkeys((*code_of_hooks(code), *own)):
         passed = set(scope.parameters[2 if scope.owner else 1 :])
-        for value, container in _outliving(scope):
+        for value, container in outliving(scope):
             is_graph = tensors.kind(value, scope) is Kind.GRAPH or _names_in(value) & passed
             if is_graph and not _is_cut(value) and not _is_small(value, scope, tensors):
                 freed = any(backward_calls(one.node, one) for one in code.running)
@@ -148,7 +148,7 @@ def _kept_by_hooks(code: Notebook, tensors: Tensors) -> Iterator[KeptGraph]:
                 yield KeptGraph(kept, False, False, freed, _is_used_as_tensor(container, code), in_hook=True)
 
 
-def _outliving(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
+def outliving(scope: Scope) -> Iterator[tuple[ast.expr, str]]:
     """Yield what a function adds to something that is there after its call, and the name of that."""
     for statement in scope.nodes:
         for value, container, is_longer in stored(statement, scope) if isinstance(statement, ast.stmt) else ():
@@ -211,7 +211,7 @@ def grows_by_the_step(code: Notebook) -> bool:
         return True
     each = [one for one in code.running.functions if one.owner and _RUN_EACH_STEP.fullmatch(one.function)]
     each += _methods_of_data_sets(code)
-    if any(not _is_small(value, scope, tensors) for scope in each for value, _ in _outliving(scope)):
+    if any(not _is_small(value, scope, tensors) for scope in each for value, _ in outliving(scope)):
         return True
     losses = {value for value, one in graphs.items() if one.is_loss}
     trains = _of_training(code, tensors)

@@ -7,7 +7,9 @@ from jupyter_kerneldoctor.recording.events import NamedObject, Neighbour
 from jupyter_kerneldoctor.recording.model import Cell
 
 from ..analysis.memory_shape import FULL_HOUSE, WORTH_TELLING_BYTES, Left, Shape
+from ..code.notebook import Notebook
 from ..death import Death
+from ..frameworks.kept import code_of_hooks, outliving
 from ..units import cell_name, duration, enumeration, plural, quote, sentence, size
 from .allocation_site import filled_by_others
 
@@ -27,11 +29,13 @@ def story(death: Death, found: Shape) -> str:
         *_held(found),
         *_ran_before(death, found),
         *_pace(death, found),
+        *_hook(death),
         *_by_itself(death),
         *_limit(death),
         *_blind_spot(death),
         *_children(found),
         *_others(death, found),
+        *_files_in_memory(found),
         *_neighbours(death),
     )
     return " ".join(parts)
@@ -132,6 +136,28 @@ def _pace(death: Death, found: Shape) -> Iterator[str]:
     yield from _steps(death)
 
 
+def _hook(death: Death) -> Iterator[str]:
+    """Say that a hook of a network's module fills what grew, in whichever cell it was registered."""
+    kept = death.growth.container
+    names = {} if kept is None else death.find(_kept_by_hooks) or {}
+    hook = names.get(kept.name.rpartition(".")[2]) if kept is not None else None
+    if kept is not None and hook is not None:
+        yield (
+            f"{sentence(hook)} on a module fills {quote(kept.name)} in each forward pass, in every cell, until "
+            "`remove()` is called on what registering it returned."
+        )
+
+
+def _kept_by_hooks(code: Notebook) -> dict[str, str]:
+    """Return the names that hooks keep something under, each with its hook for a sentence."""
+    hooks = dict.fromkeys(code_of_hooks(code))
+    named = ((hook, one) for hook in hooks for _, one in outliving(hook))
+    return {
+        name.rpartition(".")[2]: f"the hook {quote(hook.function)}" if hook.function else "a hook"
+        for hook, name in named
+    }
+
+
 def _by_itself(death: Death) -> Iterator[str]:
     if death.memory.grows_by_itself:
         yield (
@@ -181,10 +207,8 @@ def _others(death: Death, found: Shape) -> Iterator[str]:
             f"The kernel itself held {size(peak)} at most. The rest of the {size(group)} in use belonged to other "
             "processes, such as its children, or to files that are kept in memory."
         )
-        yield from _files_in_memory(death)
     elif (others := _in_use_by_others(death)) > max(WORTH_TELLING_BYTES, _MENTION_OTHERS * group):
         yield f"Other processes, or files that are kept in memory, used another {size(others)} of the limit."
-        yield from _files_in_memory(death)
 
 
 def _neighbours(death: Death) -> Iterator[str]:
@@ -211,15 +235,13 @@ def _in_use_by_others(death: Death) -> int:
     return last.cgroup_bytes - (death.memory.held_bytes or 0)
 
 
-def _files_in_memory(death: Death) -> Iterator[str]:
-    """Say by how much the files of a tmpfs grew: it has no disk, and only deleting them frees memory (tmpfs(5))."""
-    used: dict[str, list[int]] = {}
-    for one in (one for around in death.recording.system_states for one in around.filesystems):
-        if one.kind in ("tmpfs", "ramfs") and one.total_bytes is not None and one.free_bytes is not None:
-            used.setdefault(one.path, []).append(one.total_bytes - one.free_bytes)
-    for path, seen in used.items():
-        if seen[-1] - seen[0] >= WORTH_TELLING_BYTES:
-            yield f"The files in {quote(path)}, which are kept in memory, grew by {size(seen[-1] - seen[0])}."
+def _files_in_memory(found: Shape) -> Iterator[str]:
+    """Say by how much files that are kept in memory grew: only deleting them frees memory."""
+    for path, grew, is_shared in found.files:
+        if grew >= WORTH_TELLING_BYTES and is_shared:
+            yield f"Shared memory, the files in {quote(path)}, grew by {size(grew)}; it stays until it is unlinked."
+        elif grew >= WORTH_TELLING_BYTES:
+            yield f"The files in {quote(path)}, which are kept in memory, grew by {size(grew)}."
 
 
 def _cell(death: Death) -> str:
@@ -237,6 +259,10 @@ def _cells(left: Sequence[Left]) -> str:
     return f"{'cell' if len(names) == 1 else 'cells'} {enumeration(names)}"
 
 
+_OPTIMISERS = {
+    *("ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "RAdam"),
+    *("RMSprop", "Rprop", "SGD", "SparseAdam"),
+}
 _HIDDEN = {"_": "the last result (`_`)"}
 
 
@@ -249,6 +275,12 @@ def _name(one: NamedObject) -> str:
 def described(one: NamedObject) -> str:
     """Return "list of 400 Tensor", "DataFrame of 1000 x 20"."""
     kind = one.type.rpartition(".")[2]
+    if kind == "traceback":
+        return f"the variables of {plural(one.items or 1, 'function')}"
+    if kind == "Figure" and one.hidden:
+        return f"{one.items} of matplotlib"
+    if one.type.startswith("torch.") and kind in _OPTIMISERS:
+        return f"the state of {kind}"
     if one.items is not None and one.item_type:
         return f"{kind} of {one.items} {one.item_type.rpartition('.')[2]}"
     if one.shape:

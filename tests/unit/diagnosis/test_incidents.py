@@ -291,3 +291,55 @@ def test_the_last_file_or_thread_is_told_also_where_the_code_caught_the_error():
         -1, "changed", rlimits={"NOFILE": Rlimit(256, 256)}, open_files=250, pids_current=30, pids_limit=34
     )
     assert alive(system_states=[some]).state == "running"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "headline"),
+    [
+        (
+            "java",
+            "ConnectionRefusedError",
+            "Linux killed the JVM (`java`) of this kernel for memory in cell",
+        ),
+        ("sort", "CalledProcessError", "Linux killed `sort`, a process of this kernel, for memory in cell [1]"),
+        ("java", "KeyboardInterrupt", None),
+        ("java", None, None),
+    ],
+)
+def test_an_error_right_after_linux_killed_a_process_of_the_cell_for_memory(name, error, headline):
+    child = Child(700, 0.0, name, kind="signal", signal="SIGKILL", oom_kills=1)
+    made = with_seq(recording(CELL, "x = 1", alive=True, idle=True, groups=[Group(2 * GIB, oom_kills=(0, 1))]))
+    first, *others = made.cells
+    told = []
+    for killed_s in (first.ended_mono_s - 6, first.ended_mono_s - 100):
+        cells = (replace(first, started_mono_s=first.ended_mono_s - 50, error=error), *others)
+        answer = diagnose(replace(made, cells=cells, children=(replace(child, mono_s=killed_s),)))
+        told.append([(one.finding.id, one.finding.headline) for one in answer.incidents])
+
+    assert told[1] == []
+    assert [one[0] for one in told[0]] == (["oom-cgroup"] if headline else [])
+    assert headline is None or headline in told[0][0][1]
+
+
+@pytest.mark.parametrize(
+    ("signature", "said", "cause"),
+    [
+        ("killed due to the node running low on memory", "", "oom-userspace"),
+        (
+            "KilledWorker",
+            "distributed.worker.memory - WARNING - Worker is at 80% memory usage. Pausing worker.\n",
+            "oom-userspace",
+        ),
+        ("KilledWorker", "", "killed-externally"),
+    ],
+)
+def test_a_worker_that_its_own_scheduler_ended(signature, said, cause):
+    ended = Child(7, -6.0, kind="signal", signal="SIGTERM", oom_kills=0)
+    answer = alive(incident("worker-killed", signature), children=[ended], output=[Output(-8.0, 2, said)])
+    assert answer.cause.id == cause
+
+
+def test_a_limit_of_duckdbs_own():
+    answer = alive(incident("memory-error", "DuckDB: Out of Memory Error", "_duckdb.OutOfMemoryException"))
+    assert answer.cause.id == "allocation-refused"
+    assert answer.cause.headline.startswith("DuckDB used up the memory that its own `memory_limit` allows in cell [1]")

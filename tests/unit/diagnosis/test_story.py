@@ -9,7 +9,7 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.analysis.memory_shape import left_behind
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, recording
-from jupyter_kerneldoctor.recording.events import FileSystem, NamedObject, Namespace, Neighbour, SystemState
+from jupyter_kerneldoctor.recording.events import FileSystem, Held, NamedObject, Namespace, Neighbour, SystemState
 from jupyter_kerneldoctor.recording.model import Cell
 from jupyter_kerneldoctor.recording.samples import Sample
 
@@ -274,15 +274,65 @@ def test_a_thread_that_was_started_only_just_now_goes_on_in_short_pauses_as_well
     assert answer.cell.line is None
 
 
-def test_files_that_live_in_memory_are_named():
+@pytest.mark.parametrize(
+    ("path", "role", "shape", "said"),
+    [
+        ("/dev/shm", "shm", "shared-memory", "Shared memory, the files in `/dev/shm`, grew by 3.0 GiB; it stays until"),
+        ("/run/user", "cwd", "page-cache", "The files in `/run/user`, which are kept in memory, grew by 3.0 GiB."),
+    ],
+)
+@pytest.mark.parametrize("peak", [150 * MIB, 3200 * MIB], ids=["written", "mapped"])
+def test_files_that_live_in_memory_are_named(path, role, shape, said, peak):
     def around(when, mono_s, free):
-        return SystemState(mono_s, when, filesystems=(FileSystem("/dev/shm", "tmpfs", 8 * GIB, free, ("shm",)),))
+        return SystemState(mono_s, when, filesystems=(FileSystem(path, "tmpfs", 8 * GIB, free, (role,)),))
 
     looks = [around("start", -30.0, 8 * GIB), around("end", -0.1, 5 * GIB)]
-    _, story = told(killed("export()", memory=(100 * MIB, 150 * MIB), system_states=looks))
+    name, story = told(killed("export()", memory=(100 * MIB, peak), system_states=looks))
 
-    assert "The files in `/dev/shm`, which are kept in memory, grew by 3.0 GiB." in story
-    assert "/dev/shm" not in told(killed("export()", memory=(100 * MIB, 150 * MIB), system_states=looks[:1]))[1]
+    assert name == shape
+    assert said in story
+    name, story = told(killed("export()", memory=(100 * MIB, peak), system_states=looks[:1]))
+    assert name not in ("shared-memory", "page-cache")
+    assert path not in story
+
+
+def test_files_on_a_disk_are_no_memory():
+    def around(when, mono_s, free):
+        return SystemState(mono_s, when, filesystems=(FileSystem("/tmp", "ext4", 80 * GIB, free, ("tmp",)),))
+
+    looks = [around("start", -30.0, 8 * GIB), around("end", -0.1, 5 * GIB)]
+    assert "/tmp" not in told(killed("export()", memory=(100 * MIB, 150 * MIB), system_states=looks))[1]
+
+
+def test_what_a_traceback_and_an_optimiser_keep_is_said_in_words():
+    objects = (
+        NamedObject("the last traceback", "traceback", 2100 * MIB, items=3, hidden=True),
+        NamedObject("opt", "torch.Adam", 1200 * MIB),
+        NamedObject("open figures", "matplotlib.Figure", 600 * MIB, items=80, hidden=True),
+    )
+    made = killed("fit()", "fit()", memory=(4700 * MIB, 7800 * MIB), cells=[(100, 4700 * MIB)])
+    _, story = told(replace(made, namespaces=(Namespace(-12.0, 1, objects),)))
+
+    assert (
+        "The largest variables then were the last traceback (the variables of 3 functions, 2.1 GiB), "
+        "`opt` (the state of Adam, 1.2 GiB) and open figures (80 of matplotlib, 600 MiB)." in story
+    )
+
+
+def test_a_hook_that_fills_a_list_is_named():
+    sources = (
+        "seen = []\ndef keep(module, given, out):\n    seen.append(out)",
+        "net.layer.register_forward_hook(keep)",
+        "for x in loader:\n    net(x)",
+    )
+    held = NamedObject(
+        "seen", "builtins.list", 7000 * MIB, items=900, items_before=0, item_type="torch.Tensor", grew_bytes=6900 * MIB
+    )
+    made = killed(*sources, memory=(300 * MIB, 7800 * MIB), cells=[(100, 300 * MIB)] * 2)
+    told_of = told(replace(made, held=(Held(-1.0, made.cells[-1].seq, (held,)),)))[1]
+
+    assert "The hook `keep` on a module fills `seen` in each forward pass" in told_of
+    assert "hook" not in told(made)[1]
 
 
 def test_who_else_held_memory_below_the_same_limit_is_named():

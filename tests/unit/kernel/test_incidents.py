@@ -93,6 +93,7 @@ def library_type(name, module, *bases):
         ("received 0 items of ancdata", "too-many-files", None, {}),
         ("DataLoader worker (pid 1234) is killed by signal: Bus error. ", "worker-killed", None, {"pid": 1234}),
         ("Task was killed due to the node running low on memory.\nMemory on the node", "worker-killed", None, {}),
+        ("1 worker(s) were killed due to the node running low on memory. ", "worker-killed", None, {}),
         ("DataLoader worker (pid(s) 12, 13) exited unexpectedly", "worker-killed", None, {"pid": 12}),
         ("module compiled against API version 0x10 but this version of numpy is 0xf", "binary-mismatch", None, {}),
     ],
@@ -126,14 +127,20 @@ def test_an_array_that_numpy_could_not_allocate():
     [
         ("cv2", "error", "error: (-4:Insufficient memory) Failed to allocate 6912 bytes", 6912),
         ("_duckdb", "OutOfMemoryException", "Failed to allocate block of 16777216 bytes (bad allocation)", None),
+        ("_duckdb", "OutOfMemoryException", "Out of Memory Error: failed to pin block of size 256.0 KiB", None),
     ],
 )
 def test_memory_that_was_refused_in_a_library_with_exceptions_of_its_own(module, name, text, asked):
     error = type(name, (Exception,), {"__module__": module})
 
-    assert describe(error("a mistake in the arguments")) is None
+    assert module == "_duckdb" or describe(error("a mistake in the arguments")) is None
     told = describe(error(text))
     assert (told["kind"], told["asked_bytes"]) == ("memory-error", asked)
+
+
+def test_rays_memory_monitor_is_known_by_its_error_whatever_it_says():
+    error = type("OutOfMemoryError", (Exception,), {"__module__": "ray.exceptions"})
+    assert describe(error("Memory on the node (IP: 10.0.0.2) was 23.1 GB / 24.0 GB"))["kind"] == "worker-killed"
 
 
 def test_an_error_of_the_operating_system_is_recognised_by_its_number():

@@ -86,6 +86,19 @@ def test_a_model_is_looked_at_while_there_is_time(monkeypatch):
     assert not complete
 
 
+def test_what_an_optimiser_keeps_is_estimated_from_some_parameters(monkeypatch):
+    torch = pytest.importorskip("torch", reason="cannot run here: torch is not installed")
+    model = torch.nn.Sequential(*(torch.nn.Linear(30, 30, bias=False) for _ in range(1000)))
+    optimizer = torch.optim.Adam(model.parameters())
+    assert measured(optimizer) is None or measured(optimizer).bytes < 100_000  # there is no state yet
+    model(torch.ones(4, 30)).sum().backward()
+    optimizer.step()
+    looked_at = calls_of(monkeypatch, library_objects, "_torch_part")
+
+    assert measured(optimizer).bytes == pytest.approx(1000 * 2 * 4 * 30 * 30, rel=0.01)
+    assert len(looked_at) < 400
+
+
 def test_a_figure_is_looked_at_while_there_is_time(monkeypatch):
     figure = pytest.importorskip("matplotlib.figure", reason="cannot run here: matplotlib is not installed").Figure()
     figure.subplots().plot(np.ones((2, 100)))
