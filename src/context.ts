@@ -1,11 +1,13 @@
 import { createContext, useContext } from 'react';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import type { Highlight } from './highlight';
 import type { Inspector } from './inspector';
 import type { IKernels } from './kernels';
 import type { ILiveFeed } from './live';
 import type { PostMortems } from './model';
 import type { INotebooks } from './notebooks';
 import type { IReruns } from './reruns';
+import type { Trials } from './trials';
 
 /** What the components need from JupyterLab and the server. */
 export interface IDoctor {
@@ -16,6 +18,8 @@ export interface IDoctor {
   live: ILiveFeed;
   kernels: IKernels;
   reruns: IReruns;
+  trials: Trials;
+  highlight: Highlight;
   docsUrl: (path: string) => string;
   openPage: (path: string) => void;
   copy: (text: string) => void;

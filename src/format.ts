@@ -46,6 +46,9 @@ export function duration(trans: TranslationBundle, seconds: number): string {
   if (whole < 60) {
     return trans.__('%1 s', whole);
   }
+  if (whole < 3600 && whole % 60 === 0) {
+    return trans.__('%1 min', whole / 60);
+  }
   if (whole < 3600) {
     return trans.__('%1 min %2 s', Math.floor(whole / 60), whole % 60);
   }

@@ -4,6 +4,7 @@ import {
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { Clipboard, ICommandPalette } from '@jupyterlab/apputils';
+import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { PageConfig } from '@jupyterlab/coreutils';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -11,6 +12,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { DoctorClient } from './api';
+import { highlighter, plainCode } from './highlight';
 import { doctorIcon } from './icons';
 import { Inspector } from './inspector';
 import { Kernels } from './kernels';
@@ -21,6 +23,8 @@ import { asDeath, notifyOfDeath } from './notifications';
 import { openPage } from './pages';
 import { KernelDoctorPanel } from './panel';
 import { Reruns } from './reruns';
+import { TrialClient } from './trialClient';
+import { Trials } from './trials';
 import { Usage } from './usage';
 
 const OPEN = 'kerneldoctor:open';
@@ -38,7 +42,8 @@ const plugin: JupyterFrontEndPlugin<void> = {
     ICommandPalette,
     ILayoutRestorer,
     IStatusBar,
-    IRenderMimeRegistry
+    IRenderMimeRegistry,
+    IEditorLanguageRegistry
   ],
   activate
 };
@@ -51,7 +56,8 @@ function activate(
   palette: ICommandPalette | null,
   restorer: ILayoutRestorer | null,
   statusBar: IStatusBar | null,
-  rendermime: IRenderMimeRegistry | null
+  rendermime: IRenderMimeRegistry | null,
+  languages: IEditorLanguageRegistry | null
 ): void {
   const trans = (translator ?? nullTranslator).load('jupyter_kerneldoctor');
   const client = new DoctorClient(app.serviceManager.serverSettings);
@@ -70,6 +76,8 @@ function activate(
     inspector,
     notebooks,
     reruns: new Reruns(notebooks, live),
+    trials: new Trials(new TrialClient(app.serviceManager.serverSettings)),
+    highlight: languages ? highlighter(languages) : plainCode,
     docsUrl: path => client.docsUrl(path),
     openPage: path => {
       if (rendermime) {

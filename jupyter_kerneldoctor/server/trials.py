@@ -107,7 +107,7 @@ class Trials:
         try:
             last = {"what": "over", **run(plan, lambda told: tell(_step(told)), stop).to_json()}
         except CannotTryError as error:
-            last = {"what": "refused", **_refusal(error)}
+            last = _refusal(error)
         except Exception as error:
             self._failed(error)
             last = {"what": "refused", "message": "The trial failed. The server's log says why.", "help": ""}
@@ -130,7 +130,7 @@ def _step(told: Told) -> Document:
 
 
 def _refusal(error: CannotTryError) -> Document:
-    return {"message": str(error), "help": error.help}
+    return {"what": "refused", "message": str(error), "help": error.help}
 
 
 class TrialHandler(APIHandler):

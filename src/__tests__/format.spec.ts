@@ -32,7 +32,7 @@ it.each([
   [0.014, '14 ms'],
   [2.43, '2.4 s'],
   [29.4, '29 s'],
-  [59.7, '1 min 0 s'],
+  [59.7, '1 min'],
   [185, '3 min 5 s'],
   [7440, '2 h 4 min']
 ])('writes %d seconds as %s', (seconds, text) => {

@@ -2,6 +2,7 @@ import { framePromise } from '@jupyterlab/testing';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 import { IRecordingRow, IReport } from '../api';
+import { plainCode } from '../highlight';
 import { IInspection, IRefusal } from '../inspection';
 import { Inspector } from '../inspector';
 import { PostMortems } from '../model';
@@ -9,6 +10,8 @@ import { ILive, ILiveFeed } from '../live';
 import { Notebooks } from '../notebooks';
 import { KernelDoctorPanel } from '../panel';
 import { IReruns } from '../reruns';
+import { ITrialPlan, ITrialRefusal, TrialNews } from '../trialClient';
+import { Trials } from '../trials';
 import { OLD, openNotebook, report, row, trackerOf, trans } from './fixtures';
 import { inspection } from './inspections';
 
@@ -24,6 +27,9 @@ export interface IServerState {
   source?: string;
   inspection?: IInspection | IRefusal;
   live?: ILive;
+  plan?: ITrialPlan | ITrialRefusal;
+  /** What the server tells of a trial; without an outcome it goes on until it is stopped. */
+  news?: TrialNews[];
 }
 
 /** Show a panel with the real model on a server that answers so. */
@@ -46,6 +52,15 @@ export async function show(state: IServerState) {
     }
   };
   const model = new PostMortems(server);
+  const trials = new Trials({
+    plan: async () => state.plan!,
+    run: async (_recording, _fix, tell, signal) => {
+      state.news!.forEach(tell);
+      if (state.news!.every(({ what }) => what !== 'over')) {
+        await new Promise((_, abort) => (signal.onabort = abort));
+      }
+    }
+  });
   const open = openNotebook([{ id: 'c8', source: state.source ?? OLD }]);
   const copied: string[] = [];
   const liveChanged = new Signal<ILiveFeed, void>({} as ILiveFeed);
@@ -67,6 +82,8 @@ export async function show(state: IServerState) {
       lastCell: () => 5,
       start: () => Promise.resolve()
     },
+    trials,
+    highlight: plainCode,
     openPage: path => copied.push(path),
     kernels: { notebookOf: () => 'other.ipynb', shutDown: jest.fn() }
   });
@@ -86,8 +103,8 @@ export const text = () => panel.node.textContent ?? '';
 export const all = (selector: string) =>
   Array.from(panel.node.querySelectorAll(selector));
 export const button = (label: string) =>
-  all('button').find(node => node.textContent === label) as
-    HTMLButtonElement | undefined;
+  all('button, jp-button').find(node => node.textContent === label) as
+    HTMLElement | undefined;
 
 export async function click(label: string) {
   button(label)!.click();

@@ -3,8 +3,9 @@ import { CommandRegistry } from '@lumino/commands';
 import { IEdit, IReport } from '../api';
 import { useDoctor } from '../context';
 import { cellName } from '../format';
+import { Button } from './Button';
 import { RunAgain } from './RunAgain';
-import { useNotebooks } from './useNotebooks';
+import { useSignal } from './useSignal';
 
 interface IProps {
   report: IReport;
@@ -14,7 +15,7 @@ interface IProps {
 /** Applies a fix, or says why it cannot. */
 export function Apply({ report, edits }: IProps): JSX.Element {
   const { trans, notebooks } = useDoctor();
-  useNotebooks();
+  useSignal(notebooks.changed);
   // After a reload the editor has nothing to undo.
   const [applied, setApplied] = useState(false);
   const names = edits.map(edit => cellName(trans, edit.execution_count));
@@ -37,13 +38,9 @@ export function Apply({ report, edits }: IProps): JSX.Element {
   switch (state) {
     case 'ready':
       return (
-        <button
-          type="button"
-          className="jp-KernelDoctor-button jp-mod-accept"
-          onClick={apply}
-        >
+        <Button accept onClick={apply}>
           {trans.__('Apply to %1', cells)}
-        </button>
+        </Button>
       );
     case 'applied':
       return (

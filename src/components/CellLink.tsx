@@ -4,7 +4,7 @@ import { useDoctor } from '../context';
 import { cellName, fileName } from '../format';
 import { Place } from '../notebooks';
 import { plain } from '../text';
-import { useNotebooks } from './useNotebooks';
+import { useSignal } from './useSignal';
 
 interface IProps {
   place: Place;
@@ -14,7 +14,7 @@ interface IProps {
 /** Links to a cell, or says why it cannot. */
 export function CellLink({ place, cell }: IProps): JSX.Element {
   const { trans, notebooks } = useDoctor();
-  useNotebooks();
+  useSignal(notebooks.changed);
   const name = cellName(trans, cell.execution_count);
   const state = notebooks.cellState(place, cell);
   if (state === 'closed' && notebooks.canOpen(place)) {

@@ -1,6 +1,7 @@
 import React, { useState } from 'react';
 import { useDoctor } from '../context';
 import { visible } from '../text';
+import { useColours } from './useColours';
 
 /** Longer cells are folded around the culprit. */
 const LINES = 16;
@@ -12,15 +13,18 @@ interface IProps {
   /** 1-based; null when not known. */
   line: number | null;
   label: string;
+  /** Whether it stands in a cell, where lines have numbers. */
+  isNumbered?: boolean;
 }
 
 /** Shows a cell's source, with one line marked. */
-export function Code({ source, line, label }: IProps): JSX.Element {
+export function Code({ source, line, label, isNumbered }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const [unfolded, setUnfolded] = useState(false);
   const lines = source.split(/\r?\n/);
+  const coloured = useColours(lines.map(text => shorten(visible(text))));
   const first = unfolded ? 0 : firstLine(lines.length, line);
-  const shown = unfolded ? lines : lines.slice(first, first + LINES);
+  const shown = unfolded ? coloured : coloured.slice(first, first + LINES);
   return (
     <>
       <pre
@@ -35,11 +39,12 @@ export function Code({ source, line, label }: IProps): JSX.Element {
           return (
             <code
               key={number}
+              data-line={isNumbered ? number : undefined}
               className={marked ? 'jp-mod-culprit' : undefined}
               aria-current={marked ? 'location' : undefined}
               title={marked ? trans.__('Line %1', number) : undefined}
             >
-              {shorten(visible(text))}
+              {text}
             </code>
           );
         })}

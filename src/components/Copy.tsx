@@ -1,13 +1,12 @@
 import React, { useState } from 'react';
 import { useDoctor } from '../context';
+import { Button } from './Button';
 
 export function Copy({ text }: { text: string }): JSX.Element {
   const { trans, copy } = useDoctor();
   const [copied, setCopied] = useState(false);
   return (
-    <button
-      type="button"
-      className="jp-KernelDoctor-button"
+    <Button
       aria-live="polite"
       onBlur={() => setCopied(false)}
       onClick={() => {
@@ -16,6 +15,6 @@ export function Copy({ text }: { text: string }): JSX.Element {
       }}
     >
       {copied ? trans.__('Copied') : trans.__('Copy')}
-    </button>
+    </Button>
   );
 }

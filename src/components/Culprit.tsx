@@ -42,6 +42,7 @@ export function Culprit({ report }: IProps): JSX.Element {
       <Code
         source={shown.source}
         line={shown.line}
+        isNumbered
         label={trans.__('Source of %1', cellName(trans, shown.execution_count))}
       />
       {statement && (statement.via.length > 0 || statement.file) && (

@@ -6,14 +6,14 @@ import { ICurrentKernel } from '../notebooks';
 import { plain } from '../text';
 import { Live } from './Live';
 import { LiveKernel } from './LiveKernel';
-import { useNotebooks } from './useNotebooks';
+import { useSignal } from './useSignal';
 
 /** Shows the kernel of the notebook in front, unless the report below is about this running kernel. */
 export function CurrentKernel(props: {
   report: IReport | null;
 }): JSX.Element | null {
   const { notebooks } = useDoctor();
-  useNotebooks();
+  useSignal(notebooks.changed);
   const { currentKernel: kernel } = notebooks;
   const { report } = props;
   if (!kernel) {

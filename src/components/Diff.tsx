@@ -2,6 +2,7 @@ import React, { useMemo } from 'react';
 import { useDoctor } from '../context';
 import { parseDiff } from '../diff';
 import { visible } from '../text';
+import { useColours } from './useColours';
 
 const SIGNS = { same: ' ', add: '+', remove: '-', gap: '⋯' };
 
@@ -14,6 +15,7 @@ interface IProps {
 export function Diff({ diff, label }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const lines = useMemo(() => parseDiff(diff), [diff]);
+  const coloured = useColours(lines.map(({ text }) => visible(text)));
   const labels = {
     same: undefined,
     add: trans.__('added'),
@@ -27,12 +29,12 @@ export function Diff({ diff, label }: IProps): JSX.Element {
       aria-label={label}
       tabIndex={0}
     >
-      {lines.map(({ kind, text }, i) => (
+      {lines.map(({ kind }, i) => (
         <code key={i} className={`jp-mod-${kind}`}>
           <span role={labels[kind] && 'img'} aria-label={labels[kind]}>
             {SIGNS[kind]}
           </span>
-          {visible(text)}
+          {coloured[i]}
         </code>
       ))}
     </pre>

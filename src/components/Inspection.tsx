@@ -81,6 +81,7 @@ function RunningCell({ inspection, above }: IProps): JSX.Element {
         <Code
           source={cell.source}
           line={cell.line}
+          isNumbered
           label={trans.__('Source of %1', name)}
         />
       )}

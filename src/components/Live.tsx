@@ -8,7 +8,7 @@ import { CellTable } from './CellTable';
 import { Holders } from './Holders';
 import { Meter } from './Meter';
 import { Timeline } from './Timeline';
-import { useLive } from './useLive';
+import { useSignal } from './useSignal';
 
 type Trans = ReturnType<typeof useDoctor>['trans'];
 
@@ -20,8 +20,9 @@ interface IProps {
 
 /** Shows what the kernel of the notebook in front uses, and what is left. */
 export function Live({ kernel, open }: IProps): JSX.Element | null {
-  const { trans } = useDoctor();
-  const live = useLive();
+  const { trans, live: feed } = useDoctor();
+  useSignal(feed.changed);
+  const live = feed.shown;
   if (live?.kernel_id !== kernel.kernel_id || !live.is_recorded) {
     return null;
   }

@@ -1,11 +1,12 @@
 import React from 'react';
-import { UseSignal } from '@jupyterlab/ui-components';
 import { ICulprit } from '../api';
 import { useDoctor } from '../context';
 import { timestamp } from '../format';
 import { IInspectionTarget } from '../inspector';
+import { Button } from './Button';
 import { Inspection } from './Inspection';
 import { InspectionError } from './InspectionError';
+import { useSignal } from './useSignal';
 
 interface IProps {
   target: IInspectionTarget;
@@ -17,21 +18,20 @@ interface IProps {
 
 /** Shows a running kernel, and on request what each of its threads does. */
 export function LiveKernel(props: IProps): JSX.Element {
-  const { trans, inspector } = useDoctor();
+  const { trans } = useDoctor();
   return (
     <section
       className="jp-KernelDoctor-live"
       aria-label={trans.__('The kernel now')}
     >
-      <UseSignal signal={inspector.changed}>
-        {() => <InspectedKernel {...props} />}
-      </UseSignal>
+      <InspectedKernel {...props} />
     </section>
   );
 }
 
 function InspectedKernel({ target, about, above }: IProps): JSX.Element {
   const { trans, inspector, model } = useDoctor();
+  useSignal(inspector.changed);
   const state = inspector.stateOf(target);
   const inspect = async () => {
     await inspector.inspect(target);
@@ -42,13 +42,9 @@ function InspectedKernel({ target, about, above }: IProps): JSX.Element {
     return (
       <div className="jp-KernelDoctor-liveHead">
         <span>{about}</span>
-        <button
-          type="button"
-          className="jp-KernelDoctor-button"
-          onClick={() => void inspect()}
-        >
+        <Button onClick={() => void inspect()}>
           {trans.__('What is it doing?')}
-        </button>
+        </Button>
       </div>
     );
   }

@@ -3,9 +3,9 @@ import { ApiError, Failure } from '../api';
 import { useDoctor } from '../context';
 import { fileName } from '../format';
 import { plain } from '../text';
-import { useLive } from './useLive';
+import { Button } from './Button';
 import { WatchInstructions } from './WatchInstructions';
-import { useNotebooks } from './useNotebooks';
+import { useSignal } from './useSignal';
 
 export function Loading(): JSX.Element {
   const { trans } = useDoctor();
@@ -17,9 +17,10 @@ export function Loading(): JSX.Element {
 }
 
 export function Empty(): JSX.Element {
-  const { trans, model, notebooks } = useDoctor();
-  useNotebooks();
-  const live = useLive();
+  const { trans, model, notebooks, live: feed } = useDoctor();
+  useSignal(notebooks.changed);
+  useSignal(feed.changed);
+  const live = feed.shown;
   const { currentKernel, front } = notebooks;
   const isRecorded =
     currentKernel &&
@@ -94,13 +95,9 @@ export function Failed({ error }: { error: ApiError }): JSX.Element {
       <p>{advice}</p>
       {error.failure === 'failed' && <pre>{plain(error.message)}</pre>}
       {error.failure !== 'deleted' && (
-        <button
-          type="button"
-          className="jp-KernelDoctor-button"
-          onClick={() => void model.refresh()}
-        >
+        <Button onClick={() => void model.refresh()}>
           {trans.__('Try again')}
-        </button>
+        </Button>
       )}
     </div>
   );

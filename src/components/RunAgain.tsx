@@ -1,21 +1,14 @@
 import React from 'react';
-import { UseSignal } from '@jupyterlab/ui-components';
 import { IReport } from '../api';
 import { useDoctor } from '../context';
 import { bytes } from '../format';
+import { Button } from './Button';
+import { useSignal } from './useSignal';
 
 /** Offers to restart and to run the cells up to the culprit, and says how that went. */
-export function RunAgain({ report }: { report: IReport }): JSX.Element {
-  const { reruns } = useDoctor();
-  return (
-    <UseSignal signal={reruns.changed}>
-      {() => <Rerun report={report} />}
-    </UseSignal>
-  );
-}
-
-function Rerun({ report }: { report: IReport }): JSX.Element | null {
+export function RunAgain({ report }: { report: IReport }): JSX.Element | null {
   const { trans, reruns } = useDoctor();
+  useSignal(reruns.changed);
   const state = reruns.stateOf(report);
   const last = reruns.lastCell(report);
   if (last === null) {
@@ -28,13 +21,9 @@ function Rerun({ report }: { report: IReport }): JSX.Element | null {
   }
   return (
     <>
-      <button
-        type="button"
-        className="jp-KernelDoctor-button jp-mod-accept"
-        onClick={() => void reruns.start(report)}
-      >
+      <Button accept onClick={() => void reruns.start(report)}>
         {trans.__('Restart and run cells 1 to %1', last)}
-      </button>
+      </Button>
       {state?.kind === 'lived' && (
         <strong role="status">
           {state.peak_bytes === null || state.limit_bytes === null

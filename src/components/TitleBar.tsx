@@ -2,12 +2,12 @@ import React from 'react';
 import { useDoctor } from '../context';
 import { fileName } from '../format';
 import { plain } from '../text';
-import { useNotebooks } from './useNotebooks';
+import { useSignal } from './useSignal';
 
 /** Shows the notebook that the panel is about, with a pin, or the way back to it from another one's report. */
 export function TitleBar(): JSX.Element {
   const { trans, model, notebooks } = useDoctor();
-  useNotebooks();
+  useSignal(notebooks.changed);
   const { front, isPinned } = notebooks;
   const name = front && plain(fileName(front.path));
   return (
