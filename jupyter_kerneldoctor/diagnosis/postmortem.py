@@ -169,6 +169,8 @@ class Grown:
     item_type: str | None = None
     with_graph: bool = False
     """Whether it keeps PyTorch's graphs for gradients, which are not in `bytes`."""
+    unmeasured: bool = False
+    """Whether its items keep memory of a library's own, which is not in `bytes`."""
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ _MOST_PARTS = 300
 _MOST_THREADS = 32
 _MOST_TASKS = 50
 _MOST_REMEMBERED = 1000
+_MOST_UNMEASURED = 3
 _LONGEST_NAME = 80
 
 
@@ -71,11 +72,20 @@ class CellHoldings:
         look = _Look(budget_s)
         complete = look.examine(threads, variables, hidden)
         found = [self._compared(one) for one in look.seen if one.is_worth_telling]
+        gaining = sorted((one for one in look.seen if self._gained_unmeasured(one)), key=self._gained_unmeasured)
+        found += [self._compared(one) | {"unmeasured": True} for one in gaining[-_MOST_UNMEASURED:]]
         if len(self._first) < _MOST_REMEMBERED:
             self._first = {one.key: one.measured for one in reversed(look.seen)} | self._first
         if len(found) > MOST_LISTED:  # then what grows comes first
             found.sort(key=lambda one: -max(one["bytes"], MOST_LISTED * one.get("grew_bytes", 0)))
         return sorted(found[:MOST_LISTED], key=lambda one: -one["bytes"]), complete
+
+    def _gained_unmeasured(self, one: _Seen) -> int:
+        """Return how many items a small container has gained whose items keep memory that nobody can measure."""
+        first = self._first.get(one.key)
+        if one.is_worth_telling or first is None or not one.measured.unmeasured or one.measured.type != first.type:
+            return 0
+        return max(0, (one.measured.items or 0) - (first.items or 0))
 
     def _compared(self, one: _Seen) -> Found:
         fields = as_fields(one.name, one.measured, is_hidden=one.is_hidden) | one.place

@@ -135,7 +135,7 @@ def _measure(found: list[Found], estimator: SizeEstimator, name: str, value: Any
 def as_fields(name: str, measured: Measured, *, is_hidden: bool) -> Found:
     """Return an object as it is recorded, without what says nothing."""
     fields = {"name": name, **measured._asdict(), "hidden": is_hidden}
-    return {key: value for key, value in fields.items() if value not in (None, (), False)}
+    return {key: value for key, value in fields.items() if value not in (None, (), False) and key != "unmeasured"}
 
 
 def open_figures(estimator: SizeEstimator) -> Measured | None:

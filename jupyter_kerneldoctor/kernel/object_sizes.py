@@ -65,6 +65,7 @@ class Measured(NamedTuple):
     item_type: str | None = None
     device: str | None = None
     with_graph: bool = False
+    unmeasured: bool = False
 
 
 class SizeEstimator:
@@ -78,7 +79,7 @@ class SizeEstimator:
         self._variable_until = self._until
         self._seen: set[int] = set()
         self._counted: set[int] = set()
-        self._found_graph = False
+        self._found_graph = self._found_unmeasured = False
 
     @property
     def is_time_up(self) -> bool:
@@ -91,9 +92,9 @@ class SizeEstimator:
         if value is None or not self._is_new(id(value)) or any(base in bases for base in _UNINTERESTING):
             return None
         self._variable_until = Deadline(time.thread_time() + self._variable_s)
-        self._found_graph = False
+        self._found_graph = self._found_unmeasured = False
         measured = self._measured(value, cls, bases)
-        return measured._replace(with_graph=True) if self._found_graph else measured
+        return measured._replace(with_graph=self._found_graph, unmeasured=self._found_unmeasured)
 
     def _measured(self, value: Any, cls: type, bases: tuple[type, ...]) -> Measured:
         if (buffer := library_objects.describe(value, bases, self._until.until_s)) is not None:
@@ -231,6 +232,8 @@ class SizeEstimator:
     def _attributes(self, value: Any, depth: int) -> int:
         """Return the memory of an object's attributes."""
         attributes = instance_dict(value)
+        if not attributes:  # what a library holds in its own memory is not to be seen from here
+            self._found_unmeasured = True
         total = _ITEM_BYTES
         for number, item in enumerate([*islice(attributes.values(), SAMPLES[0])]):
             if self._must_stop(number):

@@ -261,6 +261,9 @@ class NamedObject:
     """`cuda:0` for an object on a card."""
     with_graph: bool = False
     """Whether it is a PyTorch tensor, or holds some, with the graph for its gradient; `bytes` is without the graph."""
+    unmeasured: bool = False
+    """Whether it is a small container that gains items, and these keep memory of a library's own, which `bytes` lacks;
+    only in a `held` event."""
     grew_bytes: int | None = None
     """How much it has grown since it was seen first while this cell ran; only in a `held` event, as are the fields
     below."""

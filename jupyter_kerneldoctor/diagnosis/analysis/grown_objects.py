@@ -29,7 +29,9 @@ def grown_objects(memory: Memory, names: FrameNames) -> tuple[Grown, ...]:
     earlier = [look.objects for look in recording.namespaces if look.mono_s <= cell.started_mono_s]
     before = {one.name: one for objects in earlier[-1:] for one in objects}
     made = [_since(one, before, memory.growth_bytes) for one in newest.values() if is_in_memory(one)]
-    found = [one for one in made if (one.grew_bytes or 0) >= _WORTH_TELLING_BYTES or _keeps_graphs(one)]
+    found = [
+        one for one in made if (one.grew_bytes or 0) >= _WORTH_TELLING_BYTES or _keeps_graphs(one) or one.unmeasured
+    ]
     found.sort(key=lambda one: (_keeps_graphs(one), one.grew_bytes or 0, one.bytes), reverse=True)
     return tuple(_grown(one, names) for one in found[:_MOST])
 
@@ -44,6 +46,8 @@ def _since(one: NamedObject, before: Mapping[str, NamedObject], growth_bytes: in
     A look tells how much it grew since it was first seen in the cell. It was there before if the last look before the
     cell saw one of that name or size, or if it is larger than all that the cell grew by.
     """
+    if one.unmeasured:
+        return one
     had = before.get(one.name)
     if had is not None and had.type == one.type:
         return replace(one, grew_bytes=max(0, one.bytes - had.bytes), items_before=had.items)
@@ -78,6 +82,7 @@ def _grown(one: NamedObject, names: FrameNames) -> Grown:
         one.items_before,
         one.item_type,
         one.with_graph,
+        one.unmeasured,
     )
 
 

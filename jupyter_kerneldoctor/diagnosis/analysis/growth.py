@@ -97,8 +97,14 @@ class Growth:
 
     @cached_property
     def container(self) -> Grown | None:
-        """The container that keeps a good part of what grew, or graphs of PyTorch, and got longer by it."""
-        return next((one for one in self.objects if self._keeps(one)), None)
+        """The container that keeps a good part of what grew, or graphs of PyTorch, and got longer by it.
+
+        Where none is known to, the only one whose items keep memory that cannot be measured.
+        """
+        if (found := next((one for one in self.objects if self._keeps(one)), None)) is not None:
+            return found
+        unmeasured = [one for one in self.objects if one.unmeasured and self.items_gained(one) >= _STEPS]
+        return unmeasured[0] if len(unmeasured) == 1 and self.goes_on else None
 
     def _keeps(self, one: Grown) -> bool:
         gets_longer = self.items_gained(one) > 0 or one.item_type in _CONTAINERS
@@ -120,10 +126,12 @@ class Growth:
 
     @property
     def bytes_per_item(self) -> int | None:
-        """How much each item of the container takes; None where it keeps graphs, which are not measured."""
+        """How much each item of the container takes; None where it keeps graphs, or what else is not measured."""
         found = self.container
         gained = 0 if found is None else self.items_gained(found)
-        return None if found is None or found.with_graph or not gained else (found.grew_bytes or 0) // gained
+        if found is None or found.with_graph or found.unmeasured or not gained:
+            return None
+        return (found.grew_bytes or 0) // gained
 
     def share_of(self, statement: Statement) -> float:
         """Return the part of the growth that came while a statement ran; it also took what nobody saw grow."""

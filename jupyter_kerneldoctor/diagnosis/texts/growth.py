@@ -17,8 +17,9 @@ def growth(death: Death) -> Iterator[Evidence]:
     """Say in which statements memory grew, and what grew by name, where that was recorded."""
     if death.growth.grew_bytes >= _WORTH_TELLING_BYTES:
         yield from _statements(death)
-    for one in death.growth.objects[:1]:
-        if (one.grew_bytes or 0) >= _WORTH_TELLING_BYTES or one.with_graph:
+    found = death.growth.container
+    for one in death.growth.objects[:1] if found is None else (found,):
+        if (one.grew_bytes or 0) >= _WORTH_TELLING_BYTES or one.with_graph or one is found:
             yield Evidence(f"{named(one)}.", one.grew_bytes, "bytes", "a look at the variables while the cell ran")
 
 
@@ -57,6 +58,8 @@ def named(one: Grown) -> str:
     kind = (one.type or "").rpartition(".")[2]
     items = f" of {one.item_type.rpartition('.')[2]}" if one.item_type else ""
     grew = "with their graphs" if one.with_graph else size(one.grew_bytes or 0)
+    if one.unmeasured:
+        grew = "whose memory is a library's own and cannot be measured"
     if one.length is not None and one.length > (one.length_before or 0):
         since = f"from {one.length_before} " if one.length_before else ""
         return f"{quote(one.name)} ({kind}{items}) grew {since}to {one.length} items, {grew}"

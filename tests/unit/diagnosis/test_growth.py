@@ -341,3 +341,44 @@ def test_a_dict_of_lists_grows_although_it_gets_no_more_keys():
 
     assert place(answer) == (2, 3, None)
     assert "`log` (dict of list) grew by 700 MiB." in [fact.text for fact in answer.cause.evidence]
+
+
+TAPES = """\
+for step in range(1000):
+    with tf.GradientTape(persistent=True) as tape:
+        loss = compute(model, images)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    history.append((loss, tape))
+    losses.append(float(loss))
+"""
+
+
+def kept_tapes(*more):
+    """A list whose own memory is small gained items while memory grew in a library, in several lines of the loop."""
+    history = NamedObject("history", "list", 8_000, items=48, items_before=12, item_type="tuple", unmeasured=True)
+    loop = growth(2, *(grew_in(200 * MIB, LIBRARY, own_frame(TAPES, line)) for line in (3, 4, 5)))
+    return diagnose(killed(TAPES, growths=[loop], looks=[held(2, history, *more)], at=[LIBRARY, own_frame(TAPES, 4)]))
+
+
+def test_a_container_of_what_cannot_be_measured_is_named_where_nothing_else_holds_the_growth():
+    answer = kept_tapes()
+
+    assert place(answer) == (2, 6, None)
+    assert answer.grown[0].name == "history"
+    (told,) = [one.text for one in answer.cause.evidence if "history" in one.text]
+    assert told == (
+        "`history` (list of tuple) grew from 12 to 48 items, whose memory is a library's own and cannot be measured."
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        NamedObject("batches", "list", 800 * MIB, items=48, items_before=12, grew_bytes=700 * MIB),
+        NamedObject("handles", "list", 8_000, items=96, items_before=24, item_type="Handle", unmeasured=True),
+    ],
+    ids=["one that holds the growth", "a second one"],
+)
+def test_it_is_not_blamed_beside(other):
+    assert place(kept_tapes(other)) != (2, 6, None)

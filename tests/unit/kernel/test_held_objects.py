@@ -7,6 +7,7 @@ import sys
 import threading
 import types
 import weakref
+import zlib
 
 import numpy as np
 import pytest
@@ -128,6 +129,20 @@ def test_global_variables_of_another_module_or_script_are_examined():
         found |= variables["work"](looked)
 
     assert {"helpers.POOL", "POOL"} <= set(found)
+
+
+def test_a_small_container_that_gains_what_cannot_be_measured_is_told():
+    kept, losses, holdings = [], [], CellHoldings(1)
+    kept.append((0, zlib.compressobj()))
+    assert looked(holdings, kept=kept, losses=losses) == {}
+    kept += [(number, zlib.compressobj()) for number in range(12)]
+    losses += [float(number) for number in range(12)]
+
+    found = looked(holdings, kept=kept, losses=losses)
+
+    assert set(found) == {"kept"}, "all that a list of numbers takes is known"
+    assert (found["kept"]["items_before"], found["kept"]["items"], found["kept"]["unmeasured"]) == (1, 13, True)
+    assert found["kept"]["bytes"] < MIB
 
 
 def test_other_threads_are_examined_but_not_the_one_that_looks():

@@ -37,6 +37,7 @@ def test_an_array_is_described_by_shape_and_dtype():
         "item_type": None,
         "device": None,
         "with_graph": False,
+        "unmeasured": False,
     }
 
 
