@@ -13,10 +13,13 @@ def settled(death: Death, certainty: Certainty, family: Family, *, general: bool
     """Return how sure a cause is after what speaks against it.
 
     A call in the cell that ends the kernel leaves little to other causes. Without the exit status nothing is proven,
-    unless the system's log tells of the end; and a cause that only names the end has nothing else to go by.
+    unless the system's log tells of the end; and a cause that only names the end has nothing else to go by. Nor has one
+    where two cells may have been running.
     """
     if death.incident is not None or not death.is_unasked_end:
         return certainty
+    if general and death.next_cell is not None:
+        certainty = certainty.lowered()
     if _has_ended_itself(death) and not _is_none_of_its_own(death, family):
         return min(certainty, Certainty.WEAK)
     is_seen = death.status.known or family == Family.START or death.logged_kill("cgroup", "machine", "service")

@@ -30,7 +30,7 @@ from .code.scopes import Scope as CodeScope
 from .code.signal_targets import Sending, sendings
 from .code.values import Values
 from .code.zeroed import reserved_before
-from .kernel_end import KernelEnd
+from .kernel_end import CRASHES, KernelEnd
 from .postmortem import CauseFinding, Statement
 from .units import cell_name, quote, statement
 
@@ -229,9 +229,21 @@ class Death(KernelEnd):
         return next((line for line in lines if line is not None), None)
 
     @cached_property
+    def next_cell(self) -> Cell | None:
+        """The queued cell that may have ended the kernel at once; None where it was surely the running one.
+
+        The server hears of a cell's end from the kernel, and a crash can take that message with it.
+        """
+        by_itself = self.signal in CRASHES or self.status.exit_code is not None
+        if self.recording.kernel.loaded_by != "server" or self.ended is not True or not by_itself:
+            return None
+        was_seen = self.traceback is not None or self.last_stack is not None
+        return None if self.cell is None or was_seen else next(iter(self.recording.queued), None)
+
+    @cached_property
     def sole_line(self) -> int | None:
         """The line of the one statement the cell consists of; None when it has more, or is a block of others."""
-        if self.cell is None or self.cell.truncated:
+        if self.cell is None or self.cell.truncated or self.next_cell is not None:
             return None
         statement = sole_statement(self.cell.source)
         if statement is None or (hasattr(statement, "body") and statement.end_lineno != statement.lineno):
@@ -331,7 +343,7 @@ class Death(KernelEnd):
         line = loop or line or self.line
         lines = self.cell.source.split("\n")
         code = statement(lines[line - 1]) if line is not None and 0 < line <= len(lines) else ""
-        place = f"in {cell_name(self.cell.execution_count)}"
+        place = f"in {self._cell_names}"
         on = " on" if loop is None else ", in the loop"
         return f"{place}{on} {quote(code)}" if code else place
 
@@ -352,8 +364,13 @@ class Death(KernelEnd):
             return "at a moment that was not recorded"
         if self.cell_may_be_unheard:
             return "while no cell was seen to run"
-        running = "no cell" if self.cell is None else cell_name(self.cell.execution_count)
+        running = "no cell" if self.cell is None else self._cell_names
         return f"while {running} was running"
+
+    @property
+    def _cell_names(self) -> str:
+        """Return "cell [2]", or "cell [2] or cell [3]" where it may have been either."""
+        return " or ".join(cell_name(cell.execution_count) for cell in (self.cell, self.next_cell) if cell is not None)
 
 
 def _of_cells(thread: Thread) -> tuple[Frame, ...]:

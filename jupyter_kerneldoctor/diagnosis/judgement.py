@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 from .analysis.ending import FROM_OUTSIDE
 from .analysis.guilty_statement import grown_objects, guilty_statement
 from .causes import examine
+from .certainty import Certainty
 from .code.notebook import CodeTooLargeError
 from .death import Death
 from .family import Family
@@ -25,8 +26,8 @@ _SLOW_S = 10.0
 
 def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
-    death = examine(recording)
-    ranked, incidents = rank(death), survived(death)
+    death, ranked = _of_the_likeliest_cell(recording)
+    incidents = survived(death)
     shown = incidents[-1] if incidents and ranked[0].family == Family.ALIVE else None
     if shown is not None:
         ranked, death = (shown.finding,), death.at(shown.incident)
@@ -50,6 +51,7 @@ def diagnose(recording: Recording) -> PostMortem:
         story=None if shape is None else story(judged, shape),
         memory_shape=None if shape is None else shape.name,
         cell=_culprit(death, ranked[0]),
+        other_cells=_other_cells(death, ranked[0]),
         statement=_statement(judged, ranked[0]),
         grown=grown_objects(judged.growth) if _is_about_memory(death, ranked[0]) and state != "ended" else (),
         fixes=fixes[:MOST_SHOWN],
@@ -57,6 +59,23 @@ def diagnose(recording: Recording) -> PostMortem:
         fixes_left_out=left_out,
         incidents=incidents,
     )
+
+
+def _of_the_likeliest_cell(recording: Recording) -> tuple[Death, tuple[CauseFinding, ...]]:
+    """Return the death and its causes: of the running cell, or of one queued behind it whose code explains the end.
+
+    Between its first statement and the end a kernel may have had no time to tell that the cell before was over.
+    """
+    death = examine(recording)
+    ranked = rank(death)
+    is_sure = death.cell is None or death.cell.finished or recording.kernel.loaded_by != "server"
+    while recording.queued and death.is_unasked_end and not is_sure and ranked[0].certainty < Certainty.STRONG:
+        recording = recording.with_next_cell()
+        later = examine(recording)
+        found = rank(later)
+        if found[0].family == Family.OWN_END and found[0].certainty > ranked[0].certainty:
+            return later, (replace(found[0], certainty=min(found[0].certainty, Certainty.STRONG)), *found[1:])
+    return death, ranked
 
 
 def _is_about_memory(death: Death, cause: CauseFinding) -> bool:
@@ -82,6 +101,11 @@ def _culprit(death: Death, cause: CauseFinding) -> Culprit | None:
     if cell is None or cause.family == Family.ALIVE:
         return None
     return Culprit.at(cell, cause.line)
+
+
+def _other_cells(death: Death, cause: CauseFinding) -> tuple[Culprit, ...]:
+    by_its_code = cause.family == Family.OWN_END and not cause.general
+    return () if death.next_cell is None or by_its_code else (Culprit.at(death.next_cell, None),)
 
 
 def _statement(death: Death, cause: CauseFinding) -> Statement | None:

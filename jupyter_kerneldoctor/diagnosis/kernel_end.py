@@ -37,7 +37,7 @@ from .family import Family
 from .postmortem import CauseFinding
 
 _LARGE = 0.1  # of the machine's memory: what holds less is not the largest where it is used up
-_CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
+CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
 """Signals of a program that fails by itself."""
 
 
@@ -102,7 +102,7 @@ class KernelEnd(RecordedEnd):
         A kernel that has not loaded KernelDoctor announces a cell from ipykernel's IOPub thread, and a crash within the
         first milliseconds ends that thread, too.
         """
-        from_outside, by_itself = self.recording.kernel.loaded_by == "server", self.status.signal in _CRASHES
+        from_outside, by_itself = self.recording.kernel.loaded_by == "server", self.status.signal in CRASHES
         return from_outside and self.cell is None and (by_itself or self.status.exit_code is not None)
 
     @cached_property
@@ -132,7 +132,7 @@ class KernelEnd(RecordedEnd):
         """The memory of the kernel while the cell ran, and its limits; that of the graphics card where it was full."""
         if self.causes and self.causes[0].id == "gpu-oom":
             return GpuMemory(self.recording, self.cell, ran_out=True, incident=self.incident)
-        killed = self.ended is True and self.status.exit_code is None and self.signal not in _CRASHES
+        killed = self.ended is True and self.status.exit_code is None and self.signal not in CRASHES
         return Memory(self.recording, self.cell, ran_out=self.is_about_memory and killed)
 
     @cached_property
@@ -176,7 +176,7 @@ class KernelEnd(RecordedEnd):
     @cached_property
     def words(self) -> Words | None:
         """The last line it wrote that names a cause, if it ended by itself."""
-        by_itself = self.signal in _CRASHES or bool(self.status.exit_code) or not self.status.known
+        by_itself = self.signal in CRASHES or bool(self.status.exit_code) or not self.status.known
         if not by_itself or self.told_to_exit:
             return None
         named = naming_a_cause(self.text, self.patterns)

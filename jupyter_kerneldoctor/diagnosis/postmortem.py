@@ -283,6 +283,8 @@ class PostMortem:
     recurrence: Recurrence | None = None
     """That the same cell ended kernels before."""
     cell: Culprit | None = None
+    other_cells: tuple[Culprit, ...] = ()
+    """A cell queued behind it, where it is not known which of them was running."""
     statement: Statement | None = None
     """None where it is not known."""
     grown: tuple[Grown, ...] = ()
@@ -321,6 +323,7 @@ class PostMortem:
             causes=[_finding(finding) for finding in self.causes],
             incidents=[incident.to_json() for incident in self.incidents],
             cell=None if self.cell is None else self.cell.to_json(),
+            other_cells=[cell.to_json() for cell in self.other_cells],
             fixes=[_fix(fix) for fix in self.fixes],
             more_fixes=[_fix(fix) for fix in self.more_fixes],
         )

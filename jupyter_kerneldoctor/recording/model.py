@@ -6,7 +6,7 @@ Bytes are `int` and named `*_bytes`; `*_mono_s` is CLOCK_MONOTONIC, `*_wall_s` s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from .processes import ProcessIdentity  # noqa: TC001 - `decode` reads the annotations
@@ -221,6 +221,8 @@ class Recording:
     started_wall_s: float = 0.0
     limits: tuple[Limit, ...] = ()
     cells: tuple[Cell, ...] = ()
+    queued: tuple[Cell, ...] = ()
+    """The cells that waited behind the running one, next first; known of kernels that the server watches alone."""
     samples: tuple[Sample, ...] = ()
     exit_request: ExitRequest | None = None
     end: End | None = None
@@ -261,6 +263,13 @@ class Recording:
     """Whether the sidecar runs, as the caller observed it; None when that cannot be told from here."""
     silent_s: float | None = None
     """How long ago the newest sample of a living kernel was taken: much more than 5 s, and its recorder is held up."""
+
+    def with_next_cell(self) -> Recording:
+        """Return it as if the running cell had ended just before the end, and the next queued one begun."""
+        now = self.started_mono_s if self.end is None else self.end.mono_s
+        before = (cell if cell.finished else replace(cell, ended_mono_s=now) for cell in self.cells)
+        begun = (replace(cell, started_mono_s=now) for cell in self.queued[:1])
+        return replace(self, cells=(*before, *begun), queued=self.queued[1:])
 
     @property
     def stopped_early(self) -> bool:

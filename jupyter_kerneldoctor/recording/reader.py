@@ -134,6 +134,7 @@ def assemble(
         return build_all(into, by_kind.get(kind))
 
     start = _start(by_kind.get("start", []))
+    cells, queued = _cells([*events, *_last_seen_by_server(start, server_events or [], newest("end"))])
     request = by_kind.get("exit_request", [None])[0]
     gpus = newest("gpus")
     end = build(End, _end(newest("end"), newest("kernel_log")))
@@ -146,7 +147,8 @@ def assemble(
         started_mono_s=number(start.get("mono_s")) or 0.0,
         started_wall_s=number(start.get("wall_s")) or 0.0,
         limits=build_all(Limit, newest("limits").get("limits")),
-        cells=_cells(events),
+        cells=cells,
+        queued=queued,
         samples=samples,
         exit_request=build(ExitRequest, request),
         end=end,
@@ -201,9 +203,28 @@ def _kernel(recording_id: str, start: Event) -> Kernel:
     return build(Kernel, {**start, "process": identity}) or Kernel(identity)
 
 
-def _cells(events: list[Event]) -> tuple[Cell, ...]:
-    """Pair starts and ends by sequence number, as a cell may run many times and ends may be lost."""
+def _last_seen_by_server(start: Event, events: list[Event], end: Event) -> Iterator[Event]:
+    """Yield what the server noted of the newest cells of a kernel that it watches alone, none after the end.
+
+    They are those it had sent to the sidecar, in that order, so that it does no harm to read them twice.
+    """
+    last_mono_s = number(end.get("mono_s"))
+    for event in events if start.get("loaded_by") == "server" else ():
+        mono_s = number(event.get("mono_s"))
+        if event["event"] in _OF_CELLS and mono_s is not None:
+            yield event if last_mono_s is None else {**event, "mono_s": min(mono_s, last_mono_s)}
+
+
+_OF_CELLS = ("cell_queued", "cell_start", "cell_end", "cell_withdrawn")
+
+
+def _cells(events: list[Event]) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
+    """Return the cells that ran, and those still queued.
+
+    Starts and ends are paired by sequence number, as a cell may run many times and ends may be lost.
+    """
     cells: dict[Any, Cell] = {}
+    queued: dict[Any, Cell] = {}
     sources: dict[Any, Event] = {}
     for event in events:
         seq = number(event.get("seq"))
@@ -212,15 +233,19 @@ def _cells(events: list[Event]) -> tuple[Cell, ...]:
             cell = build(Cell, {**event, **source, "started_mono_s": event.get("mono_s")})
             if cell is not None:
                 cells[seq] = cell
+                queued.pop(seq, None)
+        elif event["event"] == "cell_queued" and seq not in cells and (cell := build(Cell, event)) is not None:
+            queued[seq] = cell
         elif event["event"] == "cell_withdrawn":
             cells.pop(seq, None)  # it was queued and never ran
+            queued.pop(seq, None)
         elif seq in cells and event["event"] == "cell_end":
             names = ("rss_after_bytes", "peak_bytes", "peak_basis", "error", "asked_exit")
             known = {name: value for name, value in fitting(Cell, event).items() if name in names}
             ended = number(event.get("mono_s"))
             started = cells[seq].started_mono_s
             cells[seq] = replace(cells[seq], ended_mono_s=started if ended is None else ended, **known)
-    return tuple(cells.values())
+    return tuple(cells.values()), tuple(queued.values())
 
 
 def _source(start: Event, sources: dict[Any, Event]) -> Event:

@@ -363,6 +363,7 @@ _EVENTS: dict[str, Fields] = {
         "peak_basis": word,
         "error": type_name,
     },
+    "cell_queued": {**_fields(number, "seq execution_count truncated source_length"), "source": source},
     "cell_withdrawn": {"seq": number},
     "last_words": _fields(numbers, "fds begins"),
     "look_thread": {"thread_id": number},

@@ -112,6 +112,9 @@ _ASKED_BY = {"message": "a message", "cell": "the cell", "terminal": "the user, 
 
 
 def _cells(recording: Recording) -> Iterator[_Entry]:
+    for cell in recording.queued:
+        if recording.end is not None:
+            yield _Entry(recording.end.mono_s, f"{cell_name(cell.execution_count)} was queued")
     for cell in recording.cells:
         name, first = cell_name(cell.execution_count), cell.source.strip().partition("\n")[0]
         held = "" if cell.rss_before_bytes is None else f", {size(cell.rss_before_bytes)} in use"

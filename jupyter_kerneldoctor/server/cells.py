@@ -1,14 +1,17 @@
 """Tracks the cells of a kernel that has not loaded KernelDoctor, from requests and answers that pass the server.
 
 A cell counts as started when its request is passed on to an idle kernel or when the cell before it has ended, so that
-a cell whose first statement kills the kernel is known. It has ended when the kernel has replied or is idle. A cell
-that did not run, because the one before it failed, is withdrawn when the kernel says so.
+a cell whose first statement kills the kernel is known. It has ended when the kernel has replied or is idle. The cells
+that wait behind it are reported, too: the reply may be lost with the kernel. A cell that did not run, because the one
+before it failed, is withdrawn when the kernel says so.
 """
 
 import re
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from jupyter_kerneldoctor.recording.cell_source import WHOLE_CHARACTERS, shortened
@@ -20,6 +23,13 @@ _ERROR_TYPE = re.compile(r"[A-Za-z_][\w.]{0,99}", re.ASCII)
 
 _MAX_FINISHED = 64
 
+_REPORTED_AHEAD = 8
+"""Cells that wait are reported once they are so near: there may be hundreds, and the sidecar's socket is small."""
+
+_NEWEST_EVENTS = 32
+_NEWEST_S = 10.0
+"""How long the sidecar may take to write an event down, if its machine is busy."""
+
 
 @dataclass(slots=True)
 class _Cell:
@@ -28,7 +38,8 @@ class _Cell:
     cell_id: str | None
     has_number: bool
     seq: int | None = None
-    started_mono_s: float = 0.0
+    """None: not reported yet."""
+    started_mono_s: float | None = None
     count: int | None = None
     ran: bool = False
     error: str | None = None
@@ -38,7 +49,8 @@ class CellTracker:
     """The cells of one kernel process, as events for its recording."""
 
     def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
-        self._send = send
+        self._pass_on = send
+        self._sent: deque[dict[str, Any]] = deque(maxlen=_NEWEST_EVENTS)
         self._waiting: dict[str, _Cell] = {}
         """By message id, in the order of execution; the first is running."""
         self._finished: dict[str, None] = {}
@@ -55,6 +67,11 @@ class CellTracker:
             request.message_id, request.source, request.cell_id, has_number=request.store_history
         )
         self._begin_next()
+
+    def newest_events(self) -> list[dict[str, Any]]:
+        """Return what was sent last: a sidecar that ended with the kernel may not have written it down."""
+        since_mono_s = time.monotonic() - _NEWEST_S
+        return [event for event in self._sent if event["mono_s"] >= since_mono_s]
 
     def answered(self, answer: Answer) -> None:
         """Note that the kernel published something about a request, or replied to it."""
@@ -100,19 +117,36 @@ class CellTracker:
         self._begin_next()
 
     def _begin_next(self) -> None:
-        cell = next(iter(self._waiting.values()), None)
-        if cell is None or cell.seq is not None:
-            return
-        self._seq += 1
-        cell.seq, cell.started_mono_s = self._seq, time.monotonic()
-        cell.count = self._count + 1 if cell.has_number else None
-        self._send_start(cell)
+        """Report the first cell as started, and those behind it as waiting."""
+        count = self._count
+        for place, cell in enumerate(islice(self._waiting.values(), 1 + _REPORTED_AHEAD)):
+            if cell.started_mono_s is not None:
+                count = cell.count or count
+                continue
+            count += cell.has_number
+            cell.count = count if cell.has_number else None
+            is_new = cell.seq is None
+            if is_new:
+                self._seq += 1
+                cell.seq = self._seq
+            if place == 0:
+                cell.started_mono_s = time.monotonic()
+                self._send_start(cell)
+            elif is_new:
+                self._send_source("cell_queued", time.monotonic(), cell)
 
     def _send_start(self, cell: _Cell) -> None:
+        self._send_source("cell_start", cell.started_mono_s, cell)
+
+    def _send_source(self, kind: str, mono_s: float | None, cell: _Cell) -> None:
         whole = len(cell.source) <= WHOLE_CHARACTERS
         source = {"source": cell.source} if whole else shortened(cell.source, WHOLE_CHARACTERS)
         known = {"execution_count": cell.count, "cell_id": cell.cell_id}
-        self._send({"event": "cell_start", "seq": cell.seq, "mono_s": cell.started_mono_s, **known, **source})
+        self._send({"event": kind, "seq": cell.seq, "mono_s": mono_s, **known, **source})
+
+    def _send(self, event: dict[str, Any]) -> None:
+        self._sent.append(event)
+        self._pass_on(event)
 
     def _finish(self, cell: _Cell, *, aborted: bool = False) -> None:
         del self._waiting[cell.message_id]
@@ -121,6 +155,7 @@ class CellTracker:
             del self._finished[next(iter(self._finished))]
         if cell.seq is None:
             return
-        kind = "cell_withdrawn" if aborted or (self._publishes_inputs and not cell.ran) else "cell_end"
+        has_run = cell.started_mono_s is not None and not aborted and (cell.ran or not self._publishes_inputs)
+        kind = "cell_end" if has_run else "cell_withdrawn"
         error = {} if cell.error is None else {"error": cell.error}
         self._send({"event": kind, "seq": cell.seq, "mono_s": time.monotonic(), **error})

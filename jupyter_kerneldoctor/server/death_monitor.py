@@ -26,6 +26,9 @@ KERNEL_ACTIONS = "https://events.jupyter.org/jupyter_server/kernel_actions/v1"
 _NOTE_TIMEOUT_S = 1.0
 """A restart or shutdown waits for our note at most this long: the disk may be a slow network disk."""
 
+_LAST_MESSAGES_S = 0.1
+"""What a kernel sent before its end may reach us later than its recorder's message that it has ended."""
+
 _REPORTED_FAILURE = 2
 
 _BRIEF_LINE = 50
@@ -163,6 +166,9 @@ class DeathMonitor:
         """
         more = [event("restarted", automatic=True)] if restarts else []
         known = self.kernels.of(process)
+        if known is not None:
+            await asyncio.sleep(_LAST_MESSAGES_S)
+            more += known.cells.newest_events()
         if known is not None and failures:
             stderr = "" if known.stderr is None else await self._threads.run(known.stderr.text)
             more.append(start_failed(known.command, stderr=stderr))
@@ -226,6 +232,7 @@ def brief(document: dict[str, Any]) -> str | None:
     if place is None or place["execution_count"] is None:
         return str(said)
     said += f" in cell [{place['execution_count']}]"
+    said += "".join(f" or [{other['execution_count']}]" for other in document["other_cells"])
     source = (statement or {}).get("source") or (cell or {}).get("line_source") or ""
     line = next((text.strip() for text in source.splitlines() if text.strip()), "").replace("`", "'")
     if len(line) > _BRIEF_LINE:

@@ -83,7 +83,7 @@ class Inbox:
 
 
 _NEEDED = {"start": ("mono_s", "wall_s")} | dict.fromkeys(
-    ("cell_start", "cell_end", "cell_withdrawn"), ("mono_s", "seq")
+    ("cell_start", "cell_queued", "cell_end", "cell_withdrawn"), ("mono_s", "seq")
 )
 """Which numbers an event cannot do without. All others can do without any."""
 

@@ -134,6 +134,15 @@ def running_cell(death: Death) -> Iterator[Evidence]:
         took = duration(ran_s(death.recording, cell, end.mono_s))
         yield Evidence(f"{sentence(cell_name(cell.execution_count))} had been running for {took}.", source="journal")
         yield from line_seen_from_outside(death)
+        yield from _queued(death)
+
+
+def _queued(death: Death) -> Iterator[Evidence]:
+    """Say that the next cell may have begun."""
+    if death.cell is not None and death.next_cell is not None:
+        before, after = (cell_name(cell.execution_count) for cell in (death.cell, death.next_cell))
+        not_told = f"The kernel ended before it could tell whether {before} was over and {after} had begun."
+        yield Evidence(f"{sentence(after)} was queued behind it. {not_told}", source="journal")
 
 
 def _last_seen(death: Death) -> Iterator[Evidence]:

@@ -31,6 +31,22 @@ async def test_the_first_crash_is_diagnosed(notebook, deaths):
     assert told["watched_after_restart"] is True
 
 
+async def test_a_crash_in_run_all_is_never_put_into_the_cell_before_it(notebook, deaths):
+    kernel = await notebook(protocol=V1)
+    await kernel.run("import os; me = os.getpid(); signal = getattr(os, 'ki' + 'll')")
+    crash = "signal(me, 11)"
+
+    for place, source in enumerate(["x = 1", crash, "y = 2"]):
+        await kernel.send(source, cell_id=f"c{place}")
+    report = await kernel.report((await deaths.next())["recording"])
+
+    named = [report["cell"], *report["other_cells"]]
+    assert crash in [cell["source"] for cell in named]
+    for cell in named:
+        assert f"cell [{cell['execution_count']}]" in report["headline"]
+    assert report["certainty"] == ("possible" if report["other_cells"] else "likely")
+
+
 GROWS = """\
 import time
 pile = []

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from jupyter_kerneldoctor.diagnosis import diagnose
+from jupyter_kerneldoctor.diagnosis.certainty import Certainty
 from jupyter_kerneldoctor.diagnosis.examples import MIB, Group, cell_file, crash_report, recording
+from jupyter_kerneldoctor.recording.model import Cell
 
 FULL = Group(500 * MIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=499 * MIB)
 STRING_AT = ("/usr/lib/python3.11/ctypes/__init__.py", 519, "string_at")
@@ -193,3 +195,46 @@ def test_a_thread_of_a_library_that_calls_into_a_cell():
     answer = diagnose(recording(define, "for item in data: pass", signal="SIGSEGV", crash=crash))
     assert "in a background thread, in `load` (cell [1], line 3)" in answer.cause.headline
     assert answer.cell.line is None
+
+
+def run_all(*sources, queued, **death):
+    """A kernel that only the server watches: these cells ran, those waited behind the last of them."""
+    made = recording(*sources, server="watched", **death)
+    kernel = replace(made.kernel, loaded_by="server")
+    waiting = [Cell(source, execution_count=len(sources) + place) for place, source in enumerate(queued, 1)]
+    return diagnose(replace(made, kernel=kernel, queued=tuple(waiting)))
+
+
+def test_a_crash_may_be_that_of_the_next_cell_where_the_reply_was_lost():
+    sure = run_all("x = 1", queued=[], signal="SIGSEGV")
+    found = run_all("x = 1", queued=["solve(m)", "show()"], signal="SIGSEGV")
+
+    assert "in cell [1] or cell [2]" in found.cause.headline
+    assert (found.cell.execution_count, found.cell.line) == (1, None)
+    assert [cell["source"] for cell in found.to_json()["other_cells"]] == ["solve(m)"]
+    assert found.cause.certainty < sure.cause.certainty
+
+
+@pytest.mark.parametrize(
+    ("signal", "exit_code", "code"),
+    [
+        ("SIGKILL", None, "import os\nos.kill(os.getpid(), 9)"),
+        ("SIGSEGV", None, "import os\nos.kill(os.getpid(), 11)"),
+        (None, 3, "import os\nos._exit(3)"),
+    ],
+)
+def test_a_queued_cell_whose_code_explains_the_end_is_named_alone(signal, exit_code, code):
+    found = run_all("x = 1", queued=["y = 2", code], signal=signal, exit_code=exit_code)
+
+    assert (found.cell.source, found.cause.family) == (code, "own-end")
+    assert found.other_cells == ()
+    assert found.cause.certainty <= Certainty.STRONG
+
+
+def test_a_kill_for_memory_is_not_that_of_a_cell_that_waited():
+    memory = [number * 50 * MIB for number in range(1, 10)]
+    found = run_all(
+        "fit()", queued=["import os\nos.kill(os.getpid(), 9)"], signal="SIGKILL", memory=memory, groups=[FULL]
+    )
+
+    assert (found.cause.id, found.cell.source, found.other_cells) == ("oom-cgroup", "fit()", ())

@@ -37,7 +37,7 @@ def events_in_code():
 
 
 def test_every_event_is_on_it():
-    events = {*events_in_code(), "cell_start", "cell_end", "cell_withdrawn"}
+    events = {*events_in_code(), "cell_start", "cell_queued", "cell_end", "cell_withdrawn"}
 
     assert len(events) > 25
     assert [event for event in sorted(events) if f"| `{event}` |" not in PAGE and event != "lost"] == []

@@ -88,3 +88,25 @@ def test_of_what_a_cell_grew_in_the_newest_counts():
 
     assert [(one.bytes, one.frames[0].line) for one in first.statements] == [(8, 3)]
     assert second.statements == ()
+
+
+START = {"event": "start", "mono_s": 1.0, "wall_s": 100.0, "loaded_by": "server"}
+QUEUED = {"event": "cell_queued", "seq": 2, "source": "y = 2", "mono_s": 2.1, "execution_count": 2}
+END = {"event": "end", "kind": "signal", "signal": "SIGSEGV", "mono_s": 3.0, "wall_s": 102.0}
+LATE = [{"event": "cell_end", "seq": 1, "mono_s": 3.2}, {**QUEUED, "event": "cell_start", "mono_s": 3.2}]
+
+
+def test_what_the_server_heard_after_the_sidecar_recorded_the_end():
+    found = assemble("x", [START, CELL, QUEUED, END], server_events=[QUEUED, *LATE])
+
+    assert [(cell.source, cell.ended_mono_s) for cell in found.cells] == [("x = 1", 3.0), ("y = 2", None)]
+    assert found.cells[1].started_mono_s == 3.0
+    assert found.queued == ()
+    assert assemble("x", [START, CELL, QUEUED, END]).queued[0].source == "y = 2"
+
+
+def test_a_kernel_that_reports_itself_knows_its_cells_better_than_the_server():
+    joined = {**START, "loaded_by": "magic"}
+    found = assemble("x", [START, CELL, joined, END], server_events=LATE)
+
+    assert [(cell.source, cell.finished) for cell in found.cells] == [("x = 1", False)]

@@ -28,8 +28,15 @@ class Conversation:
         self.tracker.answered(Answer("reply", message_id, count=count, error=error, aborted=aborted))
 
     @property
+    def recording(self):
+        return assemble("20261121T032101Z-1-ab12cd", self.events)
+
+    @property
     def cells(self):
-        return assemble("20261121T032101Z-1-ab12cd", self.events).cells
+        return self.recording.cells
+
+    def waiting(self):
+        return [(cell.execution_count, cell.source) for cell in self.recording.queued]
 
     def seen(self):
         return [(cell.execution_count, cell.source, cell.finished) for cell in self.cells]
@@ -54,6 +61,49 @@ def test_the_next_cell_begins_when_the_one_before_it_ends():
     kernel.ends("m1")
 
     assert kernel.seen() == [(1, "first", True), (2, "second", False)]
+
+
+def test_cells_that_wait_are_recorded_before_the_kernel_gets_to_them():
+    """The reply of the running one may be lost with the kernel."""
+    kernel = Conversation()
+    for source in ("first", "second", "third"):
+        kernel.asks(source, source)
+    assert kernel.waiting() == [(2, "second"), (3, "third")]
+
+    kernel.replies("first", count=5)
+    assert kernel.waiting() == [(3, "third")]  # renumbered when it begins
+    assert kernel.seen() == [(5, "first", True), (6, "second", False)]
+
+    kernel.replies("second", count=6, error="ValueError")
+    kernel.replies("third", aborted=True)
+    assert kernel.waiting() == []
+
+
+def test_of_many_cells_that_wait_only_the_next_are_recorded():
+    kernel = Conversation()
+    for number in range(500):
+        kernel.asks(f"m{number}", f"cell {number}")
+
+    assert len(kernel.events) < 10
+    kernel.replies("m0", count=1)
+    assert kernel.waiting()[0] == (3, "cell 2")
+    assert len(kernel.waiting()) == 8
+    for number in range(1, 500):
+        kernel.replies(f"m{number}", count=number + 1)
+    assert (len(kernel.cells), kernel.waiting()) == (500, [])
+    assert [cell.source for cell in kernel.cells] == [f"cell {number}" for number in range(500)]
+
+
+def test_the_newest_events_are_told_again():
+    kernel = Conversation()
+    for number in range(100):
+        kernel.asks(f"m{number}", "x = 1")
+        kernel.replies(f"m{number}", count=number + 1)
+
+    newest = kernel.tracker.newest_events()
+
+    assert newest == kernel.events[-len(newest) :]
+    assert 8 < len(newest) < 40
 
 
 def test_the_reply_ends_a_cell_though_what_was_published_is_lost_with_the_kernel():
