@@ -293,8 +293,8 @@ class Death(KernelEnd):
         frame = self.user_frames[0] if self.user_frames and self.signal == "SIGSEGV" else None
         if frame is None or frame.cell is None:
             return None
-        cell, line = frame.cell, frame.line
-        return self.find(lambda code: deep_call(code, code.index(cell), line))
+        at, line = self.recording.cells.index(frame.cell), frame.line
+        return self.find(lambda code: deep_call(code, at, line))
 
     @cached_property
     def growth(self) -> Growth:

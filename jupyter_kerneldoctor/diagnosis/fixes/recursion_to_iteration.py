@@ -9,7 +9,7 @@ from ..code.literals import number
 from ..code.notebook import Call, Notebook, Scope
 from ..death import Death
 from ..edits import replace
-from ..examples import crash_in
+from ..examples import cell_file, crash_in, crash_report
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..units import cell_name, quote, sentence, share_of
@@ -40,6 +40,9 @@ _SPECIAL = {
     "__next__": "next", "__abs__": "abs", "__int__": "int", "__float__": "float", "__format__": "format",
 }  # fmt: skip
 
+_NODE = "sys.setrecursionlimit(10**6)\nclass Node:\n    def __bool__(self): return bool(self.next)\nhead = Node()"
+_CRASH = crash_report("Segmentation fault", *[(cell_file(_NODE), 3, "__bool__")] * 100, cut=True)
+
 
 class RecursionToIteration(Fix):
     """Lower the recursion limit again, and use a loop where calls go deep.
@@ -66,10 +69,12 @@ class RecursionToIteration(Fix):
 
     FIRES = [
         Case(
-            "import sys\nsys.setrecursionlimit(10**6)",
-            "class Node:\n    def __bool__(self): return bool(self.next)\nhead = Node()\nbool(head)",
+            "import sys",
+            _NODE,
+            "bool(head)",
             cause="stack-overflow",
-            becomes={1: "import sys\nsys.setrecursionlimit(3000)"},
+            crash=_CRASH,
+            becomes={2: _NODE.replace("10**6", "3000")},
             says=("1,000,000", "__bool__", "RecursionError in place of"),
         ),
         Case(
