@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from support.kernels import LiveKernel
 
-pytestmark = requires.linux
+pytestmark = [requires.linux, requires.readable_stacks]
 
 
 def needs(module: str) -> Any:

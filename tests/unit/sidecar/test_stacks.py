@@ -14,6 +14,8 @@ import pytest
 from support import requires
 
 from jupyter_kerneldoctor.server.sidecar_link import resolved
+from jupyter_kerneldoctor.sidecar.stacks import layout_discovery
+from jupyter_kerneldoctor.sidecar.stacks.debug_offsets import debug_offsets
 from jupyter_kerneldoctor.sidecar.stacks.discovery_process import DiscoveryProcess
 from jupyter_kerneldoctor.sidecar.stacks.layout import Runtime, UnexpectedLayoutError
 from jupyter_kerneldoctor.sidecar.stacks.linetable import line_at
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from jupyter_kerneldoctor.sidecar.stacks.layout import Layout
 
-pytestmark = requires.linux
+pytestmark = [requires.linux, requires.readable_stacks]
 
 TELLS_WHERE = """
 import os, sys, threading, time
@@ -107,6 +109,13 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 def functions(frames: list[RawFrame]) -> list[str]:
     return [frame.function for frame in frames if frame.file == "program.py"]
+
+
+def test_the_table_for_debuggers_says_what_is_found_without_it() -> None:
+    memory = Memory(os.getpid())
+    found = {**layout_discovery._frames(memory), **layout_discovery._threads(memory)}
+
+    assert debug_offsets() == (found if sys.version_info >= (3, 13) else None)
 
 
 def test_calls_of_all_kinds_are_seen_with_their_lines(start: Callable[..., Program]) -> None:
@@ -360,7 +369,7 @@ def test_wrong_addresses_give_no_stack(start: Callable[..., Program], layout: La
     right = program.runtime
     for wrong in (
         right._replace(interpreter=0),
-        right._replace(interpreter=right.interpreter + 8),
+        right._replace(interpreter=right.interpreter - 8),
         right._replace(interpreter=right.code_type),
         right._replace(code_type=right.str_type),
         right._replace(str_type=right.bytes_type),
@@ -394,7 +403,7 @@ def test_lines_are_those_of_the_interpreter() -> None:
     for module in (subprocess, textwrap, os, pytest):
         for code in codes_of(compile(Path(module.__file__).read_text(encoding="utf-8"), "", "exec")):
             checked += assert_same_lines(code)
-    assert checked > 4_000
+    assert checked > 3_000
 
 
 def assert_same_lines(code: CodeType) -> int:
