@@ -1,4 +1,4 @@
-# Two commands do everything on a fresh machine (Python 3.11+, Node 20+, git, make):
+# Two commands do everything on a fresh machine (Python 3.10+, Node 20+, git, make):
 #   make demo   a real kernel dies, its post-mortem is shown
 #   make test   all tests
 #   make check  lint and the quick unit tests, in under a minute

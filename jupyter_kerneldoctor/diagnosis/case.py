@@ -1,9 +1,11 @@
 """An example of a fix: cells that ran, how the last one died, and what the fix answers. Tests and pages use it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from .causes import all_causes, examine
 from .certainty import Certainty
@@ -71,7 +73,7 @@ class Case:
         self.cells, self._growth, self._before_mib = cells, growth, before_mib
         self._recorded, self._children_mib = {"crash": crash, **recorded}, children_mib
 
-    def with_sources(self, *sources: str) -> Self:
+    def with_sources(self, *sources: str) -> Case:
         """Return the same case with other text in its cells."""
         other = copy(self)
         other.sources = sources

@@ -1,10 +1,12 @@
 """The families of causes: what the rest of the diagnosis asks, in place of a cause's id."""
 
-from enum import StrEnum
+from enum import Enum
 
 
-class Family(StrEnum):
+class Family(str, Enum):
     """What kind of end a cause speaks of. The values are part of the public JSON."""
+
+    __str__ = str.__str__
 
     MEMORY = "memory"
     """The machine, a container or a process limit had no memory left."""

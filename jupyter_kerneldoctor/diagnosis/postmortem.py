@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Any, Literal
 
 from jupyter_kerneldoctor.recording.events import Incident
@@ -351,7 +351,7 @@ def iso(wall_s: float | None) -> str | None:
     if not wall_s:
         return None
     try:
-        return datetime.fromtimestamp(wall_s, UTC).isoformat(timespec="milliseconds")
+        return datetime.fromtimestamp(wall_s, timezone.utc).isoformat(timespec="milliseconds")
     except (OverflowError, OSError, ValueError):
         return None
 

@@ -2,8 +2,8 @@
 
 Up to Python 3.12 `frame.f_locals` makes a dict that stays with the frame: it keeps all values alive until the function
 ends, and it is the very dict that the user's own `locals()` has returned. 3.13 made it a view without these effects
-(PEP 667). 3.12 has PyFrame_GetVar, which returns one variable. For 3.11 the variables are read where the frame keeps
-them.
+(PEP 667). 3.12 has PyFrame_GetVar, which returns one variable. Before that the variables are read where the frame
+keeps them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ _MOST = 300
 # CPython 3.11, Include/internal/pycore_frame.h: PyFrameObject.f_frame, and localsplus in what it points to.
 _F_FRAME = 24
 _LOCALSPLUS = 72
+# CPython 3.10, Include/cpython/frameobject.h: the variables are in the frame object itself.
+_F_LOCALSPLUS = 352
+_IS_APART = sys.version_info >= (3, 11)
 _Pointers = ctypes.c_void_p * _MOST
 _Objects = ctypes.py_object * _MOST
 
@@ -106,13 +109,14 @@ def _from_memory(frame: FrameType) -> Variables:
     Whether a variable is still there (the function may have ended), whether it has a value, and the value: all of that
     is found out by one call of `list`, which no other thread can interrupt as it runs no bytecode.
     """
-    place = ctypes.c_void_p.from_address(id(frame) + _F_FRAME)
+    place = ctypes.c_void_p.from_address(id(frame) + _F_FRAME) if _IS_APART else ctypes.c_void_p(id(frame))
+    offset = _LOCALSPLUS if _IS_APART else _F_LOCALSPLUS
     for number, name in _numbered_names(frame.f_code):
         begin = place.value
         if begin is None:
             return
-        pointers = _Pointers.from_address(begin + _LOCALSPLUS)
-        objects = _Objects.from_address(begin + _LOCALSPLUS)
+        pointers = _Pointers.from_address(begin + offset)
+        objects = _Objects.from_address(begin + offset)
         is_there = map(begin.__eq__, map(_value, repeat(place)))
         has_value = map(pointers.__getitem__, compress((number,), is_there))
         for value in list(map(objects.__getitem__, compress((number,), has_value))):
@@ -122,7 +126,7 @@ def _from_memory(frame: FrameType) -> Variables:
 def _numbered_names(code: CodeType) -> list[tuple[int, str]]:
     """Return the names of a function's variables, and at which place a frame keeps each; those it shares come first."""
     own, shared = code.co_varnames, {*code.co_cellvars, *code.co_freevars}
-    names = [*own, *(name for name in code.co_cellvars if name not in own), *code.co_freevars]
+    names = [*own, *(name for name in code.co_cellvars if not _IS_APART or name not in own), *code.co_freevars]
     return sorted(enumerate(names[:_MOST]), key=lambda pair: pair[1] not in shared)
 
 

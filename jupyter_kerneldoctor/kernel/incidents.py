@@ -6,6 +6,7 @@ and numbers. None of the exception's own code runs (`__str__`, properties).
 
 from __future__ import annotations
 
+import builtins
 import errno
 import math
 import sys
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
+_GROUP = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.11 and later
 _LONGEST_CHAIN = 16
 _LONGEST_TEXT = 20_000
 _INNER_FRAMES, _OUTER_FRAMES = 45, 5
@@ -97,8 +99,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         yield one
         context = None if _attribute(one, "__suppress_context__") else _attribute(one, "__context__")
         waiting += [found for found in (context, _attribute(one, "__cause__")) if isinstance(found, BaseException)]
-        if BaseExceptionGroup in mro(type(one)):
-            waiting += BaseExceptionGroup.__dict__["exceptions"].__get__(one)
+        if _GROUP in mro(type(one)):
+            waiting += _GROUP.__dict__["exceptions"].__get__(one)
 
 
 def _attribute(error: BaseException, name: str) -> Any:

@@ -1,7 +1,7 @@
 """The phrases that all renderers share, so that terminal, notebook and issue report say the same."""
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Any
 
 from jupyter_kerneldoctor.diagnosis.family import Family
@@ -63,7 +63,7 @@ def timestamp(iso: str | None) -> str | None:
     if not iso:
         return None
     try:
-        return datetime.fromisoformat(iso).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+        return datetime.fromisoformat(iso).astimezone(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     except (ValueError, OverflowError, OSError):
         return one_line(iso)
 

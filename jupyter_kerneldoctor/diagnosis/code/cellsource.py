@@ -24,7 +24,7 @@ _ESCAPE = re.compile(r"[ \t]*(?=[%!?,;/])")
 _ASSIGNMENT = re.compile(r"[ \t]*[A-Za-z_][\w.,\[\]'\"* \t()]*?=[ \t]*(?=[%!])")
 _HELP = re.compile(r"[ \t]*(?=%{0,2}(?!\d)[\w*]+(?:\.\w+|\[[^\]]*\])*\?\??[ \t]*$)")
 _TOKEN = re.compile(r"""#.*|\"\"\"|'''|"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|\\.?|[()\[\]{}]""")
-_WORD = re.compile(r"\w++")
+_WORD = re.compile(r"\w+")
 _FORMATTED = re.compile(r"""\b(?:[fF][rR]?|[rR][fF])["']""")
 _MOST_COSTLY = 400_000
 LINE_END = re.compile(r"\r\n|\r|\n")  # what Python's tokenizer takes for one

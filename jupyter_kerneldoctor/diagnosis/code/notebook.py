@@ -40,11 +40,11 @@ _LONGEST = 200  # characters; a chain beyond that is no name of anything
 _END = (1 << 30, 0)
 
 _INJECTED = frozenset({"exit", "quit", "get_ipython", "display", "In", "Out"})
-_MAY_BIND = re.compile(r"(?<![\w.])[^\W\d]\w*+(?![ \t]*+[(.])")
+_MAY_BIND = re.compile(r"(?<![\w.])[^\W\d]\w*\b(?![ \t]*[(.])")
 """A name that is neither called nor reached into: a cell may bind it."""
-_BINDS = re.compile(r"(?:import|def|class)\b[^\n]*+")
+_BINDS = re.compile(r"(?:import|def|class)\b[^\n]*")
 """What a cell imports, and what it defines, it binds as well."""
-_WORD = re.compile(r"\w++")
+_WORD = re.compile(r"\w+")
 
 _CALLED_BY_ITSELF = re.compile(r"__|(?:forward|call|(?:training|train|validation|test|predict)_step|on_[a-z_]+)$")
 """Methods that Python, PyTorch, Lightning and Keras call."""

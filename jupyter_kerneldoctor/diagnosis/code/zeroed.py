@@ -16,7 +16,7 @@ from .notebook import Notebook
 from .values import Values
 
 _MAKERS = re.compile(r"\b(?:zeros|empty)\s*\(")
-_WORD = re.compile(r"\w++")
+_WORD = re.compile(r"\w+")
 _RESERVE = ("numpy.zeros", "numpy.empty")
 _NO_GROWTH = 0.1
 """A cell that grew by less than this share of the array did not fill it."""

@@ -7,7 +7,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 from ..death import Death
 from ..pasted_commands import distribution
@@ -184,7 +184,7 @@ def _senders(death: Death) -> Iterator[Reason]:
 def _window(death: Death) -> str | None:
     end = death.recording.end
     try:
-        died = None if end is None else datetime.fromtimestamp(end.wall_s, UTC)
+        died = None if end is None else datetime.fromtimestamp(end.wall_s, timezone.utc)
     except (OverflowError, OSError, ValueError):
         return None
     if died is None:

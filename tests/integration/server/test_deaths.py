@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import signal
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from support.handwritten import write_recording
@@ -218,7 +218,7 @@ async def test_culling_is_a_request(start, jp_serverapp):
     kernel = await start()
     manager = jp_serverapp.kernel_manager
     manager.cull_idle_timeout, manager.cull_busy = 60, True
-    kernel.manager.last_activity = datetime.now(UTC) - timedelta(hours=1)
+    kernel.manager.last_activity = datetime.now(timezone.utc) - timedelta(hours=1)
 
     await manager.cull_kernels()
 
