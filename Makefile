@@ -17,7 +17,7 @@ PANEL_SOURCES := package.json yarn.lock tsconfig.json $(shell find src style sch
 PACKAGE_SOURCES := pyproject.toml kerneldoctor.py $(shell find jupyter_kerneldoctor jupyter-config -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null)
 TOOLS := $(if $(wildcard $(VENV)/.test),,$(VENV)/.test)
 
-.PHONY: demo lab dev test check test-quick lint test-python test-panel test-ui bench deaths torture foreign-suites docs screenshots clean
+.PHONY: demo lab dev test check test-quick lint test-python test-panel test-ui bench deaths torture foreign-suites docs docs-links screenshots clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python demo/demo.py
@@ -77,9 +77,16 @@ torture: $(VENV)/.test
 foreign-suites: $(VENV)/.test
 	PYTHONPATH=tests $(BIN)/python -m foreign
 
-docs: $(VENV)/.test
+# The reference pages, and the site in build/docs; a warning, as of a link that leads nowhere, is an error.
+docs: $(VENV)/.docs
 	$(BIN)/python -m jupyter_kerneldoctor.diagnosis.reference
 	$(BIN)/python docs/recorded_fields.py
+	$(BIN)/python docs/generate.py
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --doctree-dir build/doctrees docs build/docs
+
+# Addresses elsewhere: needs the network.
+docs-links: docs
+	$(BIN)/sphinx-build --quiet -b linkcheck --doctree-dir build/doctrees docs build/links
 
 screenshots: $(VENV)/.test ui-tests/node_modules/.installed
 	cd ui-tests && $(BIN)/jlpm screenshots
@@ -108,6 +115,10 @@ $(VENV)/.demo: $(PANEL) $(PACKAGE_SOURCES)
 
 $(VENV)/.test: $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[demo,test]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[docs]'
 	touch $@
 
 # A browser: Debian's where we may install it (Playwright's own does not run everywhere), else Playwright's.
