@@ -9,7 +9,6 @@ from .meters.process import ProcessMeter
 from .stacks.read_schedule import FASTEST_FILL_BYTES_PER_S
 
 FASTEST_S = 0.05
-FAST_S = 0.1
 BUSY_S = 0.25
 IDLE_S = 2.0
 LONG_IDLE_S = 5.0
@@ -70,7 +69,7 @@ class Sampler:
         before, self._before = self._before, sample
         if before is not None and sample is not None and has_moved(before, sample):
             room_s = (headroom_bytes or 0) / FASTEST_FILL_BYTES_PER_S
-            self._wait_s = min(FAST_S, max(FASTEST_S, room_s / _SAMPLES_TO_LIMIT))
+            self._wait_s = min(BUSY_S, self._wait_s * _SLOWER, max(FASTEST_S, room_s / _SAMPLES_TO_LIMIT))
         else:
             slower = _A_LITTLE_SLOWER if self._wait_s >= IDLE_S else _SLOWER if busy else _SLOWER_IDLE
             self._wait_s = min(BUSY_S if busy else LONG_IDLE_S, self._wait_s * slower)
