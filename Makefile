@@ -17,7 +17,7 @@ PANEL_SOURCES := package.json yarn.lock tsconfig.json $(shell find src style sch
 PACKAGE_SOURCES := pyproject.toml kerneldoctor.py $(shell find jupyter_kerneldoctor jupyter-config -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null)
 TOOLS := $(if $(wildcard $(VENV)/.test),,$(VENV)/.test)
 
-.PHONY: demo lab dev test check test-quick lint test-python test-panel test-ui bench deaths torture foreign-suites docs docs-links screenshots clean
+.PHONY: demo lab dev test check test-quick lint test-python test-panel test-ui bench deaths torture foreign-suites docs docs-links screenshots clean prerequisites
 
 demo: $(VENV)/.demo
 	$(BIN)/python demo/demo.py
@@ -96,7 +96,10 @@ clean:
 
 # -- what the targets above stand on ---------------------------------------------------------------------------------
 
-$(BIN)/jlpm:
+prerequisites:
+	@./prerequisites.sh $(PYTHON)
+
+$(BIN)/jlpm: | prerequisites
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'jupyter-builder>=1.2'
 
