@@ -1,7 +1,8 @@
 """`enable` and `disable`: whether every new kernel of this environment, or of this user, loads the extension.
 
-The extension is one name in a list of IPython's configuration: `extra_extensions`, because a profile that sets
-`extensions` would replace ours. Everything else in the file stays as it was.
+It is loaded by some lines at the end of IPython's configuration in Python, so that they can ask first whether there is
+such an extension: kernels of other environments read the same profile, and the package may be uninstalled. They extend
+`extra_extensions`, because a profile that sets `extensions` would replace ours.
 """
 
 import json
@@ -9,27 +10,31 @@ import os
 import sys
 import tempfile
 from argparse import Namespace
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from .errors import DamagedConfigError, ReadOnlyPrefixError, ReadOnlyProfileError
+from .errors import ReadOnlyPrefixError, ReadOnlyProfileError, UnreadableConfigError
 from .output import say
 
-EXTENSION = "kerneldoctor"
-FILE = "ipython_kernel_config.json"
-SECTION, LIST = "InteractiveShellApp", "extra_extensions"
+FILE = "ipython_kernel_config.py"
+LINES = """
+# Written by `jupyter kerneldoctor enable`, removed by `jupyter kerneldoctor disable`; harmless without the package.
+from importlib.util import find_spec
+if getattr(find_spec("kerneldoctor"), "origin", None):  # a directory of this name has none
+    get_config().InteractiveShellApp.extra_extensions.append("kerneldoctor")
+"""
 
 
 def enable(options: Namespace) -> None:
     """Load the extension in every new kernel."""
     path = config_path(user=options.user)
-    config, names = _read(path)
+    config = _read(path)
     kernels = _kernels(user=options.user)
-    if EXTENSION in names:
+    _remove_json_entry(path, user=options.user)
+    if LINES in config:
         say(f"{kernels} already load KernelDoctor ({path}).")
         return
-    config.setdefault(SECTION, {})[LIST] = [*names, EXTENSION]
-    _write(path, config, user=options.user)
+    _write(path, config + LINES, user=options.user)
     say(f"{kernels} will load KernelDoctor ({path}).")
     say("In kernels already running, run `%load_ext kerneldoctor`, or restart them.")
     say(f"`jupyter kerneldoctor disable{' --user' if options.user else ''}` undoes this.")
@@ -38,22 +43,20 @@ def enable(options: Namespace) -> None:
 def disable(options: Namespace) -> None:
     """Stop loading the extension in new kernels."""
     path = config_path(user=options.user)
-    config, names = _read(path)
+    config = _read(path)
     kernels = _kernels(user=options.user)
-    if EXTENSION not in names:
-        say(f"{kernels} do not load KernelDoctor; nothing was changed ({path}).")
-    else:
-        config[SECTION][LIST] = [name for name in names if name != EXTENSION]
-        if not config[SECTION][LIST]:
-            del config[SECTION][LIST]
-        if not config[SECTION]:
-            del config[SECTION]
-        _write(path, config, user=options.user)
+    was_in_json = _remove_json_entry(path, user=options.user)
+    if LINES in config:
+        _write(path, config.replace(LINES, ""), user=options.user)
+    if was_in_json or LINES in config:
         say(f"{kernels} will not load KernelDoctor ({path}).")
+    else:
+        say(f"{kernels} do not load KernelDoctor; nothing was changed ({path}).")
     other = config_path(user=not options.user)
-    if EXTENSION in _names_or_nothing(other):
-        flag = "" if options.user else " --user"
-        say(f"It is still enabled in {other}: run `jupyter kerneldoctor disable{flag}` to change that.")
+    with suppress(UnreadableConfigError):
+        if LINES in _read(other):
+            flag = "" if options.user else " --user"
+            say(f"It is still enabled in {other}: run `jupyter kerneldoctor disable{flag}` to change that.")
 
 
 def config_path(*, user: bool) -> Path:
@@ -68,31 +71,30 @@ def _kernels(*, user: bool) -> str:
     return "All your new kernels" if user else f"New kernels of the environment {sys.prefix}"
 
 
-def _read(path: Path) -> tuple[dict[str, Any], list[Any]]:
-    """Return the configuration and the list in it; both empty when there is no file yet."""
+def _read(path: Path) -> str:
+    """Return the configuration; nothing when there is no file yet."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableConfigError(path, error) from None
+
+
+def _remove_json_entry(path: Path, *, user: bool) -> bool:
+    """Remove what `enable` wrote until November 2026: without the package it costs a traceback at each start."""
+    path = path.with_suffix(".json")
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return {}, []
-    except OSError as error:
-        raise DamagedConfigError(path, f"cannot be read: {error.strerror or error}") from None
-    except ValueError as error:
-        raise DamagedConfigError(path, f"is not valid JSON: {error}") from None
-    section = config.get(SECTION, {}) if isinstance(config, dict) else None
-    names = section.get(LIST, []) if isinstance(section, dict) else None
-    if not isinstance(names, list):
-        raise DamagedConfigError(path, f"has no list in {SECTION}.{LIST}")
-    return config, names
+        config["InteractiveShellApp"]["extra_extensions"].remove("kerneldoctor")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return False
+    is_empty = config == {"InteractiveShellApp": {"extra_extensions": []}}
+    _write(path, "" if is_empty else json.dumps(config, indent=2) + "\n", user=user)
+    return True
 
 
-def _names_or_nothing(path: Path) -> list[Any]:
-    try:
-        return _read(path)[1]
-    except DamagedConfigError:
-        return []
-
-
-def _write(path: Path, config: dict[str, Any], *, user: bool) -> None:
+def _write(path: Path, config: str, *, user: bool) -> None:
     """Replace the file in one step, so that a kernel which starts meanwhile reads the old or the new, never half.
 
     A configuration that holds nothing more is removed: so `disable` leaves what was there before `enable`.
@@ -104,10 +106,10 @@ def _write(path: Path, config: dict[str, Any], *, user: bool) -> None:
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{FILE}-")
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{path.name}-")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(json.dumps(config, indent=2) + "\n")
+                file.write(config)
             Path(temporary).chmod(mode)
             Path(temporary).replace(target)
         except BaseException:

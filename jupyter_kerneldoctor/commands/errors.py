@@ -172,13 +172,13 @@ class NoSuchPageError(CommandError):
         self.help = f"Did you mean {choice}?" if similar else f"There are: {', '.join(known)}."
 
 
-class DamagedConfigError(CommandError):
-    """The configuration file is not what IPython could read; it is left alone."""
+class UnreadableConfigError(CommandError):
+    """The configuration file cannot be read; it is left alone."""
 
     help = "Nothing was changed. Correct the file, or move it away, and run the command again."
 
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"{path} {problem}.")
+    def __init__(self, path: Path, error: OSError | UnicodeDecodeError) -> None:
+        super().__init__(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.")
 
 
 class ReadOnlyPrefixError(CommandError):

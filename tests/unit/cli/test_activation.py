@@ -1,9 +1,11 @@
-"""`enable` and `disable` change one name in a list, and nothing else of the user's configuration."""
+"""`enable` and `disable` add lines and remove them, and change nothing else of the user's configuration."""
 
 import json
 import stat
+import sys
 
 import pytest
+from traitlets.config.loader import PyFileConfigLoader
 
 from jupyter_kerneldoctor.cli import main
 
@@ -17,7 +19,13 @@ def prefix(tmp_path, monkeypatch):
 
 @pytest.fixture
 def config(prefix):
-    return prefix / "etc" / "ipython" / "ipython_kernel_config.json"
+    return prefix / "etc" / "ipython" / "ipython_kernel_config.py"
+
+
+def loaded(config):
+    """The extensions that IPython loads with this configuration alone."""
+    found = PyFileConfigLoader(config.name, config.parent).load_config()
+    return found.InteractiveShellApp.extra_extensions.get_value([])
 
 
 def given(config, text):
@@ -27,7 +35,7 @@ def given(config, text):
 
 def test_enable_creates_the_file_and_disable_removes_it(config, capsys):
     assert main(["enable"]) == 0
-    assert json.loads(config.read_text()) == {"InteractiveShellApp": {"extra_extensions": ["kerneldoctor"]}}
+    assert loaded(config) == ["kerneldoctor"]
     said = capsys.readouterr().out
     assert str(config) in said
     assert all(line.endswith((".", ".)")) for line in said.splitlines()), "no line breaks within a sentence"
@@ -47,35 +55,58 @@ def test_both_may_be_repeated(config, capsys):
     assert main(["disable"]) == 0
 
 
+def test_without_the_package_nothing_is_loaded(config, monkeypatch, tmp_path):
+    main(["enable"])
+
+    (tmp_path / "kerneldoctor").mkdir()  # as a clone of the repository is called
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "kerneldoctor", raising=False)
+
+    assert loaded(config) == []
+
+
 def test_what_others_wrote_stays(config):
-    others = {
-        "InteractiveShellApp": {"extra_extensions": ["autoreload"], "extensions": ["x"]},
-        "ZMQ": {"é": [1, None]},
-        "version": 1,
-    }
-    given(config, json.dumps(others))
+    given(config, others := "c.InteractiveShellApp.extensions = ['é']")
     config.chmod(0o640)
 
     main(["enable"])
 
-    changed = json.loads(config.read_text())
-    assert changed["InteractiveShellApp"]["extra_extensions"] == ["autoreload", "kerneldoctor"]
+    assert loaded(config) == ["kerneldoctor"]
     assert stat.S_IMODE(config.stat().st_mode) == 0o640
 
     main(["disable"])
-    assert json.loads(config.read_text()) == others
+    assert config.read_text() == others
 
 
-@pytest.mark.parametrize(
-    "damaged", ["{", "[]", '{"InteractiveShellApp": []}', '{"InteractiveShellApp": {"extra_extensions": "x"}}']
-)
 @pytest.mark.parametrize("command", ["enable", "disable"])
-def test_a_file_that_is_no_configuration_is_left_alone(config, capsys, damaged, command):
-    given(config, damaged)
+def test_the_name_that_was_once_written_as_json_is_removed(config, capsys, command):
+    old = config.with_suffix(".json")
+    given(old, json.dumps({"InteractiveShellApp": {"extra_extensions": ["autoreload", "kerneldoctor"]}, "version": 1}))
 
-    assert main([command]) == 2
+    assert main([command]) == 0
 
-    assert config.read_text() == damaged
+    assert json.loads(old.read_text()) == {"InteractiveShellApp": {"extra_extensions": ["autoreload"]}, "version": 1}
+    assert "will not load" in capsys.readouterr().out or command == "enable"
+    assert config.exists() == (command == "enable")
+
+
+@pytest.mark.parametrize("damaged", ["{", "[]", '{"InteractiveShellApp": []}', '{"InteractiveShellApp": {"x": 1}}'])
+def test_json_of_others_is_left_alone(config, damaged):
+    given(config.with_suffix(".json"), damaged)
+
+    assert main(["enable"]) == 0
+    assert main(["disable"]) == 0
+
+    assert config.with_suffix(".json").read_text() == damaged
+
+
+def test_a_file_that_cannot_be_read_is_left_alone(config, capsys):
+    config.parent.mkdir(parents=True)
+    config.write_bytes(b"\xff")
+
+    assert main(["enable"]) == 2
+
+    assert config.read_bytes() == b"\xff"
     error = capsys.readouterr().err
     assert str(config) in error
     assert "Nothing was changed" in error
@@ -91,8 +122,8 @@ def test_a_read_only_prefix_offers_the_users_own_profile(monkeypatch, capsys, tm
 def test_user_writes_the_users_profile(prefix, tmp_path, capsys):
     assert main(["enable", "--user"]) == 0
 
-    config = tmp_path / "ipython" / "profile_default" / "ipython_kernel_config.json"
-    assert json.loads(config.read_text()) == {"InteractiveShellApp": {"extra_extensions": ["kerneldoctor"]}}
+    config = tmp_path / "ipython" / "profile_default" / "ipython_kernel_config.py"
+    assert loaded(config) == ["kerneldoctor"]
     assert not prefix.exists()
 
     main(["disable"])
@@ -104,18 +135,18 @@ def test_user_writes_the_users_profile(prefix, tmp_path, capsys):
 
 def test_a_link_stays_a_link(config, tmp_path):
     config.parent.mkdir(parents=True)
-    (tmp_path / "dotfiles.json").write_text("{}")
-    config.symlink_to(tmp_path / "dotfiles.json")
+    (tmp_path / "dotfiles.py").write_text("")
+    config.symlink_to(tmp_path / "dotfiles.py")
 
     main(["enable"])
 
     assert config.is_symlink()
-    assert "kerneldoctor" in (tmp_path / "dotfiles.json").read_text()
+    assert "kerneldoctor" in (tmp_path / "dotfiles.py").read_text()
     assert [path.name for path in config.parent.iterdir()] == [config.name]
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_rubbish(config, monkeypatch):
-    given(config, "{}")
+    given(config, "c.x = 1\n")
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -124,4 +155,4 @@ def test_a_failed_write_leaves_the_old_file_and_no_rubbish(config, monkeypatch):
 
     assert main(["enable"]) == 1
     assert [path.name for path in config.parent.iterdir()] == [config.name]
-    assert config.read_text() == "{}"
+    assert config.read_text() == "c.x = 1\n"
