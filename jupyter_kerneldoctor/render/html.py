@@ -136,17 +136,25 @@ def _evidence_item(fact: Document) -> str:
 
 
 def _fixes(doc: Document) -> Iterator[str]:
+    """Yield the first fix open, the others folded below their titles."""
     if doc["fixes"] or doc.get("fixes_left_out"):
         yield f"<h4>What to change</h4>{escaped(doc.get('fixes_left_out') or '')}"
-    for fix in doc["fixes"]:
-        said = " ".join(escaped(text) for text in (fix["why"], wording.expected_peak(fix)) if text)
-        yield f"<p><b>{escaped(fix['title'])}</b></p><p>{said} "
-        yield f'<span class="kd-quiet">({wording.APPLICABILITY[fix["applicability"]]})</span></p>'
-        for edit in fix["edits"]:
-            yield f'<p class="kd-quiet">In {escaped(cell_name(edit.get("execution_count")))}:</p>'
-            yield _code([_diff_line(line) for line in diff.lines_of(edit["diff"])])
-        if fix.get("snippet"):
-            yield _code([(escape(wording.visible(line)), "") for line in fix["snippet"].splitlines()])
+    for number, fix in enumerate(doc["fixes"], start=1):
+        title, body = f"{number}. {escaped(fix['title'])}", "".join(_fix(fix))
+        is_first = number == 1
+        yield f"<p><b>{title}</b></p>{body}" if is_first else f"<details><summary>{title}</summary>{body}</details>"
+    if more := wording.more_fixes(doc):
+        yield f'<p class="kd-quiet">{escaped(more)}</p>'
+
+
+def _fix(fix: Document) -> Iterator[str]:
+    said = " ".join(escaped(text) for text in (fix["why"], wording.expected_peak(fix)) if text)
+    yield f'<p>{said} <span class="kd-quiet">({wording.APPLICABILITY[fix["applicability"]]})</span></p>'
+    for edit in fix["edits"]:
+        yield f'<p class="kd-quiet">In {escaped(cell_name(edit.get("execution_count")))}:</p>'
+        yield _code([_diff_line(line) for line in diff.lines_of(edit["diff"])])
+    if fix.get("snippet"):
+        yield _code([(escape(wording.visible(line)), "") for line in fix["snippet"].splitlines()])
 
 
 def _diff_line(line: str) -> tuple[str, str]:

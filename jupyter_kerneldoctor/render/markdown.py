@@ -8,6 +8,7 @@ from jupyter_kerneldoctor.diagnosis.units import cell_name
 
 from . import textchart, wording
 from .excerpt import excerpt
+from .html import escaped as as_html
 
 Document = dict[str, Any]
 
@@ -100,13 +101,26 @@ def _evidence_item(fact: Document) -> str:
 
 
 def _fixes(doc: Document) -> Iterator[str]:
+    """Yield the first fix open, the others folded below their titles."""
     if doc["fixes"] or doc.get("fixes_left_out"):
         yield f"#### What to change\n\n{escaped(doc.get('fixes_left_out') or '')}"
-    for fix in doc["fixes"]:
-        yield f"**{escaped(fix['title'])}** ({wording.APPLICABILITY[fix['applicability']]})\n"
-        yield " ".join(escaped(text) for text in (fix["why"], wording.expected_peak(fix)) if text) + "\n"
-        for edit in fix["edits"]:
-            yield f"In {escaped(cell_name(edit.get('execution_count')))}:\n"
-            yield fenced(edit["diff"].rstrip("\n"), "diff")
-        if fix.get("snippet"):
-            yield fenced(fix["snippet"].rstrip("\n"), "python")
+    for number, fix in enumerate(doc["fixes"], start=1):
+        if number == 1:
+            yield f"**{number}. {escaped(fix['title'])}**\n"
+            yield from _fix(fix)
+        else:
+            yield f"<details><summary>{number}. {as_html(fix['title'])}</summary>\n"
+            yield from _fix(fix)
+            yield "</details>\n"
+    if more := wording.more_fixes(doc):
+        yield f"{escaped(more)}\n"
+
+
+def _fix(fix: Document) -> Iterator[str]:
+    said = " ".join(escaped(text) for text in (fix["why"], wording.expected_peak(fix)) if text)
+    yield f"{said} ({wording.APPLICABILITY[fix['applicability']]})\n"
+    for edit in fix["edits"]:
+        yield f"In {escaped(cell_name(edit.get('execution_count')))}:\n"
+        yield fenced(edit["diff"].rstrip("\n"), "diff")
+    if fix.get("snippet"):
+        yield fenced(fix["snippet"].rstrip("\n"), "python")

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from jupyter_kerneldoctor.diagnosis.units import cell_name, size
+from jupyter_kerneldoctor.diagnosis.units import cell_name, enumeration, size
 
 from . import diff, textchart, wording
 from .excerpt import excerpt
@@ -22,6 +22,9 @@ _CELL_STYLE, _CULPRIT_STYLE, _QUIET = "default", "bold red", "dim"
 
 _NARROW = 60
 """Below so many columns the list has no room for an id and a headline side by side."""
+
+_SHOWN_EDITS = 3
+"""So many changed cells of a fix are shown without `details`."""
 
 _WORDS = re.compile(r"(?:`[^`]+`|\S)+")
 
@@ -201,18 +204,20 @@ def _fixes(doc: Document, *, details: bool) -> Iterator[_Paragraph | Text]:
             yield Text("")
         yield _Paragraph(fix["title"], 5, f"{number}.", style="bold" if full else "")
         if full:
-            yield from _fix(fix)
-    if more := len(doc.get("more_fixes") or ()):
-        command = f"`jupyter kerneldoctor report {wording.one_line(doc['recording'])} --all`"
-        yield _Paragraph(f"… {more} more: {command}", 4, style=_QUIET)
+            yield from _fix(fix, None if details else _SHOWN_EDITS)
+    if more := wording.more_fixes(doc):
+        yield _Paragraph(more, 4, style=_QUIET)
 
 
-def _fix(fix: Document) -> Iterator[_Paragraph | Text]:
+def _fix(fix: Document, shown_edits: int | None) -> Iterator[_Paragraph | Text]:
     said = (fix["why"], wording.expected_peak(fix), f"({wording.APPLICABILITY[fix['applicability']]})")
     yield _Paragraph(" ".join(one for one in said if one), 5)
-    for edit in fix["edits"]:
+    for edit in fix["edits"][:shown_edits]:
         yield _Paragraph(f"In {cell_name(edit.get('execution_count'))}:", 5, style=_QUIET)
         yield from (_code(line, _DIFF_STYLES.get(line[:1], "")) for line in diff.lines_of(edit["diff"]))
+    if left_out := fix["edits"][shown_edits:] if shown_edits else []:
+        others = enumeration([cell_name(edit.get("execution_count")) for edit in left_out])
+        yield _Paragraph(f"And in {others}: `--details` shows it.", 5, style=_QUIET)
     if fix.get("snippet"):
         yield from (_code(line) for line in fix["snippet"].splitlines())
 

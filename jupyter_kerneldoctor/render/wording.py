@@ -1,11 +1,12 @@
 """The phrases that all renderers share, so that terminal, notebook and issue report say the same."""
 
 import re
+from collections import Counter
 from datetime import datetime, timezone
 from typing import Any
 
 from jupyter_kerneldoctor.diagnosis.family import Family
-from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, size
+from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, enumeration, plural, size
 
 Document = dict[str, Any]
 
@@ -91,12 +92,16 @@ def shown_cell(doc: Document) -> Document | None:
 
 
 def called_from(doc: Document) -> str | None:
-    """Return "Called from `fit` in cell [2], line 9, and cell [3], line 2."; None where the cell itself did it."""
+    """Return "Called from `fit` in cell [2], line 9, and cell [3], line 2."; None where the cell itself did it.
+
+    What called itself is named once.
+    """
     at = doc.get("statement") or {}
     parts = []
     for one in reversed(at.get("via") or []):
         where = f"{one_line(one['file']).rpartition('/')[2]}, line {one['line']}" if one.get("file") else place(one)
         parts.append(f"`{one_line(one['function'])}` in {where}" if one.get("function") else where)
+    parts = [part if times == 1 else f"{part} ({times} times)" for part, times in Counter(parts).items()]
     if at.get("file"):
         here = f"In {one_line(at['file']).rpartition('/')[2]}, line {at['line']}"
         return f"{here}, called from {', and '.join(parts)}." if parts else f"{here}."
@@ -262,6 +267,12 @@ def folded_count(doc: Document) -> str | None:
     return ", ".join(parts) or None
 
 
+def more_fixes(doc: Document) -> str | None:
+    """Return the command that shows the fixes beyond those of the document; None where there are none."""
+    more = len(doc.get("more_fixes") or ())
+    return f"… {more} more: `jupyter kerneldoctor report {one_line(doc['recording'])} --all`" if more else None
+
+
 def expected_peak(fix: Document) -> str | None:
     """Return what the cell will need with a fix; None when that is not known."""
     peak = fix.get("expected_peak_bytes")
@@ -302,11 +313,11 @@ def next_steps(doc: Document) -> list[str]:
 
 def _run_again(doc: Document) -> str:
     edited = [edit.get("execution_count") for fix in doc["fixes"][:1] for edit in fix["edits"]]
-    named = " and ".join(f"[{count}]" for count in dict.fromkeys(edited) if count is not None)
+    counts = [f"[{count}]" for count in dict.fromkeys(edited) if count is not None]
     again = "your cells again: the restarted kernel has none of your variables."
-    if not named:
+    if not counts:
         return f"Run {again}"
-    first = f"Change cell {named} as shown above, then run {again}"
+    first = f"Change {'cell' if len(counts) == 1 else 'cells'} {enumeration(counts)} as shown above, then run {again}"
     return f"{first} `jupyter kerneldoctor try {one_line(doc['recording'])}` tells before whether that helps."
 
 

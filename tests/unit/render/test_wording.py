@@ -233,3 +233,37 @@ def test_a_statement_in_a_file_is_told_in_words(doc):
 
     assert wording.shown_cell(doc) == doc["cell"]
     assert wording.called_from(doc) == "In load.py, line 2, called from cell [8], line 2."
+
+
+@pytest.mark.parametrize("render", RENDERERS)
+def test_all_views_have_the_same_order(doc, render):
+    shown = render(doc).lower().replace("\\", "")
+    titles = ["the kernel ran out of memory", "where", "what to change", "why we think so", "what to do now"]
+
+    assert sorted(titles, key=shown.index) == titles
+
+
+@pytest.mark.parametrize("render", [html.render, markdown.render])
+def test_only_the_first_fix_is_open(doc, render):
+    doc["fixes"] = [doc["fixes"][0], {**doc["fixes"][0], "title": "Another"}]
+    shown = render(doc).replace("\\", "")
+
+    assert f"<summary>1. {doc['fixes'][0]['title']}" not in shown
+    assert "<summary>2. Another</summary>" in shown
+
+
+def test_a_function_that_called_itself_is_named_once(doc):
+    call = {"execution_count": 2, "cell_id": "c2", "line": 4, "function": "walk", "file": None}
+    doc["statement"] = {**STATEMENT, "via": [{**call, "function": None, "line": 9}, *[call] * 80]}
+
+    assert wording.called_from(doc) == "Called from `walk` in cell [2], line 4 (80 times), and cell [2], line 9."
+
+
+def test_many_changed_cells_leave_room_on_the_screen(doc):
+    fix = doc["fixes"][0]
+    fix["edits"] = [{**fix["edits"][0], "execution_count": count} for count in range(2, 8)]
+
+    assert "In cell [7]:" not in terminal.render(doc)
+    assert "And in cell [5], cell [6] and cell [7]: `--details` shows it." in terminal.render(doc)
+    assert "In cell [7]:" in terminal.render(doc, details=True)
+    assert wording.next_steps(doc)[0].startswith("Change cells [2], [3], [4], [5], [6] and [7] as shown above")
