@@ -38,8 +38,7 @@ class Sampler:
         return self._host.total_bytes()
 
     def limits(self) -> list[dict[str, Any]]:
-        """Return the limits in force now, as `recording.model.Limit`: a kernel may change its control group."""
-        self.cgroup.refresh()
+        """Return the limits in force now, as `recording.model.Limit`."""
         total = self._host.total_bytes()
         ram = {"kind": "ram", "name": "memory of this machine", "bytes": total, "source": "/proc/meminfo MemTotal"}
         return self.cgroup.limits() + ([] if total is None else [ram])

@@ -6,7 +6,7 @@ cgroups(7) describes /proc/PID/cgroup, proc_pid_mountinfo(5) the mounts.
 import posixpath
 from typing import NamedTuple
 
-from .procfs import ProcFile, read_file
+from .procfs import ProcFile, is_exiting, read_file
 
 _UNIFIED = ""
 
@@ -26,21 +26,29 @@ class Membership:
     def __init__(self, pid: int, proc: str = "/proc") -> None:
         """`proc` is where /proc lies; tests give a tree of their own."""
         self._file = ProcFile(f"{proc}/{pid}/cgroup")
+        self._stat = ProcFile(f"{proc}/{pid}/stat")
         # Of a zombie the mounts cannot be read, and a process started by the kernel sees the same ones.
         self._mountinfo = f"{proc}/self/mountinfo"
         self._seen = b""
 
     def has_changed(self) -> bool:
-        """Whether the process is in other groups than at the last call."""
+        """Whether the process is in other groups than at the last call.
+
+        A process that ends leaves its groups of version 1 for their root, and until it is waited for that is what is
+        read: that is no move.
+        """
         seen = self._file.read()
+        if seen != self._seen and is_exiting(self._stat.read()):
+            seen = self._seen or b"".join(line for line in seen.splitlines(keepends=True) if line.startswith(b"0::"))
         if seen == self._seen or not seen:
             return False
         self._seen = seen
         return True
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the files."""
         self._file.close()
+        self._stat.close()
 
     def places(self, controller: str, version: int) -> list[Place]:
         """The groups from the process's own up to the root of what is mounted here; none without such a hierarchy."""

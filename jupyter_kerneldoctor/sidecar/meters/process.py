@@ -5,10 +5,7 @@ import signal
 import sys
 from typing import Any
 
-from ...recording.processes import stat_fields
-from .procfs import ProcFile
-
-_PF_EXITING = 0x4  # of the flags in proc_pid_stat(5), include/linux/sched.h
+from .procfs import ProcFile, is_exiting
 
 
 class ProcessMeter:
@@ -17,6 +14,7 @@ class ProcessMeter:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._statm = ProcFile(f"/proc/{pid}/statm")
+        self._stat = ProcFile(f"/proc/{pid}/stat")
         self._status = ProcFile(f"/proc/{pid}/status")
         self._page_bytes = os.sysconf("SC_PAGE_SIZE")
         self._process: Any = None
@@ -32,8 +30,8 @@ class ProcessMeter:
 
     def is_being_killed(self) -> bool:
         """Whether a SIGKILL waits to be taken (ShdPnd and SigPnd in proc_pid_status(5), hexadecimal), or was taken."""
-        fields = stat_fields(self._pid)
-        if fields is None or int(fields[6]) & _PF_EXITING:
+        stat = self._stat.read()
+        if not stat or is_exiting(stat):
             return True
         status = self._status.read()
         pending = [line.split()[1] for line in status.splitlines() if line.startswith((b"ShdPnd:", b"SigPnd:"))]

@@ -2,6 +2,8 @@
 
 import os
 
+_PF_EXITING = 0x4  # include/linux/sched.h
+
 
 class ProcFile:
     """A file that says something new each time it is read from its beginning."""
@@ -69,6 +71,12 @@ def link_target(path: str) -> str | None:
         return os.readlink(path)
     except OSError:
         return None
+
+
+def is_exiting(stat: bytes) -> bool:
+    """Return whether a process has begun to exit, by its /proc/PID/stat (proc_pid_stat(5)); zombies have."""
+    fields = stat[stat.rfind(b")") + 1 :].split()
+    return len(fields) > 6 and bool(int(fields[6]) & _PF_EXITING)
 
 
 def sees_all_processes() -> bool:

@@ -43,7 +43,7 @@ class MemoryObserver(Observer):
 
     def turn(self, now_mono_s: float) -> None:
         """Take a sample."""
-        if now_mono_s >= self._refresh_at:
+        if self._sampler.cgroup.refresh() or now_mono_s >= self._refresh_at:  # whoever starts it may move it late
             self._refresh(now_mono_s)
         sample = self._sampler.sample(now_mono_s)
         if sample is not None:

@@ -135,6 +135,25 @@ def test_a_process_that_is_moved_is_followed(tmp_path: Path) -> None:
     assert [limit["bytes"] for limit in meter.limits()] == [2 * GIB]
 
 
+EXITING = "42 (python3 (x)) Z 1 42 42 0 -1 4194308 0"
+"""The flags of proc_pid_stat(5) with PF_EXITING."""
+
+
+def test_a_process_that_ends_leaves_no_group(tmp_path: Path) -> None:
+    """Version 1 shows its root for a process that waits for its parent."""
+    tree = Tree(tmp_path, "4:memory:/a\n0::/\n", [V1_MOUNT])
+    tree.group("memory", memory__limit_in_bytes=9223372036854771712, memory__usage_in_bytes=5)
+    tree.group("memory/a", memory__limit_in_bytes=GIB, memory__usage_in_bytes=5)
+    (tmp_path / "proc/42/stat").write_text("42 (python3 (x)) S 1 42 42 0 -1 4194304 0")
+    meter = tree.meter()
+    (tmp_path / "proc/42/cgroup").write_text("4:memory:/\n0::/\n")
+    (tmp_path / "proc/42/stat").write_text(EXITING)
+
+    assert not tree.meter().levels, "nothing is known of one that is first seen as it ends"
+    assert not meter.refresh()
+    assert [limit["bytes"] for limit in meter.limits()] == [GIB]
+
+
 @pytest.mark.parametrize("membership", ["", "nonsense", "0::/gone\n", "4:memory:/x:y\n", "::\n"])
 def test_what_cannot_be_read_is_left_out(tmp_path: Path, membership: str) -> None:
     tree = Tree(tmp_path, membership, ["33 30 0:29 / {sys} rw - cgroup2 cgroup2 rw", "short"])

@@ -1,0 +1,52 @@
+"""The memory of a kernel, whoever moves it."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from support.requires import linux
+
+from jupyter_kerneldoctor.recording.layout import JOURNAL
+from jupyter_kerneldoctor.recording.processes import identify
+from jupyter_kerneldoctor.sidecar.journal import Journal
+from jupyter_kerneldoctor.sidecar.observer import Watched
+from jupyter_kerneldoctor.sidecar.observers.memory import MemoryObserver
+from jupyter_kerneldoctor.trial.memory_limit import NoMemoryLimitError, memory_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = linux
+
+
+@pytest.fixture
+def group() -> Iterator[Path]:
+    """A control group with a limit of 100 MiB."""
+    try:
+        with memory_limit(100 << 20, ["cgroup"]) as limit:
+            assert limit.directory is not None
+            yield limit.directory
+    except NoMemoryLimitError as error:
+        pytest.skip(f"cannot run here: {error}")
+
+
+def test_a_kernel_that_is_moved_below_a_limit_is_followed_with_the_next_sample(tmp_path: Path, group: Path) -> None:
+    """A starter may do that only after the recorder has begun; the kernel may die a moment later."""
+    kernel, journal = subprocess.Popen(["sleep", "60"]), Journal(tmp_path / JOURNAL)
+    try:
+        watched = Watched(tmp_path, journal, identify(kernel.pid) or pytest.fail("it is gone"))
+        observer = MemoryObserver(watched)
+        observer.turn(100.0)
+        (group / "cgroup.procs").write_text(str(kernel.pid))
+
+        observer.turn(100.1)
+
+        assert min(limit["bytes"] for limit in watched.limits) == 100 << 20
+        assert observer.at_end()["cgroups"][0]["limit_bytes"] == 100 << 20
+    finally:
+        kernel.kill()
+        kernel.wait()
+        journal.close()
