@@ -30,6 +30,8 @@ def guilty_statement(growth: Growth, last: Statement | None) -> Statement | None
     `last` is where the kernel was last seen. That stands where it took a good part itself: only a statement of the same
     loop, one that keeps what `last` made, or one that took most while `last` took little is blamed in its place.
     """
+    if growth.shape is not None and growth.shape.is_in_files:
+        return last
     try:
         return next((one for one in _suspects(growth) if _outweighs(growth, one, last)), last)
     except (CodeTooLargeError, RecursionError):

@@ -88,6 +88,11 @@ class Shape:
         return "ramp" if self.jump_s is None else "jump"
 
     @property
+    def is_in_files(self) -> bool:
+        """Whether files filled the memory that the process itself has not: nothing that it holds is to blame."""
+        return bool(self.files) and self.files[0].bytes > 2 * max(self.growth_bytes, WORTH_TELLING_BYTES)
+
+    @property
     def growth_bytes(self) -> int:
         """How much the cell was seen to add."""
         return max(0, self.peak_bytes - self.before_bytes)

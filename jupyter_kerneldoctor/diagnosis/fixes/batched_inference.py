@@ -94,7 +94,7 @@ class BatchedInference(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Put the call into a list of calls on parts."""
-        if not death.memory.grew_here:
+        if not death.memory.grew_here or death.growth.is_steady:
             return
         code = death.code
         for call, data, scope, records in whole_calls(code):

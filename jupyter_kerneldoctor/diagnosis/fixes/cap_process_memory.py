@@ -39,7 +39,8 @@ class CapProcessMemory(Advice):
     def facts(self, death: Death) -> dict[str, str] | None:
         """Return nine tenths of the limit, where the kernel was killed at one."""
         limit = death.memory.limit_bytes
-        is_killed = death.signal == "SIGKILL" and bool(limit)
+        shape = death.memory_shape
+        is_killed = death.signal == "SIGKILL" and bool(limit) and not (shape is not None and shape.is_in_files)
         return {"bytes": str(int((limit or 0) * _PART))} if is_killed else None
 
     def saves(self, death: Death) -> int | None:

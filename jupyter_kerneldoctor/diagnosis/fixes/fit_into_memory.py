@@ -58,7 +58,7 @@ class FitIntoMemory(Advice):
     def facts(self, death: Death) -> dict[str, str] | None:
         """Do the arithmetic, with the size of what the line makes, or without."""
         room, made = death.room_bytes or death.memory.headroom_before_bytes, needed(death)
-        if not room or room < 0:
+        if not room or room < 0 or (death.memory_shape is not None and death.memory_shape.is_in_files):
             return None
         if made is not None and (made.value.bytes or 0) > room:
             return _known(made, room)

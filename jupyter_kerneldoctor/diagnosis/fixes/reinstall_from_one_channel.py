@@ -2,6 +2,7 @@
 
 import re
 
+from ..analysis.last_words import plugin_of_another_qt
 from ..case import Case
 from ..death import Death
 from ..facts import packages
@@ -12,6 +13,17 @@ _NUMPY = re.compile(
     r"numpy\.(core|_core|dtype|ndarray|ufunc)|NumPy 1\.x|numpy C-API|version of numpy|_ARRAY_API", re.IGNORECASE
 )
 _MKL = re.compile(r"\bmkl\b|libmkl", re.IGNORECASE)
+_ONE_CHANNEL = "In a conda environment reinstall all of them from one channel."
+_HEADLESS = "Take OpenCV without a Qt of its own: opencv-python-headless"
+_TWO_QTS = (
+    "OpenCV brings a Qt of its own, and says in `QT_QPA_PLATFORM_PLUGIN_PATH` that plugins are to be taken from there: "
+    "those do not fit the other Qt. `opencv-python-headless` has none; `cv2.imshow` is missing there."
+)
+_ONE_QT = """%pip uninstall -y opencv-python opencv-contrib-python
+%pip install opencv-python-headless
+# or keep both: after `import cv2`, before the first window
+# import os; os.environ.pop("QT_QPA_PLATFORM_PLUGIN_PATH", None)"""
+_QT = 'qt.qpa.plugin: Could not load the Qt platform plugin "xcb" in "/env/cv2/qt/plugins" even though it was found.\n'
 _SAID = "RuntimeError: module compiled against ABI version 0x1000009 but this version of numpy is 0x2000000\n"
 
 
@@ -34,7 +46,8 @@ class ReinstallFromOneChannel(Advice):
 
     id, title = "reinstall-from-one-channel", "Reinstall the packages that do not fit together, from one channel"
     causes = ("binary-incompatibility",)
-    why = "{what} In a conda environment reinstall all of them from one channel. Restart the kernel afterwards."
+    headline = "{title}"
+    why = "{what} Restart the kernel afterwards."
     snippet = "{command}"
 
     FIRES = [
@@ -46,26 +59,40 @@ class ReinstallFromOneChannel(Advice):
         ),
         Case("f()", cause="binary-incompatibility", output="INTEL MKL FATAL ERROR: x\n", says=("mkl", "nomkl")),
         Case("import lxml", cause="binary-incompatibility", says=("force-reinstall lxml",)),
+        Case(
+            "import cv2",
+            "from PyQt5.QtWidgets import QApplication\napp = QApplication([])",
+            cause="binary-incompatibility",
+            signal="SIGABRT",
+            output=_QT,
+            says=("opencv-python-headless", "QT_QPA_PLATFORM_PLUGIN_PATH"),
+        ),
         Case("import ours", cause="binary-incompatibility", says=("Install ours again",)),
     ]
     SILENT = [Case("import numpy", cause="segfault", output=_SAID)]
 
     def facts(self, death: Death) -> dict[str, str]:
         """Tell NumPy's two versions and MKL apart by what was said."""
+        return {"title": self.title, **self._facts(death)}
+
+    def _facts(self, death: Death) -> dict[str, str]:
         said, names = f"{death.text} {_raised(death)}", packages(death)
+        if plugin_of_another_qt(death.text) is not None:
+            return {"title": _HEADLESS, "what": _TWO_QTS, "command": _ONE_QT}
         if _MKL.search(said):
             return {
-                "what": "Parts of Intel's MKL come from different versions, or one of them is missing.",
+                "what": f"Parts of Intel's MKL come from different versions, or one of them is missing. {_ONE_CHANNEL}",
                 "command": "!conda install -c conda-forge --override-channels --force-reinstall numpy mkl\n"
                 "# or do without MKL: !conda install -c conda-forge nomkl numpy",
             }
         if _NUMPY.search(said):
             other = distribution(next((name for name in names if name != "numpy"), None))
             what = "The package was built for another version of NumPy: upgrade the package, or take the older NumPy."
+            what = f"{what} {_ONE_CHANNEL}"
             newer = "# upgrade the package" if other is None else f"%pip install --upgrade {other}"
             return {"what": what, "command": f"{newer}\n# or: %pip install 'numpy<2'"}
         first = next(iter(names), "the package")
-        what = "A compiled package was built for other versions than those that are installed here."
+        what = f"A compiled package was built for other versions than those that are installed here. {_ONE_CHANNEL}"
         if (again := distribution(first)) is None:
             return {"what": f"{what} Install {first} again, in a version for these.", "command": ""}
         return {"what": what, "command": f"%pip install --upgrade --force-reinstall {again}"}

@@ -6,7 +6,15 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import MIB, Group, cell_file, crash_report, recording
-from jupyter_kerneldoctor.recording.events import Frame, Stack, ThreadStack
+from jupyter_kerneldoctor.recording.events import (
+    FileSystem,
+    Frame,
+    Growth,
+    Stack,
+    StatementGrowth,
+    SystemState,
+    ThreadStack,
+)
 
 NETWORK = """\
 from torch import nn
@@ -122,3 +130,29 @@ def test_without_a_stack_it_is_the_one_statement_of_the_cell_or_not_known():
 
     assert (alone.statement.line, alone.statement.end_line) == (1, 3)
     assert several.statement is None
+
+
+def test_where_files_in_memory_filled_it_the_function_that_ran_is_named_not_what_collects_its_results():
+    save = "def save(day):\n    values = spectrum(day)\n    np.save(f'{SHM}/{day}.npy', values)\n    return 1"
+    collect = "means = [save(day) for day in days]"
+    at = (frame(save, 3, "save"), frame(collect, 1, "<listcomp>"), frame(collect, 1))
+    shm = [
+        SystemState(mono_s, when, filesystems=(FileSystem("/dev/shm", "tmpfs", 999 * MIB, free, ("shm",)),))
+        for mono_s, when, free in ((-30.0, "start", 999 * MIB), (-0.1, "end", 599 * MIB))
+    ]
+    recorded = recording(
+        save,
+        collect,
+        signal="SIGKILL",
+        memory=[(100 + step // 10) * MIB for step in range(400)],
+        groups=[KILLED],
+        stacks=[Stack(-0.1, "climbing", (ThreadStack(at, main=True),))],
+    )
+    cells = tuple(replace(cell, seq=number) for number, cell in enumerate(recorded.cells, 1))
+    grew = Growth(-0.1, 2, 30 * MIB, statements=(StatementGrowth((frame(save, 2, "save"), *at[1:]), 30 * MIB, 7),))
+    answers = [
+        diagnose(replace(recorded, cells=cells, growths=(grew,), system_states=states)) for states in (tuple(shm), ())
+    ]
+
+    assert [(one.statement.execution_count, one.statement.line) for one in answers] == [(1, 3), (2, 1)]
+    assert answers[0].memory_shape == "shared-memory"
