@@ -16,7 +16,7 @@ Those in `fresh/` were written down before KernelDoctor had seen them; `fresh/fi
 | `memory_mb`, `pids`, `oom_killer` | the kernel's control group |
 | `rlimits`, `env`, `mounts` | resource limits, environment, small file systems (MiB; `{work}`: the run's directory) |
 | `prepare` | Python that runs before, in the directory of the run |
-| `compiler`, `machine` | what else is needed: a C compiler; the processor |
+| `compiler`, `machine`, `display` | what else is needed: a C compiler; the processor; an X server (Xvfb is started) |
 | `send`, `then` | a signal from outside; what the user does |
 | `via`, `interpreter` | `server`: the kernel belongs to a Jupyter server; the kernelspec's interpreter |
 | `patience_s` | a cell that takes longer hangs |
@@ -62,6 +62,7 @@ class Case:
     prepare: str = ""
     compiler: bool = False
     machine: str | None = None
+    display: bool = False
     send: str | None = None
     then: str | None = None
     via: str | None = None

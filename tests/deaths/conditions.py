@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 import sys
 import time
 from contextlib import contextmanager
@@ -49,14 +51,13 @@ def conditions(case: Case, work: Path) -> Iterator[list[str]]:
     """Set them up; yield what comes before the kernel's command line. Raises CannotRunHereError."""
     _check(case)
     mounts = {path.replace("{work}", str(work)): size for path, size in case.mounts.items()}
-    wanted = {"mounts": mounts, "rlimits": case.rlimits, "env": case.env}
-    launch = [sys.executable, "-c", _LAUNCH, json.dumps(wanted)]
     try:
         with memory_limit((case.memory_mb or LARGEST_MB) << 20) as limit:
             if not case.oom_killer:
                 _switch_oom_killer_off(limit.directory)
-            with _pids_limit(case.pids) as join:
-                yield [*limit.prefix, *join, *launch]
+            with _pids_limit(case.pids) as join, _display(wanted=case.display) as display:
+                wanted = {"mounts": mounts, "rlimits": case.rlimits, "env": {**display, **case.env}}
+                yield [*limit.prefix, *join, sys.executable, "-c", _LAUNCH, json.dumps(wanted)]
     except NoMemoryLimitError as error:
         raise CannotRunHereError(str(error)) from None
 
@@ -96,3 +97,20 @@ def _pids_limit(count: int | None) -> Iterator[list[str]]:
                 break
             except OSError:
                 time.sleep(0.05)
+
+
+@contextmanager
+def _display(*, wanted: bool) -> Iterator[dict[str, str]]:
+    """Start an X server that shows nothing anybody sees; yield the environment for its clients."""
+    if not wanted:
+        yield {}
+        return
+    if shutil.which("Xvfb") is None:
+        raise CannotRunHereError("there is no Xvfb")
+    command = ["Xvfb", "-displayfd", "1", "-nolisten", "tcp"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            number = server.stdout.readline().strip() if server.stdout is not None else ""
+            yield {"DISPLAY": f":{number}"}
+        finally:
+            server.terminate()
