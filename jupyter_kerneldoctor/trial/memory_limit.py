@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -17,6 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+with suppress(ImportError):  # Windows has none; the server there imports this module, too
+    import resource
 
 CGROUP = Path("/sys/fs/cgroup")
 

@@ -38,15 +38,14 @@ async function look(
   }
 }
 
-const WRITE = `row = ",".join(f"text value number {i}" for i in range(20)) + "\\n"
-with open("sales.csv", "w") as file:
-    file.write(",".join(f"column_{i}" for i in range(20)) + "\\n")
-    for _ in range(2500):
-        file.write(row * 1000)`;
+// The table of the demo, with more rows, as the limit is higher here.
+const WRITE = `import sys
+sys.path.append("${process.cwd()}/../demo")
+import make_data
+make_data.ROWS = 450_000
+make_data.main("sales.csv")`;
 
-const READ = `import pandas as pd
-
-sales = pd.read_csv("sales.csv")
+const READ = `sales = pd.read_csv("sales.csv")
 sales["column_3"].value_counts()`;
 
 const DEADLOCK = `import threading
@@ -65,19 +64,20 @@ test('the panel after a kernel ran out of memory', async ({
   page,
   tmpPath
 }) => {
-  await page.setViewportSize({ width: 1280, height: 1120 });
+  await page.setViewportSize({ width: 1280, height: 1000 });
   await openNotebook(page, tmpPath, 'eda.ipynb', [
     '%load_ext kerneldoctor',
-    'import time\ntime.sleep(1)',
+    WRITE,
     'import ctypes\nctypes.string_at(0)'
   ]);
   await die(page, 2);
   await showWhy(page, 'eda.ipynb');
   await toast(page, 'The restarted kernel').getByRole('button').click();
 
+  // As in demo/demo.ipynb, which the guide runs.
   await openNotebook(page, tmpPath, 'sales.ipynb', [
     '%load_ext kerneldoctor',
-    WRITE,
+    'import pandas as pd',
     READ
   ]);
   await page.sidebar.close('left');
@@ -104,6 +104,26 @@ test('the panel after a kernel ran out of memory', async ({
       await report.screenshot({ path: `${FOLDER}/panel-${theme}-${name}.png` });
     }
   }
+
+  await page.theme.setLightTheme();
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const shot = async (name: string, shown: Locator) => {
+    await shown.scrollIntoViewIfNeeded();
+    await page.waitForTimeout(500);
+    await page.screenshot({ path: `${FOLDER}/${name}.png` });
+  };
+  await report.getByRole('button', { name: 'Try it first' }).first().click();
+  await report.getByRole('button', { name: 'Run them' }).click();
+  const outcome = report.getByText(/^Lived: /);
+  await shot('tried', outcome);
+  await report.getByRole('button', { name: 'Apply to cell [3]' }).click();
+  const again = report.getByRole('button', {
+    name: 'Restart and run cells 1 to 3'
+  });
+  await shot('applied', again);
+  await again.click();
+  await expect(outcome).toHaveCount(2);
+  await shot('lived', outcome.last());
 });
 
 test('the panel of a kernel that is stuck', async ({ page, tmpPath }) => {
