@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,7 +133,7 @@ def test_a_limit_that_stops_the_kernel_without_killing_it_is_seen(limited_kernel
     for _ in range(60):  # pages that come free: the kernel tries again each time, and stalls again
         for name in ("memory.memsw.limit_in_bytes", "memory.limit_in_bytes"):
             limit = control.with_name(name)
-            if limit.exists():
+            with suppress(OSError):  # there is none, or Linux is busy taking pages back
                 limit.write_text(str(int(limit.read_text()) + 4096))
         time.sleep(0.05)
     os.kill(limited_kernel.pid, signal.SIGKILL)

@@ -63,7 +63,7 @@ def recording_of(root, kernel_id):
     return next((one for one in found if one.kernel.kernel_id == kernel_id and one.sidecar), None)
 
 
-def wait_for(look, patience_s=30):
+def wait_for(look, patience_s=120):
     deadline = time.monotonic() + patience_s
     while not (seen := look()):
         assert time.monotonic() < deadline
