@@ -22,6 +22,8 @@ export interface IRecordingRow {
   state: State;
   /** The headline of the latest incident. */
   survived?: string | null;
+  /** The cell that was running. */
+  cell_id?: string | null;
 }
 
 export interface IEvidence {

@@ -1,5 +1,6 @@
 import { createContext, useContext } from 'react';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import type { IArchive } from './archive';
 import type { Highlight } from './highlight';
 import type { Inspector } from './inspector';
 import type { IKernels } from './kernels';
@@ -14,6 +15,7 @@ export interface IDoctor {
   trans: TranslationBundle;
   model: PostMortems;
   inspector: Inspector;
+  archive: IArchive;
   notebooks: INotebooks;
   live: ILiveFeed;
   kernels: IKernels;

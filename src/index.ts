@@ -12,6 +12,9 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { DoctorClient } from './api';
+import { Archive } from './archive';
+import { CulpritLine } from './culpritLine';
+import { CulpritMarks } from './culpritMarks';
 import { highlighter, plainCode } from './highlight';
 import { doctorIcon } from './icons';
 import { Inspector } from './inspector';
@@ -22,6 +25,7 @@ import { Notebooks } from './notebooks';
 import { asDeath, notifyOfDeath } from './notifications';
 import { openPage } from './pages';
 import { KernelDoctorPanel } from './panel';
+import { PeakMarks } from './peakMarks';
 import { Reruns } from './reruns';
 import { TrialClient } from './trialClient';
 import { Trials } from './trials';
@@ -74,6 +78,7 @@ function activate(
     trans,
     model,
     inspector,
+    archive: new Archive(app.serviceManager.serverSettings, trans),
     notebooks,
     reruns: new Reruns(notebooks, live),
     trials: new Trials(new TrialClient(app.serviceManager.serverSettings)),
@@ -98,6 +103,17 @@ function activate(
   if (statusBar) {
     usage.addTo(statusBar);
   }
+  const peaks = new PeakMarks(notebooks, live, trans);
+  const culprits = new CulpritMarks(
+    model,
+    notebooks,
+    recording => client.report(recording),
+    (report, close) => {
+      const { recording } = report;
+      const show = () => void app.commands.execute(OPEN, { recording });
+      return new CulpritLine(report, trans, show, close);
+    }
+  );
 
   app.commands.addCommand(OPEN, {
     label: trans.__('Show Why a Kernel Died'),
@@ -166,8 +182,11 @@ function activate(
         openOnDeath = isOn('openOnDeath');
         usage.apply({
           showHeadroom: isOn('showHeadroom'),
-          warnOfGrowth: isOn('warnOfGrowth')
+          warnOfGrowth: isOn('warnOfGrowth'),
+          showPeaks: isOn('showPeaks')
         });
+        peaks.isOn = isOn('showPeaks');
+        culprits.isOn = isOn('markCulprits');
       };
       read();
       settings.changed.connect(read);

@@ -90,10 +90,10 @@ export class LiveFeed implements ILiveFeed {
     return this._shown;
   }
 
-  /** Follow this kernel, or none; without detail only the summary. */
-  watch(kernel_id: string | null, detail: boolean): void {
+  /** Follow this kernel, or none; without detail only the summary, with the cells where they are wanted. */
+  watch(kernel_id: string | null, detail: boolean, cells = false): void {
     const wanted =
-      kernel_id === null ? null : JSON.stringify({ kernel_id, detail });
+      kernel_id === null ? null : JSON.stringify({ kernel_id, detail, cells });
     if (wanted === this._wanted) {
       return;
     }

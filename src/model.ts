@@ -34,6 +34,11 @@ export class PostMortems {
     return this._view;
   }
 
+  /** All recordings, newest first. */
+  get rows(): readonly IRecordingRow[] {
+    return this._rows;
+  }
+
   /** Deaths, stuck kernels, and kernels that survived something; newest first. */
   get cases(): readonly IRecordingRow[] {
     return this._rows.filter(

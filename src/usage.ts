@@ -12,13 +12,15 @@ import { StatusItem } from './statusItem';
 export interface IUsageSettings {
   showHeadroom: boolean;
   warnOfGrowth: boolean;
+  showPeaks: boolean;
 }
 
 /**
  * Follows what the kernel of the notebook in front uses.
  *
  * The server is told what is shown: all of it where the panel is visible, otherwise the summary for the status bar, and
- * nothing at all where neither is wanted or the whole page is hidden.
+ * nothing at all where neither is wanted or the whole page is hidden. The peaks of cells, which are marked in the
+ * notebook, are asked for only where they are wanted.
  */
 export class Usage {
   constructor(
@@ -35,7 +37,11 @@ export class Usage {
   }
 
   /** Whether something in the status bar is wanted. */
-  settings: IUsageSettings = { showHeadroom: true, warnOfGrowth: true };
+  settings: IUsageSettings = {
+    showHeadroom: true,
+    warnOfGrowth: true,
+    showPeaks: true
+  };
 
   addTo(statusBar: IStatusBar): void {
     const item = new StatusItem(this._feed, this._trans, this._open);
@@ -55,13 +61,14 @@ export class Usage {
   }
 
   private _follow(): void {
-    const { showHeadroom, warnOfGrowth } = this.settings;
+    const { showHeadroom, warnOfGrowth, showPeaks } = this.settings;
     const isOpen = this._panel.isVisible;
     const isWanted =
       document.visibilityState !== 'hidden' &&
-      (isOpen || showHeadroom || warnOfGrowth);
+      (isOpen || showHeadroom || warnOfGrowth || showPeaks);
     const kernel = this._notebooks.currentKernel;
-    this._feed.watch(isWanted && kernel ? kernel.kernel_id : null, isOpen);
+    const kernel_id = isWanted && kernel ? kernel.kernel_id : null;
+    this._feed.watch(kernel_id, isOpen, showPeaks);
   }
 
   /** Say once of a cell that what is left will not last. */

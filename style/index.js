@@ -1,3 +1,4 @@
 import './base.css';
 import './code.css';
 import './live.css';
+import './notebook.css';

@@ -343,6 +343,7 @@ class PostMortem:
             "state": self.state,
             "died": self.died,
             "survived": self.incidents[-1].finding.headline if self.incidents else None,
+            "cell_id": None if self.cell is None else self.cell.cell_id,
         }
 
 

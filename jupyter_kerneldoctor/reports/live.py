@@ -106,8 +106,8 @@ def lasts_s(recording: Recording, left_bytes: int) -> float | None:
     return round(left_bytes / slope, 1)
 
 
-def summary(recording: Recording) -> Document:
-    """Return what the status bar shows."""
+def summary(recording: Recording, *, with_cells: bool = False) -> Document:
+    """Return what the status bar shows; with the cells, what is marked in the notebook, too."""
     room, is_recorded = headroom(recording), recording.end is None and not recording.switched_off
     cell = recording.running_cell if is_recorded else None
     left_bytes = None if room is None else room.left_bytes
@@ -124,6 +124,7 @@ def summary(recording: Recording) -> Document:
         "level": None if share is None else "critical" if share < _CRITICAL else "low" if share < _LOW else "ok",
         "lasts_s": None if left_bytes is None or cell is None else lasts_s(recording, left_bytes),
         "running": None if cell is None else {**_named(cell), "seq": cell.seq},
+        **({"cells": [_row(recording, cell) for cell in recording.cells[-_CELLS:]]} if with_cells else {}),
     }
 
 
@@ -133,7 +134,7 @@ def document(recording: Recording, others: Iterable[Recording] = ()) -> Document
     samples = thin([sample for sample in recording.samples if own_bytes(sample) is not None], _POINTS)
     room = headroom(recording)
     return {
-        **summary(recording),
+        **summary(recording, with_cells=True),
         "timeline": {
             "started": "",
             "samples": {
@@ -144,7 +145,6 @@ def document(recording: Recording, others: Iterable[Recording] = ()) -> Document
             "cells": [_times(cell, start_s) for cell in recording.cells[-_CELLS:]],
             "death_s": None,
         },
-        "cells": [_row(recording, cell) for cell in recording.cells[-_CELLS:]],
         "variables": _variables(recording),
         "children": _children(recording),
         "gpus": _gpus(recording),

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Literal
 
 from jupyter_core.utils import ensure_async
 from jupyter_server.auth.decorator import ws_authenticated
@@ -26,6 +26,9 @@ from jupyter_kerneldoctor.reports.live import Document, document, fingerprint, s
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 from .thread_pool import Tasks, ThreadPool
+
+Extent = Literal["summary", "cells", "all"]
+"""What a page shows: what is left, the peaks of the cells as well, or all there is."""
 
 _Made = tuple[list[tuple[str, int]], Document]
 
@@ -111,10 +114,10 @@ class LivePages:
     def __init__(self, recordings: LiveRecordings, kernels: Any, failed: Callable[[Exception], None]) -> None:
         self._recordings = recordings
         self._kernels = kernels
-        self._wanted: dict[LiveWebsocket, tuple[str, bool]] = {}
+        self._wanted: dict[LiveWebsocket, tuple[str, Extent]] = {}
         self._sent: dict[LiveWebsocket, object] = {}
         self._neighbours: set[str] = set()
-        self._made: dict[tuple[str, bool], _Made] = {}
+        self._made: dict[tuple[str, Extent], _Made] = {}
         """What was made of the recordings as they were."""
         self._failed = failed
         self._unread: set[str] = set()
@@ -124,12 +127,12 @@ class LivePages:
         self._loop: asyncio.Task[None] | None = None
         self._asked = asyncio.Event()
 
-    def show(self, page: "LiveWebsocket", kernel_id: str | None, *, detail: bool) -> None:
+    def show(self, page: "LiveWebsocket", kernel_id: str | None, *, detail: bool, cells: bool = False) -> None:
         """Send this page what the kernel uses from now on; None: nothing."""
         self._sent.pop(page, None)
         self._wanted.pop(page, None)
         if kernel_id is not None:
-            self._wanted[page] = kernel_id, detail
+            self._wanted[page] = kernel_id, "all" if detail else "cells" if cells else "summary"
         self._asked.set()
         if self._wanted and (self._loop is None or self._loop.done()):
             self._loop = self._tasks.start(self._send_changes())
@@ -149,9 +152,9 @@ class LivePages:
             with suppress(asyncio.TimeoutError):  # a page that has just asked need not wait
                 await asyncio.wait_for(self._asked.wait(), _STEP_S)
 
-    def _read(self, subjects: set[tuple[str, bool]], running: set[str] | None) -> dict[tuple[str, bool], Document]:
+    def _read(self, subjects: set[tuple[str, Extent]], running: set[str] | None) -> dict[tuple[str, Extent], Document]:
         if running is not None:
-            self._neighbours = running if any(detail for _, detail in subjects) else set()
+            self._neighbours = running if any(extent == "all" for _, extent in subjects) else set()
             self._recordings.keep_only({kernel_id for kernel_id, _ in subjects} | self._neighbours)
             for kernel_id in self._neighbours:
                 with self._apart(kernel_id):
@@ -165,16 +168,18 @@ class LivePages:
                     self._made[subject] = made
         return {subject: made for subject, (_, made) in self._made.items()}
 
-    def _make(self, kernel_id: str, detail: bool, was: _Made | None) -> _Made | None:
+    def _make(self, kernel_id: str, extent: Extent, was: _Made | None) -> _Made | None:
         tail = self._recordings.read_on(kernel_id)
         if tail is None:
             return was
-        known = [self._recordings.known(one) for one in self._neighbours - {kernel_id}] if detail else []
+        known = [self._recordings.known(one) for one in self._neighbours - {kernel_id}] if extent == "all" else []
         others = [other for other in known if other is not None]
         versions = [(one.recording.id, one.version) for one in (tail, *others)]
         if was is not None and was[0] == versions:
             return was
-        return versions, document(tail.recording, [o.recording for o in others]) if detail else summary(tail.recording)
+        if extent == "all":
+            return versions, document(tail.recording, [other.recording for other in others])
+        return versions, summary(tail.recording, with_cells=extent == "cells")
 
     @contextmanager
     def _apart(self, kernel_id: str) -> Iterator[None]:
@@ -196,7 +201,7 @@ class LivePages:
 
 
 class LiveWebsocket(WebSocketMixin, WebSocketHandler, JupyterHandler):
-    """`kerneldoctor/live`: a page sends `{"kernel_id": ..., "detail": ...}`, and gets documents."""
+    """`kerneldoctor/live`: a page sends `{"kernel_id": ..., "detail": ..., "cells": ...}`, and gets documents."""
 
     auth_resource = "kerneldoctor"
 
@@ -220,7 +225,7 @@ class LiveWebsocket(WebSocketMixin, WebSocketHandler, JupyterHandler):
             kernel_id = wanted["kernel_id"]
             if not (kernel_id is None or isinstance(kernel_id, str)):
                 raise TypeError
-            self._pages.show(self, kernel_id, detail=wanted.get("detail") is True)
+            self._pages.show(self, kernel_id, detail=wanted.get("detail") is True, cells=wanted.get("cells") is True)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self.close(1003)
 

@@ -2,6 +2,7 @@ import { framePromise } from '@jupyterlab/testing';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 import { IRecordingRow, IReport } from '../api';
+import { IArchive } from '../archive';
 import { plainCode } from '../highlight';
 import { IInspection, IRefusal } from '../inspection';
 import { Inspector } from '../inspector';
@@ -18,7 +19,7 @@ import { inspection } from './inspections';
 let panel: KernelDoctorPanel;
 
 /** Take the panel away again. */
-export const dispose = () => panel.dispose();
+export const dispose = () => panel?.dispose();
 
 export interface IServerState {
   rows?: IRecordingRow[];
@@ -63,11 +64,22 @@ export async function show(state: IServerState) {
   });
   const open = openNotebook([{ id: 'c8', source: state.source ?? OLD }]);
   const copied: string[] = [];
+  const deleted: string[] = [];
+  const archive: IArchive = {
+    storage: async () => ({ directory: '/home/ada', bytes: 3 * 2 ** 20 }),
+    remove: async rows => {
+      deleted.push(...rows.map(({ recording }) => recording));
+      return true;
+    },
+    copyMarkdown: async ({ recording }) => void copied.push(recording),
+    saveHtml: async ({ recording }) => void copied.push(recording)
+  };
   const liveChanged = new Signal<ILiveFeed, void>({} as ILiveFeed);
   panel = new KernelDoctorPanel({
     trans,
     model,
     inspector: new Inspector(server),
+    archive,
     notebooks: new Notebooks(
       trackerOf(open.panel),
       () => undefined,
@@ -90,7 +102,7 @@ export async function show(state: IServerState) {
   Widget.attach(panel, document.body);
   await model.refresh();
   await settled();
-  return { ...open, copied, inspected, model };
+  return { ...open, copied, deleted, inspected, model };
 }
 
 export async function settled() {

@@ -161,8 +161,8 @@ describe('the feed', () => {
     feed.watch('k1', true);
     feed.watch('k2', false);
     expect(sockets[0].sent).toEqual([
-      '{"kernel_id":"k1","detail":true}',
-      '{"kernel_id":"k2","detail":false}'
+      '{"kernel_id":"k1","detail":true,"cells":false}',
+      '{"kernel_id":"k2","detail":false,"cells":false}'
     ]);
     sockets[0].onmessage({ data: '{"kernel_id":"k1"}' });
     expect(feed.shown).toBeNull();

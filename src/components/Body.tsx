@@ -1,10 +1,11 @@
 import React from 'react';
 import { useDoctor } from '../context';
 import { TitleBar } from './TitleBar';
-import { CaseList } from './CaseList';
 import { PostMortem } from './PostMortem';
 import { CurrentKernel } from './CurrentKernel';
+import { History } from './History';
 import { Empty, Failed, Loading } from './Placeholders';
+import { ReportActions } from './ReportActions';
 
 /** Shows a post-mortem, or why there is none. */
 export function Body(): JSX.Element {
@@ -19,9 +20,10 @@ export function Body(): JSX.Element {
       {view.kind === 'empty' && <Empty />}
       {view.kind === 'error' && <Failed error={view.error} />}
       {report && <PostMortem key={report.recording} report={report} />}
-      {view.kind !== 'loading' && (
-        <CaseList shown={report?.recording ?? null} />
+      {report && (
+        <ReportActions key={`${report.recording} actions`} report={report} />
       )}
+      {view.kind !== 'loading' && <History shown={report?.recording ?? null} />}
     </>
   );
 }

@@ -44,9 +44,10 @@ export async function openNotebook(
 /** Runs the cells before this one, then this one, which kills the kernel; closes JupyterLab's own notice. */
 export async function die(
   page: IJupyterLabPageFixture,
-  fatal: number
+  fatal: number,
+  first = 0
 ): Promise<void> {
-  for (let i = 0; i < fatal; i++) {
+  for (let i = first; i < fatal; i++) {
     await run(page, i, i + 1);
   }
   await start(page, fatal);
