@@ -10,6 +10,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from limit import set_limit
 from make_data import main as make_data
@@ -43,10 +44,18 @@ def main() -> int:
         ending = f"signal {-status}" if status < 0 else f"exit code {status}"
         print(f"\nThe kernel is gone ({ending}). Jupyter would say: «The kernel appears to have died.»")
         print("KernelDoctor says (jupyter kerneldoctor report):\n", flush=True)
-        report = [sys.executable, "-m", "jupyter_kerneldoctor", "report", "--kernel", kernel_id]
-        status = subprocess.run(report, check=False).returncode
-    print("\nTo see the same in JupyterLab, with a panel: make lab")
+        status = kerneldoctor("report", "--kernel", kernel_id).returncode
+        shown = kerneldoctor("report", "--kernel", kernel_id, "--json", capture_output=True)
+        print("\nDoes its first fix help? The same cells, the same limit (jupyter kerneldoctor try):\n", flush=True)
+        kerneldoctor("try", json.loads(shown.stdout)["recording"], "--yes")
+    print(f"\nTo type these commands yourself: source {Path(sys.executable).parent / 'activate'}")
+    print("To see the same in JupyterLab, with a panel: make lab")
     return status
+
+
+def kerneldoctor(*arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run `jupyter kerneldoctor`."""
+    return subprocess.run([sys.executable, "-m", "jupyter_kerneldoctor", *arguments], check=False, **options)
 
 
 def notebook_cells() -> list[str]:
@@ -59,7 +68,7 @@ def run_cells(cells: list[str], limit: Limit, work: Path) -> tuple[str, int | No
     """Run the cells in a kernel of its own; return its id and its exit status, None where it lived."""
     kernel = OwnKernel(limit.command([sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]), work)
     try:
-        kernel.start({**os.environ, "JPY_SESSION_NAME": str(HERE / "demo.ipynb")}, work, PATIENCE_S)
+        kernel.start({**os.environ, "JPY_SESSION_NAME": str(work / "demo.ipynb")}, work, PATIENCE_S)
         deadline = time.monotonic() + PATIENCE_S
         for source in cells:
             print("\n".join(f"    >>> {line}" for line in source.splitlines()), flush=True)

@@ -92,15 +92,17 @@ def plan_for(
     """Return the plan for cells that are changed already. Raises CannotTryError."""
     _check_user(recording.kernel.uid)
     patience_s = wishes.patience_s or max(_LEAST_PATIENCE_S, _PATIENCE * _took_s(recording))
+    rlimits = _rlimits(recording)
+    bounds = (_limit_bytes(recording), rlimits.get("AS"), rlimits.get("DATA"))
     return Plan(
         recording=recording.id,
         cells=cells,
         python=_interpreter(recording, wishes.python),
         directory=_directory(recording),
         copies=not wishes.here,
-        limit_bytes=_limit_bytes(recording),
+        limit_bytes=min((one for one in bounds if one is not None), default=None),
         patience_s=patience_s,
-        rlimits=_rlimits(recording),
+        rlimits=rlimits,
         fix=fix,
         before=_before(post_mortem),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_kerneldoctor.recording.events import Frame, Stack, ThreadStack
+from jupyter_kerneldoctor.recording.events import Frame, Rlimit, Stack, SystemState, ThreadStack
 from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, End, Kernel, Limit, Recording
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.samples import Sample
@@ -60,6 +60,12 @@ def test_a_limit_that_was_gone_with_the_kernel_counts_as_well():
     ended = replace(RECORDING, limits=RECORDING.limits[1:], end=End("signal", 61.0, 0.0, "SIGKILL", cgroups=(group,)))
 
     assert plan(ended).limit_bytes == GIB - 100
+
+
+def test_a_limit_of_the_process_itself_counts_as_well():
+    limited = replace(RECORDING, system_states=(SystemState(5.0, "start", rlimits={"DATA": Rlimit(GIB // 2)}),))
+
+    assert plan(limited).limit_bytes == plan(limited).rlimits["DATA"] == GIB // 2
 
 
 def test_another_fix_may_be_named():
