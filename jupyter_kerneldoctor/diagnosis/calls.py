@@ -12,7 +12,10 @@ from .code.origins import all_origins
 from .code.scopes import Scope
 from .death import Death
 
-_METHODS_OF = {"pandas.DataFrame": ("pandas",), "scipy.sparse": ("scipy", "sklearn")}
+_METHODS_OF = {
+    **dict.fromkeys(("pandas.DataFrame", "pandas.Series", "pandas.Series.str"), ("pandas",)),
+    "scipy.sparse": ("scipy", "sklearn"),
+}
 """Classes whose methods are found by the object that they are called on, and the packages that make such objects."""
 
 _RUNS = ("fit", "fit_transform", "fit_predict", "transform", "predict", "predict_proba", "score")

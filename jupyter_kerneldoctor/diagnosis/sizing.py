@@ -9,7 +9,7 @@ from .analysis.guilty_statement import keeps_what_grew
 from .death import Death
 from .frameworks.gradients import backward_calls
 from .frameworks.kept import grows_by_the_step
-from .frameworks.training import BatchSize, find_batch_size, is_dwarfed, trains
+from .frameworks.training import BatchSize, find_batch_size, is_dwarfed, only_evaluates, training_calls, trains
 from .frameworks.whole_batch import WholeBatch, find_whole_batch
 from .place import grew_in
 from .postmortem import Basis, ExpectedPeak
@@ -80,6 +80,8 @@ def batch_to_blame(death: Death) -> Batch | None:
         return None
     began = f"{size(memory.before_bytes or 0)} and took {size(memory.missing_bytes or 0)}"
     if written := find_batch_size(code):
+        if only_evaluates(code) and written.value <= _USUAL:
+            return None  # it is what `predict` gives of all rows that is large
         choice = None if is_dwarfed(written, code) else choose(death, written.value)
         return None if choice is None else Batch(choice, written, None, began)
     whole = find_whole_batch(code, death.values)
@@ -100,6 +102,7 @@ def _is_elsewhere(death: Death) -> bool:
             around = scope.loops_around(one.node)
             node = around[-1] if around else scope.tree.statements[one.node] if scope.is_cell else scope.node
             places.append(None if isinstance(node, ast.Module | ast.Lambda) else grew_in(death, node, scope))
+    places += [grew_in(death, call, scope) for call, scope in training_calls(death.code)]
     return bool(places) and all(one is False for one in places)
 
 

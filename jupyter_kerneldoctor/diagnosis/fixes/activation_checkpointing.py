@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ..case import Case
 from ..code.notebook import Notebook, Scope
+from ..code.origins import Origins
 from ..death import Death
 from ..edits import import_as, replace
 from ..family import Family
@@ -15,6 +16,7 @@ from ..frameworks.kept import grows_by_the_step
 from ..frameworks.torch import Tensors, is_module_class
 from ..units import quote, size
 
+_FEWEST = 4
 _NET = (
     "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     "        self.blocks = nn.ModuleList([nn.Linear(9, 9) for _ in range(40)])\n    def forward(self, x):\n"
@@ -33,7 +35,8 @@ class ActivationCheckpointing(Fix):
 
     When it is offered
     ------------------
-    Memory ran out while a network was trained whose `forward` runs a list of blocks one after the other.
+    Memory ran out while a network was trained whose `forward` runs a list of blocks one after the other, of which
+    there are four at least.
 
     What it costs
     -------------
@@ -59,6 +62,7 @@ class ActivationCheckpointing(Fix):
         Case(_NET.format(call="block(x)"), "net = Net()\nwith torch.no_grad():\n    for x in xs: net(x)"),
         Case(_NET.format(call="block(x)") + "log = []", _STEP + "\n    log.append(net(x))"),
         Case(_NET.format(call="checkpoint(block, x)"), _STEP),
+        Case(_NET.format(call="block(x)").replace("40", "depth").replace("(self)", "(self, depth=2)", 1), _STEP),
         Case(_NET.format(call="block(x)"), _STEP, before_mib=1900),
     ]
 
@@ -91,6 +95,21 @@ class _BlockCall(NamedTuple):
     blocks: str
 
 
+def _are_few(blocks: ast.expr, scope: Scope, code: Notebook) -> bool:
+    """Whether there are known to be so few blocks that what one of them needs is most of it."""
+    origins = Origins(code)
+    for one, where in origins.of(blocks, scope):
+        match one:
+            case ast.Call(args=[ast.ListComp(generators=[each]) | ast.GeneratorExp(generators=[each])]):
+                match each.iter:
+                    case ast.Call(func=ast.Name(id="range"), args=[*_, last]):
+                        found = origins.number(last, where)
+                        return found is not None and found[0] < _FEWEST
+            case ast.Call(args=[ast.List(elts=parts)]):
+                return len(parts) < _FEWEST
+    return False
+
+
 def _block_calls(code: Notebook) -> Iterator[_BlockCall]:
     """Yield the calls `block(x)` in `for block in self.blocks` of a network's `forward`."""
     tensors = Tensors(code)
@@ -102,5 +121,5 @@ def _block_calls(code: Notebook) -> Iterator[_BlockCall]:
             for loop in scope.loops_around(call)[:1]:
                 match loop, call.func:
                     case ast.For(target=ast.Name(id=name), iter=ast.Attribute() as blocks), ast.Name(id=called):
-                        if name == called and call.args:
+                        if name == called and call.args and not _are_few(blocks, scope, code):
                             yield _BlockCall(call, scope, scope.segment(blocks))

@@ -68,6 +68,16 @@ class DetachAccumulatedLoss(Fix):
             "            loss = torch.square(self.model(x)).mean()\n            self.losses.append(loss.item())\n"
             "            loss.backward(retain_graph=True)\nLoud().run(batches)",
         ),
+        Case(  # another cell reads the newest as a tensor
+            "import torch\nclass Run:\n    def __init__(self): self.net, self.log = torch.nn.Linear(9, 9), {'l': []}\n"
+            "    def step(self, x):\n        loss = self.net(x).mean()\n        self.log['l'].append(loss)",
+            "run = Run()\nfor x in xs:\n    run.step(x)\n    print(run.log['l'][-1].item())",
+            becomes={
+                1: "import torch\nclass Run:\n    def __init__(self): self.net, self.log = torch.nn.Linear(9, 9), "
+                "{'l': []}\n    def step(self, x):\n        loss = self.net(x).mean()\n"
+                "        self.log['l'].append(loss.detach())"
+            },
+        ),
         Case(  # a running mean
             "import torch\nmodel = torch.nn.Linear(9, 9)\nmean = 0",
             "for x in xs:\n    loss = model(x).square().mean()\n    loss.backward(retain_graph=True)\n"

@@ -32,7 +32,8 @@ class ManyToManyMerge(Fix):
     What it costs
     -------------
     The other rows of the same key are not in the result. Where they matter, sum them up with `groupby` before the
-    merge. With `validate="many_to_one"` the merge raises a `MergeError` where a key repeats.
+    merge. With `validate="many_to_one"` the merge raises a `MergeError` where a key repeats. A table that is merged
+    with itself needs them: there the fix is advice.
     """
 
     id, title = "many-to-many-merge", "Merge with one row for each key, and leave the others out: drop_duplicates"
@@ -57,6 +58,11 @@ class ManyToManyMerge(Fix):
                 "how='left', left_on=KEYS, right_on=KEYS)\n    )"
             },
         ),
+        Case(
+            "import pandas as pd\nev = pd.DataFrame(a)",
+            "pairs = ev.merge(ev, on='session', suffixes=('_a', '_b'))",
+            says=("Filter before", "merge_asof"),
+        ),
     ]
     SILENT = [
         Case("import pandas as pd", "out = pd.merge(a, b, on='k', validate='one_to_one')"),
@@ -77,6 +83,9 @@ class ManyToManyMerge(Fix):
             if missing < _OUTGROWN * _tables_bytes(call, death):
                 continue
             right = call.scope.segment(merge.right)
+            if right == call.scope.segment(merge.left):
+                yield _of_one_table(call, right, missing)
+                continue
             edits = () if merge.keeps_right else append(call.scope, merge.right, f".drop_duplicates({merge.key})")
             nulls = all(may_hold_nulls(side, call.scope, death.code) for side in (merge.left, merge.right))
             yield Proposal(
@@ -89,6 +98,21 @@ class ManyToManyMerge(Fix):
                 snippet=f"# how often does a key repeat?\n"
                 f"print(({right})[{merge.key if merge.is_list else f'[{merge.key}]'}].value_counts().head())",
             )
+
+
+def _of_one_table(call: Call, table: str, missing: int) -> Proposal:
+    """Say how pairs of rows of the same table are found without all of them: no row of it can be left out."""
+    why = (
+        f"{quote(call.text)} pairs each row of {quote(table)} with every other of the same key: 1,000 rows of a key "
+        f"give 1,000,000. The result took {size(missing)}. Keep on each side only the rows and columns that can match."
+    )
+    snippet = (
+        f"first, then = {table}[{table}['kind'] == 'a'], {table}[{table}['kind'] == 'b']  # filter before the merge\n"
+        f"pairs = pd.merge_asof(first.sort_values('time'), then.sort_values('time'), on='time', by='key',\n"
+        "                      direction='forward')  # or only the next one of each\n"
+        f"gap = {table}.groupby('key')['time'].diff()  # or neighbours: diff and shift"
+    )
+    return Proposal((), why, missing, "Filter before the table is merged with itself", snippet)
 
 
 def _tables_bytes(call: Call, death: Death) -> int:

@@ -365,14 +365,21 @@ def _names_in(node: ast.AST) -> set[str]:
 
 def _is_used_as_tensor(container: str, code: Notebook) -> bool:
     """Whether the kept values go on into PyTorch, or have methods of a tensor called on them."""
-    scopes = dict.fromkeys((*code.running, *code.mentioning(container)))
+    scopes = dict.fromkeys((*code.running, *code.mentioning(container.removeprefix("self."))))
     return any(_is_use_of_tensor(node, container, scope, code) for scope in scopes for node in scope.walk())
+
+
+def _reaches(node: ast.expr, container: str) -> bool:
+    """Whether an expression is an entry of an attribute, seen from outside: `trainer.log[-1]` for `self.log`."""
+    own, _, name = container.rpartition("self.")
+    inside = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
+    return not own and container != name and isinstance(node, ast.Subscript) and any(one.attr == name for one in inside)
 
 
 def _is_use_of_tensor(node: ast.AST, container: str, scope: Scope, code: Notebook) -> bool:
     match node:
         case ast.Attribute(attr=name, value=owner):
-            return name in TENSOR_METHODS and _root(owner) == container
+            return name in TENSOR_METHODS and (_root(owner) == container or _reaches(owner, container))
         case ast.Call(func=function, args=given):
             into_torch = (code.qualified(function, scope) or "").startswith("torch.")
             return into_torch and any(container in _names_in(one) for one in given)

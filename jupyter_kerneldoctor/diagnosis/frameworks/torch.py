@@ -39,6 +39,7 @@ _NO_TENSOR = (
     *("torch.optim.", "torch.utils.", "torch.cuda.", "torch.distributed.", "torch.backends.", "torch.manual_seed"),
 )
 _REDUCTIONS = frozenset({"mean", "sum", "norm", "nansum", "nanmean", "max", "min", "logsumexp"})
+_GIVE_PARAMETERS = ("parameters", "named_parameters")
 _ONLY_OF_NETWORKS = ("parameters", "named_parameters", "eval")
 TENSOR_METHODS = frozenset({"item", "detach", "cpu", "numpy", "tolist", "mean", "sum", "to"})
 """What only tensors have done to them, of what is done to values that were collected."""
@@ -54,6 +55,15 @@ def is_module_class(binding: Binding, code: Notebook, depth: int = 0) -> bool:
             return True
         if own is not None and own.definition is not binding.definition and is_module_class(own, code, depth + 1):
             return True
+    return False
+
+
+def _is_parameter(node: ast.Name, scope: Scope) -> bool:
+    """Whether a name stands for each parameter of a network in turn: `for p in net.parameters()`."""
+    for loop in scope.loops_around(node):
+        if isinstance(loop, ast.For) and any(getattr(one, "id", "") == node.id for one in ast.walk(loop.target)):
+            calls = (one.func for one in ast.walk(loop.iter) if isinstance(one, ast.Call))
+            return any(isinstance(one, ast.Attribute) and one.attr in _GIVE_PARAMETERS for one in calls)
     return False
 
 
@@ -112,6 +122,7 @@ class Tensors:
             unpacked = self.origins.unpacked_from(node.id, binding)
             kinds = set() if unpacked is None else {self.kind(unpacked[1], binding.scope, depth)}
             kinds -= {Kind.OTHER, Kind.MODULE}
+            kinds |= {Kind.GRAPH} if _is_parameter(node, scope) else set()
         if not kinds and self.code.qualified(node, scope) is None and self._has_parameters(node, scope):
             return Kind.MODULE
         return min(kinds, default=Kind.OTHER)

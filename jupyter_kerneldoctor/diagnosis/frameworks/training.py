@@ -46,9 +46,19 @@ class BatchSize:
 
 def trains(code: Notebook) -> bool:
     """Whether the running code trains a network, or runs one over data."""
-    return any(backward_calls(scope.node, scope) for scope in code.running) or any(
-        _is_training_call(node, scope, code) for scope in code.running for node in scope.calls
-    )
+    return any(backward_calls(scope.node, scope) for scope in code.running) or any(training_calls(code))
+
+
+def training_calls(code: Notebook) -> Iterator[tuple[ast.Call, Scope]]:
+    """Yield the calls of a framework's methods that train a network, or run one over data: `fit`, `predict`."""
+    for scope in code.running:
+        yield from ((node, scope) for node in scope.calls if _is_training_call(node, scope, code))
+
+
+def only_evaluates(code: Notebook) -> bool:
+    """Whether what runs is a framework's method that trains nothing."""
+    calls = [one.func for one, _ in training_calls(code)]
+    return bool(calls) and all(getattr(one, "attr", "") in _EVALUATING for one in calls)
 
 
 @once
@@ -58,16 +68,10 @@ def find_batch_size(code: Notebook) -> BatchSize | None:
     found = {one.node: one for node, scope in _slice(code, origins) for one in _written_at(node, scope, code, origins)}
     if not found:
         found = {one.node: one for scope in code.running.functions for one in _defaults(scope)}
-    if _only_evaluates(code):
+    if only_evaluates(code):
         found = {node: one for node, one in found.items() if "train" not in one.label}
     training = [one for one in found.values() if not _EVALUATION.search(one.label)]
     return max(training or found.values(), key=lambda one: one.value, default=None)
-
-
-def _only_evaluates(code: Notebook) -> bool:
-    """Whether what runs is a framework's method that trains nothing."""
-    calls = [one.func for scope in code.running for one in scope.calls if _is_training_call(one, scope, code)]
-    return bool(calls) and all(getattr(one, "attr", "") in _EVALUATING for one in calls)
 
 
 def is_dwarfed(batch: BatchSize, code: Notebook) -> bool:
