@@ -73,6 +73,8 @@ def first_try_table(results: list[Result], first_tries: dict[str, Any]) -> list[
             [("of these, at first", [first_tries[name] for name in played])] if len(played) < len(first_tries) else []
         )
         rows.append(("today", [*played.values()]))
+    for commit in sorted({one["commit"] for one in first_tries.values()}):
+        rows.append((f"first played at {commit}", [one for one in first_tries.values() if one["commit"] == commit]))
     lines = [
         "The cases in `tests/deaths/fresh/` were written down, with what ought to be said, before they were played.",
         "",
