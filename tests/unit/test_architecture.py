@@ -79,7 +79,7 @@ LAYERS = (
     {"cause"},
     {"causes"},
     {"case", "calls", "environments", "facts", "place", "workers"},
-    {"sizing"},
+    {"lesser_ways", "sizing"},
     {"fix"},
     {"fixes"},
     {"ranking", "proposals"},

@@ -6,7 +6,7 @@ from ..case import Case
 from ..death import Death
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.lesser_ways import WAYS, names, running
+from ..lesser_ways import WAYS, names, running
 from ..units import quote
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"

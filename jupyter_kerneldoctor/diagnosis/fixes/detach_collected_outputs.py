@@ -1,5 +1,6 @@
 """The fix `detach-collected-outputs`."""
 
+import ast
 from collections.abc import Iterator
 
 from ..case import Case
@@ -101,10 +102,11 @@ class DetachCollectedOutputs(Fix):
             if one.is_loss or one.is_freed:
                 continue
             text, ramp = one.kept.scope.segment(one.kept.value), death.memory.ramp_bytes
+            value = f"({text})" if isinstance(one.kept.value, ast.BinOp) else text
             each = "Each call of the network" if one.in_hook else "Each round of the loop"
             why = (
                 f"{each} keeps {quote(text)} in {quote(one.kept.container)}, with all intermediate results that led to "
                 f"it. That accounts for {share_of(ramp, missing)} that the cell took. "
-                f"{quote(text + '.detach()')} keeps the values alone."
+                f"{quote(value + '.detach()')} keeps the values alone."
             )
             yield Proposal(append(one.kept.scope, one.kept.value, ".detach()"), why, ramp * 8 // 10)  # the values stay

@@ -9,10 +9,10 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ..calls import calls_at
-from ..code.notebook import Call
-from ..code.origins import all_origins
-from ..death import Death
+from .calls import calls_at
+from .code.notebook import Call
+from .code.origins import all_origins
+from .death import Death
 
 
 class LesserWay(NamedTuple):
