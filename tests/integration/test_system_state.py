@@ -145,11 +145,10 @@ def test_a_limit_that_stops_the_kernel_without_killing_it_is_seen(limited_kernel
 
 def test_lines_of_the_system_log_name_the_death(limited_kernel: LiveKernel) -> None:
     limited_kernel.run_and_die("pile = b'x' * 2_000_000_000")
-    time.sleep(0.2)
-    recording = limited_kernel.recording()
+    recording = limited_kernel.wait_recorded(lambda found: found.end)
     if not os.access("/dev/kmsg", os.R_OK):
         pytest.skip("cannot run here: the kernel log cannot be read")
 
-    assert any("CONSTRAINT_MEMCG" in line and f"pid={limited_kernel.pid}" in line for line in recording.end.kernel_log)
+    # The line before it, with CONSTRAINT_MEMCG, is left out where many were killed lately (printk_ratelimit).
     assert any(f"Killed process {limited_kernel.pid} " in line for line in recording.end.kernel_log)
     assert recording.end.cgroups[0].peak_bytes == 300 * MIB
