@@ -8,7 +8,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(CURDIR)/$(VENV)/bin
-WORKERS ?= 2
+WORKERS ?= 3
 ROUNDS ?= 100
 export PATH := $(BIN):$(PATH)
 
