@@ -15,6 +15,18 @@ from .library_waits import library_wait
 _WRITES_TRACEBACKS = ("IPython/core/ultratb.py", "IPython/core/tbtools.py", "stack_data/core.py")
 _LEAST_S = 7.0
 _LONGEST = 1000  # characters of a regular expression
+_SCHEDULED_S = 20.0
+"""A scheduler has started the processes of a task by then."""
+_NOT_SCHEDULED = re.compile(
+    r"has not accepted any resources|No available node types can fulfill[^.\n]*|cannot be scheduled right now"
+)
+"""What Spark's and Ray's schedulers say of tasks that no node can run."""
+_RAYS_TASK = re.compile(r"ray::(?!IDLE|Dashboard|RuntimeEnv)")
+"""What Ray names a process that runs a task or an actor; the others wait for one, or serve Ray."""
+_RESOURCES = re.compile(
+    r"\b(?:remote|options)\([^)\n]*?\b((?:num_gpus|num_cpus|resources|memory)\s*=\s*(?:\{[^}\n]*\}|[\w.* ]+))"
+)
+
 _TRUSTED_S, _TRUSTED_SHARE = 12.0, 0.6
 """How old the newest look may be: looks come less and less often, the later in the cell."""
 
@@ -61,6 +73,25 @@ class BusyCell:
     def waits_for_group_s(self) -> float | None:
         """For how long it has looked for the other processes of a group, if it has started no process."""
         return None if self.looks[-1].children else self._if_long(self.lasted_s(_waits_for_group))
+
+    @property
+    def waits_for_resources_s(self) -> float | None:
+        """For how long it has waited for tasks of a cluster that ask for more than there is, none of which runs."""
+        lasted_s = self.lasted_s(_waits_for_cluster)
+        return lasted_s if lasted_s >= _SCHEDULED_S and self.wanted_resources is not None else None
+
+    @property
+    def wanted_resources(self) -> str | None:
+        """What the tasks ask for, or what the scheduler says; None where neither tells that they cannot run."""
+        cell = self.recording.running_cell
+        since = cell.started_mono_s if cell is not None else 0.0
+        said = "".join(one.text for one in self.recording.output if one.mono_s >= since)
+        if (found := _NOT_SCHEDULED.search(said)) is not None:
+            return found[0]
+        if all(one.name != "raylet" for one in self.looks[-1].children):
+            return None  # its cluster is on other machines: what runs there is not seen
+        asked = (_RESOURCES.search(one.source) for one in reversed(self.recording.cells))
+        return next((one[1] for one in asked if one is not None), None)
 
     @property
     def asks_s(self) -> float | None:
@@ -133,6 +164,12 @@ def _formats_traceback(look: Stack) -> bool:
 
 def _waits_for_group(look: Stack) -> bool:
     return library_wait(look.threads[0].frames) == "group"
+
+
+def _waits_for_cluster(look: Stack) -> bool:
+    """Whether it waits for tasks, and no process of Ray on this machine is named for one that it runs."""
+    at_work = any(_RAYS_TASK.match(one.name or "") for one in look.children if one.state != "Z")
+    return library_wait(look.threads[0].frames) == "cluster" and not at_work
 
 
 def _asks(look: Stack) -> bool:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from jupyter_kerneldoctor.recording.events import Frame
 from jupyter_kerneldoctor.recording.user_files import is_user_file
 
-LibraryKind = Literal["answer", "event", "file-lock", "group", "program"]
+LibraryKind = Literal["answer", "cluster", "event", "file-lock", "group", "program"]
 
 
 class LibraryWait(NamedTuple):
@@ -28,6 +28,8 @@ _LIBRARY_WAITS = (
     _wait("file-lock", r"(?:.*/)?\w*(?:file_?(?:lock|baton)|lock_?file)\w*\.py"),
     _wait("group", r"torch/distributed/(?:rendezvous|distributed_c10d|c10d\w*)\.py|horovod/.*|mpi4py/.*"),
     _wait("group", r"(?:tensorflow/python/distribute|jax/_src/distributed).*"),
+    _wait("cluster", r"ray/_private/worker\.py", r"get|get_objects|wait"),
+    _wait("cluster", r"py4j/(?:clientserver|java_gateway)\.py"),
     _wait("program", r"IPython/utils/(?:_process_posix|_process_common)\.py"),
     _wait("event", r"asyncio/base_events\.py", r"_run_once"),
 )

@@ -20,7 +20,8 @@ Kind = (
 )
 """`lock`: a futex, on which locks and conditions sleep; `input`: the network, a terminal; `pipe`: data of another
 process; `child`: its end; `memory`: the kernel waits for memory to become free; `answer`: `input()` of the user;
-`event`: an event loop without anything to do; `group`: the other processes of a group; `program`: a `!` line's."""
+`event`: an event loop without anything to do; `cluster`: tasks of Ray or Spark; `group`: the other processes of a
+group; `program`: a `!` line's."""
 
 _DOING: dict[Kind, str] = {
     "sleep": "sleeps",
@@ -28,6 +29,7 @@ _DOING: dict[Kind, str] = {
     "input": "waits for the network, the keyboard or an event",
     "answer": "waits for your answer",
     "event": "waits for an event",
+    "cluster": "waits for a result of its cluster",
     "group": "waits for the other processes of its group",
     "program": "waits for the program of a `!` line",
     "pipe": "waits for data from another process",
@@ -40,7 +42,7 @@ _DOING: dict[Kind, str] = {
     "unknown": "waits",
 }
 
-_PATIENT = frozenset({"sleep", "input", "answer", "group", "program", "running", "disk"})
+_PATIENT = frozenset({"sleep", "input", "answer", "cluster", "group", "program", "running", "disk"})
 
 _BY_WCHAN: tuple[tuple[Kind, str], ...] = (
     ("memory", r"mem_cgroup_(?:oom|handle_over)|throttle_direct_reclaim|shrink_|reclaim"),

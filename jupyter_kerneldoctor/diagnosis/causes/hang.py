@@ -86,6 +86,9 @@ class Hang(Cause):
         elif (lasted_s := busy.waits_for_group_s) is not None:
             found = Certainty.LIKELY, f"{name} has been looking for the other processes of its group"
             tip = "It has started none of them, and goes on only when they have joined."
+        elif (lasted_s := busy.waits_for_resources_s) is not None:
+            found = Certainty.LIKELY, f"{name} has been waiting for tasks of its cluster, and no process runs one"
+            tip = f"They wait until a node has what they ask for ({quote(busy.wanted_resources or '')}), or for ever."
         elif (lasted_s := busy.asks_s) is not None:
             found = Certainty.STRONG, f"the program that {name} runs has been asking for an answer"
             tip = "Nobody can type one there. Interrupt the kernel, and have the program not ask, as with `-y`."

@@ -7,7 +7,7 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import recording
 from jupyter_kerneldoctor.diagnosis.examples.stuck import child_state, frame, own_frame, stuck_in, thread
-from jupyter_kerneldoctor.recording.events import Stack, Stuck
+from jupyter_kerneldoctor.recording.events import Output, Stack, Stuck
 
 LOOP = (frame("selectors.py", "select"), frame("asyncio/base_events.py", "_run_once"))
 GET = "jobs = asyncio.Queue()\njob = await jobs.get()"
@@ -130,12 +130,45 @@ def test_a_lock_that_another_holds_is_none(source):
     assert "holds" not in diagnose(stuck_in(source, line, waits_in="futex_do_wait")).cause.headline
 
 
-def busy(source, *frames):
+def busy(source, *frames, children=(), output=""):
     made = recording(source, alive=True, memory=(1 << 20, 1 << 20))
     now, cell = made.samples[-1].mono_s, made.cells[-1]
     thread_at_work = replace(thread(*frames), state="R")
-    looks = tuple(Stack(now - ago, "busy", (thread_at_work,)) for ago in (20, 12, 2))
-    return diagnose(replace(made, stacks=looks, cells=(replace(cell, started_mono_s=now - 30),)))
+    looks = tuple(Stack(now - ago, "busy", (thread_at_work,), tuple(children)) for ago in (26, 12, 2))
+    cells, said = (replace(cell, started_mono_s=now - 30),), (Output(now - 20, 2, output),)
+    return diagnose(replace(made, stacks=looks, cells=cells, output=said))
+
+
+RAY = (
+    frame("ray/_private/worker.py", "get_objects", library=True),
+    frame("ray/_private/worker.py", "get", library=True),
+)
+ASKS = "@ray.remote(num_gpus=1)\ndef train(lr): return lr\nlosses = ray.get([train.remote(0.1)])"
+IDLE = [child_state(7, forked=False, name=name) for name in ("raylet", "ray::IDLE", "ray::DashboardA", "gcs_server")]
+SPARK = (frame("py4j/clientserver.py", "send_command", library=True),)
+NO_RESOURCES = "WARN TaskSchedulerImpl: Initial job has not accepted any resources; check your cluster UI\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "frames", "children", "output", "cause"),
+    [
+        (ASKS, RAY, IDLE, "", "hang"),
+        (ASKS, RAY, [*IDLE, child_state(8, forked=False, name="ray::train")], "", "no-death"),
+        (ASKS, RAY, [], "", "no-death"),  # a cluster of other machines
+        (ASKS.replace("num_gpus=1", ""), RAY, IDLE, "", "no-death"),
+        ("rows = frame.collect()", SPARK, [], NO_RESOURCES, "hang"),
+        ("rows = frame.collect()", SPARK, [], "", "no-death"),
+    ],
+)
+def test_tasks_that_no_node_of_the_cluster_can_run(source, frames, children, output, cause):
+    last = source.count("\n") + 1
+    answer = busy(source, *frames, own_frame(source, last), children=children, output=output)
+
+    assert answer.cause.id == cause
+    assert (answer.cause.line == last) == (cause == "hang")
+    assert (
+        cause != "hang" or "waiting for tasks of its cluster, and no process runs one for 24 s" in answer.cause.headline
+    )
 
 
 def test_formatting_a_traceback_for_long_is_told():
@@ -144,7 +177,7 @@ def test_formatting_a_traceback_for_long_is_told():
     assert answer.cause.id == "hang"
     assert (
         answer.cause.headline
-        == "The kernel is busy: cell [1] has ended with an error, and IPython has been formatting a traceback for 18 s."
+        == "The kernel is busy: cell [1] has ended with an error, and IPython has been formatting a traceback for 24 s."
     )
 
 
@@ -152,7 +185,7 @@ def test_a_regular_expression_that_goes_back_is_told():
     answer = busy(source := "email = re.compile(r'^([a-z]+)*@')\nemail.match(text)", own_frame(source, 2))
 
     assert answer.cause.id == "hang"
-    assert "matching the regular expression `^([a-z]+)*@` for 18 s" in answer.cause.headline
+    assert "matching the regular expression `^([a-z]+)*@` for 24 s" in answer.cause.headline
 
 
 @pytest.mark.parametrize(
