@@ -226,6 +226,8 @@ class Recording:
     samples: tuple[Sample, ...] = ()
     exit_request: ExitRequest | None = None
     end: End | None = None
+    end_begun: End | None = None
+    """The end as it was written first, by a sidecar that may be killed the next moment."""
     server: ServerView = field(default_factory=ServerView)
     crash_text: str = ""
     """What faulthandler wrote, if anything."""

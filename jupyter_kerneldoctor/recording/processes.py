@@ -52,6 +52,14 @@ def stat_fields(pid: int) -> list[str] | None:
     return data[data.rfind(b")") + 1 :].decode("ascii", "replace").split()
 
 
+def sees_all_processes() -> bool:
+    """Return whether this process is in the machine's own pid namespace, not in a container's."""
+    try:
+        return os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"  # PROC_PID_INIT_INO in include/linux/proc_ns.h
+    except OSError:
+        return False
+
+
 def identify(pid: int) -> ProcessIdentity | None:
     """Return the identity of a process that exists now, zombies included; None when there is none."""
     if sys.platform == "linux":

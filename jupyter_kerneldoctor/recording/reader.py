@@ -93,7 +93,15 @@ def _unheard(journal: list[Event], said: Iterable[Event]) -> Iterator[Event]:
 
 
 def observe(recording: Recording) -> Recording:
-    """Add what is not on disk: whether kernel and sidecar live, and whether the machine was rebooted since."""
+    """Add what is not on disk: whether kernel and sidecar live, and whether the machine was rebooted since.
+
+    Where the sidecar did not live to write the whole end, what it wrote first is the end.
+    """
+    seen = _observed(recording)
+    return seen if seen.end is not None or seen.recorder_alive else replace(seen, end=seen.end_begun)
+
+
+def _observed(recording: Recording) -> Recording:
     process = recording.kernel.process
     if process.pid <= 0 or recording.kernel.hostname not in (None, platform.node()):
         return replace(recording, alive=None)
@@ -137,7 +145,8 @@ def assemble(
     cells, queued = _cells([*events, *_last_seen_by_server(start, server_events or [], newest("end"))])
     request = by_kind.get("exit_request", [None])[0]
     gpus = newest("gpus")
-    end = build(End, _end(newest("end"), newest("kernel_log")))
+    log = newest("kernel_log")
+    end = build(End, _end(newest("end") or (newest("end_begun") if log else {}), log))
     words = tuple(sorted(build_all(Output, list(output)), key=lambda piece: piece.mono_s))
     walls = [wall_s for event in events if (wall_s := number(event.get("wall_s"))) is not None]
     return Recording(
@@ -152,6 +161,7 @@ def assemble(
         samples=samples,
         exit_request=build(ExitRequest, request),
         end=end,
+        end_begun=build(End, newest("end_begun") or None),
         server=_server(server_events or []),
         crash_text=crash_text or _crash_text(words, end),
         output=words,
@@ -258,9 +268,9 @@ def _source(start: Event, sources: dict[Any, Event]) -> Event:
 
 
 def _end(end: Event, log: Event) -> Event | None:
-    """Return the end, with what the operating system logged a moment after it."""
+    """Return the end, with what the operating system logged of it; its log alone may tell of one, too."""
     late = {"kernel_log": log["lines"]} if "lines" in log and "kernel_log" not in end else {}
-    return {**end, **late} if end else None
+    return {**(end or {**log, "kind": "unknown"}), **late} if end or late else None
 
 
 def _crash_text(words: tuple[Output, ...], end: End | None) -> str:

@@ -342,6 +342,8 @@ GPU_FIELDS = {
 }
 OUTPUT_FIELDS = {**_fields(number, "mono_s fd"), "text": hidden}
 
+END_FIELDS: Fields = {**_fields(word, "kind signal source"), "exit_code": number, "cgroups": [CGROUP_FIELDS]}
+
 _EVENTS: dict[str, Fields] = {
     "start": {
         **_fields(number, "format ram_bytes stacks"),
@@ -408,12 +410,8 @@ _EVENTS: dict[str, Fields] = {
     },
     "xid": _fields(number, "code index"),
     "fault": {"traceback": traceback},
-    "end": {
-        **_fields(word, "kind signal source"),
-        **_fields(number, "exit_code parent_gone parent_seen_mono_s lost"),
-        "cgroups": [CGROUP_FIELDS],
-        "kernel_log": log_lines,
-    },
+    "end_begun": END_FIELDS,
+    "end": {**END_FIELDS, **_fields(number, "parent_gone parent_seen_mono_s lost"), "kernel_log": log_lines},
     "kernel_log": {"lines": log_lines},
     **{kind: {} for kind in ("crash_memory", "clock", "off", "lost")},
     # The server's.

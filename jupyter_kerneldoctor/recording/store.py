@@ -106,6 +106,7 @@ class Store:
         When the kernel is gone and its sidecar lives, wait up to `patience_s` for the end to be written.
         Raises UnknownRecordingError, UnreadableRecordingError.
         """
+        from .kernel_log import note_death  # noqa: PLC0415 - the same
         from .reader import observe, read  # noqa: PLC0415 - a list of kept rows reads no recording
 
         path = self.path(recording_id)
@@ -118,6 +119,8 @@ class Store:
                 return recording
             if not _is_being_written(path, recording):
                 settle(path)
+                if recording.rebooted is False:
+                    note_death(path, recording)
                 return observe(read(path))  # the end may have been written since it was read
             if time.monotonic() >= deadline:
                 return recording

@@ -60,6 +60,7 @@ _READ_AGAIN_S = 0.25
 def main(arguments: list[str]) -> None:
     """Watch one kernel until it ends: DIRECTORY SOCKET_FD [KERNEL_PIDFD]."""
     os.umask(0o077)
+    _ask_to_be_killed_last()
     # What user code has blocked or ignored is inherited: without these no request would be heard, no child waited for.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -91,6 +92,21 @@ def main(arguments: list[str]) -> None:
         journal.close()
     if isinstance(inbox, JoinableInbox) and inbox.is_superseded:
         remove(directory)
+
+
+def _ask_to_be_killed_last() -> None:
+    """Let Linux end others first where memory runs out, as far as that is permitted (proc_pid_oom_score_adj(5)).
+
+    Without CAP_SYS_RESOURCE the value may go no lower than a privileged process set it: 100 in a systemd user session.
+    """
+    for value in (-999, 0, 100):
+        try:
+            with open("/proc/self/oom_score_adj", "r+b", buffering=0) as file:
+                if int(file.read()) > value:
+                    file.write(b"%d" % value)
+                return
+        except (OSError, ValueError):
+            continue
 
 
 def _lock_kernel(starter: Inbox, start: dict[str, Any]) -> tuple[Inbox | JoinableInbox, str | None]:
@@ -230,6 +246,8 @@ class Watcher:
     def _end(self) -> None:
         kernel = self._watched.kernel
         status = exit_status(kernel.pid, kernel.start, self._pidfd)
+        # What ended the kernel may end us next, some 20 ms later: what matters most is written first.
+        self._watched.note("end_begun", **status._asdict(), **(self._call(self._memory, self._memory.at_end) or {}))
         self._drain(time.monotonic())  # what the kernel said last comes first: an observer may need it for its own
         self._watched.journal.begin_end()
         fields: dict[str, Any] = {}

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from ...recording.processes import stat_fields
-from ..meters.procfs import read_file, sees_all_processes
+from ...recording.processes import sees_all_processes, stat_fields
+from ..meters.procfs import read_file
 
 _MOST_OTHERS = 8
 _DEEPEST = 64

@@ -79,11 +79,6 @@ def is_exiting(stat: bytes) -> bool:
     return len(fields) > 6 and bool(int(fields[6]) & _PF_EXITING)
 
 
-def sees_all_processes() -> bool:
-    """Return whether this process is in the machine's own pid namespace, not in a container's."""
-    return link_target("/proc/self/ns/pid") == "pid:[4026531836]"  # PROC_PID_INIT_INO in include/linux/proc_ns.h
-
-
 def list_directory(directory: str) -> list[str]:
     """The names in a directory; none when it cannot be read."""
     try:

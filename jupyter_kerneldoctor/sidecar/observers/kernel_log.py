@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..meters.kernel_log import KernelLog
+from ...recording.kernel_log import KernelLog
 from ..observer import Observer
 
 if TYPE_CHECKING:

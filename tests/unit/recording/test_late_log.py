@@ -16,5 +16,7 @@ def test_lines_that_were_there_in_time_are_kept() -> None:
     assert assemble("x", [{**END, "kernel_log": ["in time"]}, LOG]).end.kernel_log == ("in time",)
 
 
-def test_a_log_without_an_end_is_no_end() -> None:
-    assert assemble("x", [LOG]).end is None
+def test_a_log_without_an_end_tells_of_one() -> None:
+    end = assemble("x", [LOG]).end
+
+    assert (end.kind, end.mono_s, end.kernel_log) == ("unknown", 5.01, ("Out of memory: Killed process 42 (python)",))

@@ -15,11 +15,11 @@ import pytest
 from support import requires
 from support.fixtures import mounted_tmpfs
 
+from jupyter_kerneldoctor.recording.kernel_log import KernelLog
 from jupyter_kerneldoctor.sidecar.meters import mappings
 from jupyter_kerneldoctor.sidecar.meters.cgroup_membership import Membership
 from jupyter_kerneldoctor.sidecar.meters.filesystems import Mount, Mounts
 from jupyter_kerneldoctor.sidecar.meters.host import HostMeter, PressureMeter, cpu_flags
-from jupyter_kerneldoctor.sidecar.meters.kernel_log import KernelLog
 from jupyter_kerneldoctor.sidecar.meters.pids import PidsMeter
 from jupyter_kerneldoctor.sidecar.meters.process_limits import ProcessLimitsMeter
 from jupyter_kerneldoctor.sidecar.meters.storage import StorageMeter
