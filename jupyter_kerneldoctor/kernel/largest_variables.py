@@ -159,8 +159,9 @@ def _traceback(found: list[Found], estimator: SizeEstimator, variables: dict[str
         if frame.f_code.co_name == "<module>":
             continue
         functions += 1
+        shared = {id(variables), id(frame.f_globals), id(frame.f_builtins)}  # up to Python 3.10 a frame refers to these
         for value in gc.get_referents(frame):
-            if value is not variables and type(value) not in (FrameType, CodeType):
+            if id(value) not in shared and type(value) not in (FrameType, CodeType):
                 measured = estimator.measure(value)
                 total += measured.bytes if measured is not None else 0
     if total >= LEAST_BYTES:

@@ -234,7 +234,7 @@ def test_an_undefined_symbol_is_one_only_where_something_is_loaded():
 
 def test_nothing_of_the_users_is_recorded():
     error = RuntimeError(f"{TORCH_1} while loading /home/ada/secret.csv of swordfish")
-    error.add_note("swordfish")
+    error.__notes__ = ["swordfish"]
 
     told = json.dumps({**describe(error), "frames": []})
 

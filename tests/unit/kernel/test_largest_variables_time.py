@@ -54,7 +54,8 @@ def test_of_more_names_than_there_is_time_for_the_newest_are_looked_at():
 def test_a_frame_of_thousands_of_pieces_is_estimated_from_some_of_them(monkeypatch):
     frame = pd.DataFrame(np.ones((1000, 1000)))
     for number in range(1000):  # each becomes a block of its own, as in a notebook that adds columns one by one
-        with warnings.catch_warnings(action="ignore", category=pd.errors.PerformanceWarning):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pd.errors.PerformanceWarning)
             frame[f"more {number}"] = np.ones(1000)
     looked_at = calls_of(monkeypatch, dataframes, "of_array")
 
