@@ -23,6 +23,8 @@ module.exports = {
   reporters: ['default'],
   collectCoverage: false,
   testRegex: 'src/__tests__/.*\\.spec\\.tsx?$',
+  // Environments of other front ends lie there.
+  modulePathIgnorePatterns: ['<rootDir>/build/'],
   transform: {
     ...base.transform,
     '^.+\\.tsx?$': ['ts-jest', { tsconfig: 'tsconfig.test.json' }]

@@ -1,12 +1,21 @@
 import React from 'react';
-import { Button as ToolkitButton } from '@jupyter/react-components';
 
 interface IProps extends React.HTMLAttributes<HTMLElement> {
   /** Whether this is what most users will want. */
   accept?: boolean;
 }
 
-/** A button as JupyterLab has them. */
+/** A button as this JupyterLab has them: from its toolkit, or before 4.1 the browser’s own. */
 export function Button({ accept, ...rest }: IProps): JSX.Element {
-  return <ToolkitButton appearance={accept ? 'accent' : 'neutral'} {...rest} />;
+  return customElements.get('jp-button') ? (
+    React.createElement('jp-button', {
+      appearance: accept ? 'accent' : 'neutral',
+      ...rest
+    })
+  ) : (
+    <button
+      className={accept ? 'jp-mod-styled jp-mod-accept' : 'jp-mod-styled'}
+      {...rest}
+    />
+  );
 }
