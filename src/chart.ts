@@ -1,11 +1,13 @@
 import { ITimeline } from './api';
+import { lastMoment, TimeAxis } from './timeAxis';
 
 /** A timeline ready to draw: one unit, the visible range, the height of the axis. */
 export interface IChartData {
   unit: 'GiB' | 'MiB';
+  axis: TimeAxis;
   /** Seconds since the kernel's start, and memory in `unit`. */
   data: [number[], (number | null)[]];
-  /** The visible range, in seconds since the kernel's start. */
+  /** The visible range, on the axis. */
   from: number;
   to: number;
   top: number;
@@ -15,18 +17,29 @@ export interface IChartData {
   bands: { label: string; from: number; to: number; fatal: boolean }[];
 }
 
+export type Range = [from: number, to: number];
+
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
 /** Above this multiple of the highest sample, the limit is written and not drawn. */
 const LIMIT_IN_VIEW = 4;
 
-export function chartData(timeline: ITimeline, whole: boolean): IChartData {
+/** No closer look: samples are taken some ten times a second. */
+const CLOSEST_S = 0.5;
+
+/** Return what to draw of this range; by default of what is of interest. */
+export function chartData(
+  timeline: ITimeline,
+  range: Range | null = null
+): IChartData {
   const { t_s, memory_bytes } = timeline.samples;
-  const to = lastMoment(timeline);
-  const from = whole ? 0 : startOfInterest(timeline);
+  const axis = new TimeAxis(timeline);
+  const last = lastMoment(timeline);
+  const [from, to] = range ?? [startOfInterest(timeline, axis), axis.end];
   const seen = memory_bytes.filter(
-    (memory, i): memory is number => memory !== null && t_s[i] >= from
+    (memory, i): memory is number =>
+      memory !== null && axis.drawn(t_s[i]) >= from && axis.drawn(t_s[i]) <= to
   );
   const peak = Math.max(1, ...seen);
   const limit = timeline.limit?.bytes ?? null;
@@ -35,6 +48,7 @@ export function chartData(timeline: ITimeline, whole: boolean): IChartData {
   const scale = high >= GIB ? GIB : MIB;
   return {
     unit: scale === GIB ? 'GiB' : 'MiB',
+    axis,
     data: [
       t_s,
       memory_bytes.map(memory => (memory === null ? null : memory / scale))
@@ -54,7 +68,7 @@ export function chartData(timeline: ITimeline, whole: boolean): IChartData {
       label: cell.execution_count === null ? '' : `[${cell.execution_count}]`,
       from: cell.start_s,
       // A cell without an end that another one follows has ended unseen.
-      to: cell.end_s ?? cells[at + 1]?.start_s ?? to,
+      to: cell.end_s ?? cells[at + 1]?.start_s ?? last,
       fatal:
         cell.end_s === null &&
         at === cells.length - 1 &&
@@ -63,25 +77,24 @@ export function chartData(timeline: ITimeline, whole: boolean): IChartData {
   };
 }
 
-/** Return where the visible range starts: near the last cell, where that was a small part of the time. */
-export function startOfInterest(timeline: ITimeline): number {
-  const to = lastMoment(timeline);
+/** Return where what is of interest starts: near the last cell, where that was a small part of the time. */
+export function startOfInterest(timeline: ITimeline, axis: TimeAxis): number {
   const last = timeline.cells[timeline.cells.length - 1];
-  const ran = last ? (last.end_s ?? to) - last.start_s : 0;
+  const until = last?.end_s ?? lastMoment(timeline);
+  const ran = last ? axis.drawn(until) - axis.drawn(last.start_s) : 0;
   const room = Math.max(60, 4 * ran);
-  return to > 1.5 * room ? to - room : 0;
+  return axis.end > 1.5 * room ? axis.end - room : 0;
 }
 
-export function lastMoment(timeline: ITimeline): number {
-  const { t_s } = timeline.samples;
-  const last = timeline.cells[timeline.cells.length - 1];
-  return Math.max(
-    timeline.death_s ?? 0,
-    t_s[t_s.length - 1] ?? 0,
-    last?.end_s ?? last?.start_s ?? 0,
-    // A chart needs a width, even if the kernel died at once.
-    0.1
-  );
+/** Return a range within the axis, of which this is the middle. */
+export function zoomed(
+  { from, to, axis }: IChartData,
+  factor: number,
+  middle: number
+): Range {
+  const width = Math.max(CLOSEST_S, (to - from) * factor);
+  const start = Math.min(middle - width / 2, axis.end - width);
+  return [Math.max(0, start), Math.min(axis.end, Math.max(0, start) + width)];
 }
 
 /** Return some four round numbers from 0 to below the top of the axis. */

@@ -1,5 +1,5 @@
 import { ITimeline } from '../api';
-import { chartData } from '../chart';
+import { chartData, zoomed } from '../chart';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -19,7 +19,7 @@ function timeline(change: Partial<ITimeline> = {}): ITimeline {
 }
 
 it('draws in GiB, with the limit in view', () => {
-  const { unit, data, limit, top, to } = chartData(timeline(), false);
+  const { unit, data, limit, top, to } = chartData(timeline());
   expect(unit).toBe('GiB');
   expect(data).toEqual([
     [0, 10, 20],
@@ -34,8 +34,7 @@ it('keeps a small kernel readable under a limit that is far away', () => {
   const small = chartData(
     timeline({
       samples: { t_s: [0, 10], memory_bytes: [80 * MIB, 90 * MIB] }
-    }),
-    false
+    })
   );
   expect(small.limit).toBeNull();
   expect(small.unit).toBe('MiB');
@@ -44,17 +43,17 @@ it('keeps a small kernel readable under a limit that is far away', () => {
 });
 
 it('marks the death at the last memory that was seen', () => {
-  expect(chartData(timeline(), false).death).toEqual({ at: 20.5, memory: 3 });
-  expect(chartData(timeline({ death_s: null }), false).death).toBeNull();
+  expect(chartData(timeline()).death).toEqual({ at: 20.5, memory: 3 });
+  expect(chartData(timeline({ death_s: null })).death).toBeNull();
 });
 
 it('draws a cell that never ended up to the end, as the fatal one', () => {
-  const { bands } = chartData(timeline(), false);
+  const { bands } = chartData(timeline());
   expect(bands).toEqual([
     { label: '[5]', from: 1, to: 5, fatal: false },
     { label: '[6]', from: 6, to: 20.5, fatal: true }
   ]);
-  const [, alive] = chartData(timeline({ death_s: null }), false).bands;
+  const [, alive] = chartData(timeline({ death_s: null })).bands;
   expect(alive.fatal).toBe(false);
 });
 
@@ -63,29 +62,54 @@ it('ends a cell whose end nobody saw where the next one begins', () => {
     { execution_count: 5, start_s: 1, end_s: null },
     { execution_count: 6, start_s: 6, end_s: 7 }
   ];
-  expect(chartData(timeline({ cells }), false).bands).toEqual([
+  expect(chartData(timeline({ cells })).bands).toEqual([
     { label: '[5]', from: 1, to: 6, fatal: false },
     { label: '[6]', from: 6, to: 7, fatal: false }
   ]);
 });
 
-it('gives a short last cell room after hours of nothing', () => {
+it('gives a short last cell room after hours of others', () => {
   const long = timeline({
     samples: { t_s: [0, 7190, 7200], memory_bytes: [9 * GIB, GIB, GIB] },
-    cells: [{ execution_count: 6, start_s: 7190, end_s: null }],
+    cells: [
+      { execution_count: 5, start_s: 0, end_s: 7190 },
+      { execution_count: 6, start_s: 7190, end_s: null }
+    ],
     death_s: 7200
   });
-  const near = chartData(long, false);
+  const near = chartData(long);
   expect(near.from).toBe(7140);
   // What lies before it does not squeeze what is seen.
   expect(near.top).toBeLessThan(5);
-  expect(chartData(long, true).from).toBe(0);
+  expect(chartData(long, [0, near.axis.end]).from).toBe(0);
+});
+
+it('draws hours in which no cell ran short, and knows what time is where', () => {
+  const cells = [
+    { execution_count: 5, start_s: 2, end_s: 10 },
+    { execution_count: 6, start_s: 7190, end_s: null }
+  ];
+  const samples = { t_s: [0, 7200], memory_bytes: [GIB, GIB] };
+  const { axis } = chartData(timeline({ cells, samples, death_s: 7200 }));
+  expect(axis.gaps).toEqual([{ from: 10, to: 7190, drawn: 2.25 }]);
+  expect(axis.end).toBe(22.25);
+  for (const t_s of [0, 1, 10, 100, 7190, 7195]) {
+    expect(axis.time(axis.drawn(t_s))).toBeCloseTo(t_s);
+  }
+});
+
+it('zooms into what is there', () => {
+  const shown = chartData(timeline());
+  expect(zoomed(shown, 0.5, 10)).toEqual([4.875, 15.125]);
+  expect(zoomed(shown, 0.5, 20.5)).toEqual([10.25, 20.5]);
+  expect(zoomed(shown, 2, 1)).toEqual([0, 20.5]);
+  const [from, to] = zoomed(shown, 1e-9, 3);
+  expect(to - from).toBeCloseTo(0.5);
 });
 
 it('survives a kernel of which nothing was measured', () => {
   const nothing = chartData(
-    timeline({ samples: { t_s: [], memory_bytes: [] }, cells: [], death_s: 0 }),
-    false
+    timeline({ samples: { t_s: [], memory_bytes: [] }, cells: [], death_s: 0 })
   );
   expect(nothing.to).toBeGreaterThan(nothing.from);
   expect(nothing.death).toEqual({ at: 0, memory: null });

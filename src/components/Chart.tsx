@@ -1,4 +1,4 @@
-import React from 'react';
+import React, { useId } from 'react';
 import { IChartData, ticks } from '../chart';
 
 export const HEIGHT = 150;
@@ -20,9 +20,9 @@ export function scales(shown: IChartData, width: number): IScale {
   const height = HEIGHT - BOX.top - BOX.bottom;
   const within = (x: number) => Math.min(Math.max(x, left), right);
   return {
-    x: t_s => within(left + (t_s - shown.from) * perSecond),
+    x: t_s => left + (shown.axis.drawn(t_s) - shown.from) * perSecond,
     y: memory => BOX.top + height * (1 - memory / shown.top),
-    time: x => shown.from + (within(x) - left) / perSecond,
+    time: x => shown.axis.time(shown.from + (within(x) - left) / perSecond),
     left,
     right
   };
@@ -37,9 +37,15 @@ export function Chart(props: {
   const { shown, scale, limitName } = props;
   const { x, y, left, right } = scale;
   const bottom = HEIGHT - BOX.bottom;
+  const visible = useId();
+  const within = (x: number) => Math.min(Math.max(x, left), right);
+  const inside = `url(#${visible})`;
   let free = -Infinity;
   return (
     <>
+      <clipPath id={visible}>
+        <rect x={left} y={0} width={right - left + 4} height={HEIGHT} />
+      </clipPath>
       {ticks(shown.top).map(value => (
         <React.Fragment key={value}>
           <line x1={left} x2={right} y1={y(value)} y2={y(value)} />
@@ -49,11 +55,12 @@ export function Chart(props: {
         </React.Fragment>
       ))}
       {shown.bands.map((band, i) => {
-        const [from, to] = [x(band.from), x(band.to)];
+        const [from, to] = [within(x(band.from)), within(x(band.to))];
         const wide = band.label.length * LETTER;
         // The cell in which the kernel died keeps its label, however short it was.
         const start = Math.min((from + to - wide) / 2, right - wide);
-        const fits = (to - from >= wide || band.fatal) && start > free;
+        const isFatal = band.fatal && to > left && from < right;
+        const fits = (to - from >= wide || isFatal) && start > free;
         if (fits) {
           free = start + wide + 3;
         }
@@ -75,8 +82,21 @@ export function Chart(props: {
           </React.Fragment>
         );
       })}
-      <path d={outline(shown, scale, true)} className="jp-mod-area" />
-      <path d={outline(shown, scale, false)} />
+      {shown.axis.gaps.map(gap => (
+        <rect
+          key={gap.from}
+          className="jp-mod-gap"
+          clipPath={inside}
+          x={x(gap.from)}
+          y={BOX.top}
+          width={x(gap.to) - x(gap.from)}
+          height={bottom - BOX.top}
+        />
+      ))}
+      <g clipPath={inside}>
+        <path d={outline(shown, scale, true)} className="jp-mod-area" />
+        <path d={outline(shown, scale, false)} />
+      </g>
       {shown.limit !== null && (
         <g className="jp-mod-limit">
           <line x1={left} x2={right} y1={y(shown.limit)} y2={y(shown.limit)} />
@@ -86,7 +106,7 @@ export function Chart(props: {
         </g>
       )}
       {shown.death && (
-        <g className="jp-mod-death">
+        <g className="jp-mod-death" clipPath={inside}>
           <line
             x1={x(shown.death.at)}
             x2={x(shown.death.at)}
@@ -104,15 +124,13 @@ export function Chart(props: {
 
 /** Return the curve as an SVG path; closed at the bottom for the area below it. */
 function outline(
-  { data: [times, memory], from }: IChartData,
+  { data: [times, memory] }: IChartData,
   { x, y }: IScale,
   isClosed: boolean
 ): string {
-  // The last sample before the visible range is where the curve enters it.
-  const first = Math.max(0, times.filter(t_s => t_s < from).length - 1);
   const pieces: string[][] = [[]];
-  times.slice(first).forEach((t_s, i) => {
-    const value = memory[first + i];
+  times.forEach((t_s, i) => {
+    const value = memory[i];
     if (value === null) {
       pieces.push([]);
     } else {

@@ -35,7 +35,25 @@ test('the panel shows what the kernel in front uses, and follows it', async ({
 
   // Hovering reads out time, cell and memory.
   await usage.locator('svg').hover();
-  await expect(usage.locator('figcaption')).toContainText(/at .* · .*iB/);
+  const caption = usage.locator('figcaption');
+  await expect(caption).toContainText(/at .* · .*iB/);
+
+  // So do the arrow keys; and a part of the time can be looked at closely.
+  const chart = usage.getByRole('slider');
+  await chart.press('ArrowLeft');
+  await expect(chart).toHaveAttribute('aria-valuetext', /at .* · .*iB/);
+  await page.mouse.move(0, 0);
+  const box = (await chart.boundingBox())!;
+  await page.mouse.move(box.x + box.width / 2, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 20, box.y + 50, { steps: 3 });
+  await page.mouse.up();
+  await caption.getByRole('button', { name: 'Show the whole time' }).click();
+  await caption.getByRole('button', { name: 'Zoom in' }).click();
+  await caption.getByRole('button', { name: 'Zoom out' }).click();
+  await expect(caption.getByRole('button', { name: 'Zoom out' })).toHaveCount(
+    0
+  );
 
   // A second notebook in front, and its neighbour below the same limit.
   await openNotebook(page, tmpPath, 'other.ipynb', [LOAD]);

@@ -1,0 +1,86 @@
+import { ITimeline } from './api';
+
+/** A stretch without a running cell that is drawn shorter than it was; in seconds since the kernel's start. */
+export interface IGap {
+  from: number;
+  to: number;
+  /** The seconds it takes on the axis. */
+  drawn: number;
+}
+
+/** The share of the time with running cells that a stretch without may take. */
+const SHARE = 1 / 8;
+const SHORTEST_S = 1;
+
+/** Time as it is drawn: seconds in which cells ran, and little of those in which none did. */
+export class TimeAxis {
+  constructor(timeline: ITimeline) {
+    this.gaps = idleGaps(timeline);
+    this.end = this.drawn(lastMoment(timeline));
+  }
+
+  readonly gaps: readonly IGap[];
+  readonly end: number;
+
+  /** Return where a moment is drawn. */
+  drawn(t_s: number): number {
+    return this.gaps.reduce((at, { from, to, drawn }) => {
+      const passed = Math.max(0, Math.min(t_s, to) - from);
+      return at - passed * (1 - drawn / (to - from));
+    }, t_s);
+  }
+
+  /** Return the moment that is drawn there. */
+  time(at: number): number {
+    return this.gaps.reduce((t_s, { from, to, drawn }) => {
+      const beyond = at - this.drawn(from);
+      if (beyond <= 0) {
+        return t_s;
+      }
+      return beyond < drawn
+        ? from + (beyond * (to - from)) / drawn
+        : to + beyond - drawn;
+    }, at);
+  }
+}
+
+function idleGaps(timeline: ITimeline): IGap[] {
+  const { cells } = timeline;
+  const last = lastMoment(timeline);
+  const idle: { from: number; to: number }[] = [];
+  let busyUntil = 0;
+  const add = (to: number) => {
+    if (to > busyUntil) {
+      idle.push({ from: busyUntil, to });
+    }
+  };
+  cells.forEach((cell, i) => {
+    add(cell.start_s);
+    const end = cell.end_s ?? cells[i + 1]?.start_s ?? last;
+    busyUntil = Math.max(busyUntil, end);
+  });
+  if (cells.length === 0) {
+    return [];
+  }
+  add(last);
+  const busy = last - idle.reduce((sum, { from, to }) => sum + to - from, 0);
+  const drawn = Math.max(
+    SHORTEST_S,
+    busy * Math.min(SHARE, 1 / Math.max(1, idle.length))
+  );
+  return idle
+    .filter(({ from, to }) => to - from > 2 * drawn)
+    .map(gap => ({ ...gap, drawn }));
+}
+
+export function lastMoment(timeline: ITimeline): number {
+  const { t_s } = timeline.samples;
+  const last = timeline.cells[timeline.cells.length - 1];
+  return Math.max(
+    timeline.death_s ?? 0,
+    t_s[t_s.length - 1] ?? 0,
+    last?.end_s ?? last?.start_s ?? 0,
+    // A chart needs a width, even if the kernel died at once.
+    0.1
+  );
+}
