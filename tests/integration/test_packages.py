@@ -21,6 +21,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("dist")
     source = tmp_path_factory.mktemp("source") / "project"
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".git", ".venv", "node_modules", "ui-tests", "*.jsonl"))
+    (source / "jupyter_kerneldoctor" / "labextension" / "package.json").touch()  # however old it is here
     environment = {**os.environ, "PATH": "/nonexistent"}
     subprocess.run(
         [sys.executable, "-m", "build", "--outdir", str(out), str(source)],
