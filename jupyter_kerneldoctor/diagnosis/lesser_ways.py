@@ -82,6 +82,14 @@ def _of_keras(call: Call, death: Death) -> bool:
     return any(map(death.code.imports, ("keras", "tensorflow"))) and bool(call.node.args)
 
 
+def _of_a_data_set(call: Call, death: Death) -> bool:
+    """Whether an array of each batch of TensorFlow's data set is kept."""
+    loop = next(iter(call.scope.loops_around(call.node)), None)
+    keeps = isinstance(call.statement, ast.Expr) and getattr(getattr(call.statement.value, "func", None), "attr", "")
+    made = _made_by(loop.iter, call, death) if isinstance(loop, ast.For) and keeps == "append" else ()
+    return any("dataset_from" in name or name.startswith("tensorflow.data.") for name in made)
+
+
 def _to_floats(call: Call, death: Death) -> bool:
     """Whether whole images become floats: they are divided by 255 in the same statement."""
     numbers = (one.value for one in call.scope.inside(call.statement) if isinstance(one, ast.Constant))
@@ -146,6 +154,13 @@ WAYS = (
         "makes four bytes of each byte, of all images, and the arithmetic on them as much again.",
         "def __getitem__(self, i):\n    return self.images[i].float() / 255, self.labels[i]  # images: uint8",
         _to_floats,
+    ),
+    LesserWay(
+        (".numpy",),
+        "Give the data set itself to fit: it makes one batch after the other",
+        "is kept of every batch, so that all rows, and each window as a copy, are in memory at once.",
+        "model.fit(ds, epochs=1)  # ds.take(n) and ds.skip(n) part it into validation and training",
+        _of_a_data_set,
     ),
     LesserWay(
         (".()",),

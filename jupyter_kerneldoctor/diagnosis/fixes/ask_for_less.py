@@ -44,6 +44,11 @@ class AskForLess(Fix):
         Case("import torch", "d = torch.cdist(Q, X)", says=("in Q.split(1000)",)),
         Case("import torch\nopt = torch.optim.LBFGS(ps)", "opt.step(closure)", says=("history_size",)),
         Case("import torch", "x = torch.from_numpy(x).permute(0, 3, 1, 2).float() / 255", says=("__getitem__",)),
+        Case(
+            "import tensorflow as tf\nds = tf.data.Dataset.range(9)",
+            "for x in ds:\n    xs.append(x.numpy())",
+            says=("fit(ds",),
+        ),
         Case(_VOCABULARY, "X = encode(texts)", says=(".map(lambda x, y: (encode(x), y))",)),
         Case(_FRAME, "wide = df['tags'].str.get_dummies('|')", says=("df['tags'].str.split", "MultiLabelBinarizer")),
         Case(_FRAME, "long = df.melt(id_vars='time')", says=("wide form", "df.columns")),

@@ -12,7 +12,26 @@ from ..units import quote, size
 _LOOP = "rows = []\nwhile True:\n    rows.append(read())"
 _ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
 _HELD = [Held(-0.5, 1, (_ROWS,))]
+_GRAPHS_HELD = [
+    Held(-0.5, 1, (NamedObject("rows", "list", 9000, items=9000, grew_bytes=9000, items_before=0, with_graph=True),))
+]
 _CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, grew_bytes=1500 * MIB, items_before=0)
+
+
+_ROUNDS = (
+    "grew by {grew}{items} while the cell ran. Keep a number or a summary of each round, only the newest with "
+    "`deque(maxlen=1000)`, or write the rows to a file every so often."
+)
+_WRITE = (
+    "from collections import deque\n\n{plain} = deque(maxlen=1000)  # keeps the newest\n\n"
+    "# or write them out and begin anew:\nif len({plain}) >= 10_000:\n"
+    "    pd.DataFrame({plain}).to_parquet(f'part-{{i}}.parquet')\n    {plain}.clear()"
+)
+_GRAPHS = (
+    "gained {count:,} tensors while the cell ran, each with all that it was worked out from. Empty it when "
+    "`backward()` has run; what is only looked at later can be kept as `tensor.detach()`."
+)
+_CLEAR = "optimizer.step()\n{plain}.clear()  # the next backward pass begins with what comes from now on"
 
 
 class BoundGrowingContainer(Advice):
@@ -25,7 +44,8 @@ class BoundGrowingContainer(Advice):
 
     When it is offered
     ------------------
-    Memory ran out little by little, and the recording shows which list, dict or set had grown by how much.
+    Memory ran out little by little, and the recording shows which list, dict or set had grown by how much, or by how
+    many tensors with their graphs.
 
     What it costs
     -------------
@@ -34,17 +54,13 @@ class BoundGrowingContainer(Advice):
 
     id, title, causes = "bound-growing-container", "Keep less of each round, or write it to a file", (Family.MEMORY,)
     headline = "Keep less in {name} of each round, or write it to a file"
-    why = (
-        "{name} grew by {grew}{items} while the cell ran. Keep a number or a summary of each round, only the newest "
-        "with `deque(maxlen=1000)`, or write the rows to a file every so often."
-    )
-    snippet = (
-        "from collections import deque\n\n{plain} = deque(maxlen=1000)  # keeps the newest\n\n"
-        "# or write them out and begin anew:\nif len({plain}) >= 10_000:\n"
-        "    pd.DataFrame({plain}).to_parquet(f'part-{{i}}.parquet')\n    {plain}.clear()"
-    )
+    why = "{told}"
+    snippet = "{code_}"
 
-    FIRES = [Case(_LOOP, held=_HELD, says=("by 9,000 items", "rows = deque(maxlen=1000)"))]
+    FIRES = [
+        Case(_LOOP, held=_HELD, says=("by 9,000 items", "rows = deque(maxlen=1000)")),
+        Case(_LOOP, held=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
+    ]
     SILENT = [
         Case(_LOOP, held=[Held(-0.5, 1, (_CACHE,))]),
         Case(_LOOP),
@@ -62,9 +78,13 @@ class BoundGrowingContainer(Advice):
         grew = one.grew_bytes or one.bytes or 0
         gained = death.growth.items_gained(one)
         items = f", by {gained:,} items" if gained > 1 else ""
-        return {"name": quote(one.name), "plain": one.name, "grew": size(grew), "items": items}
+        told, code = (_GRAPHS, _CLEAR) if one.with_graph else (_ROUNDS, _WRITE)
+        told = f"{quote(one.name)} {told.format(grew=size(grew), items=items, count=gained)}"
+        return {"name": quote(one.name), "told": told, "code_": code.format(plain=one.name)}
 
     def saves(self, death: Death) -> int | None:
         """Count what it grew by."""
         one = death.growth.container
-        return None if one is None or not death.memory.grew_here else one.grew_bytes or one.bytes
+        if one is None or not death.memory.grew_here:
+            return None
+        return death.memory.ramp_bytes if one.with_graph else one.grew_bytes or one.bytes

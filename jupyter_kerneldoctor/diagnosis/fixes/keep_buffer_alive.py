@@ -16,6 +16,16 @@ _CASTS = ("cast", "c_void_p", "int", "from_address")
 _ENDS = frozenset({"close", "unlink", "release", "resize"})
 
 
+_BELONGS = (
+    "{taken} uses the memory of another object without keeping that object alive, and {ended} gives its memory "
+    "back. What is read or written there afterwards belongs to nobody."
+)
+_CALLBACK = (
+    "{taken} makes a function for C that nobody keeps: its code is gone after the call it is given to. The next time "
+    "C calls it, there is something else."
+)
+
+
 class KeepBufferAlive(Advice):
     """Keep the object that owns the memory as long as its memory is used.
 
@@ -37,10 +47,7 @@ class KeepBufferAlive(Advice):
 
     id, title = "keep-buffer-alive", "Keep the owner of the memory alive, or copy before you close it"
     causes = ("segfault", "heap-corruption")
-    why = (
-        "{taken} uses the memory of another object without keeping that object alive, and {ended} gives its memory "
-        "back. What is read or written there afterwards belongs to nobody."
-    )
+    why = "{told}"
     snippet = "{code_}"
 
     FIRES = [
@@ -65,8 +72,20 @@ class KeepBufferAlive(Advice):
             cause="segfault",
             says=("`data.ctypes.data`", "the end of `Frame.__init__`", "self.data = data"),
         ),
+        Case(
+            "import ctypes\nlib = ctypes.CDLL(None)\nHANDLER = ctypes.CFUNCTYPE(None, ctypes.c_int)\nclass Count:\n"
+            "    def install(self, n):\n        lib.signal(n, HANDLER(self.hit))",
+            "Count().install(12)\nos.kill(os.getpid(), 12)",
+            cause="segfault",
+            says=("`HANDLER(self.hit)`", "self.callback = HANDLER(self.hit)", "lib.signal(n, self.callback)"),
+        ),
     ]
     SILENT = [
+        Case(  # it is kept
+            "import ctypes\nF = ctypes.CFUNCTYPE(None, ctypes.c_int)\nkept = F(print)",
+            "ctypes.CDLL(None).signal(12, kept)",
+            cause="segfault",
+        ),
         Case("import ctypes\nat = ctypes.addressof(c)", "use(at)", cause="segfault"),  # nothing is closed
         Case("import mmap\nm = mmap.mmap(-1, 9)\nf.close()", "m[0] = 1", cause="segfault"),
         Case("import ctypes", "ctypes.string_at(0)", cause="segfault"),
@@ -103,10 +122,34 @@ class KeepBufferAlive(Advice):
             one for one in taken if one.name in _ADDRESSES or one.argument("buffer", 0 if "from" in one.name else 2)
         ]
         if ended is None or not uses:
-            return _of_local(death)
+            found = _of_local(death)
+            return _of_callback(death) if found is None else {**found, "told": _BELONGS.format(**found)}
         last = f"# or close it last: {ended}  # only when nothing uses its memory any more"
         copied = "data = np.array(view)  # a copy, made before the owner is closed\n"
-        return {"taken": quote(uses[0].text), "ended": quote(ended), "code_": copied + last}
+        told = _BELONGS.format(taken=quote(uses[0].text), ended=quote(ended))
+        return {"told": told, "code_": copied + last}
+
+
+def _of_callback(death: Death) -> dict[str, str] | None:
+    """Find a ctypes function type that is called in the arguments of another call, so that nothing keeps its result."""
+    types = {one.statement for one in death.code.calls("ctypes.CFUNCTYPE", "ctypes.PYFUNCTYPE")}
+    names = {
+        one.id for made in types if isinstance(made, ast.Assign) for one in made.targets if isinstance(one, ast.Name)
+    }
+    for scope in (one for module in death.code.mentioning(*names) for one in death.code.scopes(module.cell)):
+        for outer in scope.calls:
+            for one in outer.args if isinstance(outer.func, ast.Attribute) else ():
+                match one:
+                    case ast.Call(func=ast.Name(id=name), args=[_]) if name in names:
+                        text = scope.segment(one)
+                        keeper = "self.callback" if scope.owner else "callback"
+                        given = scope.segment(outer).replace(text, keeper)
+                        told = _CALLBACK.format(taken=quote(text))
+                        return {
+                            "told": told,
+                            "code_": f"{keeper} = {text}  # keep it as long as C may call it\n{given}",
+                        }
+    return None
 
 
 def _of_local(death: Death) -> dict[str, str] | None:

@@ -1,6 +1,7 @@
 """The fix `untouched-preallocation`."""
 
 import ast
+import re
 from collections.abc import Iterator
 
 from ..case import Case
@@ -14,6 +15,7 @@ from ..fix import Fix, Proposal
 from ..frameworks.numpy import single_precision
 from ..units import cell_name, quote, size
 
+_SMALL = re.compile(r"\b(?:u?int(?:8|16|32)|bool_?|float(?:16|32))\b")
 _RESERVE = ("numpy.zeros", "numpy.empty")
 
 
@@ -28,7 +30,8 @@ class UntouchedPreallocation(Fix):
 
     When it is offered
     ------------------
-    Memory ran out on a line that writes into such an array, its size is known, and it does not fit below the limit.
+    Memory ran out on a line that writes into such an array, its size is known, and it does not fit below the limit. Or
+    the array is only filled, and then turned into numbers of fewer bytes: it can have them from the beginning.
 
     What it costs
     -------------
@@ -62,8 +65,18 @@ class UntouchedPreallocation(Fix):
             line=2,
             becomes='scores = zeros((30_000, 8_000), dtype="float32")\nscores += 1',
         ),
+        Case(  # of a size that is not known
+            "import numpy as np\ndef join(n):\n    a = np.zeros((n, 9, 3))\n    for i in range(n):\n"
+            "        a[i] = load(i)\n    return a.astype(np.uint8)",
+            "join(count())",
+            becomes={
+                1: "import numpy as np\ndef join(n):\n    a = np.zeros((n, 9, 3), dtype=np.uint8)\n"
+                "    for i in range(n):\n        a[i] = load(i)\n    return a.astype(np.uint8)"
+            },
+        ),
     ]
     SILENT = [
+        Case("import numpy as np\ndef f(n):\n    a = np.zeros(n)\n    a[0] += 1\n    return a.astype('uint8')", "f(9)"),
         Case("import numpy as np\nbuf = np.zeros((100, 100))", "buf[0] = 1\nbig = load()"),
         Case("import numpy as np\nbuf = np.zeros((60_000, 10_000))", "print(buf.shape)\nbig = [0] * 10**10"),
         Case("import numpy as np\nbuf = np.zeros(n)", "buf[0] = 1"),
@@ -74,6 +87,13 @@ class UntouchedPreallocation(Fix):
         """Change the call that made the array, in whichever cell it stands."""
         room, missing = death.room_bytes, death.memory.missing_bytes or 0
         for call, name, value in _filled(death):
+            if (kind := _kept_as(call)) is not None:
+                why = (
+                    f"{quote(call.text)} makes numbers of eight bytes, and all of them become {quote(kind)} in the end."
+                )
+                title = f"Make the array of the type that it gets in the end: {kind}"
+                yield Proposal(set_argument(call, "dtype", kind, 1), why, missing // 2, title)
+                continue
             if value is None or value.bytes is None or room is None or value.bytes < max(room, missing // 2):
                 continue
             halved = value.dtype == "float64" and value.bytes // 2 <= room
@@ -110,6 +130,28 @@ def _filled(death: Death) -> Iterator[tuple[Call, str, Value | None]]:
                             value = death.values.of(array, scope) or death.values.of(one, where)
                             found[one] = Call(one, where, name), scope.segment(array), value
     yield from found.values()
+
+
+def _kept_as(call: Call) -> str | None:
+    """Return the smaller type that an array of floats is turned into, where else it is only filled."""
+    match call.statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=made) if made is call.node and not call.argument("dtype", 1):
+            pass
+        case _:
+            return None
+    scope, kinds = call.scope, set[str]()
+    filled = {one.value for one in scope.nodes if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)}
+    added = {one.target for one in scope.nodes if isinstance(one, ast.AugAssign)}
+    filled -= {one.value for one in added if isinstance(one, ast.Subscript)}
+    for node in scope.nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="astype", value=ast.Name(id=owner) as use), args=[kind]):
+                if owner == name:
+                    filled.add(use)
+                    kinds.add(scope.segment(kind))
+    uses = [one for one in scope.names if getattr(one, "id", "") == name and isinstance(one.ctx, ast.Load)]
+    (kind,) = kinds if len(kinds) == 1 else ("",)
+    return kind if all(one in filled for one in uses) and _SMALL.search(kind) else None
 
 
 def _in_file(call: Call, name: str) -> Changes:
