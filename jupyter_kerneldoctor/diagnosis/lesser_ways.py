@@ -90,6 +90,15 @@ def _of_a_data_set(call: Call, death: Death) -> bool:
     return any("dataset_from" in name or name.startswith("tensorflow.data.") for name in made)
 
 
+def _joins_its_own(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    """Whether a loop puts something more behind what the same name stood for: `kept = torch.cat((kept, out))`."""
+    match call.statement, call.argument("tensors", 0):
+        case ast.Assign(targets=[target]), ast.Tuple(elts=parts) | ast.List(elts=parts):
+            own = call.scope.segment(target) in map(call.scope.segment, parts)
+            return own and bool(call.scope.loops_around(call.node))
+    return False
+
+
 def _to_floats(call: Call, death: Death) -> bool:
     """Whether whole images become floats: they are divided by 255 in the same statement."""
     numbers = (one.value for one in call.scope.inside(call.statement) if isinstance(one, ast.Constant))
@@ -140,6 +149,13 @@ WAYS = (
         "Compare some rows at a time",
         "makes the table of all pairs at once.",
         "nearest = torch.cat([torch.cdist(part, {a1}).topk(5, largest=False).indices for part in {a0}.split(1000)])",
+    ),
+    LesserWay(
+        ("torch.cat", "torch.concat", "torch.vstack", "torch.hstack"),
+        "Keep less of each batch, and join once, after the loop",
+        "copies all that came before in each round, and keeps the whole of each batch.",
+        "kept.append(output.argmax(-1))  # in the loop: what is used of it later\nresult = torch.cat(kept)  # after it",
+        _joins_its_own,
     ),
     LesserWay(
         (".step",),
