@@ -31,7 +31,7 @@ def guilty_statement(growth: Growth, last: Statement | None) -> Statement | None
     loop, one that keeps what `last` made, or one that took most while `last` took little is blamed in its place.
     """
     if growth.shape is not None and growth.shape.is_in_files:
-        return last
+        return last if last is not None and last.function is not None else _largest(growth) or last
     try:
         return next((one for one in _suspects(growth) if _outweighs(growth, one, last)), last)
     except (CodeTooLargeError, RecursionError):

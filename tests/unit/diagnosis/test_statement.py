@@ -150,9 +150,9 @@ def test_where_files_in_memory_filled_it_the_function_that_ran_is_named_not_what
     )
     cells = tuple(replace(cell, seq=number) for number, cell in enumerate(recorded.cells, 1))
     grew = Growth(-0.1, 2, 30 * MIB, statements=(StatementGrowth((frame(save, 2, "save"), *at[1:]), 30 * MIB, 7),))
-    answers = [
-        diagnose(replace(recorded, cells=cells, growths=(grew,), system_states=states)) for states in (tuple(shm), ())
-    ]
+    told = replace(recorded, cells=cells, growths=(grew,), system_states=tuple(shm))
+    others = replace(told, stacks=()), replace(told, system_states=())
+    answers = [diagnose(one) for one in (told, *others)]
 
-    assert [(one.statement.execution_count, one.statement.line) for one in answers] == [(1, 3), (2, 1)]
+    assert [(one.statement.execution_count, one.statement.line) for one in answers] == [(1, 3), (1, 2), (2, 1)]
     assert answers[0].memory_shape == "shared-memory"
