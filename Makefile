@@ -17,7 +17,7 @@ PANEL_SOURCES := package.json yarn.lock tsconfig.json $(shell find src style sch
 PACKAGE_SOURCES := pyproject.toml kerneldoctor.py $(shell find jupyter_kerneldoctor jupyter-config -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null)
 TOOLS := $(if $(wildcard $(VENV)/.test),,$(VENV)/.test)
 
-.PHONY: demo lab dev test check test-quick lint test-python test-panel test-ui bench deaths torture foreign-suites docs docs-links screenshots clean prerequisites
+.PHONY: demo lab dev test check test-quick lint test-python test-panel test-ui bench deaths torture foreign-suites test-pythons compatibility docs docs-links screenshots clean prerequisites
 
 demo: $(VENV)/.demo
 	$(BIN)/python demo/demo.py
@@ -77,6 +77,14 @@ torture: $(VENV)/.test
 foreign-suites: $(VENV)/.test
 	PYTHONPATH=tests $(BIN)/python -m foreign
 
+# On Python 3.10 to 3.14: the unit tests, real deaths and stacks. What is not installed is fetched by uv, or named at the end.
+test-pythons: $(VENV)/.test $(BIN)/uv
+	PYTHONPATH=tests $(BIN)/python -m versions.suite $(PYTHONS)
+
+# A kernel dies in each JupyterLab, each Notebook and on each Python, in a real browser; the README's table is written anew.
+compatibility: $(VENV)/.test $(BIN)/uv ui-tests/node_modules/.installed
+	PYTHONPATH=tests $(BIN)/python -m versions.front_ends --write README.md
+
 # The reference pages, and the site in build/docs; a warning, as of a link that leads nowhere, is an error.
 docs: $(VENV)/.docs
 	$(BIN)/python -m jupyter_kerneldoctor.diagnosis.reference
@@ -115,6 +123,9 @@ $(VENV)/.demo: $(PANEL) $(PACKAGE_SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[demo]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .
 	touch $@
+
+$(BIN)/uv: | $(VENV)/.demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 
 $(VENV)/.test: $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[demo,test]'

@@ -9,7 +9,7 @@ import pytest
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="cannot run here: control groups and /proc are Linux's")
 readable_stacks = pytest.mark.skipif(
-    sys.version_info < (3, 11), reason="cannot run here: the stack of a Python 3.10 cannot be read"
+    sys.version_info < (3, 11), reason="cannot run here: the stack of Python 3.10 is not read"
 )
 root = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="cannot run here: mounting a file system needs root"
