@@ -85,9 +85,11 @@ def _of_keras(call: Call, death: Death) -> bool:
 def _of_a_data_set(call: Call, death: Death) -> bool:
     """Whether an array of each batch of TensorFlow's data set is kept."""
     loop = next(iter(call.scope.loops_around(call.node)), None)
-    keeps = isinstance(call.statement, ast.Expr) and getattr(getattr(call.statement.value, "func", None), "attr", "")
-    made = _made_by(loop.iter, call, death) if isinstance(loop, ast.For) and keeps == "append" else ()
-    return any("dataset_from" in name or name.startswith("tensorflow.data.") for name in made)
+    match call.statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"))) if isinstance(loop, ast.For):
+            made = _made_by(loop.iter, call, death)
+            return any("dataset_from" in name or name.startswith("tensorflow.data.") for name in made)
+    return False
 
 
 def _joins_its_own(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others

@@ -84,9 +84,9 @@ def _builds(call: ast.Call, scope: Scope, death: Death) -> bool:
     """Whether a call, or the user's function that it calls, builds a Keras model."""
     code = death.code
     made = code.definition(call.func, scope)
-    inside = [call] if made is None or not isinstance(made.definition, ast.FunctionDef) else None
-    home = scope if inside is not None or made is None else code.function_scope(made.definition, made.cell)
-    for one in inside if inside is not None else home.calls:
+    own = made.definition if made is not None else None
+    home = code.function_scope(own, made.cell) if made is not None and isinstance(own, ast.FunctionDef) else scope
+    for one in [call] if home is scope else home.calls:
         name = code.qualified(one.func, home) or ""
         if name.rpartition(".")[2] in _BUILT and name.startswith(("keras.", "tensorflow.", "tf_keras.")):
             return True

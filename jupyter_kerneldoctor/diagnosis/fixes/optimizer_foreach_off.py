@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from ..case import Case
 from ..code.notebook import Call
@@ -10,7 +11,7 @@ from ..death import Death
 from ..fix import SetArgument
 
 _OPT = "import torch\nnet = torch.nn.Linear(9, 9)\nopt = torch.optim.AdamW(net.parameters(){})"
-_FULL = {"cause": "gpu-oom", "line": 1}
+_FULL: dict[str, Any] = {"cause": "gpu-oom", "line": 1}
 
 
 class OptimizerForeachOff(SetArgument):

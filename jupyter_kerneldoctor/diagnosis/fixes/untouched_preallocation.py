@@ -150,8 +150,8 @@ def _kept_as(call: Call) -> str | None:
                     filled.add(use)
                     kinds.add(scope.segment(kind))
     uses = [one for one in scope.names if getattr(one, "id", "") == name and isinstance(one.ctx, ast.Load)]
-    (kind,) = kinds if len(kinds) == 1 else ("",)
-    return kind if all(one in filled for one in uses) and _SMALL.search(kind) else None
+    (known,) = kinds if len(kinds) == 1 else ("",)
+    return known if all(one in filled for one in uses) and _SMALL.search(known) else None
 
 
 def _in_file(call: Call, name: str) -> Changes:
