@@ -112,6 +112,8 @@ def _add_commands(commands: Commands) -> None:
     form = command.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="for programs; `null` when there is nothing to report")
     form.add_argument("--format", choices=("text", "markdown", "html"), default="text", help="text by default")
+    words = "nothing where the kernel ended as it was asked to, and nothing went wrong before"
+    command.add_argument("--if-died", action="store_true", help=words)
     command.add_argument("--details", action="store_true", help="all fixes and facts, and the memory over time")
     command.add_argument("--all", action="store_true", help="all fixes that fit, not only the first three")
 

@@ -68,6 +68,8 @@ def report(options: Namespace) -> None:
     """Print one post-mortem."""
     with _no_garbage_collection():
         choice = choose(PostMortems(usable_store()), options)
+    if options.if_died and not (choice.doc["died"] or choice.doc["incidents"]):
+        return
     if options.json:
         output.say_json(choice.doc)
     else:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..recording.kernel_lock import peer_credentials
 from ..recording.processes import open_pidfd
-from ..recording.sidecar_launch import spawn_sidecar
+from ..recording.sidecar_launch import REPORT_VARIABLE, spawn_sidecar
 from .descriptors import inode
 
 if TYPE_CHECKING:
@@ -107,17 +107,26 @@ def _rights(descriptors: Sequence[int]) -> list[tuple[int, int, bytes]]:
     return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack(f"{len(descriptors)}i", *descriptors))]
 
 
+def _report_fd() -> int | None:
+    """Return a copy of the stderr that this kernel got from its client; None where the user wants no report there."""
+    if os.environ.get(REPORT_VARIABLE) != "stderr":
+        return None
+    kept = getattr(sys.stderr, "_original_stdstream_copy", None)  # ipykernel has put a pipe in its place
+    return os.dup(kept if isinstance(kept, int) else 2)
+
+
 def _with_new_sidecar(directory: Path, greeting: bytes) -> tuple[socket.socket, int | None]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, _KIND)
-    kernel_fd = open_pidfd(os.getpid())
+    kernel_fd, report_fd = open_pidfd(os.getpid()), _report_fd()
     try:
         # Else the user's `socket.setdefaulttimeout` holds: Python waits then, whatever the flags say.
         ours.setblocking(False)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         ours.send(greeting, _FLAGS)
-        sidecar_pid = spawn_sidecar(directory, theirs.fileno(), kernel_fd)
+        sidecar_pid = spawn_sidecar(directory, theirs.fileno(), kernel_fd, report_fd)
     finally:
         theirs.close()
-        if kernel_fd is not None:
-            os.close(kernel_fd)
+        for descriptor in (kernel_fd, report_fd):
+            if descriptor is not None:
+                os.close(descriptor)
     return ours, sidecar_pid

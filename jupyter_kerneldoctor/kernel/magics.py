@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _NO_BODY = "\n"
 """The body of a `%%memwatch` whose cell runs by itself; IPython does not accept an empty one."""
 
+_ACTIONS = ("status", "on", "off", "live")
+
 _NAMES = {"cell": ("memwatch",), "line": ("memwatch", "postmortem", "kerneldoctor")}
 
 
@@ -73,11 +75,20 @@ class KernelDoctorMagics(Magics):
         postmortem.show(self.shell, parse_argstring(self.postmortem, line).recording)
 
     @magic_arguments()
-    @argument("action", nargs="?", choices=["status", "on", "off"], default="status", help="The default is status.")
+    @argument("action", nargs="?", choices=_ACTIONS, default="status", help="The default is status.")
     @line_magic
     def kerneldoctor(self, line: str) -> None:
-        """Say whether this kernel is recorded and where, or switch the recording off and on."""
+        """Say whether this kernel is recorded and where, switch that off and on, or show live what it uses.
+
+        `%kerneldoctor live` draws below the cell what is left of the memory, and follows the cells that run. For that
+        anywidget must be installed; without it, it shows once what is used now.
+        """
         action = parse_argstring(self.kerneldoctor, line).action
+        if action == "live":
+            from .live_view import LiveView  # noqa: PLC0415 - nobody pays for it who does not ask
+
+            LiveView(self.shell, self._doctor).show()
+            return
         if action == "on":
             self._doctor.start()
             if self._doctor.problem:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from IPython.display import display
+
 from .memory import Stretch
 
 if TYPE_CHECKING:
@@ -55,11 +57,15 @@ class MemWatch:
         self._shell.events.register("post_run_cell", ended)
 
     def _print(self, stretch: Stretch, timeline: bool) -> None:
-        from .memwatch_report import Recorded, report  # noqa: PLC0415 - loading the extension does not need it
+        from .memwatch_report import Recorded, as_html, report  # noqa: PLC0415 - loading the extension needs none
 
         directory = self._doctor.directory if self._doctor.is_recording else None
         if directory is None:
             self._recorded = None
         elif self._recorded is None or self._recorded.directory != directory:
             self._recorded = Recorded(directory)
-        print(report(stretch, self._recorded, timeline=timeline))  # noqa: T201 - this is what the user asked for
+        text, drawn = report(stretch, self._recorded, timeline=timeline)
+        if drawn is None or getattr(self._shell, "kernel", None) is None:
+            print(text)  # noqa: T201 - this is what the user asked for
+        else:
+            display({"text/plain": text, "text/html": as_html(text, drawn)}, raw=True)

@@ -1,4 +1,4 @@
-"""Formats what `%%memwatch` prints: one line of figures, and a small timeline."""
+"""Formats what `%%memwatch` shows: one line of figures, and a small timeline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..recording.samples import Sample
     from .memory import Stretch
 
-_WIDTH = 72
+_WIDTH, _WIDTH_PX = 72, 480
 _FLAT = 0.01
 _LINES_BYTES = 1024
 """The newest sample is among the last so many."""
@@ -55,8 +55,11 @@ class Recorded:
         return max(found, default=None)
 
 
-def report(stretch: Stretch, recorded: Recorded | None, *, timeline: bool) -> str:
-    """Return the text for a stretch that has ended; samples and limits come from the recording, if there is one."""
+def report(stretch: Stretch, recorded: Recorded | None, *, timeline: bool) -> tuple[str, dict[str, Any] | None]:
+    """Return the text for a stretch that has ended, and the timeline in it; None where it has none.
+
+    Samples and limits come from the recording, if there is one.
+    """
     draws = timeline and _has_moved(stretch)
     samples: tuple[Sample, ...] = ()
     if recorded is not None:
@@ -64,10 +67,17 @@ def report(stretch: Stretch, recorded: Recorded | None, *, timeline: bool) -> st
         samples = read_samples(recorded.directory) if newest is None else (newest,)
     limits = [] if recorded is None else recorded.limits()
     within = [sample for sample in samples if _is_within(sample, stretch)]
-    lines = [_figures(stretch, within) + _headroom(stretch, limits, samples)]
-    if draws:
-        lines += chart({"timeline": _timeline(stretch, within)}, _WIDTH)[:-1]
-    return "\n".join(lines)
+    figures = _figures(stretch, within) + _headroom(stretch, limits, samples)
+    drawn = {"timeline": _timeline(stretch, within)} if draws else None
+    return "\n".join([figures, *(chart(drawn, _WIDTH)[:-1] if drawn else ())]), drawn
+
+
+def as_html(text: str, drawn: dict[str, Any]) -> str:
+    """Return the same for a page: the figures are the first line of the text, and fit any width."""
+    from ..render import html, svgchart  # noqa: PLC0415 - only where there is something to draw
+
+    figures = html.escaped(text.partition("\n")[0])
+    return html.fragment(f"<p>{figures}</p>{svgchart.chart(drawn, width=_WIDTH_PX)}")
 
 
 def _has_moved(stretch: Stretch) -> bool:

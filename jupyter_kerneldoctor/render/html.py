@@ -46,7 +46,12 @@ background:rgba(211,47,47,.14)}
 
 def render(doc: Document) -> str:
     """Return the whole post-mortem."""
-    return f'<style>{_STYLE}</style><div class="kd-report">{"".join(_blocks(doc))}</div>'
+    return fragment("".join(_blocks(doc)))
+
+
+def fragment(body: str) -> str:
+    """Return safe HTML with the look of a report, for the output of a cell."""
+    return f'<style>{_STYLE}</style><div class="kd-report">{body}</div>'
 
 
 def page(doc: Document) -> str:

@@ -14,21 +14,24 @@ _FAR = 4  # a limit above so many times the peak would flatten the curve: it is 
 _NARROWEST = 22.0  # a band narrower than this has no room for its number
 
 
-def chart(doc: dict[str, Any]) -> str:
-    """Return the timeline of a document as SVG; empty when there is too little to draw."""
+def chart(doc: dict[str, Any], *, width: int = WIDTH, begin_s: float = 0.0) -> str:
+    """Return the timeline of a document as SVG, from a moment on; empty when there is too little to draw."""
     timeline = doc.get("timeline") or {}
     samples = timeline.get("samples") or {"t_s": [], "memory_bytes": []}
     points = [(t, m) for t, m in zip(samples["t_s"], samples["memory_bytes"], strict=False) if None not in (t, m)]
     end_s = max([t for t, _ in points] + [timeline.get("death_s") or 0.0], default=0.0)
-    if len(points) < 2 or end_s <= 0:
+    before = [point for point in points if point[0] < begin_s]
+    points = before[-1:] + points[len(before) :]  # the curve enters from the last of those before
+    if len(points) < 2 or end_s <= begin_s:
         return ""
     peak = max(m for _, m in points)
     limit: dict[str, Any] = timeline.get("limit") or {}
     drawn = 0 < limit.get("bytes", 0) <= peak * _FAR
     top = max(peak, limit["bytes"] if drawn else 0, 1)
-    plot = _Plot(end_s, top * 1.06)
+    plot = _Plot(begin_s, end_s, top * 1.06, width)
     cells = timeline.get("cells") or []
-    parts = [plot.band(cell, after, timeline.get("death_s")) for cell, after in zip_longest(cells, cells[1:])]
+    bands = ((cell, after) for cell, after in zip_longest(cells, cells[1:]) if (cell.get("end_s") or end_s) >= begin_s)
+    parts = [plot.band(cell, after, timeline.get("death_s")) for cell, after in bands]
     parts += [plot.grid(share, top) for share in (0.0, 0.5, 1.0)]
     parts.append(plot.curve(points))
     if limit:
@@ -38,7 +41,7 @@ def chart(doc: dict[str, Any]) -> str:
     parts.append(plot.times())
     name = f"Memory of the kernel over time, at most {size(peak)}"
     return (
-        f'<svg class="kd-chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(name)}">'
+        f'<svg class="kd-chart" viewBox="0 0 {width} {HEIGHT}" role="img" aria-label="{escape(name)}">'
         f"{''.join(parts)}</svg>"
     )
 
@@ -46,12 +49,12 @@ def chart(doc: dict[str, Any]) -> str:
 class _Plot:
     """The scales, and the parts drawn with them."""
 
-    def __init__(self, end_s: float, top: float) -> None:
-        self._end_s, self._top = end_s, top
+    def __init__(self, begin_s: float, end_s: float, top: float, width: int) -> None:
+        self._begin_s, self._end_s, self._top, self._right = begin_s, end_s, top, width - _RIGHT
 
     def x(self, t: float) -> float:
-        share = min(1.0, max(0.0, t / self._end_s))
-        return round(_LEFT + share * (WIDTH - _LEFT - _RIGHT), 1)
+        share = min(1.0, max(0.0, (t - self._begin_s) / (self._end_s - self._begin_s)))
+        return round(_LEFT + share * (self._right - _LEFT), 1)
 
     def y(self, memory: float) -> float:
         return round(HEIGHT - _BOTTOM - memory / self._top * (HEIGHT - _TOP - _BOTTOM), 1)
@@ -74,7 +77,7 @@ class _Plot:
     def grid(self, share: float, top: float) -> str:
         value = top * share
         y = self.y(value)
-        line = f'<line class="kd-grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>'
+        line = f'<line class="kd-grid" x1="{_LEFT}" x2="{self._right}" y1="{y}" y2="{y}"/>'
         return line + _text(_LEFT - 6, y + 3.5, size(value) if share else "0", "end")
 
     def curve(self, points: list[tuple[float, int]]) -> str:
@@ -88,7 +91,7 @@ class _Plot:
         if not drawn:
             return _text(_LEFT + 4, _TOP - 5, f"{words}, above this chart")
         y = self.y(limit["bytes"])
-        line = f'<line class="kd-limit" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>'
+        line = f'<line class="kd-limit" x1="{_LEFT}" x2="{self._right}" y1="{y}" y2="{y}"/>'
         return line + _text(_LEFT + 4, y - 5, words, kind="kd-limit-name")
 
     def death(self, death_s: float, memory: int) -> str:
@@ -97,7 +100,8 @@ class _Plot:
         return f'{line}<circle class="kd-death-dot" cx="{x}" cy="{self.y(memory)}" r="3.5"/>'
 
     def times(self) -> str:
-        return _text(_LEFT, HEIGHT - 4, "0 s") + _text(WIDTH - _RIGHT, HEIGHT - 4, duration(self._end_s), "end")
+        begin = duration(self._begin_s) if self._begin_s else "0 s"
+        return _text(_LEFT, HEIGHT - 4, begin) + _text(self._right, HEIGHT - 4, duration(self._end_s), "end")
 
 
 def _text(x: float, y: float, words: str, anchor: str = "start", kind: str = "kd-label") -> str:

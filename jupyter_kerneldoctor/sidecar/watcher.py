@@ -24,6 +24,7 @@ from ..recording.layout import CRASH, JOURNAL
 from ..recording.private_files import open_file
 from ..recording.processes import ProcessIdentity, identify, identity_of, is_alive, namespaces, uid_of
 from ..recording.retention import remove
+from ..recording.sidecar_launch import REPORT_FD_VARIABLE
 from . import memory_reserve
 from .exit_status import exit_status
 from .inbox import Inbox
@@ -67,6 +68,10 @@ def main(arguments: list[str]) -> None:
     directory = Path(arguments[0])
     for descriptor in arguments[1:]:  # no process that this one starts shares them (`stacks.discovery_process`)
         os.set_inheritable(int(descriptor), False)
+    wanted = os.environ.pop(REPORT_FD_VARIABLE, None)
+    report_fd = None if wanted is None else int(wanted)
+    if report_fd is not None:
+        os.set_inheritable(report_fd, False)
     starter = Inbox(socket.socket(fileno=int(arguments[1])))
     pidfd = int(arguments[2]) if len(arguments) > 2 else None
     # The first message says whom to watch; it was in the socket before this process started.
@@ -92,6 +97,15 @@ def main(arguments: list[str]) -> None:
         journal.close()
     if isinstance(inbox, JoinableInbox) and inbox.is_superseded:
         remove(directory)
+    elif report_fd is not None and watcher.has_ended:
+        _report(directory.name, report_fd)
+
+
+def _report(recording_id: str, descriptor: int) -> None:
+    """Become the process that prints the report: this one is done, and has no room for the rules. Raises OSError."""
+    os.dup2(descriptor, 1)
+    command = ["-m", "jupyter_kerneldoctor", "report", recording_id, "--if-died"]
+    os.execv(sys.executable, [sys.executable, *command])  # noqa: S606 - it is our own
 
 
 def _ask_to_be_killed_last() -> None:
@@ -136,6 +150,8 @@ class Watcher:
         if pidfd is not None:
             self._poll.register(pidfd, select.POLLIN)
         self._off = False
+        self.has_ended = False
+        """Whether the kernel has; else the recording was switched off."""
         self._deaf_until = 0.0
         self._clock = ClockObserver(self._watched, start["wall_s"] - start["mono_s"])
         self._memory = MemoryObserver(self._watched)
@@ -181,6 +197,7 @@ class Watcher:
                 self._drain(now)
             if self._wait(now):
                 self._end()
+                self.has_ended = True
                 break
         newest_cell.discard(self._watched.directory.name)  # the journal has it
         for observer in self._observers:

@@ -34,6 +34,16 @@ class Outcome:
         return self._stream("stdout")
 
     @property
+    def shown(self) -> list[dict[str, Any]]:
+        """What was displayed, by MIME type."""
+        return [o["content"]["data"] for o in self.outputs if o["msg_type"] == "display_data"]
+
+    @property
+    def text(self) -> str:
+        """What was printed, and the text of what was displayed."""
+        return self.stdout + "".join(data["text/plain"] + "\n" for data in self.shown)
+
+    @property
     def stderr(self) -> str:
         return self._stream("stderr")
 

@@ -17,7 +17,7 @@ ALLOWED = {
     "diagnosis": {"recording"},
     "render": {"diagnosis", "recording"},
     "reports": {"diagnosis", "recording"},
-    "kernel": {"render", "diagnosis", "recording"},
+    "kernel": {"reports", "render", "diagnosis", "recording"},
     "server": {"trial", "reports", "render", "diagnosis", "recording"},
     "trial": {"diagnosis", "recording"},
     "commands": {"trial", "reports", "render", "diagnosis", "recording"},
