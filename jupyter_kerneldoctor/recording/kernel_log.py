@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .journal import JsonLines
 from .layout import KERNEL
-from .processes import sees_all_processes
+from .processes import namespaces, sees_all_processes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +33,8 @@ def note_death(directory: Path, recording: Recording) -> bool:
 
     Kernel and sidecar have to be dead, and the machine the same as before.
     """
+    if recording.kernel.namespaces not in ((), tuple(namespaces())):
+        return False  # a container numbers its processes anew
     log = KernelLog(recording.kernel.process.pid, since_mono_s=recording.started_mono_s)
     log.read(_WHOLE_LOG_S)
     log.close()

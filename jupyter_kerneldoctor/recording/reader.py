@@ -103,10 +103,13 @@ def observe(recording: Recording) -> Recording:
 
 def _observed(recording: Recording) -> Recording:
     process = recording.kernel.process
-    if process.pid <= 0 or recording.kernel.hostname not in (None, platform.node()):
+    if process.pid <= 0:
         return replace(recording, alive=None)
     now = boot_id()
     rebooted = None if None in (now, process.boot_id) else now != process.boot_id
+    if recording.kernel.hostname not in (None, platform.node()):  # another machine, or another container of this one
+        is_gone = recording.last_wall_s is not None and not _is_written(recording)
+        return replace(recording, alive=False if is_gone else None, rebooted=None if rebooted else rebooted)
     recorder = None if recording.sidecar is None else is_alive(recording.sidecar)
     alive = is_alive(process)
     if not alive and recording.kernel.namespaces not in ((), tuple(namespaces())) and _is_written(recording):

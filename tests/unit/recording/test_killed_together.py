@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,3 +62,11 @@ def test_the_log_makes_it_certain() -> None:
 
     assert (found.cause.id, found.cause.certainty.word) == ("oom-cgroup", "proven")
     assert found.cell.source == "fill()"
+
+
+def test_a_kernel_of_a_container_that_is_gone_has_ended_after_a_minute_of_silence() -> None:
+    start = {**START, "hostname": "pod-7", "wall_s": time.time() - 120}
+    recording = assemble("x", [start, {**CELL, "wall_s": time.time() - 90}])
+
+    assert observe(recording).alive is False
+    assert observe(replace(recording, last_wall_s=time.time() - 5)).alive is None

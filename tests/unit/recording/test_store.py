@@ -86,7 +86,8 @@ def test_a_zombie_has_ended() -> None:
 
 
 def test_a_recording_of_another_machine_is_neither_alive_nor_dead(tmp_path: Path) -> None:
-    recording_id = make_recording(tmp_path, process=identify(os.getpid()), hostname="another-machine")
+    facts = {"process": identify(os.getpid()), "hostname": "another-machine", "wall_s": time.time()}
+    recording_id = make_recording(tmp_path, **facts)
 
     assert Store(tmp_path).open(recording_id).alive is None
 
