@@ -13,7 +13,7 @@ _PYENV = sorted(Path("~/.pyenv/versions").expanduser().glob("*/bin"))  # its shi
 
 
 class NotToBeHadError(Exception):
-    """There is no such Python, and none could be fetched; the message is uv's."""
+    """There is no such Python, and none could be fetched."""
 
 
 def environment(name: str, python: str, *packages: str) -> Path:
@@ -25,7 +25,7 @@ def environment(name: str, python: str, *packages: str) -> Path:
     if not directory.exists():
         made = uv("venv", "--quiet", "--seed", "--python", python, str(directory))
         if made.returncode:
-            raise NotToBeHadError(" ".join(made.stderr.split())[-300:])
+            raise NotToBeHadError("it is not installed, and uv could not fetch it")
     uv("pip", "install", "--quiet", "--python", str(directory / "bin" / "python"), *packages, check=True)
     return directory / "bin"
 

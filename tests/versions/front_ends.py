@@ -77,7 +77,8 @@ def main() -> int:
         try:
             seen = look(pair, wheel, out)
         except NotToBeHadError as error:
-            seen = {"error": f"not tried: {error}"}
+            print(f"{name}: not tried: {error}", flush=True)
+            continue
         print(name, json.dumps(seen), flush=True)
         rows.append((pair, seen))
     table = [row(pair, seen) for pair, seen in rows]
