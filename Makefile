@@ -89,6 +89,7 @@ compatibility: $(VENV)/.test $(BIN)/uv ui-tests/node_modules/.installed
 docs: $(VENV)/.docs
 	$(BIN)/python -m jupyter_kerneldoctor.diagnosis.reference
 	$(BIN)/python docs/recorded_fields.py
+	$(BIN)/python docs/rest_types.py
 	$(BIN)/python docs/generate.py
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --doctree-dir build/doctrees docs build/docs
 

@@ -1,174 +1,17 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import { ApiError, Failure, failureOf, messageOf } from './apiError';
-import { IInspection, IRefusal } from './inspection';
+import {
+  IInspection,
+  IInspectionRefusal,
+  IRecordingRow,
+  IReport,
+  State
+} from './rest';
 
 export { ApiError, asApiError, Failure } from './apiError';
 
-/** What became of a kernel; `survived`: it is running, and its latest incident is what the report is about. */
-export type State =
-  'died' | 'stuck' | 'survived' | 'running' | 'ended' | 'unknown';
-
-/** One row of `GET kerneldoctor/recordings`. */
-export interface IRecordingRow {
-  recording: string;
-  kernel_id: string | null;
-  pid: number | null;
-  notebook: string | null;
-  started: string;
-  ended: string | null;
-  cause: string;
-  headline: string;
-  state: State;
-  /** The headline of the latest incident. */
-  survived?: string | null;
-  /** The cell that was running. */
-  cell_id?: string | null;
-}
-
-export interface IEvidence {
-  text: string;
-  value: number | string | null;
-  unit: string | null;
-  source: string | null;
-}
-
-export type Certainty = 'proven' | 'strong' | 'likely' | 'possible' | 'weak';
-
-export interface ICause {
-  id: string;
-  family?: string;
-  confidence: number;
-  certainty: Certainty;
-  /** It only says how the kernel ended, and not why. */
-  general: boolean;
-  title: string;
-  docs?: string | null;
-  evidence: IEvidence[];
-  /** What a general cause leaves open. */
-  not_known?: string | null;
-  usual_reasons?: IReason[];
-}
-
-/** A usual reason for such an end, and the check that would tell. */
-export interface IReason {
-  text: string;
-  check: string;
-}
-
-export interface ICulprit {
-  execution_count: number | null;
-  cell_id: string | null;
-  source: string;
-  truncated?: boolean;
-  line: number | null;
-  line_source: string | null;
-}
-
-/** A frame of the user's on the way from the cell that ran to the statement. */
-export interface ICaller {
-  execution_count: number | null;
-  line: number;
-  /** Null for the top level of a cell. */
-  function: string | null;
-  /** Of a module of the user's; null for a cell. */
-  file: string | null;
-}
-
-/** The user's own statement that is to blame, in whichever cell or file it stands. */
-export interface IStatement {
-  execution_count: number | null;
-  cell_id: string | null;
-  line: number;
-  end_line: number | null;
-  file: string | null;
-  via: ICaller[];
-  /** The whole cell it stands in; null for a file. */
-  cell_source: string | null;
-}
-
-/** Something that went wrong and that the kernel survived: a cause with its cell and time. */
-export interface IIncident extends ICause {
-  headline: string;
-  error: string;
-  time: string | null;
-  cell: ICulprit | null;
-}
-
-export interface IEdit {
-  execution_count: number | null;
-  cell_id: string | null;
-  old_source: string;
-  diff: string;
-  new_source: string;
-}
-
-export interface IExpectedPeak {
-  low: number | null;
-  high: number | null;
-  basis: 'fitted' | 'estimated' | 'at-most';
-}
-
-export interface IFix {
-  id: string;
-  title: string;
-  why: string;
-  applicability: 'safe' | 'suggested' | 'advice';
-  snippet?: string | null;
-  edits: IEdit[];
-  explained_bytes: number | null;
-  expected_peak_bytes: IExpectedPeak | null;
-  docs?: string | null;
-}
-
-export interface ITimeline {
-  started: string;
-  samples: { t_s: number[]; memory_bytes: (number | null)[] };
-  limit: { bytes: number; name: string; source?: string | null } | null;
-  cells: {
-    execution_count: number | null;
-    start_s: number;
-    end_s: number | null;
-  }[];
-  death_s: number | null;
-}
-
-/** What `GET kerneldoctor/recordings/{id}` answers. */
-export interface IReport {
-  recording: string;
-  kernel_id: string | null;
-  notebook: string | null;
-  started: string;
-  ended: string | null;
-  state: State;
-  loaded_by?: 'startup' | 'magic' | 'server' | null;
-  end: {
-    kind: string;
-    signal: string | null;
-    exit_code: number | null;
-    summary?: string | null;
-    /** False: the end was not recorded, so what ran last is not known. */
-    seen?: boolean;
-  };
-  cause: string;
-  confidence: number | null;
-  certainty: Certainty;
-  general: boolean;
-  headline: string;
-  story?: string | null;
-  /** The sentence that the same cell ended kernels before. */
-  recurrence?: { text: string } | null;
-  causes: ICause[];
-  ruled_out?: string[];
-  cell: ICulprit | null;
-  statement?: IStatement | null;
-  fixes: IFix[];
-  /** Why no fixes were looked for. */
-  fixes_left_out?: string | null;
-  /** Oldest first. */
-  incidents?: IIncident[];
-  timeline?: ITimeline | null;
-}
+export * from './rest';
 
 /** Whether the kernel of a recording is running, as far as is known. */
 export function isRunning({ state }: { state: State }): boolean {
@@ -189,10 +32,10 @@ export class DoctorClient {
   }
 
   /** Return what the kernel of a recording is doing, or why it cannot be asked. It may take two seconds. */
-  async inspect(recording: string): Promise<IInspection | IRefusal> {
+  async inspect(recording: string): Promise<IInspection | IInspectionRefusal> {
     const path = `${encodeURIComponent(recording)}/inspect`;
     return (await this._json(path, 'deleted', 'POST')) as
-      IInspection | IRefusal;
+      IInspection | IInspectionRefusal;
   }
 
   /** Return an address below the server's own, whatever the recording says. */

@@ -1,6 +1,6 @@
 import { ISignal, Signal } from '@lumino/signaling';
 import { ApiError, asApiError, DoctorClient, isRunning } from './api';
-import { IInspection, Refusal } from './inspection';
+import { IInspection, Refusal } from './rest';
 
 /** The kernel to inspect: the one of a certain recording, or the newest with this id. */
 export interface IInspectionTarget {

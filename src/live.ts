@@ -1,71 +1,7 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import { ISignal, Signal } from '@lumino/signaling';
-import { ITimeline } from './api';
-
-/** What a running kernel uses; null where it was not measured. */
-export interface ILiveSummary {
-  kernel_id: string;
-  is_recorded: boolean;
-  recording?: string;
-  loaded_by?: 'startup' | 'magic' | 'server' | null;
-  /** The kernel with the processes below it. */
-  own_bytes?: number | null;
-  limit?: { bytes: number; name: string } | null;
-  /** In use by all that share the limit. */
-  used_bytes?: number | null;
-  left_bytes?: number | null;
-  level?: 'ok' | 'low' | 'critical' | null;
-  /** How long what is left lasts at the steady growth of the running cell. */
-  lasts_s?: number | null;
-  running?: {
-    execution_count: number | null;
-    cell_id: string | null;
-    seq: number | null;
-  } | null;
-}
-
-export interface ILiveCell {
-  execution_count: number | null;
-  cell_id: string | null;
-  start_s: number;
-  end_s: number | null;
-  peak_bytes: number | null;
-  took_bytes: number | null;
-  kept_bytes: number | null;
-  source: string;
-  error: string | null;
-}
-
-interface ILiveVariable {
-  name: string;
-  type: string;
-  bytes: number;
-  shape: number[];
-  items: number | null;
-  device: string | null;
-  /** Kept by IPython or a library, not by a variable. */
-  hidden: boolean;
-}
-
-export interface ILiveDetail {
-  timeline: ITimeline;
-  cells: ILiveCell[];
-  variables: {
-    execution_count: number | null;
-    objects: ILiveVariable[];
-  } | null;
-  children: { count: number; bytes: number | null } | null;
-  gpus: {
-    index: number;
-    name: string | null;
-    total_bytes: number | null;
-    used_bytes: number | null;
-    own_bytes: number | null;
-  }[];
-  /** The other kernels of this server below the same limit. */
-  others: { kernel_id: string | null; bytes: number | null }[];
-}
+import { ILiveDetail, ILiveSummary } from './rest';
 
 export type ILive = ILiveSummary & Partial<ILiveDetail>;
 

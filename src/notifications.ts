@@ -2,7 +2,7 @@ import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import type { Event } from '@jupyterlab/services';
 import { bytes, cellName, duration, fileName } from './format';
-import { ILiveSummary } from './live';
+import { ILiveSummary } from './rest';
 import { plain } from './text';
 
 const DEATH_SCHEMA = 'https://events.jupyter-kerneldoctor.org/death/v1';

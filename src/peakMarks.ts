@@ -1,7 +1,8 @@
 import type { Cell } from '@jupyterlab/cells';
 import { TranslationBundle } from '@jupyterlab/translation';
 import { bytes } from './format';
-import { ILiveCell, ILiveFeed } from './live';
+import { ILiveFeed } from './live';
+import { ILiveCell } from './rest';
 import { Notebooks } from './notebooks';
 
 /** Shows below the number of each cell how much memory the kernel used at most while it ran. */

@@ -1,48 +1,7 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 import { ApiError, failureOf, messageOf } from './apiError';
-
-/** What a trial would run. */
-export interface ITrialPlan {
-  cells: { execution_count: number | null; is_changed: boolean }[];
-  /** "cells [1] to [4]" */
-  cells_text: string;
-  directory: string;
-  copied_bytes: number;
-  /** Links out of the directory, which the copy lacks. */
-  left_out: string[];
-  /** Null where the limit of the recorded kernel is not known. */
-  limit_bytes: number | null;
-  patience_s: number;
-  python: string;
-}
-
-/** How far a trial is: the kernel is ready, a cell begins, a cell is over. */
-export interface ITrialStep {
-  what: 'started' | 'cell' | 'cell over';
-  /** Which of the cells, from 1. */
-  number: number;
-  execution_count: number | null;
-  how: 'ok' | 'error' | 'died' | 'cut off' | null;
-  error: string | null;
-  took_s: number;
-  memory_bytes: number | null;
-  limited_by: string;
-}
-
-export interface ITrialOutcome {
-  what: 'over';
-  lived: boolean;
-  /** A sentence or two. */
-  text: string;
-}
-
-/** Why a fix cannot be tried, and what to do. */
-export interface ITrialRefusal {
-  what: 'refused';
-  message: string;
-  help: string;
-}
+import { ITrialOutcome, ITrialPlan, ITrialRefusal, ITrialStep } from './rest';
 
 export type TrialNews = ITrialStep | ITrialOutcome | ITrialRefusal;
 

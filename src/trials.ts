@@ -1,11 +1,6 @@
 import { ISignal, Signal } from '@lumino/signaling';
-import {
-  ITrialOutcome,
-  ITrialPlan,
-  ITrialRefusal,
-  ITrialStep,
-  TrialClient
-} from './trialClient';
+import { TrialClient } from './trialClient';
+import { ITrialOutcome, ITrialPlan, ITrialRefusal, ITrialStep } from './rest';
 
 /** A fix that is being tried. */
 export type Trial =

@@ -3,7 +3,7 @@
 import asyncio
 import atexit
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +14,7 @@ from tornado.iostream import StreamClosedError
 
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError
 from jupyter_kerneldoctor.render import jsontext
+from jupyter_kerneldoctor.reports.live_documents import TrialPlan, TrialRefusal, TrialStep
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 from jupyter_kerneldoctor.trial import CannotTryError, Plan, Told, Wishes, make_plan, run
 from jupyter_kerneldoctor.trial.directory import survey
@@ -21,7 +22,7 @@ from jupyter_kerneldoctor.trial.plan import cells_text
 
 from .thread_pool import ThreadPool
 
-Document = dict[str, Any]
+Document = Mapping[str, Any]
 
 ROUTE = r"recordings/([^/]+)/trials/([^/]+)"
 
@@ -48,7 +49,7 @@ class Trials:
         """Plan the trial of one fix. Raises CannotTryError, UnknownRecordingError."""
         return await self._threads.run(self._plan, recording_id, fix)
 
-    async def describe(self, plan: Plan) -> Document:
+    async def describe(self, plan: Plan) -> TrialPlan:
         """Return what a trial would run, to be shown before. Raises CannotTryError."""
         copied = await self._threads.run(survey, plan.directory)
         return {
@@ -105,7 +106,7 @@ class Trials:
 
     def _run(self, plan: Plan, stop: threading.Event, tell: Callable[[Document], None]) -> None:
         try:
-            last = {"what": "over", **run(plan, lambda told: tell(_step(told)), stop).to_json()}
+            last: Document = {"what": "over", **run(plan, lambda told: tell(_step(told)), stop).to_json()}
         except CannotTryError as error:
             last = _refusal(error)
         except Exception as error:
@@ -115,7 +116,7 @@ class Trials:
         tell(last)
 
 
-def _step(told: Told) -> Document:
+def _step(told: Told) -> TrialStep:
     cell, ran = told.cell, told.run
     return {
         "what": told.what,
@@ -129,7 +130,7 @@ def _step(told: Told) -> Document:
     }
 
 
-def _refusal(error: CannotTryError) -> Document:
+def _refusal(error: CannotTryError) -> TrialRefusal:
     return {"what": "refused", "message": str(error), "help": error.help}
 
 
@@ -178,7 +179,7 @@ class TrialHandler(APIHandler):
             self.trials.stop()
         super().on_connection_close()
 
-    async def _planned(self, recording_id: str, fix: str, *, begins: bool = False) -> tuple[Plan, Document] | None:
+    async def _planned(self, recording_id: str, fix: str, *, begins: bool = False) -> tuple[Plan, TrialPlan] | None:
         try:
             plan = await self.trials.plan(recording_id, fix)
             described = await self.trials.describe(plan)

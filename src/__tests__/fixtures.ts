@@ -35,6 +35,8 @@ export function fix(change: Partial<IFix> = {}): IFix {
   };
 }
 
+const plainCause = { family: 'other', not_known: null, usual_reasons: [] };
+
 export function report(change: Partial<IReport> = {}): IReport {
   return {
     recording: 'r1',
@@ -42,13 +44,24 @@ export function report(change: Partial<IReport> = {}): IReport {
     notebook: '/srv/notebooks/work/train.ipynb',
     started: '2026-11-21T14:02:11Z',
     ended: '2026-11-21T14:03:08Z',
+    pid: 1,
     state: 'died',
+    died: true,
     loaded_by: 'startup',
+    memory_shape: null,
+    recurrence: null,
+    other_cells: [],
+    statement: null,
+    grown: [],
+    more_fixes: [],
+    fixes_left_out: null,
+    incidents: [],
     end: {
       kind: 'signal',
       signal: 'SIGKILL',
       exit_code: null,
-      summary: "Killed by Linux at the container's limit"
+      summary: "Killed by Linux at the container's limit",
+      seen: true
     },
     cause: 'oom-cgroup',
     confidence: 0.98,
@@ -58,7 +71,9 @@ export function report(change: Partial<IReport> = {}): IReport {
     story: 'Cell [8] began with 2.4 GiB in use.',
     causes: [
       {
+        ...plainCause,
         id: 'oom-cgroup',
+        family: 'memory',
         confidence: 0.98,
         certainty: 'proven',
         general: false,
@@ -69,7 +84,8 @@ export function report(change: Partial<IReport> = {}): IReport {
             text: 'Linux counted one out-of-memory kill.',
             value: 2 ** 32,
             unit: 'bytes',
-            source: 'memory.events'
+            source: 'memory.events',
+            certainty: 'proven'
           }
         ]
       }
@@ -79,6 +95,7 @@ export function report(change: Partial<IReport> = {}): IReport {
       execution_count: 8,
       cell_id: 'c8',
       source: OLD,
+      truncated: false,
       line: 2,
       line_source: '    losses.append(loss)'
     },
@@ -90,7 +107,9 @@ export function report(change: Partial<IReport> = {}): IReport {
 
 export function incident(change: Partial<IIncident> = {}): IIncident {
   return {
+    ...plainCause,
     id: 'gpu-oom',
+    kind: 'cuda-out-of-memory',
     confidence: 0.9,
     certainty: 'strong',
     general: false,
@@ -115,7 +134,8 @@ export function survivor(incidents: IIncident[]): Partial<IReport> {
       kind: 'running',
       signal: null,
       exit_code: null,
-      summary: 'Survived, still running'
+      summary: 'Survived, still running',
+      seen: true
     },
     cause: latest.id,
     confidence: latest.confidence,
@@ -141,6 +161,8 @@ export function row(change: Partial<IRecordingRow> = {}): IRecordingRow {
     cause: 'oom-cgroup',
     headline: 'The kernel ran out of memory in cell [8].',
     state: 'died',
+    died: true,
+    loaded_by: 'startup',
     ...change
   };
 }

@@ -59,7 +59,13 @@ it('takes the file name of a path', () => {
 });
 
 describe('the small print of an evidence line', () => {
-  const nothing = { text: '', value: null, unit: null, source: null };
+  const nothing: IEvidence = {
+    text: '',
+    value: null,
+    unit: null,
+    source: null,
+    certainty: 'strong'
+  };
   const print = (evidence: Partial<IEvidence>) =>
     sourceNote(trans, { ...nothing, ...evidence });
 

@@ -4,14 +4,15 @@ import { Widget } from '@lumino/widgets';
 import { IRecordingRow, IReport } from '../api';
 import { IArchive } from '../archive';
 import { plainCode } from '../highlight';
-import { IInspection, IRefusal } from '../inspection';
+import { IInspection, IInspectionRefusal } from '../rest';
 import { Inspector } from '../inspector';
 import { PostMortems } from '../model';
 import { ILive, ILiveFeed } from '../live';
 import { Notebooks } from '../notebooks';
 import { KernelDoctorPanel } from '../panel';
 import { IReruns } from '../reruns';
-import { ITrialPlan, ITrialRefusal, TrialNews } from '../trialClient';
+import { TrialNews } from '../trialClient';
+import { ITrialPlan, ITrialRefusal } from '../rest';
 import { Trials } from '../trials';
 import { OLD, openNotebook, report, row, trackerOf, trans } from './fixtures';
 import { inspection } from './inspections';
@@ -26,7 +27,7 @@ export interface IServerState {
   report?: IReport;
   error?: Error;
   source?: string;
-  inspection?: IInspection | IRefusal;
+  inspection?: IInspection | IInspectionRefusal;
   live?: ILive;
   plan?: ITrialPlan | ITrialRefusal;
   /** What the server tells of a trial; without an outcome it goes on until it is stopped. */

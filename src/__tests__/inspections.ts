@@ -1,11 +1,16 @@
-import { IFrame, IInspection } from '../inspection';
+import { IFrame, IInspection } from '../rest';
 
 /** A kernel that waits for a lock, and its child for another one. */
 export function inspection(change: Partial<IInspection> = {}): IInspection {
   const where = { short_file: '/tmp/ipykernel_1/2.py', in_cell: true };
-  const idle = { waits_in: 'do_epoll_wait', doing: 'waits for messages' };
+  const idle = {
+    state: 'S',
+    waits_in: 'do_epoll_wait',
+    doing: 'waits for messages'
+  };
   return {
     recording: 'r2',
+    pid: 1,
     kernel_id: 'k1',
     notebook: '/srv/notebooks/work/train.ipynb',
     cell: {
@@ -22,6 +27,7 @@ export function inspection(change: Partial<IInspection> = {}): IInspection {
         name: 'python',
         main: true,
         serves_the_kernel: false,
+        state: 'S',
         waits_in: 'futex_do_wait',
         doing: 'waits for a lock or for another thread',
         frames: [
@@ -45,6 +51,7 @@ export function inspection(change: Partial<IInspection> = {}): IInspection {
         forked: true,
         rss_bytes: 40 * 2 ** 20,
         cpu_s: 0.5,
+        state: 'S',
         waits_in: null,
         doing: 'waits for a lock or for another thread',
         frames: [frame('child', 7, 'with lock:', where)]
@@ -62,6 +69,7 @@ export function frame(
   where: Partial<IFrame> = {}
 ): IFrame {
   return {
+    file: '/usr/lib/python3/selectors.py',
     short_file: 'selectors.py',
     in_cell: false,
     execution_count: where.in_cell ? 8 : null,

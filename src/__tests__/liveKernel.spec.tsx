@@ -1,4 +1,5 @@
-import { IInspection } from '../inspection';
+import { IEnding } from '../rest';
+import { IInspection } from '../rest';
 import { Inspector } from '../inspector';
 import { report, row } from './fixtures';
 import { frame, inspection } from './inspections';
@@ -15,7 +16,13 @@ const living = row({
   state: 'running'
 });
 const stuckRow = row({ ...living, state: 'stuck' });
-const running = { kind: 'running', signal: null, exit_code: null };
+const running: IEnding = {
+  kind: 'running',
+  signal: null,
+  exit_code: null,
+  summary: '',
+  seen: true
+};
 
 it('offers to ask the kernel of the notebook in front, also when nothing ever died', async () => {
   const { inspected } = await show({ rows: [living] });
@@ -121,7 +128,10 @@ it.each([
   ['no-answer', 'Ask again in a moment'],
   ['not-permitted', 'belongs to another user']
 ] as const)('explains %s', async (refused, explanation) => {
-  await show({ rows: [living], inspection: { refused } });
+  await show({
+    rows: [living],
+    inspection: { refused, message: '', help: '' }
+  });
   await click(ASK);
   expect(all('[role=alert]')[0].textContent).toContain(explanation);
 });
@@ -138,7 +148,12 @@ it('shows the report of a kernel that is stuck, with the button in it', async ()
   const state = { rows: [living] };
   const { model } = await show({
     ...state,
-    report: report({ state: 'stuck', ended: null, end: running, cell })
+    report: report({
+      state: 'stuck',
+      ended: null,
+      end: running,
+      cell: cell && { ...cell, truncated: false }
+    })
   });
   await click(ASK);
   expect(text()).toContain('No kernel has died');

@@ -36,7 +36,7 @@ it('tells the whole story in order', async () => {
 
 it('says that the cell has killed a kernel before', async () => {
   const again = 'This cell has killed the kernel once before.';
-  await show({ report: report({ recurrence: { text: again } }) });
+  await show({ report: report({ recurrence: { text: again, deaths: [] } }) });
   expect(text()).toContain(again);
 });
 
@@ -49,22 +49,38 @@ it('shows what a recording holds as text, never as markup', async () => {
       story: nasty,
       notebook: nasty,
       ruled_out: [nasty],
-      end: { kind: 'exit', signal: null, exit_code: 3, summary: nasty },
+      end: {
+        kind: 'exit',
+        signal: null,
+        exit_code: 3,
+        summary: nasty,
+        seen: true
+      },
       cell: {
         execution_count: 8,
         cell_id: 'c8',
         source: nasty,
+        truncated: false,
         line: 1,
         line_source: nasty
       },
       causes: [
         {
+          ...report().causes[0],
           id: 'oom-cgroup',
           confidence: 1,
           certainty: 'proven',
           general: false,
           title: nasty,
-          evidence: [{ text: nasty, value: nasty, unit: nasty, source: nasty }]
+          evidence: [
+            {
+              text: nasty,
+              value: nasty,
+              unit: nasty,
+              source: nasty,
+              certainty: 'proven'
+            }
+          ]
         }
       ],
       fixes: [

@@ -3,6 +3,8 @@ import { all, button, dispose, show, text } from './harness';
 
 afterEach(dispose);
 
+const caller = { cell_id: null, file: null };
+
 it('shows the statement to blame, in whichever cell it stands', async () => {
   const statement = {
     execution_count: 2,
@@ -10,9 +12,11 @@ it('shows the statement to blame, in whichever cell it stands', async () => {
     line: 3,
     end_line: 3,
     file: null,
+    source: null,
+    function: null,
     via: [
-      { execution_count: 8, line: 1, function: null, file: null },
-      { execution_count: 4, line: 9, function: 'fit', file: null }
+      { ...caller, execution_count: 8, line: 1, function: null },
+      { ...caller, execution_count: 4, line: 9, function: 'fit' }
     ],
     cell_source: 'def step(x):\n    y = net(x)\n    kept.append(y)'
   };
@@ -36,6 +40,8 @@ it('goes to the cell of the statement', async () => {
     line: 1,
     end_line: 1,
     file: null,
+    source: null,
+    function: null,
     via: [],
     cell_source: OLD
   };

@@ -1,4 +1,5 @@
-import { ITrialPlan, ITrialStep, TrialNews } from '../trialClient';
+import { TrialNews } from '../trialClient';
+import { ITrialPlan, ITrialStep } from '../rest';
 import { all, button, click, dispose, show, text } from './harness';
 
 afterEach(dispose);
@@ -67,7 +68,10 @@ it('says what came of it, as text', async () => {
   const said = 'Lived: peak 0.6 GiB of 1.0 GiB <b>(before: killed)</b>.';
   await show({
     plan,
-    news: [...news, { what: 'over', lived: true, text: said }]
+    news: [
+      ...news,
+      { what: 'over', kind: 'lived', lived: true, text: said, peak_bytes: 1 }
+    ]
   });
   await click('Try it first');
   await click('Run them');

@@ -1,7 +1,7 @@
 import React, { useState } from 'react';
 import { useDoctor } from '../context';
 import { bytes, duration } from '../format';
-import { ILiveCell } from '../live';
+import { ILiveCell } from '../rest';
 import { Place } from '../notebooks';
 import { visible } from '../text';
 import { Section } from './Section';

@@ -1,6 +1,6 @@
 import React from 'react';
 import { useDoctor } from '../context';
-import { Refusal } from '../inspection';
+import { Refusal } from '../rest';
 import { InspectionResult } from '../inspector';
 import { plain } from '../text';
 

@@ -1,7 +1,8 @@
 import React, { useState } from 'react';
 import { useDoctor } from '../context';
 import { cellName } from '../format';
-import { IFrame, shortStack } from '../inspection';
+import { shortStack } from '../inspection';
+import { IFrame } from '../rest';
 import { plain, visible } from '../text';
 
 const FEW = 3;

@@ -2,7 +2,7 @@ import React, { useId } from 'react';
 import { useDoctor } from '../context';
 import { bytes, cellName, duration } from '../format';
 import { plain } from '../text';
-import { ITrialPlan, ITrialStep } from '../trialClient';
+import { ITrialPlan, ITrialStep } from '../rest';
 import { Trial as State } from '../trials';
 import { Button } from './Button';
 import { Prose } from './Prose';
