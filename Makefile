@@ -101,7 +101,8 @@ screenshots: $(VENV)/.test ui-tests/node_modules/.installed
 	cd ui-tests && $(BIN)/jlpm screenshots
 
 clean:
-	rm -rf $(VENV) .venv-deaths node_modules ui-tests/node_modules jupyter_kerneldoctor/labextension lib dist
+	rm -rf $(VENV) .venv-deaths node_modules ui-tests/node_modules jupyter_kerneldoctor/labextension lib dist build .yarn *.tsbuildinfo
+	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # -- what the targets above stand on ---------------------------------------------------------------------------------
 

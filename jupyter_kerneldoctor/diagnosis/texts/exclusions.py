@@ -37,9 +37,9 @@ def not_memory(death: Death) -> str | None:
     kills = death.memory.kills
     if kills is None or kills.oom_kills:
         return None
-    what = "Not killed for memory" if death.said("allocation-refused") else "Not out of memory"
     earlier = " (an earlier kill may have hit a child process)" if kills.oom_kills_before else ""
-    return f"{what}: the out-of-memory kill count stayed at {kills.oom_kills_after} when the kernel ended{earlier}."
+    count = f"the out-of-memory kill count stayed at {kills.oom_kills_after}"
+    return f"Not killed for memory: {count} when the kernel ended{earlier}."
 
 
 def not_a_crash(death: Death) -> str | None:

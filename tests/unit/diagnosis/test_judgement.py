@@ -21,7 +21,7 @@ def causes(recorded):
 def test_memory_at_its_limit_alone_proves_nothing():
     answer = diagnose(recording(SLEEP, signal="SIGKILL", memory=(1000 * MIB,) * 3, groups=[NEAR]))
     assert answer.cause.id == "killed-externally"
-    assert any(text.startswith("Not out of memory") for text in answer.cause.ruled_out)
+    assert any(text.startswith("Not killed for memory") for text in answer.cause.ruled_out)
 
 
 def test_a_child_killed_for_memory_earlier_does_not_count():
