@@ -5,6 +5,9 @@ import tests from './playwright.config';
 const config: PlaywrightTestConfig = {
   ...tests,
   testDir: 'screenshots',
+  // No tests: a busy machine may take its time.
+  timeout: 900_000,
+  expect: { timeout: 180_000 },
   projects: [{ name: 'screenshots' }],
   webServer: [tests.webServer!]
     .flat()

@@ -13,6 +13,9 @@ import {
   toast
 } from '../tests/helpers';
 
+// Where Galata stands between, JupyterLab takes its answer to a restart for a failure.
+test.use({ kernels: null });
+
 const FOLDER = '../docs/screenshots';
 
 /** Where to put a picture of each width in both themes, to judge by eye; nowhere by default. */
