@@ -170,6 +170,11 @@ def _array(value: Any) -> Buffer:
     return Buffer(((id(value), array.__sizeof__(value)),), (array.__len__(value),), array.typecode.__get__(value))
 
 
+def _shared_memory(value: Any) -> Buffer:
+    attributes = instance_dict(value)
+    return Buffer(((id(value), int(attributes["_size"]) if attributes["_mmap"] is not None else 0),))
+
+
 _HANDLERS: dict[str, Callable[..., Buffer | None]] = {
     "numpy.ndarray": of_array,
     "pandas.core.frame.DataFrame": of_pandas,
@@ -199,6 +204,7 @@ _HANDLERS: dict[str, Callable[..., Buffer | None]] = {
     "scipy.sparse._base._spbase": _scipy_sparse,
     "scipy.sparse._matrix.spmatrix": _scipy_sparse,
     "array.array": _array,
+    "multiprocessing.shared_memory.SharedMemory": _shared_memory,
 }
 """By module and name of a class; subclasses are treated alike."""
 

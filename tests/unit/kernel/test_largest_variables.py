@@ -4,6 +4,7 @@ import sys
 import time
 import traceback
 from collections import deque
+from multiprocessing.shared_memory import SharedMemory
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,18 @@ def test_a_view_stands_for_the_array_it_keeps_alive():
 
 def test_a_mapped_file_holds_no_memory(tmp_path):
     assert measured(np.memmap(tmp_path / "m", "uint8", "w+", shape=4 * MIB)).bytes == 0
+
+
+def test_a_block_of_shared_memory_holds_it_until_it_is_closed():
+    blocks = [SharedMemory(create=True, size=2 * MIB) for _ in range(3)]
+    try:
+        found = measured(blocks)
+        assert (found.bytes >> 20, found.items, found.unmeasured) == (6, 3, False)
+    finally:
+        for block in blocks:
+            block.close()
+            block.unlink()
+    assert measured(blocks).bytes < MIB
 
 
 FRAMES = {
