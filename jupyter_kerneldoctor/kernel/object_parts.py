@@ -127,6 +127,11 @@ def waiting_tasks() -> Iterator[Any]:
         for reference in getattr(getattr(asyncio, name, None), "data", set()).copy():
             if (task := reference()) is not None and task_type in mro(type(task)):
                 yield task_type.get_coro(task)
+    if sys.version_info >= (3, 14):  # only C knows them, of one event loop at a time; kernels have tornado's
+        for loop in [*getattr(getattr(sys.modules.get("tornado.ioloop"), "IOLoop", None), "_ioloop_for_asyncio", ())]:
+            for task in getattr(asyncio, "_c_all_tasks", lambda _: ())(loop):
+                if task_type in mro(type(task)):
+                    yield task_type.get_coro(task)
 
 
 def is_users_file(file: str) -> bool:

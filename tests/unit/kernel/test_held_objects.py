@@ -11,6 +11,7 @@ import zlib
 
 import numpy as np
 import pytest
+from tornado.ioloop import IOLoop
 
 from jupyter_kerneldoctor.kernel import held_objects
 from jupyter_kerneldoctor.kernel.held_objects import CellHoldings
@@ -190,7 +191,7 @@ def test_tasks_that_wait_are_examined_with_what_they_wait_for():
         task.cancel()
         return {one["name"]: one.get("function") for one in found}
 
-    found = asyncio.run(main())
+    found = IOLoop(make_current=False).run_sync(main)
     assert (found["pages"], found["links"]) == ("crawl", "follow")
 
 
