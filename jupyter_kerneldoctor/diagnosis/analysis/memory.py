@@ -14,6 +14,12 @@ from .idle_growth import IdleGrowth, growth_before
 NEAR = 0.9
 """From this share of a limit on, memory is called close to it."""
 
+CLIMBING_FROM = 0.6
+"""From this share on, memory that climbs may reach the limit before it is measured again."""
+
+_CLIMB = 0.05  # of the limit, within the last second of samples
+_LAST_S = 1.5
+
 _AS_FAST = 0.5  # of the speed in the cell
 _SMALLEST_SHARE = 0.10  # of the limit: growth below that is not what filled it
 _FEWEST_SAMPLES = 5
@@ -118,6 +124,17 @@ class Memory:
         steps = [max(0, after - before) for before, after in pairwise(levels)]
         rise = max(levels) - levels[0]
         return growth - max(steps) if rise > 0 and max(steps) > rise / 2 else growth
+
+    @cached_property
+    def climb_bytes(self) -> int | None:
+        """How much what counts towards the limit grew within the last second of samples; None if it was not much."""
+        last, limit = self.last, self.limit_bytes
+        if last is None or last.cgroup_bytes is None or not limit:
+            return None
+        samples = self.recording.samples[-64:]
+        recent = [s.cgroup_bytes for s in samples if s.cgroup_bytes is not None and last.mono_s - s.mono_s <= _LAST_S]
+        grew = last.cgroup_bytes - recent[0]
+        return grew if grew >= _CLIMB * limit else None
 
     @property
     def safe_target_bytes(self) -> int | None:

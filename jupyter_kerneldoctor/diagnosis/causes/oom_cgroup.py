@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Child, Incident
-from jupyter_kerneldoctor.recording.model import Recording
+from jupyter_kerneldoctor.recording.model import Recording, ServerView
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
+from ..analysis.memory import CLIMBING_FROM
 from ..cause import Cause
 from ..certainty import Certainty
 from ..death import Death
@@ -98,6 +99,9 @@ class OutOfMemoryInCgroup(Cause):
         # The own group has no limit, its parent has.
         own = Group(oom_kills=(0, 1))
         yield recording("fit()", signal="SIGKILL", memory=growth, groups=[own, full])
+        # The recorder was killed, too, before it could write the end; the server saw that of the kernel.
+        climbing = tuple(number * 10 * MIB for number in range(5, 42))
+        yield recording("fit()", end="not-seen", memory=climbing, groups=[full], server=ServerView(returncode=-9))
         # The lines of Linux's mm/oom_kill.c; no count could be read.
         yield recording("fit()", signal="SIGKILL", memory=growth, kernel_log=_LINES)
 
@@ -151,15 +155,22 @@ def of_a_worker(cause: Cause, death: Death) -> CauseFinding | None:
     return cause.finding(death, certainty, f"{told}{allowed}.", worker.evidence(), title=title)
 
 
+def _without_counts(death: Death) -> Certainty | None:
+    """Say how sure it is by the last measurement alone: the kernel and its recorder may have been killed together."""
+    memory, is_seen = death.memory, death.status.known
+    if not memory.has_group_limit or death.recording.rebooted:
+        return None
+    share = memory.share_of_limit or 0.0
+    if share >= _AT_THE_LIMIT:
+        return Certainty.LIKELY if is_seen else Certainty.POSSIBLE
+    was_climbing = memory.climb_bytes is not None and share >= CLIMBING_FROM
+    return Certainty.POSSIBLE if is_seen and death.recording.end is None and was_climbing else None
+
+
 def _certainty(death: Death) -> Certainty | None:
     memory, is_seen = death.memory, death.status.known
     if memory.kills is None:
-        # Only that it was at its limit: kernel and sidecar may have gone together.
-        at_limit = memory.has_group_limit and (memory.share_of_limit or 0.0) >= _AT_THE_LIMIT
-        at_limit = at_limit and not death.recording.rebooted
-        if not at_limit:
-            return None
-        return Certainty.LIKELY if is_seen else Certainty.POSSIBLE
+        return _without_counts(death)
     if not memory.kills.oom_kills:
         return None
     if not memory.kills_are_own:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
 
-from ..analysis.memory import NEAR
+from ..analysis.memory import CLIMBING_FROM, NEAR
 from ..cause import Cause
 from ..certainty import Certainty
 from ..death import Death
@@ -17,10 +17,6 @@ from ..texts.allocation_site import taken_where, taking_line
 from ..texts.growth import growth
 from ..texts.headline import shortage
 from ..units import size
-
-_CLIMBING_FROM = 0.6
-_CLIMB = 0.05  # of the limit within the last second of samples: it was on its way there
-_LAST_S = 1.5
 
 
 class OutOfMemoryInContainer(Cause):
@@ -55,7 +51,7 @@ class OutOfMemoryInContainer(Cause):
     def judge(self, death: Death) -> CauseFinding | None:
         if not death.is_unasked_end or death.recording.rebooted:
             return None
-        group, grew_bytes = _group_that_went(death), _growth_at_the_end(death)
+        group, grew_bytes = _group_that_went(death), death.memory.climb_bytes
         certainty = Certainty.PROVEN if group is not None else _likelihood(death, grew_bytes)
         if certainty is None:
             return None
@@ -125,18 +121,7 @@ def _likelihood(death: Death, grew_bytes: int | None) -> Certainty | None:
         return None
     if share >= NEAR:
         return Certainty.LIKELY
-    return Certainty.POSSIBLE if grew_bytes and share >= _CLIMBING_FROM else None
-
-
-def _growth_at_the_end(death: Death) -> int | None:
-    """Return by how much memory grew within the last second of the samples; None where that was not much."""
-    last, limit = death.memory.last, death.memory.limit_bytes
-    if last is None or last.cgroup_bytes is None or not limit:
-        return None
-    samples = death.recording.samples[-64:]
-    recent = [s.cgroup_bytes for s in samples if s.cgroup_bytes is not None and last.mono_s - s.mono_s <= _LAST_S]
-    grew = last.cgroup_bytes - recent[0]
-    return grew if grew >= _CLIMB * limit else None
+    return Certainty.POSSIBLE if grew_bytes and share >= CLIMBING_FROM else None
 
 
 def _together(group: CgroupDelta | None) -> Evidence:
