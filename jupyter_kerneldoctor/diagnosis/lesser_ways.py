@@ -47,6 +47,7 @@ def names(call: Call) -> dict[str, str]:
     owner = segment(function.value) if isinstance(function, ast.Attribute) else segment(function)
     given = {f"a{at}": segment(one) for at, one in enumerate(call.node.args[:2])}
     table = owner.split(".")[0].split("[")[0] if not owner.startswith("self.") else owner.split("[")[0]
+    owner = segment(function) if call.name.startswith("jax.") else owner
     return {"owner": owner, "column": owner.removesuffix(".str"), "table": table, "a0": "data", "a1": "other", **given}
 
 
@@ -145,6 +146,12 @@ WAYS = (
         "Take the derivatives of each row by itself: vmap(jacrev)",
         "makes the derivatives of each row by every other row, which are zero, too.",
         "from torch.func import jacrev, vmap\nJ = vmap(jacrev({a0}), chunk_size=64)({a1})  # rows x outputs x inputs",
+    ),
+    LesserWay(
+        ("jax.jacrev", "jax.jacfwd", "jax.jacobian", "jax.hessian"),
+        "Take the derivatives of each row by itself: vmap",
+        "makes the derivatives of each row by every other row, which are zero, too.",
+        "J = jax.vmap({owner}({a0}))(rows)  # rows x outputs x inputs",
     ),
     LesserWay(
         ("torch.cdist",),

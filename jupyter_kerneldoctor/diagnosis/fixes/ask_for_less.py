@@ -41,6 +41,7 @@ class AskForLess(Fix):
         Case("import numpy as np", "grid = np.tile(row, (10**6, 1))", says=("np.broadcast_to(row",)),
         Case("import numpy as np", "data = np.loadtxt('a.txt')", says=("pd.read_csv('a.txt'",)),
         Case("from torch.autograd.functional import jacobian", "J = jacobian(net, z)", says=("vmap(jacrev(net)",)),
+        Case("import jax", "J = jax.jacrev(f)(xs)", says=("jax.vmap(jax.jacrev(f))(rows)",)),
         Case("import torch", "d = torch.cdist(Q, X)", says=("in Q.split(1000)",)),
         Case("import torch", "for x in xs:\n    k = x if k is None else torch.cat((k, net(x)))", says=("argmax(-1)",)),
         Case("import torch\nopt = torch.optim.LBFGS(ps)", "opt.step(closure)", says=("history_size",)),

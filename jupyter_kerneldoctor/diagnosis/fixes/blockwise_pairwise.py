@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
+from ..code.origins import all_origins
 from ..code.scopes import Scope
 from ..death import Death
 from ..edits import Changes, import_as, remove, replace
@@ -87,8 +88,15 @@ class BlockwisePairwise(Fix):
             "near = gaps(np.ones(40_000))",
             says=("for each pair", "part = t[at : at + 1000, None] - t[None, :]"),
         ),
+        Case(  # JAX is behind the line that Python is at
+            "import jax.numpy as jnp\ndef kernel(x, y):\n    d = x[:, None, :] - y[None, :, :]\n"
+            "    return jnp.exp(-(d ** 2).sum(-1))\nX = jnp.ones((9000, 16))",
+            "K = kernel(X, X)",
+            says=("Multiply", "2 * x @ y.T"),
+        ),
     ]
     SILENT = [
+        Case("import jax.numpy as jnp\nX = jnp.ones((90, 9))", "k = 2\nload()", line=2),
         Case("import numpy as np\nt = np.ones(50)", "gap = t[:, None] - t[None, :]\nload()"),
         Case("import numpy as np\nX = load()", "out = X[:, None] - X[:, :, None]"),
         Case("import numpy as np\nX = np.random.rand(60_000, 12)", "S = X.T @ X\nload()"),
@@ -105,7 +113,14 @@ class BlockwisePairwise(Fix):
         missing = death.memory.missing_bytes or 0
         for scope in death.code.running if death.is_of_this_cell else ():
             for node, found in distances_in(scope):
-                if not any(death.was_running(one, scope) for one in (node, found.named) if one is not None):
+                of_tensors = _are_tensors(found, scope, death)
+                pieces = [one for one in (node, found.named) if one is not None]
+                if of_tensors == "jax" and isinstance(scope.node, ast.stmt):
+                    pieces = [scope.node]  # JAX works behind the line that Python is at
+                if not any(death.was_running(one, scope) for one in pieces):
+                    continue
+                if of_tensors:
+                    yield _multiplied_out(node, found, scope, missing)
                     continue
                 values = [death.values.of(one, scope) for one in (found.left, found.right)]
                 shapes = [one.shape for one in values if one is not None]
@@ -141,6 +156,26 @@ class BlockwisePairwise(Fix):
                 title="Ask for the nearest rows only, or work in chunks",
                 snippet=_nearest(call.scope, given, _METRICS[call.name]),
             )
+
+
+def _are_tensors(found: Distance, scope: Scope, death: Death) -> str:
+    """Return "torch" or "jax" where what is compared was made by that; SciPy would cut it off from its gradients."""
+    for side in (found.left, found.right):
+        for one, where in all_origins(side, scope, death.code):
+            name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+            if (package := (name or "").partition(".")[0]) in ("torch", "jax"):
+                return package
+    return ""
+
+
+def _multiplied_out(node: ast.expr, found: Distance, scope: Scope, missing: int) -> Proposal:
+    x, y = scope.segment(found.left), scope.segment(found.right)
+    why = (
+        f"{quote(scope.segment(node))} holds all differences of all pairs of rows. Multiplied out, |x - y|² is "
+        "|x|² + |y|² - 2xy, which needs one number for each pair."
+    )
+    snippet = f"squared = ({x}**2).sum(-1)[:, None] + ({y}**2).sum(-1)[None, :] - 2 * {x} @ {y}.T  # clip below at 0"
+    return Proposal((), why, missing, "Multiply the squared distance out, or compare a block at a time", snippet)
 
 
 def _products(death: Death, missing: int) -> Iterator[Proposal]:
