@@ -274,6 +274,14 @@ WAYS = (
         "A = nx.to_scipy_sparse_array({a0})",
     ),
     LesserWay(
+        (".evaluate", ".predict"),
+        "Keep of each batch only what the metric needs: preprocess_logits_for_metrics",
+        "keeps the logits of all batches for `compute_metrics`.",
+        "trainer = Trainer(..., preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1))\n"
+        "# compute_metrics then gets the classes in place of the logits",
+        _is_made_by("transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"),
+    ),
+    LesserWay(
         (".predict",),
         "Predict some rows at a time, and keep less of each",
         "keeps what the network gives of all rows, for a moment twice. A smaller batch does not change that.",

@@ -63,6 +63,7 @@ class AskForLess(Fix):
         Case("import requests", "body = requests.get(url).content", says=("requests.get(url, stream=True)",)),
         Case("import sqlite3", "rows = cursor.fetchall()", says=("for row in cursor",)),
         Case("import networkx as nx", "A = nx.to_numpy_array(G)", says=("to_scipy_sparse_array(G)",)),
+        Case("from transformers import Trainer\nt = Trainer(m, args)", "t.evaluate()", says=("logits.argmax(-1)",)),
         Case("import keras\nnet = keras.Sequential()", "y = net.predict(X)", says=("net.predict(X[start",)),
     ]
     SILENT = [
