@@ -114,7 +114,7 @@ class BlockwisePairwise(Fix):
         for scope in death.code.running if death.is_of_this_cell else ():
             for node, found in distances_in(scope):
                 of_tensors = _are_tensors(found, scope, death)
-                pieces = [one for one in (node, found.named) if one is not None]
+                pieces: list[ast.expr | ast.stmt] = [one for one in (node, found.named) if one is not None]
                 if of_tensors == "jax" and isinstance(scope.node, ast.stmt):
                     pieces = [scope.node]  # JAX works behind the line that Python is at
                 if not any(death.was_running(one, scope) for one in pieces):
