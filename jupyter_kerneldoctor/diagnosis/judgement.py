@@ -32,6 +32,8 @@ def diagnose(recording: Recording) -> PostMortem:
     if shown is not None:
         ranked, death = (shown.finding,), death.at(shown.incident)
     state = "survived" if shown is not None else _state(death, ranked[0])
+    if state == "ended" and incidents:
+        ranked = (_after(incidents[-1].finding.headline, ranked[0]), *ranked[1:])
     judged = death.judged(ranked)
     is_slow = state == "running" and death.cell is not None and (judged.memory.running_s or 0) >= _SLOW_S
     fixes, left_out = _fixes(judged) if is_slow or state in ("died", "stuck", "survived") else ((), None)
@@ -59,6 +61,12 @@ def diagnose(recording: Recording) -> PostMortem:
         fixes_left_out=left_out,
         incidents=incidents,
     )
+
+
+def _after(survived_headline: str, end: CauseFinding) -> CauseFinding:
+    """Put what went wrong before into the headline of an orderly end: it is what there is to tell."""
+    ended = end.headline.replace(", as requested.", " later, as requested.")
+    return replace(end, headline=f"{survived_headline} {ended}")
 
 
 def _of_the_likeliest_cell(recording: Recording) -> tuple[Death, tuple[CauseFinding, ...]]:

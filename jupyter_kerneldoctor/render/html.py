@@ -33,7 +33,7 @@ border:1px solid var(--kd-edge);font-family:var(--jp-code-font-family,monospace)
 background:rgba(211,47,47,.14)}
 .kd-report .kd-code .kd-plus{border-left-color:var(--kd-good);background:rgba(56,142,60,.16)}
 .kd-report .kd-code i{color:var(--kd-quiet);font-style:normal;user-select:none}
-.kd-chart{display:block;width:100%;max-width:640px;height:auto}
+.kd-chart{display:block;width:100%;height:auto}
 .kd-chart text{font-size:11px;fill:var(--kd-quiet)}.kd-chart .kd-limit-name{fill:var(--kd-bad)}
 .kd-chart .kd-band{fill:var(--kd-blue);fill-opacity:.1}.kd-chart .kd-last{fill:var(--kd-bad)}
 .kd-chart .kd-grid{stroke:var(--kd-edge);stroke-opacity:.5}

@@ -18,7 +18,7 @@ _LEAST = 0.01
 _SHORTEST_S = 60.0
 
 _STYLE = """
-.kd-gauge{position:relative;height:8px;max-width:640px;margin:.4em 0;border-radius:4px;overflow:hidden;
+.kd-gauge{position:relative;height:8px;max-width:480px;margin:.4em 0;border-radius:4px;overflow:hidden;
 background:var(--kd-code);border:1px solid var(--kd-edge)}
 .kd-gauge i{position:absolute;inset:0 auto 0 0;background:var(--kd-blue);opacity:.35}.kd-gauge i+i{opacity:1}
 .kd-low .kd-gauge i{background:var(--kd-bad)}

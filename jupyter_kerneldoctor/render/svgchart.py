@@ -41,7 +41,8 @@ def chart(doc: dict[str, Any], *, width: int = WIDTH, begin_s: float = 0.0) -> s
     parts.append(plot.times())
     name = f"Memory of the kernel over time, at most {size(peak)}"
     return (
-        f'<svg class="kd-chart" viewBox="0 0 {width} {HEIGHT}" role="img" aria-label="{escape(name)}">'
+        f'<svg class="kd-chart" style="max-width:{width}px" viewBox="0 0 {width} {HEIGHT}" role="img" '
+        f'aria-label="{escape(name)}">'
         f"{''.join(parts)}</svg>"
     )
 

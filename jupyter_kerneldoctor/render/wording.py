@@ -196,7 +196,8 @@ def row_headline(row: Document) -> str:
     headline, latest = one_line(row["headline"]), row.get("survived")
     if row["state"] == "survived":
         return f"Survived: {headline}"
-    return headline if not latest or row["state"] == "died" else f"{headline} Survived before: {one_line(latest)}"
+    is_told = not latest or row["state"] == "died" or headline.startswith(one_line(latest))
+    return headline if is_told else f"{headline} Survived before: {one_line(latest)}"
 
 
 def survived(doc: Document) -> list[str]:

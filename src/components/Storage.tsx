@@ -3,6 +3,7 @@ import { IStorage } from '../archive';
 import { useDoctor } from '../context';
 import { bytes } from '../format';
 import { plain } from '../text';
+import { Button } from './Button';
 
 /** Shows what the recordings take on the disk, and offers to delete those that were found, or all. */
 export function Storage(props: {
@@ -31,16 +32,13 @@ export function Storage(props: {
             )
           : trans.__('%1 recordings', rows.length)}
       </small>
-      <button
-        type="button"
-        className="jp-KernelDoctor-button"
-        disabled={found === 0}
-        onClick={remove}
-      >
-        {found === null
-          ? trans.__('Delete all…')
-          : trans._n('Delete this one…', 'Delete these %1…', found)}
-      </button>
+      {found !== 0 && (
+        <Button onClick={remove}>
+          {found === null
+            ? trans.__('Delete all…')
+            : trans._n('Delete this one…', 'Delete these %1…', found)}
+        </Button>
+      )}
     </div>
   );
 }

@@ -9,6 +9,7 @@ from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, cell_file, recording
 from jupyter_kerneldoctor.recording.events import Child, FileSystem, Frame, Incident, Output, Rlimit, SystemState
 from jupyter_kerneldoctor.recording.reader import assemble
+from jupyter_kerneldoctor.render.wording import row_headline
 
 CELL = "def f(n):\n    return np.ones(n)\n\ny = f(10**9)"
 RAISED = (
@@ -68,7 +69,10 @@ def test_after_an_orderly_end_it_stays_listed():
 
     assert answer.cause.id == "ordinary-end"
     assert [one.finding.id for one in answer.incidents] == ["allocation-refused"]
-    assert answer.to_row()["survived"] == answer.incidents[0].finding.headline
+    survived = answer.incidents[0].finding.headline
+    assert answer.to_row()["survived"] == survived
+    assert answer.to_row()["headline"] == f"{survived} The kernel was shut down later, as requested."
+    assert row_headline(answer.to_row()) == answer.to_row()["headline"]
 
 
 def test_a_death_is_not_explained_by_what_was_survived_before():
