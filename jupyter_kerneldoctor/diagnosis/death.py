@@ -256,8 +256,20 @@ class Death(KernelEnd):
         if self.incident is not None:
             return line_of_incident(self.recording, self.incident)
         if self.crash_line is not None or self.background is not None or self.native_thread:
-            return self.crash_line
+            return self.crash_line or self.line_beside
         return self.last_stack.line if self.last_stack is not None else self.sole_line
+
+    @cached_property
+    def line_beside(self) -> int | None:
+        """The line that had called a library one of whose own threads crashed; None in a thread of the user's."""
+        thread = self.background
+        if self.cell is None or thread is None or thread.module is None or self.frames.cell_of(thread) is not None:
+            return None
+        if (beside := last_stack(self.recording, self.cell)) is not None:
+            return beside.line if any(frame.module == thread.module for frame in beside.frames) else None
+        called = self.find(lambda code: [*code.calls_in(code.scopes(code.last), f"{thread.module}.*")]) or []
+        lines = {call.statement.lineno for call in called}
+        return lines.pop() if len(lines) == 1 and all(call.scope.is_cell for call in called) else None
 
     @cached_property
     def user_frames(self) -> tuple[UserFrame, ...]:
@@ -332,7 +344,7 @@ class Death(KernelEnd):
         if self.incident is not None:
             return self._where_raised()
         if self.background is not None:
-            return f"in a background thread, in {self.frames.name(self.background)}, {self.when()}"
+            return f"in a background thread, in {self.frames.name(self.background)}, {self.when()}{self._code_beside}"
         if self.native_thread:
             return f"in a thread of its own, {self.when()}"
         if self.cell is None:
@@ -346,6 +358,13 @@ class Death(KernelEnd):
         place = f"in {self._cell_names}"
         on = " on" if loop is None else ", in the loop"
         return f"{place}{on} {quote(code)}" if code else place
+
+    @property
+    def _code_beside(self) -> str:
+        if self.cell is None or self.line_beside is None:
+            return ""
+        line = self.cell.source.split("\n")[self.line_beside - 1]
+        return f" {quote(statement(line))}"
 
     def _where_raised(self) -> str:
         if self.cell is None:

@@ -55,6 +55,26 @@ def test_a_crash_in_a_background_thread_is_not_pinned_on_the_line_that_ran_meanw
     assert not any("being executed" in evidence.text for evidence in answer.cause.evidence)
 
 
+PARSE = ("/venv/lib/python3.11/site-packages/pandas/io/parsers/c_parser_wrapper.py", 240, "read")
+
+
+@pytest.mark.parametrize(
+    ("cell", "line"),
+    [
+        ("import pandas as pd\npath = 'sales.csv'\nsales = pd.read_csv(path)\nprint(len(sales))", 3),
+        ("import pandas as pd\nparts = [pd.DataFrame(), pd.DataFrame()]\nsales = pd.concat(parts)", None),
+        ("import time\ntime.sleep(5)", None),
+    ],
+    ids=["the only call of that library", "two calls", "nothing of it"],
+)
+def test_the_line_that_called_a_library_is_named_when_a_thread_of_the_librarys_own_crashed(cell, line):
+    crash = crash_beside((cell_file(cell), 1, "<module>"), MAIN, thread=(PARSE, *BOOTSTRAP))
+    answer = diagnose(recording(SPAWN, cell, signal="SIGSEGV", crash=crash))
+
+    assert answer.cell.line == line
+    assert ("`sales = pd.read_csv(path)`" in answer.cause.headline) == (line == 3)
+
+
 def test_a_crash_in_a_background_thread_while_idle():
     answer = diagnose(recording(SPAWN, signal="SIGSEGV", crash=crash_beside(MAIN), idle=True))
     assert answer.cell is None
