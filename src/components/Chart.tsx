@@ -28,8 +28,8 @@ export function scales(shown: IChartData, width: number): IScale {
   };
 }
 
-/** Draws everything but what the pointer is at. */
-export function Chart(props: {
+/** Draws everything but what the pointer is at, and not again when that moves. */
+export const Chart = React.memo(function Chart(props: {
   shown: IChartData;
   scale: IScale;
   limitName: string;
@@ -120,7 +120,7 @@ export function Chart(props: {
       )}
     </>
   );
-}
+});
 
 /** Return the curve as an SVG path; closed at the bottom for the area below it. */
 function outline(

@@ -21,6 +21,7 @@ export function Timeline(props: { timeline: ITimeline }): JSX.Element {
   const [dragged, setDragged] = useState<number | null>(null);
   const [host, width] = useWidth();
   const shown = useMemo(() => chartData(timeline, range), [timeline, range]);
+  const scale = useMemo(() => scales(shown, width), [shown, width]);
   const { limit } = timeline;
   const limitName = limit ? `${plain(limit.name)} ${bytes(limit.bytes)}` : '';
   const measured = timeline.samples.memory_bytes.filter(
@@ -34,7 +35,6 @@ export function Timeline(props: { timeline: ITimeline }): JSX.Element {
     );
   }
   const { axis } = shown;
-  const scale = scales(shown, width);
   const at = pointed === null ? null : nearest(timeline, scale.time(pointed));
   const readOut = at
     ? [

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'fs';
 import { expect, test } from '@jupyterlab/galata';
-import { die, openNotebook, showWhy } from './helpers';
+import { die, expectAccessible, openNotebook, showWhy } from './helpers';
 
 const LOAD = '%load_ext kerneldoctor';
 
@@ -45,6 +45,7 @@ if not flag.exists():
   await expect(trial).toContainText(/Lived: peak \d+ MiB/, {
     timeout: 60_000
   });
+  await expectAccessible(page);
   await button('Close').click();
   await expect(trial).toHaveCount(0);
 

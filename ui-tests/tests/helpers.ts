@@ -1,3 +1,4 @@
+import { readFileSync } from 'fs';
 import { expect, IJupyterLabPageFixture } from '@jupyterlab/galata';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { Locator } from '@playwright/test';
@@ -141,4 +142,29 @@ export async function showWhy(
   );
   await expect(panel(page).getByRole('article')).toBeVisible();
   return panel(page);
+}
+
+/** Expects that axe finds nothing serious in the panel, in both themes. */
+export async function expectAccessible(
+  page: IJupyterLabPageFixture
+): Promise<void> {
+  await page.evaluate(readFileSync(require.resolve('axe-core'), 'utf-8'));
+  for (const setTheme of [
+    () => page.theme.setDarkTheme(),
+    () => page.theme.setLightTheme()
+  ]) {
+    await setTheme();
+    const { passes, violations } = await page.evaluate(() =>
+      (window as unknown as { axe: typeof import('axe-core') }).axe.run(
+        '#kerneldoctor-panel'
+      )
+    );
+    expect(passes.map(rule => rule.id)).toContain('button-name');
+    const serious = violations.filter(({ impact }) =>
+      ['serious', 'critical'].includes(impact ?? '')
+    );
+    expect(
+      serious.map(({ id, nodes }) => [id, nodes.map(node => node.html)])
+    ).toEqual([]);
+  }
 }

@@ -1,5 +1,13 @@
 import { expect, test } from '@jupyterlab/galata';
-import { openNotebook, openPanel, prompt, run, start, toast } from './helpers';
+import {
+  expectAccessible,
+  openNotebook,
+  openPanel,
+  prompt,
+  run,
+  start,
+  toast
+} from './helpers';
 
 const LOAD = '%load_ext kerneldoctor';
 const LARGE = 'block = bytearray(300_000_000)\nblock[:] = b"x" * len(block)';
@@ -54,6 +62,8 @@ test('the panel shows what the kernel in front uses, and follows it', async ({
   await expect(caption.getByRole('button', { name: 'Zoom out' })).toHaveCount(
     0
   );
+
+  await expectAccessible(page);
 
   // A second notebook in front, and its neighbour below the same limit.
   await openNotebook(page, tmpPath, 'other.ipynb', [LOAD]);
