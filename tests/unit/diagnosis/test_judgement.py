@@ -155,10 +155,10 @@ def test_one_diagnosis_takes_little_time():
     full = Group(3000 * MIB, oom_kills=(0, 1), limit_hits=(0, 9), usage_bytes=2999 * MIB)
     recorded = recording(*history, "df = pd.read_csv('x')", signal="SIGKILL", memory=memory, groups=[full])
     diagnose(recorded)
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(5):
         diagnose(recorded)
-    assert (time.perf_counter() - start) / 5 < 0.2  # 30 ms is the aim; the rest is for busy machines
+    assert (time.process_time() - start) / 5 < 0.2  # of processor time; 30 ms is the aim
 
 
 def test_a_machine_that_is_full_needs_no_cell():
