@@ -29,7 +29,9 @@ export function scales(shown: IChartData, width: number): IScale {
 }
 
 /** Draws everything but what the pointer is at, and not again when that moves. */
-export const Chart = React.memo(function Chart(props: {
+export const Chart = React.memo(Drawing);
+
+function Drawing(props: {
   shown: IChartData;
   scale: IScale;
   limitName: string;
@@ -120,7 +122,7 @@ export const Chart = React.memo(function Chart(props: {
       )}
     </>
   );
-});
+}
 
 /** Return the curve as an SVG path; closed at the bottom for the area below it. */
 function outline(
