@@ -236,6 +236,7 @@ export interface IReport {
   state: State;
   died: boolean;
   loaded_by: 'startup' | 'magic' | 'server' | null;
+  no_stacks: string | null;
   end: IEnding;
   cause: string;
   confidence: number;

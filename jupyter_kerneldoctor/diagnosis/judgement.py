@@ -52,6 +52,7 @@ def diagnose(recording: Recording) -> PostMortem:
         timeline=timeline(death),
         story=None if shape is None else story(judged, shape),
         memory_shape=None if shape is None else shape.name,
+        no_stacks=recording.no_stacks,
         cell=_culprit(death, ranked[0]),
         other_cells=_other_cells(death, ranked[0]),
         statement=_statement(judged, ranked[0]),

@@ -282,6 +282,8 @@ class PostMortem:
     """Of `shapes.Name`: "jump", "ramp", "staircase", "full-house", "touched-later", "children"."""
     recurrence: Recurrence | None = None
     """That the same cell ended kernels before."""
+    no_stacks: str | None = None
+    """Why the kernel's stack could not be read, where that is known."""
     cell: Culprit | None = None
     other_cells: tuple[Culprit, ...] = ()
     """A cell queued behind it, where it is not known which of them was running."""

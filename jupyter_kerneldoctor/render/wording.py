@@ -118,6 +118,8 @@ def why_no_line(doc: Document) -> str | None:
     """Return why no line of the cell is named; None where one is, or where the reason is not known."""
     if doc["cell"].get("line") is not None or doc.get("statement"):
         return None
+    if doc.get("no_stacks"):
+        return f"The line is not known: {doc['no_stacks']}."
     if doc.get("loaded_by") == "server":
         return (
             "The line is not known, as this kernel had not loaded KernelDoctor. "

@@ -148,6 +148,7 @@ class Report(TypedDict):
     state: State
     died: bool
     loaded_by: LoadedBy | None
+    no_stacks: str | None
     end: Ending
     cause: str
     confidence: float

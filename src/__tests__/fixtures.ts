@@ -48,6 +48,7 @@ export function report(change: Partial<IReport> = {}): IReport {
     state: 'died',
     died: true,
     loaded_by: 'startup',
+    no_stacks: null,
     memory_shape: null,
     recurrence: null,
     other_cells: [],

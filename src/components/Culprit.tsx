@@ -64,8 +64,10 @@ export function Culprit({ report }: IProps): JSX.Element {
       )}
       {cell.line === null && !statement && (
         <p className="jp-KernelDoctor-quiet">
-          {trans.__('The line is not known.')}{' '}
-          {report.loaded_by === 'server' && (
+          {report.no_stacks
+            ? trans.__('The line is not known: %1.', report.no_stacks)
+            : trans.__('The line is not known.')}{' '}
+          {report.loaded_by === 'server' && !report.no_stacks && (
             <Prose
               text={trans.__(
                 'Run `%load_ext kerneldoctor` in a Python kernel to see the line next time.'

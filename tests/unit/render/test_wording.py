@@ -90,6 +90,17 @@ def test_a_kernel_that_loaded_nothing_is_told_what_would_name_the_line(doc, rend
 
 
 @pytest.mark.parametrize("render", RENDERERS)
+def test_why_no_stack_could_be_read_is_why_no_line_is_known(doc, render):
+    doc.update(loaded_by="server", no_stacks="Python 3.10 keeps it elsewhere")
+    doc["cell"]["line"] = None
+
+    text = " ".join(render(doc).split())
+
+    assert "The line is not known: Python 3.10 keeps it elsewhere." in text.replace("\\", "")
+    assert "had not loaded KernelDoctor" not in text
+
+
+@pytest.mark.parametrize("render", RENDERERS)
 @pytest.mark.parametrize("cause", ["hang", "fork-unsafe", "memory-stall"])
 def test_a_kernel_that_is_stuck_is_to_be_interrupted(doc, cause, render):
     doc.update(cause=cause, state="stuck", died=False, ended=None)
