@@ -1,8 +1,7 @@
 import { ApiError } from '../api';
-import { fix, NEW, OLD, report, row } from './fixtures';
+import { fix, OLD, report, row } from './fixtures';
 import {
   all,
-  button,
   click,
   dispose,
   IServerState,
@@ -112,42 +111,6 @@ it('sets code in a sentence as code', async () => {
   await show({ report: report({ headline: 'It crashed on `f(<b>)` there.' }) });
   expect(all('h2')[0].textContent).toBe('It crashed on f(<b>) there.');
   expect(all('h2 code')[0].textContent).toBe('f(<b>)');
-});
-
-it('applies a fix, and says how to undo it', async () => {
-  const { document } = await show({});
-  await click('Apply to cell [8]');
-  expect(document.cells[0].getSource()).toBe(NEW);
-  expect(text()).toMatch(/Applied\. Undo with (Ctrl\+Z|⌘ ?Z)\./);
-  expect(button('Apply to cell [8]')).toBeUndefined();
-});
-
-it('offers a copy instead when the cell has changed', async () => {
-  const { document, copied } = await show({ source: 'something else' });
-  expect(button('Apply to cell [8]')).toBeUndefined();
-  expect(text()).toContain('is no longer the code that ran');
-  await click('Copy');
-  expect(copied).toEqual([NEW]);
-  expect(document.cells[0].getSource()).toBe('something else');
-});
-
-it('checks again at the click: the cell may have changed since', async () => {
-  const { document } = await show({});
-  const apply = button('Apply to cell [8]')!;
-  document.cells[0].setSource('edited meanwhile');
-  apply.click();
-  await settled();
-  expect(document.cells[0].getSource()).toBe('edited meanwhile');
-});
-
-it('shows advice with its example', async () => {
-  const snippet = 'for chunk in pd.read_csv(f, chunksize=100_000): ...';
-  const { copied } = await show({
-    report: report({ fixes: [fix({ edits: [], snippet })] })
-  });
-  expect(text()).toContain(snippet);
-  await click('Copy');
-  expect(copied).toEqual([snippet]);
 });
 
 it('does not claim to be sure of what is unknown', async () => {
