@@ -21,6 +21,7 @@ LINES = """
 # Written by `jupyter kerneldoctor enable`, removed by `jupyter kerneldoctor disable`; harmless without the package.
 from importlib.util import find_spec
 if getattr(find_spec("kerneldoctor"), "origin", None):  # a directory of this name has none
+    import kerneldoctor  # now: IPython will look into the notebook's directory first, where anything may lie
     get_config().InteractiveShellApp.extra_extensions.append("kerneldoctor")
 """
 

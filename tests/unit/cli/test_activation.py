@@ -2,6 +2,7 @@
 
 import json
 import stat
+import subprocess
 import sys
 
 import pytest
@@ -63,6 +64,22 @@ def test_without_the_package_nothing_is_loaded(config, monkeypatch, tmp_path):
     monkeypatch.delitem(sys.modules, "kerneldoctor", raising=False)
 
     assert loaded(config) == []
+
+
+def test_a_file_beside_the_notebook_is_not_taken_for_the_extension(config, tmp_path):
+    """A kernel starts when a notebook is opened: nothing that was downloaded with it may run by that alone."""
+    main(["enable"])
+    for name in ("kerneldoctor.py", "jupyter_kerneldoctor.py"):
+        (tmp_path / name).write_text("raise SystemExit('what lay beside the notebook ran')")
+    begin = f"""
+import os, sys
+from traitlets.config.loader import PyFileConfigLoader
+PyFileConfigLoader({config.name!r}, {str(config.parent)!r}).load_config()
+os.chdir({str(tmp_path)!r})
+sys.path.insert(0, "")  # as IPython does before it loads extensions
+import kerneldoctor, jupyter_kerneldoctor.kernel.doctor
+"""
+    subprocess.run([sys.executable, "-c", begin], cwd=config.parent, check=True)
 
 
 def test_what_others_wrote_stays(config):
