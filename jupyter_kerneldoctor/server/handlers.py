@@ -79,7 +79,7 @@ class RecordingHandler(_Handler):
     async def delete(self, recording_id: str) -> None:
         """Delete a recording; 409 where its kernel is being recorded."""
         try:
-            self.post_mortems.store.path(recording_id)
+            await self.in_thread(self.post_mortems.store.path, recording_id)
         except UnknownRecordingError as error:
             raise _not_found(error) from None
         done = await self.in_thread(delete, self.post_mortems.store, [recording_id])

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import threading
 import time
 from contextlib import suppress
 
@@ -85,6 +86,20 @@ async def test_a_recording_is_deleted_but_not_that_of_a_running_kernel(jp_fetch,
     left = json.loads((await jp_fetch("kerneldoctor", "storage")).body)
     assert 0 < left["bytes"] < used["bytes"]
     assert left["directory"] == str(Store().directory)
+
+
+async def test_a_disk_that_stops_answering_holds_none_of_the_servers_own_threads(jp_fetch, monkeypatch):
+    recording_id, asked, look = write_recording(1), set(), Store.path
+    monkeypatch.setattr(Store, "path", lambda *words: asked.add(threading.current_thread().name) or look(*words))
+    routes = [("GET",), ("GET", "markdown"), ("POST", "inspect"), ("POST", "trials", "any"), ("DELETE",)]
+
+    for verb, *form in routes:
+        with suppress(HTTPClientError):  # some are refused
+            body = b"" if verb == "POST" else None
+            await jp_fetch("kerneldoctor", "recordings", recording_id, *form, method=verb, body=body)
+
+    assert asked == {"kerneldoctor"}
+    assert Store().ids() == []
 
 
 async def test_a_page_of_another_site_deletes_nothing(jp_serverapp, http_server_client, jp_base_url):
