@@ -57,6 +57,9 @@ _DEAF_S = 0.02
 _READ_AGAIN_S = 0.25
 """Messages are read at least so often, whatever `poll` says."""
 
+_REPORT_S = 60
+"""How long the printing of a report may take."""
+
 
 def main(arguments: list[str]) -> None:
     """Watch one kernel until it ends: DIRECTORY SOCKET_FD [KERNEL_PIDFD]."""
@@ -104,6 +107,8 @@ def main(arguments: list[str]) -> None:
 def _report(recording_id: str, descriptor: int) -> None:
     """Become the process that prints the report: this one is done, and has no room for the rules. Raises OSError."""
     os.dup2(descriptor, 1)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(_REPORT_S)  # a pipe that is full and that nobody reads would keep it for ever
     command = ["-m", "jupyter_kerneldoctor", "report", recording_id, "--if-died"]
     os.execv(sys.executable, [sys.executable, *command])  # noqa: S606 - it is our own
 
