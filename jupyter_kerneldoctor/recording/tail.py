@@ -31,6 +31,8 @@ _KEPT_BYTES = 8 << 20
 _KEPT_SAMPLES = 400
 """How many of the newest are kept as they are; older samples are thinned to as many."""
 
+_MOST_CARDS = 64
+
 _LASTING = frozenset({"start", "limits", "gpus"})
 _KINDS = _LASTING | {"cell_start", "cell_withdrawn", "cell_end", "namespace", "held", "off", "end"}
 
@@ -100,7 +102,7 @@ class RecordingTail:
             self.recording = replace(self.recording, samples=tuple(known))
         if cards:
             newest_of = {card.index: card for card in (*self.recording.gpu_samples, *cards)}
-            self.recording = replace(self.recording, gpu_samples=tuple(newest_of.values()))
+            self.recording = replace(self.recording, gpu_samples=tuple(newest_of.values())[-_MOST_CARDS:])
         self.version += bool(events or samples or cards)
 
     def _keep(self, events: list[dict[str, Any]]) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _PAGE_BYTES = 4096
 _STATE, _MINFLT = 0, 7
+_MOST_REMEMBERED = 4096
 
 
 class PageFaults:
@@ -36,6 +37,9 @@ class PageFaults:
         if not fields or main * _PAGE_BYTES > grown_bytes // 2 or (main and not waits and not self._was_other):
             self._was_other = False
             return []
+        if len(self._before) > _MOST_REMEMBERED:
+            alive = set(list_directory(f"/proc/{self._pid}/task"))
+            self._before = {one: faults for one, faults in self._before.items() if str(one) in alive}
         since = {other: self._since(other, self._read(other)) for other in others() if other != self._pid}
         is_told = waits or not main or sum(since.values()) * _PAGE_BYTES > grown_bytes // 2
         more = [other for other in sorted(since, key=since.__getitem__, reverse=True) if since[other] > main]

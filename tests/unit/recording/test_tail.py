@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_kerneldoctor.recording import tail
 from jupyter_kerneldoctor.recording.journal import JsonLines
-from jupyter_kerneldoctor.recording.layout import JOURNAL, RECENT
+from jupyter_kerneldoctor.recording.layout import GPU, JOURNAL, RECENT
 from jupyter_kerneldoctor.recording.reader import read
 from jupyter_kerneldoctor.recording.samples import Sample, SampleWriter
 from jupyter_kerneldoctor.recording.tail import FileTail, RecordingTail
@@ -142,3 +142,11 @@ def test_what_is_damaged_is_passed_over(tmp_path: Path) -> None:
     growing.read_on()
 
     assert growing.recording.samples == (Sample(1.0),)
+
+
+def test_cards_without_end_are_not_kept(tmp_path: Path) -> None:
+    lines = (f'{{"mono_s":1.0,"index":{index},"used_bytes":1,"total_bytes":2}}\n' for index in range(1000))
+    (tmp_path / GPU[0]).write_text("".join(lines))
+    read = RecordingTail(tmp_path)
+    read.read_on()
+    assert 0 < len(read.recording.gpu_samples) <= 64
