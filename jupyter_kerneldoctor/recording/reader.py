@@ -185,7 +185,7 @@ def assemble(
         xids=all_of("xid", Xid),
         switched_off="off" in by_kind,
         lost_wall_s=number(by_kind.get("lost", [{}])[0].get("wall_s")),
-        last_wall_s=max([*walls, *_sampled_wall_s(start, samples)], default=None),
+        last_wall_s=max([*walls, *_sampled_wall_s(newest("clock") or start, samples)], default=None),
     )
 
 
@@ -201,9 +201,9 @@ def _start(events: list[Event]) -> Event:
     return merged
 
 
-def _sampled_wall_s(start: Event, samples: tuple[Sample, ...]) -> Iterator[float]:
-    """Yield when the newest sample was taken: while a cell runs, it may be much newer than any event."""
-    mono_s, wall_s = number(start.get("mono_s")), number(start.get("wall_s"))
+def _sampled_wall_s(clock: Event, samples: tuple[Sample, ...]) -> Iterator[float]:
+    """Yield when the newest sample was taken, by an event with both times: it may be much newer than all events."""
+    mono_s, wall_s = number(clock.get("mono_s")), number(clock.get("wall_s"))
     if samples and mono_s is not None and wall_s is not None:
         yield wall_s + max(sample.mono_s for sample in samples) - mono_s
 

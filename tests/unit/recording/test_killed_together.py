@@ -11,6 +11,7 @@ from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.recording import kernel_log
 from jupyter_kerneldoctor.recording.processes import identify
 from jupyter_kerneldoctor.recording.reader import assemble, observe, read
+from jupyter_kerneldoctor.recording.samples import Sample
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,3 +71,13 @@ def test_a_kernel_of_a_container_that_is_gone_has_ended_after_a_minute_of_silenc
 
     assert observe(recording).alive is False
     assert observe(replace(recording, last_wall_s=time.time() - 5)).alive is None
+
+
+def test_a_machine_that_slept_ends_no_kernel_of_a_container() -> None:
+    """While it sleeps the monotonic clock stands still: the samples are then newer than they seem by the start."""
+    begin_mono_s = START["mono_s"]
+    start = {**START, "hostname": "pod-7", "wall_s": time.time() - 700}
+    clock = {"event": "clock", "mono_s": begin_mono_s + 60, "wall_s": time.time() - 100}
+    samples = (Sample(begin_mono_s + 158),)
+
+    assert observe(assemble("x", [start, CELL, clock], samples=samples)).alive is None
