@@ -266,17 +266,18 @@ class Watcher:
             self._deaf_until = now + _DEAF_S if self._watched.is_busy else now
 
     def _end(self) -> None:
-        kernel = self._watched.kernel
+        kernel, stamps = self._watched.kernel, {"mono_s": time.monotonic(), "wall_s": time.time()}
         status = exit_status(kernel.pid, kernel.start, self._pidfd)
         # What ended the kernel may end us next, some 20 ms later: what matters most is written first.
-        self._watched.note("end_begun", **status._asdict(), **(self._call(self._memory, self._memory.at_end) or {}))
+        self._watched.note(
+            "end_begun", **stamps, **status._asdict(), **(self._call(self._memory, self._memory.at_end) or {})
+        )
         self._drain(time.monotonic())  # what the kernel said last comes first: an observer may need it for its own
         self._watched.journal.begin_end()
         fields: dict[str, Any] = {}
         for observer in self._observers:
             fields |= self._call(observer, observer.at_end) or {}
         lost = self._watched.journal.lost + self._memory.lost
-        stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
         self._watched.journal.write_end({"event": "end", **stamps, **status._asdict(), **fields, "lost": lost})
         self._inbox.tell(b'{"event":"end"}')  # the server need not wait until Jupyter looks
         self._watched.journal.sync()
