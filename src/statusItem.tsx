@@ -22,7 +22,11 @@ export class StatusItem extends ReactWidget {
 
   private _button(): JSX.Element | null {
     const { shown } = this._live;
-    if (!shown?.limit || typeof shown.left_bytes !== 'number') {
+    if (
+      !shown?.is_recorded ||
+      !shown.limit ||
+      typeof shown.left_bytes !== 'number'
+    ) {
       return null;
     }
     const trans = this._trans;
