@@ -113,9 +113,11 @@ def test_of_limits_and_starts_without_end_a_few_are_kept(tmp_path: Path) -> None
             growing.read_on()
     for seq in range(2_000):
         journal.write(*cell(seq, float(seq), seq + 0.5))
-        growing.read_on()
+        if seq % 200 == 0:
+            growing.read_on()
+    growing.read_on()
 
-    assert len(growing.recording.cells) <= 1_010
+    assert len(growing.recording.cells) <= 1_210
     assert growing.recording.kernel.kernel_id == "k"
     assert growing.recording.limits[0].bytes == 7_999
 

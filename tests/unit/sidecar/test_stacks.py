@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -14,8 +15,6 @@ import pytest
 from support import requires
 
 from jupyter_kerneldoctor.server.sidecar_link import resolved
-from jupyter_kerneldoctor.sidecar.stacks import layout_discovery
-from jupyter_kerneldoctor.sidecar.stacks.debug_offsets import debug_offsets
 from jupyter_kerneldoctor.sidecar.stacks.discovery_process import DiscoveryProcess
 from jupyter_kerneldoctor.sidecar.stacks.layout import Runtime, UnexpectedLayoutError
 from jupyter_kerneldoctor.sidecar.stacks.linetable import line_at
@@ -111,11 +110,23 @@ def functions(frames: list[RawFrame]) -> list[str]:
     return [frame.function for frame in frames if frame.file == "program.py"]
 
 
-def test_the_table_for_debuggers_says_what_is_found_without_it() -> None:
-    memory = Memory(os.getpid())
-    found = {**layout_discovery._frames(memory), **layout_discovery._threads(memory)}
+BOTH_WAYS = """
+import os
+from jupyter_kerneldoctor.sidecar.stacks import layout_discovery
+from jupyter_kerneldoctor.sidecar.stacks.debug_offsets import debug_offsets
+from jupyter_kerneldoctor.sidecar.stacks.memory import Memory
 
-    assert debug_offsets() == (found if sys.version_info >= (3, 13) else None)
+memory = Memory(os.getpid())
+print(debug_offsets(), {**layout_discovery._frames(memory), **layout_discovery._threads(memory)}, sep="\\n")
+"""
+
+
+def test_the_table_for_debuggers_says_what_is_found_without_it() -> None:
+    """In a process of its own, as ever: threads that come and go meanwhile would be in the way of the search."""
+    said = subprocess.run([sys.executable, "-c", BOTH_WAYS], capture_output=True, text=True, check=True).stdout
+    table, found = map(ast.literal_eval, said.splitlines())
+
+    assert table == (found if sys.version_info >= (3, 13) else None)
 
 
 def test_calls_of_all_kinds_are_seen_with_their_lines(start: Callable[..., Program]) -> None:
