@@ -110,7 +110,9 @@ test('a fix is applied to the cell, and undone', async ({ page, tmpPath }) => {
   await page.notebook.setCell(1, 'code', 'print("mine")');
   await expect(report).toContainText('is no longer the code that ran');
   await expect(report.getByRole('button', { name: /^Apply/ })).toHaveCount(0);
-  await expect(report.getByRole('button', { name: 'Copy' })).toBeVisible();
+  await expect(
+    report.getByRole('button', { name: 'Copy', exact: true })
+  ).toBeVisible();
 });
 
 for (const [what, cell, shown] of [

@@ -97,7 +97,7 @@ test('an idle kernel costs no request and no message, and a hidden panel gets th
   await run(page, 0, 1);
   const status = page.locator('.jp-KernelDoctor-status');
   await expect(status).toContainText(/iB left/);
-  expect(received.some(text => text.includes('"cells"'))).toBe(false);
+  expect(received.some(text => text.includes('"timeline"'))).toBe(false);
 
   await status.click();
   await expect(page.getByRole('table')).toContainText('[1]');
