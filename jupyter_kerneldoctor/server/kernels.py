@@ -57,8 +57,10 @@ class KernelProcess:
 
     def _was_heard_by_others(self) -> bool:
         """Return whether the server heard the kernel: its first messages may come before we have subscribed."""
-        heard = getattr(self._manager, "last_activity", None)
-        return heard is not None and heard.timestamp() > self._started_wall_s + _FASTEST_START_S
+        heard, state = (getattr(self._manager, name, None) for name in ("last_activity", "execution_state"))
+        if heard is None or state == "starting":  # the server itself says when it began, later where it is busy
+            return False
+        return bool(heard.timestamp() > self._started_wall_s + _FASTEST_START_S)
 
     def close(self) -> None:
         """Stop listening: the process has ended or was replaced."""
