@@ -8,7 +8,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(CURDIR)/$(VENV)/bin
-WORKERS ?= 3
+WORKERS ?= 2
 ROUNDS ?= 100
 export PATH := $(BIN):$(PATH)
 

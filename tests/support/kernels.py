@@ -67,11 +67,16 @@ class LiveKernel:
     def __init__(self, data_root: Path, work: Path, prefix: list[str] | None = None, **environment: str) -> None:
         self.data_root = data_root
         launch = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        self._kernel = OwnKernel([*(prefix or []), *launch], work)
-        self.kernel_id, self.manager = self._kernel.kernel_id, self._kernel.manager
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("JPY_", "PYTEST_"))}
         own = {"KERNELDOCTOR_DATA_DIR": str(data_root), "IPYTHONDIR": str(work / "ipython")}
-        assert self._kernel.start({**kept, **own, **environment}, work, PATIENCE_S), "the kernel did not start"
+        for _ in range(3):  # now and then another program takes a port that was free when it was chosen
+            self._kernel = OwnKernel([*(prefix or []), *launch], work)
+            if self._kernel.start({**kept, **own, **environment}, work, PATIENCE_S):
+                break
+            self._kernel.close()
+        else:
+            raise AssertionError("the kernel did not start")
+        self.kernel_id, self.manager = self._kernel.kernel_id, self._kernel.manager
         self.process, self.pid, self.client = self._kernel.process, self._kernel.pid, self._kernel.client
 
     def run(self, source: str, **metadata: Any) -> Outcome:
