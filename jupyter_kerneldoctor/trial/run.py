@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import signal
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from ..diagnosis import diagnose
-from ..recording import newest_cell
 from ..recording.layout import ROOT_VARIABLE
 from ..recording.model import Recording
 from ..recording.store import Store
-from .directory import NAME, copy
+from .directory import copy
 from .kernel import CellRun, OwnKernel
 from .memory_limit import Limit, NoMemoryLimitError, lower_limit, memory_limit
 from .outcome import Kind, Outcome
 from .plan import CannotTryError, Plan, PlannedCell
+from .workspace import end_processes, workspace
 
 KINDS = ("cgroup", "systemd", "rlimit")
 _READY_S = 60.0
-_GONE_S = 5.0
 _MEMORY_INCIDENTS = ("memory-error", "no-memory-for-process")
 
 # Our own modules, whatever the kernel's environment has, and nothing else of ours.
@@ -70,13 +66,13 @@ def run(
     their directory. Raises CannotTryError.
     """
     with ExitStack() as stack:
-        work = stack.enter_context(_own_directory())
+        work = stack.enter_context(workspace())
         directory = copy(plan.directory, work / "copy") if plan.copies else plan.directory
         plan, limit = _limited(plan, stack, kinds)
         # Without the user's history: these cells did not run in a notebook.
         launch = [plan.python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         kernel = OwnKernel(limit.command([*launch, "--HistoryManager.hist_file=:memory:"]), work)
-        stack.callback(_end_all, work)
+        stack.callback(end_processes, work)
         stack.callback(kernel.close)
         return _Trial(plan, kernel, limit, tell or _ignore, stop or threading.Event()).play(work, directory)
 
@@ -222,48 +218,11 @@ def _environment(work: Path) -> dict[str, str]:
     return {**kept, ROOT_VARIABLE: str(work / "data")}
 
 
-@contextmanager
-def _own_directory() -> Iterator[Path]:
-    """Yield a new directory on a disk, where there is one: what lies in memory would count towards the limit."""
-    disk = os.environ.get("TMPDIR") or "/var/tmp"  # noqa: S108 - mkdtemp makes a private directory there
-    work = Path(tempfile.mkdtemp(prefix=NAME, dir=disk if os.access(disk, os.W_OK) else None))
-    try:
-        yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
 def _recording(work: Path, pid: int) -> Recording | None:
     """Return the recording of the trial, its end included."""
     store = Store(work / "data")
     found = [store.open(one) for one in store.ids() if one.split("-")[1] == str(pid)]
     return found[0] if found else None
-
-
-def _end_all(work: Path) -> None:
-    """End what the trial started and left running, sidecars last: they record the end of the others."""
-    mark = f"{ROOT_VARIABLE}={work / 'data'}".encode()
-    deadline = time.monotonic() + _GONE_S
-    while (left := list(_marked(mark))) and time.monotonic() < deadline:
-        for pid, is_sidecar in left:
-            if not is_sidecar or time.monotonic() > deadline - _GONE_S / 2:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
-        time.sleep(0.05)
-    for recording_id in newest_cell.ids():  # what a recorder that was killed left in memory
-        if (work / "data" / "recordings" / recording_id).exists():
-            newest_cell.discard(recording_id)
-
-
-def _marked(mark: bytes) -> Iterator[tuple[int, bool]]:
-    """Yield the processes with a mark in their environment, and whether they are recorders."""
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():  # noqa: PTH112, PTH208
-        if not name.isdigit() or int(name) == os.getpid():
-            continue
-        with suppress(OSError):
-            if mark in Path(f"/proc/{name}/environ").read_bytes().split(b"\0"):
-                command = Path(f"/proc/{name}/cmdline").read_bytes()
-                yield int(name), b"jupyter_kerneldoctor/sidecar" in command
 
 
 def _line(message: str) -> str:
