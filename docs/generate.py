@@ -102,7 +102,7 @@ def post_mortem() -> str:
         raise SystemExit(f"COMPUTED in {__file__} is not what to_json adds: {sorted(set(document) - fields)}")
     document["timeline"]["samples"] = {name: values[:2] for name, values in document["timeline"]["samples"].items()}
     computed = "".join(f"| `{name}` | {words} |\n" for name, words in COMPUTED.items())
-    tables = recorded_fields.tables(Path(postmortem.__file__))
+    tables = recorded_fields.tables(*sorted(Path(postmortem.__file__).parent.glob("*.py")))
     as_json = json.dumps(document, indent=2, ensure_ascii=False)
     return (
         "### Document\n\nThe fields of [PostMortem](#postmortem), and\n\n"

@@ -11,7 +11,8 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 PACKAGE = DOCS.parent / "jupyter_kerneldoctor" / "recording"
-SOURCES = ("model.py", "events.py", "samples.py")
+EVENTS = ("incidents", "stacks", "system_state", "objects", "growth", "gpus")
+SOURCES = ("model.py", *(f"events/{name}.py" for name in EVENTS), "samples.py")
 NOT_ON_DISK = {"Recording", "ServerView", "Cell.started_mono_s", "Cell.ended_mono_s"}
 """What a reader makes of the lines; the page says in words how."""
 

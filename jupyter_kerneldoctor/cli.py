@@ -55,7 +55,7 @@ def _run(options: argparse.Namespace) -> int | None:
 
 
 def _failed(options: argparse.Namespace, problem: str, advice: str, status: int) -> int:
-    from .render.wording import visible  # noqa: PLC0415 - only when something failed
+    from .render.printable import visible  # noqa: PLC0415 - only when something failed
 
     if getattr(options, "json", False):
         output.say_json(options.nothing)  # a program that reads standard output gets valid JSON in any case

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
-from jupyter_kerneldoctor.render import wording
+from jupyter_kerneldoctor.render.next_steps import newer_recording
 from jupyter_kerneldoctor.reports.kept_rows import Row
 from jupyter_kerneldoctor.reports.post_mortems import Document, PostMortems
 
@@ -100,7 +100,7 @@ def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
         for recording_id in ids:
             row = post_mortems.kept_row(recording_id)
             if row is not None and not row["died"] and row["survived"] is None:
-                newer, without_death = newer or wording.newer_recording(row), without_death or recording_id
+                newer, without_death = newer or newer_recording(row), without_death or recording_id
                 continue
             doc, why = _read(post_mortems, recording_id)
             unreadable = unreadable or why
@@ -110,7 +110,7 @@ def choose(post_mortems: PostMortems, options: Namespace) -> Choice:
                 idle_end = idle_end or Choice(doc, newer)
             elif doc["died"] or doc["incidents"]:
                 return Choice(doc, newer)
-            newer, without_death = newer or wording.newer_recording(doc), without_death or recording_id
+            newer, without_death = newer or newer_recording(doc), without_death or recording_id
         if idle_end is not None:
             return idle_end
     if without_death is not None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, enumeration, size
-from jupyter_kerneldoctor.render.wording import one_line, visible
+from jupyter_kerneldoctor.render.printable import one_line, visible
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 from jupyter_kerneldoctor.trial import CannotTryError, Plan, Told, Wishes, make_plan, run
 from jupyter_kerneldoctor.trial.directory import survey

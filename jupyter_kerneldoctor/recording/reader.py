@@ -7,8 +7,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .cell_source import SOURCE_FIELDS
-from .decode import build, build_all, fitting, number
+from .cell_events import cells_of, seen_by_server, unheard_events
+from .decode import build, build_all, number
 from .events import (
     Child,
     Framework,
@@ -27,7 +27,7 @@ from .events import (
 )
 from .journal import read_events, read_lines
 from .layout import CRASH, GPU, JOURNAL, KERNEL, OUTPUT, SERVER
-from .model import Cell, End, ExitRequest, Kernel, Limit, Recording, ServerView
+from .model import End, ExitRequest, Kernel, Limit, Recording, ServerView
 from .private_files import read_part
 from .processes import ProcessIdentity, boot_id, identity_of, is_alive, namespaces
 from .samples import Sample, read_samples
@@ -58,38 +58,13 @@ def read(directory: Path) -> Recording:
     journal = list(read_events(directory / JOURNAL))
     return assemble(
         directory.name,
-        [*journal, *_unheard(journal, read_events(directory / KERNEL))],
+        [*journal, *unheard_events(journal, read_events(directory / KERNEL))],
         server_events=list(read_events(directory / SERVER)),
         samples=read_samples(directory),
         crash_text=_read_text(directory / CRASH),
         output=(line for name in OUTPUT for line in read_lines(directory / name)),
         gpu_samples=(line for name in GPU for line in read_lines(directory / name)),
     )
-
-
-def _unheard(journal: list[Event], said: Iterable[Event]) -> Iterator[Event]:
-    """Yield the events of the kernel's file, and of its cells what the sidecar did not hear, numbered anew.
-
-    A kernel that joined a recording of the server's counts its cells anew, so they are told apart by when they began.
-    """
-    begun, over, numbers = {}, set(), {}
-    for event in journal:
-        if event["event"] == "cell_start":
-            begun[number(event.get("mono_s"))] = number(event.get("seq"))
-        elif event["event"] == "cell_end":
-            over.add(number(event.get("seq")))
-    for event in said:
-        seq, mono_s = number(event.get("seq")), number(event.get("mono_s"))
-        if event["event"] == "cell_start":
-            is_known = mono_s in begun
-            numbers[seq] = begun.setdefault(mono_s, max((one or 0 for one in begun.values()), default=0) + 1)
-            if not is_known:
-                yield {**event, "seq": numbers[seq], "beside": []}
-        elif event["event"] != "cell_end":
-            yield event
-        elif seq in numbers and numbers[seq] not in over:
-            over.add(numbers[seq])
-            yield {**event, "seq": numbers[seq]}
 
 
 def observe(recording: Recording) -> Recording:
@@ -145,7 +120,7 @@ def assemble(
         return build_all(into, by_kind.get(kind))
 
     start = _start(by_kind.get("start", []))
-    cells, queued = _cells([*events, *_last_seen_by_server(start, server_events or [], newest("end"))])
+    cells, queued = cells_of([*events, *seen_by_server(start, server_events or [], newest("end"))])
     request = by_kind.get("exit_request", [None])[0]
     gpus = newest("gpus")
     log = newest("kernel_log")
@@ -214,60 +189,6 @@ def _kernel(recording_id: str, start: Event) -> Kernel:
         pid = recording_id.split("-")[1] if recording_id.count("-") == 2 else ""
         identity = ProcessIdentity(int(pid) if pid.isascii() and pid.isdigit() and len(pid) <= 10 else 0, -1, None)
     return build(Kernel, {**start, "process": identity}) or Kernel(identity)
-
-
-def _last_seen_by_server(start: Event, events: list[Event], end: Event) -> Iterator[Event]:
-    """Yield what the server noted of the newest cells of a kernel that it watches alone, none after the end.
-
-    They are those it had sent to the sidecar, in that order, so that it does no harm to read them twice.
-    """
-    last_mono_s = number(end.get("mono_s"))
-    for event in events if start.get("loaded_by") == "server" else ():
-        mono_s = number(event.get("mono_s"))
-        if event["event"] in _OF_CELLS and mono_s is not None:
-            yield event if last_mono_s is None else {**event, "mono_s": min(mono_s, last_mono_s)}
-
-
-_OF_CELLS = ("cell_queued", "cell_start", "cell_end", "cell_withdrawn")
-
-
-def _cells(events: list[Event]) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
-    """Return the cells that ran, and those still queued.
-
-    Starts and ends are paired by sequence number, as a cell may run many times and ends may be lost.
-    """
-    cells: dict[Any, Cell] = {}
-    queued: dict[Any, Cell] = {}
-    sources: dict[Any, Event] = {}
-    for event in events:
-        seq = number(event.get("seq"))
-        if event["event"] == "cell_start":
-            source = _source(event, sources)
-            cell = build(Cell, {**event, **source, "started_mono_s": event.get("mono_s")})
-            if cell is not None:
-                cells[seq] = cell
-                queued.pop(seq, None)
-        elif event["event"] == "cell_queued" and seq not in cells and (cell := build(Cell, event)) is not None:
-            queued[seq] = cell
-        elif event["event"] == "cell_withdrawn":
-            cells.pop(seq, None)  # it was queued and never ran
-            queued.pop(seq, None)
-        elif seq in cells and event["event"] == "cell_end":
-            names = ("rss_after_bytes", "peak_bytes", "peak_basis", "error", "asked_exit")
-            known = {name: value for name, value in fitting(Cell, event).items() if name in names}
-            ended = number(event.get("mono_s"))
-            started = cells[seq].started_mono_s
-            cells[seq] = replace(cells[seq], ended_mono_s=started if ended is None else ended, **known)
-    return tuple(cells.values()), tuple(queued.values())
-
-
-def _source(start: Event, sources: dict[Any, Event]) -> Event:
-    """Return the fields of a cell's source, from its own start event or from that of an earlier execution."""
-    if "source_of" in start:
-        return sources.get(number(start["source_of"]), {"source": ""})
-    own = {name: start[name] for name in SOURCE_FIELDS if name in start}
-    sources[number(start.get("seq"))] = own
-    return own
 
 
 def _end(end: Event, log: Event) -> Event | None:

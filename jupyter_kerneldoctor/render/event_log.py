@@ -10,7 +10,8 @@ from jupyter_kerneldoctor.recording.events import Child, Frame, Held, Incident, 
 from jupyter_kerneldoctor.recording.layout import started_wall_s
 from jupyter_kerneldoctor.recording.model import Cell, End, Recording
 
-from .wording import one_line, timestamp
+from .printable import one_line
+from .wording import timestamp
 
 _FRAMES = 3
 _OBJECTS = 5

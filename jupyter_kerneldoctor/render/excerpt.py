@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from .wording import visible
+from .printable import visible
 
 LONGEST = 14
 """Cells up to this many lines are shown whole."""

@@ -9,6 +9,8 @@ from jupyter_kerneldoctor.diagnosis.units import cell_name
 
 from . import diff, svgchart, wording
 from .excerpt import excerpt
+from .next_steps import next_steps
+from .printable import one_line, visible
 
 Document = dict[str, Any]
 
@@ -57,13 +59,13 @@ def fragment(body: str) -> str:
 def page(doc: Document) -> str:
     """Return the whole post-mortem as a file that a browser opens."""
     look = "<style>:root{color-scheme:light}body{margin:1.5rem}</style>"
-    title = f"<title>{escape(wording.one_line(doc['headline']))}</title>"
+    title = f"<title>{escape(one_line(doc['headline']))}</title>"
     return f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8">{title}{look}{render(doc)}</html>\n'
 
 
 def escaped(text: Any) -> str:
     """Return text on one line, with what stands in backticks set as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(wording.one_line(text)))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(one_line(text)))
 
 
 def _blocks(doc: Document) -> Iterator[str]:
@@ -86,7 +88,7 @@ def _blocks(doc: Document) -> Iterator[str]:
         yield _titled_list("What is not known", [escaped(sentence) for sentence in unknown])
     if survived := wording.survived(doc):
         yield _titled_list("Survived before", [escaped(sentence) for sentence in survived])
-    if steps := wording.next_steps(doc):
+    if steps := next_steps(doc):
         yield _titled_list("What to do now", [escaped(step) for step in steps])
     yield f'<p class="kd-quiet">{escaped(wording.identification(doc))}</p>'
 
@@ -159,8 +161,8 @@ def _fix(fix: Document) -> Iterator[str]:
         yield f'<p class="kd-quiet">In {escaped(cell_name(edit.get("execution_count")))}:</p>'
         yield _code([_diff_line(line) for line in diff.lines_of(edit["diff"])])
     if fix.get("snippet"):
-        yield _code([(escape(wording.visible(line)), "") for line in fix["snippet"].splitlines()])
+        yield _code([(escape(visible(line)), "") for line in fix["snippet"].splitlines()])
 
 
 def _diff_line(line: str) -> tuple[str, str]:
-    return escape(wording.visible(line)), {"-": "kd-minus", "+": "kd-plus"}.get(line[:1], "")
+    return escape(visible(line)), {"-": "kd-minus", "+": "kd-plus"}.get(line[:1], "")

@@ -6,7 +6,7 @@ from typing import Any
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..diagnosis.units import cell_name, duration, plural, quote, size
-from .wording import visible
+from .printable import visible
 
 _SHOWN = 12
 """Frames of a thread; those in cells are shown in any case."""

@@ -7,7 +7,7 @@ from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, size
 
 from . import svgchart, textchart
 from .html import fragment
-from .wording import one_line
+from .printable import one_line
 
 Document = dict[str, Any]
 

@@ -9,6 +9,8 @@ from jupyter_kerneldoctor.diagnosis.units import cell_name
 from . import textchart, wording
 from .excerpt import excerpt
 from .html import escaped as as_html
+from .next_steps import next_steps
+from .printable import one_line, visible
 
 Document = dict[str, Any]
 
@@ -22,7 +24,7 @@ def render(doc: Document) -> str:
 
 def escaped(text: Any) -> str:
     """Return text that Markdown shows as it is; what stands in backticks stays code."""
-    parts = wording.one_line(text).split("`")
+    parts = one_line(text).split("`")
     if len(parts) % 2 == 0 or "" in parts[1:-1]:  # an odd backtick is no code, and a run of them pairs with its like
         return _SPECIAL.sub(r"\\\1", "`".join(parts))
     return "".join(f"`{part}`" if position % 2 else _SPECIAL.sub(r"\\\1", part) for position, part in enumerate(parts))
@@ -32,7 +34,7 @@ def fenced(text: str, language: str = "") -> str:
     """Return a code block whose fence is longer than any run of backticks inside."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{wording.visible(text)}\n{fence}\n"
+    return f"{fence}{language}\n{visible(text)}\n{fence}\n"
 
 
 def _blocks(doc: Document) -> Iterator[str]:
@@ -60,7 +62,7 @@ def _blocks(doc: Document) -> Iterator[str]:
         yield "#### Survived before\n"
         yield from (f"* {escaped(sentence)}" for sentence in survived)
         yield ""
-    if steps := wording.next_steps(doc):
+    if steps := next_steps(doc):
         yield "#### What to do now\n"
         yield from (f"* {escaped(step)}" for step in steps)
 

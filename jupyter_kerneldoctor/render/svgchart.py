@@ -6,7 +6,7 @@ from typing import Any
 
 from jupyter_kerneldoctor.diagnosis.units import duration, size
 
-from .wording import one_line
+from .printable import one_line
 
 WIDTH, HEIGHT = 640, 190
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 12, 18, 34

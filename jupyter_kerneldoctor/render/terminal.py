@@ -14,6 +14,8 @@ from jupyter_kerneldoctor.diagnosis.units import cell_name, enumeration, size
 
 from . import diff, textchart, wording
 from .excerpt import excerpt
+from .next_steps import next_steps
+from .printable import one_line, visible
 
 Document = dict[str, Any]
 
@@ -39,7 +41,7 @@ class _Paragraph(NamedTuple):
 
     def lines(self, width: int) -> Iterator[Text]:
         lines = [""]
-        for word in _WORDS.findall(wording.one_line(self.text)):
+        for word in _WORDS.findall(one_line(self.text)):
             if lines[-1] and self.indent + cell_len(f"{lines[-1]} {word}") > width:
                 lines.append(word)
             else:
@@ -80,7 +82,7 @@ def render_list(rows: list[Document], *, width: int = 80, color: bool = False) -
     table.add_column("What happened", ratio=1, overflow="fold")
     console = _console(width, color)
     for row in rows:
-        recording_id = Text(wording.one_line(row["recording"]))
+        recording_id = Text(one_line(row["recording"]))
         headline = Text(wording.row_headline(row), style="bold" if row["state"] == "died" else "")
         kernel = Text(wording.row_identification(row), style=_QUIET)
         if width < _NARROW:
@@ -139,11 +141,11 @@ def _parts(doc: Document, width: int, glyphs: textchart.Glyphs, *, details: bool
         yield from _title("Memory")
         yield from (Text(f"  {line}") for line in lines)
     yield from _titled_list("Survived before", wording.survived(doc))
-    yield from _titled_list("What to do now", wording.next_steps(doc))
+    yield from _titled_list("What to do now", next_steps(doc))
     yield Text("")
     if not details:
         left_out = ", ".join(filter(None, (wording.folded_count(doc), "the memory over time")))
-        command = f"`jupyter kerneldoctor report {wording.one_line(doc['recording'])} --details`"
+        command = f"`jupyter kerneldoctor report {one_line(doc['recording'])} --details`"
         yield _Paragraph(f"More ({left_out}): {command}", style=_QUIET)
     yield _Paragraph(wording.identification(doc), style=_QUIET)
 
@@ -223,4 +225,4 @@ def _fix(fix: Document, shown_edits: int | None) -> Iterator[_Paragraph | Text]:
 
 
 def _code(line: str, style: str = "") -> Text:
-    return Text(f"       {wording.visible(line.expandtabs(4))}", style=style)
+    return Text(f"       {visible(line.expandtabs(4))}", style=style)

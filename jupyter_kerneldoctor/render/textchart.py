@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from jupyter_kerneldoctor.diagnosis.units import duration, size
 
-from .wording import one_line
+from .printable import one_line
 
 ROWS = 6
 _LABEL = 9  # characters left of the chart: "  4.0 GiB"

@@ -6,16 +6,11 @@ from datetime import datetime, timezone
 from typing import Any
 
 from jupyter_kerneldoctor.diagnosis.family import Family
-from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, enumeration, plural, size
+from jupyter_kerneldoctor.diagnosis.units import cell_name, duration, plural, size
+
+from .printable import one_line
 
 Document = dict[str, Any]
-
-# Escapes of terminals, characters that reorder text (a source may look like other code than it is) or show nothing,
-# lone surrogates; src/text.ts has the same. Newline and tab stay, as sources need them.
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff"
-    "\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
 
 APPLICABILITY = {
     "safe": "safe: the results stay the same",
@@ -47,16 +42,6 @@ _SOURCES = {
 """What to call sources that are named after our own files; all others are shown as they are."""
 
 _BASIS = {"fitted": "fitted to your runs", "estimated": "estimated"}
-
-
-def visible(text: Any) -> str:
-    """Return text in which everything that a terminal or browser would obey is an escape."""
-    return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), str(text))
-
-
-def one_line(text: Any) -> str:
-    """Return the same on one line, with single spaces."""
-    return " ".join(visible(text).split())
 
 
 def timestamp(iso: str | None) -> str | None:
@@ -287,52 +272,3 @@ def expected_peak(fix: Document) -> str | None:
     if peak.get("basis") == "at-most":
         return f"Expected peak: at most {bounds[-1]}."
     return f"Expected peak: {' to '.join(bounds)} ({_BASIS.get(peak.get('basis'), 'estimated')})."
-
-
-_HOW_TO_RECORD = {
-    "magic": "Repeat `%load_ext kerneldoctor`, or run `jupyter kerneldoctor enable` once to record every new kernel.",
-    "server": "Only the Jupyter server recorded this kernel. Run `jupyter kerneldoctor enable` once to see more "
-    "next time: the exact peak of each cell, and what libraries printed.",
-}
-
-
-def next_steps(doc: Document) -> list[str]:
-    """Return what to do now: sentences with commands in backticks."""
-    match doc["state"]:
-        case "survived":
-            return ["The kernel is still running, and your variables are still there.", _explanation(doc)]
-        case "stuck":
-            how = "Interrupt the kernel (■, or Kernel > Interrupt)" if doc.get("kernel_id") else "Press Ctrl-C"
-            return [f"{how}: your variables stay. If it does not react, restart it.", _explanation(doc)]
-        case "running":
-            return ["The kernel is still running; this is what is known so far."]
-        case "died" if doc["cause"] == "startup-failure":  # there is no kernel to run anything in
-            return [_explanation(doc)]
-        case "died":
-            record = _HOW_TO_RECORD.get(doc.get("loaded_by") or "")
-            return [_run_again(doc), *([record] if record else []), _explanation(doc)]
-    return []
-
-
-def _run_again(doc: Document) -> str:
-    edited = [edit.get("execution_count") for fix in doc["fixes"][:1] for edit in fix["edits"]]
-    counts = [f"[{count}]" for count in dict.fromkeys(edited) if count is not None]
-    again = "your cells again: the restarted kernel has none of your variables."
-    if not counts:
-        return f"Run {again}"
-    first = f"Change {'cell' if len(counts) == 1 else 'cells'} {enumeration(counts)} as shown above, then run {again}"
-    return f"{first} `jupyter kerneldoctor try {one_line(doc['recording'])}` tells before whether that helps."
-
-
-def _explanation(doc: Document) -> str:
-    return f"Read more about this cause: `jupyter kerneldoctor explain {one_line(doc['cause'])}`."
-
-
-def newer_recording(doc: Document) -> str | None:
-    """Return the sentence that a recording newer than the one shown is worth a look; None when it is not."""
-    recording = one_line(doc["recording"])
-    if doc["state"] == "stuck":
-        return f"A newer kernel is stuck: `jupyter kerneldoctor inspect {recording}`."
-    if doc["state"] == "unknown":
-        return f"How a newer kernel ended is not known: `jupyter kerneldoctor report {recording}`."
-    return None

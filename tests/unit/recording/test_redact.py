@@ -6,7 +6,7 @@ import json
 import pytest
 from support.damaged import EVENTS, GPU, OUTPUT, SERVER_EVENTS
 
-from jupyter_kerneldoctor.recording import events, layout, model, redact
+from jupyter_kerneldoctor.recording import events, layout, model, public_fields
 from jupyter_kerneldoctor.recording.redact import Redaction
 
 SECRET = "s3cret"
@@ -162,32 +162,32 @@ LEFT_OUT_ON_PURPOSE = {
 @pytest.mark.parametrize(
     ("kind", "fields"),
     [
-        (model.Kernel, redact.EVENTS["start"]),
-        (model.Cell, redact.EVENTS["cell_start"] | redact.EVENTS["cell_end"]),
-        (model.End, redact.EVENTS["end"]),
-        (model.CgroupDelta, redact.CGROUP_FIELDS),
-        (model.ExitRequest, redact.EVENTS["exit_request"]),
-        (events.Stack, redact.EVENTS["stack"]),
-        (events.ThreadStack, redact.THREAD_FIELDS),
-        (events.Frame, redact.FRAME_FIELDS),
-        (events.ChildState, redact.CHILD_STATE_FIELDS),
-        (events.Child, redact.EVENTS["child_end"]),
-        (events.Stuck, redact.EVENTS["stuck"]),
-        (events.Incident, redact.EVENTS["incident"]),
-        (events.Neighbour, redact.STATE_FIELDS["neighbours"][0]),
-        (events.FileSystem, redact.FILE_SYSTEM_FIELDS),
-        (events.Namespace, redact.EVENTS["namespace"]),
-        (events.NamedObject, redact.OBJECT_FIELDS),
-        (events.Held, redact.EVENTS["held"]),
-        (events.Growth, redact.EVENTS["growth"]),
-        (events.StatementGrowth, redact.EVENTS["growth"]["statements"][0]),
-        (events.Framework, redact.EVENTS["framework"]),
-        (events.Gpu, redact.EVENTS["gpus"]["devices"][0]),
-        (events.GpuDriver, redact.EVENTS["gpus"]["driver"]),
-        (events.GpuSample, redact.GPU_FIELDS),
-        (events.GpuProcess, redact.GPU_PROCESS_FIELDS),
-        (events.Output, redact.OUTPUT_FIELDS),
-        (events.Xid, redact.EVENTS["xid"]),
+        (model.Kernel, public_fields.EVENTS["start"]),
+        (model.Cell, public_fields.EVENTS["cell_start"] | public_fields.EVENTS["cell_end"]),
+        (model.End, public_fields.EVENTS["end"]),
+        (model.CgroupDelta, public_fields.CGROUP_FIELDS),
+        (model.ExitRequest, public_fields.EVENTS["exit_request"]),
+        (events.Stack, public_fields.EVENTS["stack"]),
+        (events.ThreadStack, public_fields.THREAD_FIELDS),
+        (events.Frame, public_fields.FRAME_FIELDS),
+        (events.ChildState, public_fields.CHILD_STATE_FIELDS),
+        (events.Child, public_fields.EVENTS["child_end"]),
+        (events.Stuck, public_fields.EVENTS["stuck"]),
+        (events.Incident, public_fields.EVENTS["incident"]),
+        (events.Neighbour, public_fields.STATE_FIELDS["neighbours"][0]),
+        (events.FileSystem, public_fields.FILE_SYSTEM_FIELDS),
+        (events.Namespace, public_fields.EVENTS["namespace"]),
+        (events.NamedObject, public_fields.OBJECT_FIELDS),
+        (events.Held, public_fields.EVENTS["held"]),
+        (events.Growth, public_fields.EVENTS["growth"]),
+        (events.StatementGrowth, public_fields.EVENTS["growth"]["statements"][0]),
+        (events.Framework, public_fields.EVENTS["framework"]),
+        (events.Gpu, public_fields.EVENTS["gpus"]["devices"][0]),
+        (events.GpuDriver, public_fields.EVENTS["gpus"]["driver"]),
+        (events.GpuSample, public_fields.GPU_FIELDS),
+        (events.GpuProcess, public_fields.GPU_PROCESS_FIELDS),
+        (events.Output, public_fields.OUTPUT_FIELDS),
+        (events.Xid, public_fields.EVENTS["xid"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -5,6 +5,8 @@ import pytest
 
 from jupyter_kerneldoctor.render import html, jsontext, markdown, terminal, wording
 from jupyter_kerneldoctor.render.excerpt import excerpt
+from jupyter_kerneldoctor.render.next_steps import next_steps
+from jupyter_kerneldoctor.render.printable import visible
 
 
 @pytest.mark.parametrize(
@@ -20,7 +22,7 @@ from jupyter_kerneldoctor.render.excerpt import excerpt
     ],
 )
 def test_what_would_be_obeyed_is_shown(given, shown):
-    assert wording.visible(given) == shown
+    assert visible(given) == shown
 
 
 def test_the_panel_hides_the_same_characters():
@@ -28,7 +30,7 @@ def test_the_panel_hides_the_same_characters():
     (unseen,) = re.findall(r"UNSEEN =\s+/(\[.*\])/gu;", source)
     there = re.compile(re.sub(r"\\u\{(\w+)\}", lambda one: rf"\U{one[1]:0>8}", unseen))
     others = [chr(code) for code in (*range(0xA0, 0xD800), *range(0xE000, 0x110000))]
-    assert [one for one in others if there.match(one)] == [one for one in others if wording.visible(one) != one]
+    assert [one for one in others if there.match(one)] == [one for one in others if visible(one) != one]
 
 
 def test_how_sure_is_said_in_words_of_a_cause_that_says_why(doc):
@@ -47,13 +49,13 @@ def test_an_end_without_a_summary_is_named_by_what_is_known():
 def test_a_kernel_that_is_loaded_at_start_needs_no_advice_to_load_it(doc):
     doc["loaded_by"] = "startup"
 
-    assert not any("%load_ext" in step for step in wording.next_steps(doc))
+    assert not any("%load_ext" in step for step in next_steps(doc))
 
 
 def test_an_ordinary_end_needs_no_next_step(doc):
     doc.update(state="ended", died=False)
 
-    assert wording.next_steps(doc) == []
+    assert next_steps(doc) == []
 
 
 def test_json_is_ascii_and_valid_whatever_is_inside():
@@ -277,4 +279,4 @@ def test_many_changed_cells_leave_room_on_the_screen(doc):
     assert "In cell [7]:" not in terminal.render(doc)
     assert "And in cell [5], cell [6] and cell [7]: `--details` shows it." in terminal.render(doc)
     assert "In cell [7]:" in terminal.render(doc, details=True)
-    assert wording.next_steps(doc)[0].startswith("Change cells [2], [3], [4], [5], [6] and [7] as shown above")
+    assert next_steps(doc)[0].startswith("Change cells [2], [3], [4], [5], [6] and [7] as shown above")

@@ -1,0 +1,57 @@
+"""What to do now, in sentences with commands in backticks."""
+
+from typing import Any
+
+from jupyter_kerneldoctor.diagnosis.units import enumeration
+
+from .printable import one_line
+
+Document = dict[str, Any]
+
+_HOW_TO_RECORD = {
+    "magic": "Repeat `%load_ext kerneldoctor`, or run `jupyter kerneldoctor enable` once to record every new kernel.",
+    "server": "Only the Jupyter server recorded this kernel. Run `jupyter kerneldoctor enable` once to see more "
+    "next time: the exact peak of each cell, and what libraries printed.",
+}
+
+
+def next_steps(doc: Document) -> list[str]:
+    """Return what to do now: sentences with commands in backticks."""
+    match doc["state"]:
+        case "survived":
+            return ["The kernel is still running, and your variables are still there.", _explanation(doc)]
+        case "stuck":
+            how = "Interrupt the kernel (■, or Kernel > Interrupt)" if doc.get("kernel_id") else "Press Ctrl-C"
+            return [f"{how}: your variables stay. If it does not react, restart it.", _explanation(doc)]
+        case "running":
+            return ["The kernel is still running; this is what is known so far."]
+        case "died" if doc["cause"] == "startup-failure":  # there is no kernel to run anything in
+            return [_explanation(doc)]
+        case "died":
+            record = _HOW_TO_RECORD.get(doc.get("loaded_by") or "")
+            return [_run_again(doc), *([record] if record else []), _explanation(doc)]
+    return []
+
+
+def _run_again(doc: Document) -> str:
+    edited = [edit.get("execution_count") for fix in doc["fixes"][:1] for edit in fix["edits"]]
+    counts = [f"[{count}]" for count in dict.fromkeys(edited) if count is not None]
+    again = "your cells again: the restarted kernel has none of your variables."
+    if not counts:
+        return f"Run {again}"
+    first = f"Change {'cell' if len(counts) == 1 else 'cells'} {enumeration(counts)} as shown above, then run {again}"
+    return f"{first} `jupyter kerneldoctor try {one_line(doc['recording'])}` tells before whether that helps."
+
+
+def _explanation(doc: Document) -> str:
+    return f"Read more about this cause: `jupyter kerneldoctor explain {one_line(doc['cause'])}`."
+
+
+def newer_recording(doc: Document) -> str | None:
+    """Return the sentence that a recording newer than the one shown is worth a look; None when it is not."""
+    recording = one_line(doc["recording"])
+    if doc["state"] == "stuck":
+        return f"A newer kernel is stuck: `jupyter kerneldoctor inspect {recording}`."
+    if doc["state"] == "unknown":
+        return f"How a newer kernel ended is not known: `jupyter kerneldoctor report {recording}`."
+    return None
