@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 PACKAGES = {
     "sklearn": "scikit-learn",
-    "cv2": "opencv-python",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python-headless",
+    "skimage": "scikit-image",
     "intel_openmp": "intel-openmp",
     "tensorflow": "tensorflow-cpu",
 }
