@@ -1,0 +1,129 @@
+"""Training."""
+
+import ast
+
+from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
+from .way import LesserWay, is_made_by, made_by
+
+
+def _of_keras(call: Call, death: Death) -> bool:
+    return any(map(death.code.imports, ("keras", "tensorflow"))) and bool(call.node.args)
+
+
+def _of_a_data_set(call: Call, death: Death) -> bool:
+    """Whether an array of each batch of TensorFlow's data set is kept."""
+    loop = next(iter(call.scope.loops_around(call.node)), None)
+    match call.statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"))) if isinstance(loop, ast.For):
+            made = made_by(loop.iter, call, death)
+            return any("dataset_from" in name or name.startswith("tensorflow.data.") for name in made)
+    return False
+
+
+def _joins_its_own(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    """Whether a loop puts something more behind what the same name stood for: `kept = torch.cat((kept, out))`."""
+    match call.statement, call.argument("tensors", 0):
+        case ast.Assign(targets=[target]), ast.Tuple(elts=parts) | ast.List(elts=parts):
+            own = call.scope.segment(target) in map(call.scope.segment, parts)
+            return own and bool(call.scope.loops_around(call.node))
+    return False
+
+
+def _to_floats(call: Call, death: Death) -> bool:
+    """Whether whole images become floats: they are divided by 255 in the same statement."""
+    numbers = (one.value for one in call.scope.inside(call.statement) if isinstance(one, ast.Constant))
+    return death.code.imports("torch") and any(one in (255, 127.5) for one in numbers)
+
+
+WAYS = (
+    LesserWay(
+        ("torch.autograd.functional.jacobian", "torch.autograd.functional.hessian"),
+        "Take the derivatives of each row by itself: vmap(jacrev)",
+        "makes the derivatives of each row by every other row, which are zero, too.",
+        "from torch.func import jacrev, vmap\nJ = vmap(jacrev({a0}), chunk_size=64)({a1})  # rows x outputs x inputs",
+        Case("from torch.autograd.functional import jacobian", "J = jacobian(net, z)", says=("vmap(jacrev(net)",)),
+    ),
+    LesserWay(
+        ("jax.jacrev", "jax.jacfwd", "jax.jacobian", "jax.hessian"),
+        "Take the derivatives of each row by itself: vmap",
+        "makes the derivatives of each row by every other row, which are zero, too.",
+        "J = jax.vmap({owner}({a0}))(rows)  # rows x outputs x inputs",
+        Case("import jax", "J = jax.jacrev(f)(xs)", says=("jax.vmap(jax.jacrev(f))(rows)",)),
+    ),
+    LesserWay(
+        ("torch.cdist",),
+        "Compare some rows at a time",
+        "makes the table of all pairs at once.",
+        "nearest = torch.cat([torch.cdist(part, {a1}).topk(5, largest=False).indices for part in {a0}.split(1000)])",
+        Case("import torch", "d = torch.cdist(Q, X)", says=("in Q.split(1000)",)),
+    ),
+    LesserWay(
+        ("torch.cat", "torch.concat", "torch.vstack", "torch.hstack"),
+        "Keep less of each batch, and join once, after the loop",
+        "copies all that came before in each round, and keeps the whole of each batch.",
+        "kept.append(output.argmax(-1))  # in the loop: what is used of it later\nresult = torch.cat(kept)  # after it",
+        Case("import torch", "for x in xs:\n    k = x if k is None else torch.cat((k, net(x)))", says=("argmax(-1)",)),
+        _joins_its_own,
+    ),
+    LesserWay(
+        (".step",),
+        "Let L-BFGS remember fewer steps: history_size",
+        "keeps two vectors as long as all parameters of each step it remembers, 100 of them where nothing is given.",
+        "optimizer = torch.optim.LBFGS(model.parameters(), history_size=10)",
+        Case("import torch\nopt = torch.optim.LBFGS(ps)", "opt.step(closure)", says=("history_size",)),
+        is_made_by("torch.optim.LBFGS"),
+    ),
+    LesserWay(
+        (".float",),
+        "Keep the images as uint8, and convert each where it is taken: __getitem__",
+        "makes four bytes of each byte, of all images, and the arithmetic on them as much again.",
+        "def __getitem__(self, i):\n    return self.images[i].float() / 255, self.labels[i]  # images: uint8",
+        Case("import torch", "x = torch.from_numpy(x).permute(0, 3, 1, 2).float() / 255", says=("__getitem__",)),
+        _to_floats,
+    ),
+    LesserWay(
+        (".numpy",),
+        "Give the data set itself to fit: it makes one batch after the other",
+        "is kept of every batch, so that all rows, and each window as a copy, are in memory at once.",
+        "model.fit(ds, epochs=1)  # ds.take(n) and ds.skip(n) part it into validation and training",
+        Case(
+            "import tensorflow as tf\nds = tf.data.Dataset.range(9)",
+            "for x in ds:\n    xs.append(x.numpy())",
+            says=("fit(ds",),
+        ),
+        _of_a_data_set,
+    ),
+    LesserWay(
+        (".()",),
+        "Encode each batch, not all rows: ds.map",
+        "makes a number for each row and each word of the vocabulary.",
+        "ds = tf.data.Dataset.from_tensor_slices(({a0}, labels)).batch(256)\n"
+        "model.fit(ds.map(lambda x, y: ({owner}(x), y)).prefetch(1))",
+        Case(
+            "from tensorflow import keras\nencode = keras.layers.TextVectorization(output_mode='multi_hot')",
+            "X = encode(texts)",
+            says=(".map(lambda x, y: (encode(x), y))",),
+        ),
+        is_made_by("layers.TextVectorization", "layers.CategoryEncoding", "layers.StringLookup"),
+    ),
+    LesserWay(
+        (".evaluate", ".predict"),
+        "Keep of each batch only what the metric needs: preprocess_logits_for_metrics",
+        "keeps the logits of all batches for `compute_metrics`.",
+        "trainer = Trainer(..., preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1))\n"
+        "# compute_metrics then gets the classes in place of the logits",
+        Case("from transformers import Trainer\nt = Trainer(m, args)", "t.evaluate()", says=("logits.argmax(-1)",)),
+        is_made_by("transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"),
+    ),
+    LesserWay(
+        (".predict",),
+        "Predict some rows at a time, and keep less of each",
+        "keeps what the network gives of all rows, for a moment twice. A smaller batch does not change that.",
+        "parts = [{owner}.predict({a0}[start:start + 256], verbose=0).mean(axis=(1, 2))  # as pooling does\n"
+        "         for start in range(0, len({a0}), 256)]\nresults = np.concatenate(parts)",
+        Case("import keras\nnet = keras.Sequential()", "y = net.predict(X)", says=("net.predict(X[start",)),
+        _of_keras,
+    ),
+)
