@@ -239,8 +239,6 @@ def _derived(name: str, first: Value, dtype: str | None, *, plain: bool) -> Valu
         return array(kind, first.shape, made, recorded=first.recorded)
     if name in ("concatenate", "vstack", "cat") and len(first.shape) > 1 and plain:
         return array(kind, (first.shape[0] * first.shape[1], *first.shape[2:]), made, recorded=first.recorded)
-    if name == "corrcoef" and len(first.shape) == 2 and plain:
-        return array(kind, (first.shape[0], first.shape[0]), "float64", recorded=first.recorded)
     return None
 
 

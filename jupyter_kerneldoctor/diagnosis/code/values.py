@@ -33,6 +33,7 @@ from .arrays import (
     repeated,
     whole,
 )
+from .combinations import combined, combined_method, taken
 from .notebook import Notebook
 from .origins import Origins
 from .scopes import Binding, Scope
@@ -171,7 +172,7 @@ class Values:
                 return repeated(item, rounds.shape[0]) if item and rounds and rounds.shape else None
             case ast.Subscript(value=inner, slice=index):
                 value = self._of(inner, at)
-                return value and indexed(value, index)
+                return value and (indexed(value, index) or taken(value, self._of(index, at)))
             case ast.Attribute():
                 return self._attribute(node, at)
             case ast.Call():
@@ -218,8 +219,10 @@ class Values:
         function, values = self._code.described(call.func, at.scope) or "", [self._of(one, at) for one in call.args]
         if function.startswith(("numpy.", "torch.")):
             result = made(function, call, values, {word: self._of(value, at) for word, value in words.items()})
-            if result is not None or "(" not in function:
+            if result is not None:
                 return result
+        if (result := combined(function, call, values)) is not None:
+            return result
         if function in ("pandas.DataFrame", "pandas.Series"):
             return values[0] and replace(values[0], type=FRAME) if values else None
         if function in _BUILT_IN and values and values[0] is not None:
@@ -227,8 +230,9 @@ class Values:
         called = self._origins.called(call.func, at.scope)
         if called is not None:
             return self._returned(called, call, at)
-        owner = self._of(call.func.value, at) if isinstance(call.func, ast.Attribute) else None
-        return owner and method(owner, call, values)
+        if not isinstance(call.func, ast.Attribute) or (owner := self._of(call.func.value, at)) is None:
+            return None
+        return method(owner, call, values) or combined_method(owner, call.func.attr, values)
 
     def _returned(self, function: Scope, call: ast.Call, at: _Place) -> Value | None:
         """Return what a function of a cell gives back, where it has one `return`, and that at its end."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
+from ..code.combinations import PAIRWISE
 from ..code.origins import all_origins
 from ..code.scopes import Scope
 from ..death import Death
@@ -13,21 +14,6 @@ from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.distances import Distance, distances_in, pairs_in
 from ..units import quote, size
-
-_PAIRS = "sklearn.metrics.pairwise"
-_METRICS = {
-    f"{_PAIRS}.cosine_similarity": "cosine",
-    f"{_PAIRS}.cosine_distances": "cosine",
-    f"{_PAIRS}.linear_kernel": "cosine",
-    f"{_PAIRS}.rbf_kernel": "euclidean",
-    f"{_PAIRS}.euclidean_distances": "euclidean",
-    f"{_PAIRS}.pairwise_distances": "euclidean",
-    "sklearn.metrics.pairwise_distances": "euclidean",
-    "scipy.spatial.distance.cdist": "euclidean",
-    "scipy.spatial.distance.pdist": "euclidean",
-    "scipy.spatial.distance_matrix": "euclidean",
-}
-"""What makes a number for each pair of rows, and how near it calls them."""
 
 
 class BlockwisePairwise(Fix):
@@ -140,7 +126,7 @@ class BlockwisePairwise(Fix):
                 )
         yield from _products(death, missing)
         yield from _broadcast(death, missing)
-        for call in calls_at(death, *_METRICS):
+        for call in calls_at(death, *PAIRWISE):
             given = call.node.args[:2]
             values = [death.values.of(one, call.scope) for one in given]
             rows = [one.shape[0] for one in values if one is not None and one.shape]
@@ -154,7 +140,7 @@ class BlockwisePairwise(Fix):
                 "are wanted, or the pairs can be worked on in chunks of rows.",
                 takes or missing,
                 title="Ask for the nearest rows only, or work in chunks",
-                snippet=_nearest(call.scope, given, _METRICS[call.name]),
+                snippet=_nearest(call.scope, given, PAIRWISE[call.name]),
             )
 
 

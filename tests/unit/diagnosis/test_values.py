@@ -62,6 +62,22 @@ def made(source, line=1, *before):
         "np.concatenate([np.ones((5, 6)), np.ones((5, 6))])",
         "np.corrcoef(np.ones((50, 6)))",
         "np.zeros_like(np.ones((5, 6), 'f4'))",
+        "np.outer(np.ones(5), np.ones(6, 'f4'))",
+        "np.subtract.outer(np.ones(5), np.arange(6))",
+        "np.kron(np.eye(3), np.ones((2, 5)))",
+        "np.tile(np.ones((3, 4)), 5)",
+        "np.tile(np.ones((3, 4), 'f4'), (2, 3, 1))",
+        "np.repeat(np.ones((3, 4)), 5)",
+        "np.repeat(np.ones((3, 4)), 5, axis=0)",
+        "np.repeat(np.ones((3, 4), 'i4'), 5, 1)",
+        "np.dot(np.ones((3, 4)), np.ones((4, 7)))",
+        "np.ones((3, 4)).dot(np.ones((4, 7)))",
+        "np.cov(np.ones((50, 6)), rowvar=False)",
+        "np.eye(40)[np.arange(30)]",
+        "np.eye(7, dtype='f4')[np.random.randint(0, 7, (30, 4))]",
+        "np.exp(np.arange(9))",
+        "np.sqrt(np.ones((3, 4), 'f4'))",
+        "np.maximum(np.ones((3, 4)), 0)",
     ],
 )
 def test_arrays_have_the_shape_and_the_size_that_numpy_gives_them(expression):
@@ -71,6 +87,32 @@ def test_arrays_have_the_shape_and_the_size_that_numpy_gives_them(expression):
     found = value(expression)
 
     assert (found.shape, found.bytes) == (array.shape, array.nbytes)
+
+
+@pytest.mark.parametrize(
+    ("expression", "numbers"),
+    [
+        ("cosine_similarity(X)", 30 * 30),
+        ("cdist(X, Y, metric='cityblock')", 30 * 20),
+        ("pdist(X)", 30 * 29 / 2),
+        ("np.meshgrid(x, x, x, indexing='ij')", 3 * 9**3 + 3),
+        ("torch.cdist(torch.ones((8, 4)), torch.ones((4, 4)))", 8 * 4 / 2),
+        ("pd.DataFrame(X).corr()", 4 * 4),
+        ("cosine_similarity(X, dense_output=False)", None),
+        ("cdist(X, X[0:n])", None),
+        ("np.meshgrid(x, x, sparse=True)", None),
+        ("np.outer(X, Y, out=Z)", None),
+    ],
+)
+def test_a_table_of_all_pairs_is_as_large_as_its_library_makes_it(expression, numbers):
+    before = (
+        "from scipy.spatial.distance import cdist, pdist\nfrom sklearn.metrics.pairwise import cosine_similarity\n"
+        "X = np.ones((30, 4))\nY = np.ones((20, 4))\nx = np.ones(9)"
+    )
+
+    found = value(expression, before)
+
+    assert (None if found is None else found.bytes) == (None if numbers is None else numbers * 8)
 
 
 def test_a_size_is_known_whether_or_not_the_memory_was_ever_touched():
