@@ -8,7 +8,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 from .analysis.guilty_statement import keeps_what_grew
 from .death import Death
 from .frameworks.gradients import backward_calls
-from .frameworks.kept import grows_by_the_step
+from .frameworks.step_growth import grows_by_the_step
 from .frameworks.training import BatchSize, find_batch_size, is_dwarfed, only_evaluates, training_calls, trains
 from .frameworks.whole_batch import WholeBatch, find_whole_batch
 from .place import grew_in

@@ -12,7 +12,7 @@ from ..edits import import_as, replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.gradients import backward_calls
-from ..frameworks.kept import grows_by_the_step
+from ..frameworks.step_growth import grows_by_the_step
 from ..frameworks.torch import Tensors, is_module_class
 from ..units import quote, size
 

@@ -4,7 +4,7 @@ from ..case import Case
 from ..death import Death
 from ..fix import Advice
 from ..frameworks.gradients import backward_calls
-from ..frameworks.kept import grows_by_the_step
+from ..frameworks.step_growth import grows_by_the_step
 
 _STEP = "import torch\nfor x, y in loader:\n    loss = crit(net(x), y)\n    loss.backward()\n    opt.step()"
 

@@ -9,7 +9,7 @@ from ..death import Death
 from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.kept import KeptGraph, kept_losses
+from ..frameworks.kept_graphs import KeptGraph, kept_losses
 from ..units import of_size, quote, share_of
 
 _FREED_STEP_BYTES = 16_000  # what a kept loss holds after backward(): 9.4 to 13.5 kB measured for ten layers

@@ -8,7 +8,7 @@ from ..death import Death
 from ..edits import append
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.kept import kept_graphs
+from ..frameworks.kept_graphs import kept_graphs
 from ..units import quote, share_of
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nfeats = []\n"

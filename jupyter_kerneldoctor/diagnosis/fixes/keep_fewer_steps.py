@@ -8,7 +8,8 @@ from ..death import Death
 from ..edits import EditRefusedError, wrap
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.kept import Kept, kept_tensors
+from ..frameworks.kept import Kept
+from ..frameworks.step_growth import kept_tensors
 from ..frameworks.torch import Tensors
 from ..place import grew_in
 from ..units import enumeration, quote, share_of

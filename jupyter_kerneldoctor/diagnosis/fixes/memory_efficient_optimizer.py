@@ -10,7 +10,7 @@ from ..death import Death
 from ..edits import Changes, EditRefusedError, drop_argument, replace
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.kept import grows_by_the_step
+from ..frameworks.step_growth import grows_by_the_step
 from ..place import grew_in
 from ..units import quote
 

@@ -6,7 +6,7 @@ from ..case import Case
 from ..death import Death
 from ..family import Family
 from ..fix import Advice
-from ..frameworks.kept import grows_by_the_step
+from ..frameworks.step_growth import grows_by_the_step
 from ..units import quote
 
 _CUT = "from transformers import AutoTokenizer\ntok = AutoTokenizer.from_pretrained('bert')\n"

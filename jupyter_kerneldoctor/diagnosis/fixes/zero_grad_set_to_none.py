@@ -9,7 +9,7 @@ from ..death import Death
 from ..edits import drop_argument
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.kept import grows_by_the_step
+from ..frameworks.step_growth import grows_by_the_step
 from ..units import quote
 
 _STEP = "import torch\nfor x in xs:\n    opt.zero_grad({})\n    net(x).mean().backward()\n    opt.step()"

@@ -9,7 +9,8 @@ from jupyter_kerneldoctor.recording.model import Cell
 from ..analysis.memory_shape import FULL_HOUSE, WORTH_TELLING_BYTES, Left, Shape
 from ..code.notebook import Notebook
 from ..death import Death
-from ..frameworks.kept import code_of_hooks, outliving
+from ..frameworks.hooks import code_of_hooks
+from ..frameworks.kept import outliving
 from ..units import cell_name, duration, enumeration, plural, quote, sentence, size
 from .allocation_site import filled_by_others
 
