@@ -78,7 +78,7 @@ def cells_of(events: list[Event]) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
             queued.pop(seq, None)
         elif seq in cells and event["event"] == "cell_end":
             names = ("rss_after_bytes", "peak_bytes", "peak_basis", "error", "asked_exit")
-            known = {name: value for name, value in fitting(Cell, event).items() if name in names}
+            known = fitting(Cell, {name: event[name] for name in names if name in event})
             ended = number(event.get("mono_s"))
             started = cells[seq].started_mono_s
             cells[seq] = replace(cells[seq], ended_mono_s=started if ended is None else ended, **known)

@@ -53,7 +53,7 @@ def is_size(value: Any) -> bool:
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and number(value) is not None
+    return type(value) is int and abs(value) < 1 << 63
 
 
 @cache
@@ -75,7 +75,7 @@ def _decoder(hint: Any, name: str) -> Decoder:
     if is_dataclass(hint):
         return lambda value: _MISFIT if (made := build(hint, value)) is None else made  # type: ignore[arg-type]
     if hint is float:
-        return _when(lambda value: number(value) is not None)
+        return lambda value: _MISFIT if number(value) is None else value
     if hint is int:
         return _when(is_size if name.endswith("bytes") else _is_whole)
     return _when(lambda value: isinstance(value, hint))
@@ -87,9 +87,11 @@ def _when(fits: Callable[[Any], bool]) -> Decoder:
 
 def _union(options: list[Decoder]) -> Decoder:
     def decode(value: Any) -> Any:
-        if value is None:
-            return _MISFIT
-        return next((made for option in options if (made := option(value)) is not _MISFIT), _MISFIT)
+        if value is not None:
+            for option in options:
+                if (made := option(value)) is not _MISFIT:
+                    return made
+        return _MISFIT
 
     return decode
 

@@ -1,8 +1,10 @@
 """The memory of a kernel: before the cell, at its highest, at the last measurement, and the limits on it."""
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 
 from jupyter_kerneldoctor.recording.model import Cell, CgroupDelta, Limit, Recording
 from jupyter_kerneldoctor.recording.samples import Sample
@@ -26,6 +28,8 @@ _FEWEST_SAMPLES = 5
 _HEADROOM = 0.10  # of the limit is kept free
 _LEAST_HEADROOM_BYTES = 256 << 20
 
+_moment = attrgetter("mono_s")
+
 _FULL = 0.05  # less than this share of the machine's memory available: it is full
 
 
@@ -43,7 +47,7 @@ class Memory:
         """The samples from the start of the cell on."""
         if self.cell is None:
             return self.recording.samples
-        return tuple(sample for sample in self.recording.samples if sample.mono_s >= self.cell.started_mono_s)
+        return self.recording.samples[bisect_left(self.recording.samples, self.cell.started_mono_s, key=_moment) :]
 
     @cached_property
     def last(self) -> Sample | None:
@@ -62,8 +66,8 @@ class Memory:
             return None
         if self.cell.rss_before_bytes is not None:
             return self.cell.rss_before_bytes
-        earlier = [sample for sample in self.recording.samples if sample.mono_s < self.cell.started_mono_s]
-        return earlier[-1].rss_bytes if earlier else None
+        earlier = bisect_left(self.recording.samples, self.cell.started_mono_s, key=_moment)
+        return self.recording.samples[earlier - 1].rss_bytes if earlier else None
 
     @cached_property
     def peak_bytes(self) -> int | None:
@@ -84,8 +88,8 @@ class Memory:
     def used_before_bytes(self) -> int | None:
         """What counted towards the limit when the cell began: of all processes that share it, where measured."""
         began = self.cell.started_mono_s if self.cell is not None else 0.0
-        shared = [s.cgroup_bytes for s in self.recording.samples if s.mono_s <= began and s.cgroup_bytes is not None]
-        return shared[-1] if shared else self.before_bytes
+        earlier = self.recording.samples[: bisect_right(self.recording.samples, began, key=_moment)]
+        return next((s.cgroup_bytes for s in reversed(earlier) if s.cgroup_bytes is not None), self.before_bytes)
 
     @cached_property
     def headroom_before_bytes(self) -> int | None:

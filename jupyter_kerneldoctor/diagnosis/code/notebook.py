@@ -169,8 +169,10 @@ class Notebook:
         self._budget = Budget(MOST_WORK)
         self._trees: dict[int, CellTree | None] = {}
         self._bound: dict[int, set[str]] = {}
+        self._lines: dict[str, set[str]] = {}
         self._binders: dict[str, tuple[list[int], Iterator[int]]] = {}
         self._imports: dict[str, bool] = {}
+        self._anywhere: dict[str, bool] = {}
         self._meanings: dict[ast.expr, _Meaning | None] = {}
         self.answers: dict[object, Any] = {}
         """What functions and classes found out about this notebook, by themselves: see `once`."""
@@ -182,7 +184,8 @@ class Notebook:
             other.line = line
             return other
         other = Notebook(self.cells, last, line)
-        other._budget, other._trees, other._bound = self._budget, self._trees, self._bound
+        other._budget, other._trees = self._budget, self._trees
+        other._bound, other._lines = self._bound, self._lines
         return other
 
     def edited(self, sources: Mapping[int, str]) -> Notebook:
@@ -244,11 +247,23 @@ class Notebook:
 
     def with_text(self, *texts: str) -> Iterator[int]:
         """Yield the index of each cell that holds one of these texts, newest first; none is parsed."""
-        for index in range(self._newest, -1, -1):
+        texts = tuple(filter(self._is_anywhere, texts))
+        for index in range(self._newest, -1, -1) if texts else ():
             source = self.source(index)
             self._budget.spend(len(texts) * (0.1 + len(source) / 1000))
             if any(text in source for text in texts):
                 yield index
+
+    def _is_anywhere(self, text: str) -> bool:
+        """Whether any cell holds a text; asked of all at once, as most that is looked for is in none."""
+        if text not in self._anywhere:
+            self._budget.spend(len(self._all_cells) / 3000)
+            self._anywhere[text] = text in self._all_cells
+        return self._anywhere[text]
+
+    @cached_property
+    def _all_cells(self) -> str:
+        return "\n".join(one.source for one in self.cells)
 
     def function_scope(self, node: Function, cell: int) -> Scope:
         """Return the scope of a function or lambda that stands in a cell."""
@@ -483,7 +498,7 @@ class Notebook:
             place += 1
 
     def _search(self, name: str) -> Iterator[int]:
-        for index in range(self._newest, -1, -1):
+        for index in range(self._newest, -1, -1) if self._is_anywhere(name) else ():
             source = self.source(index)
             self._budget.spend(0.1 + len(source) / 1000)
             if name in source and name in self._may_bind(index):
@@ -495,10 +510,15 @@ class Notebook:
         """The names that a cell may bind, told without parsing it."""
         if index not in self._bound:
             source = self.source(index)
-            self._budget.spend(len(source) / 5)  # no more than a quarter of what parsing it would cost
-            bound = {word for line in _BINDS.findall(source) for word in _WORD.findall(line)}
-            self._bound[index] = bound | set(_MAY_BIND.findall(source))
+            # By lines: the cells of a day are mostly those of before, with a line or two changed.
+            self._bound[index] = set().union(*map(self._bound_by, source.split("\n")))
         return self._bound[index]
+
+    def _bound_by(self, line: str) -> set[str]:
+        if line not in self._lines:
+            self._budget.spend(len(line) / 5)  # no more than a quarter of what parsing it would cost
+            self._lines[line] = set(_MAY_BIND.findall(line)).union(*map(_WORD.findall, _BINDS.findall(line)))
+        return self._lines[line]
 
 
 T = TypeVar("T")

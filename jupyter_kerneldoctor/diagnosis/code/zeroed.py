@@ -37,14 +37,16 @@ def reserved_before(code: Notebook) -> tuple[Zeroed, ...]:
     Raises CodeTooLargeError.
     """
     found: dict[str, Zeroed] = {}
-    for index, cell in enumerate(code.cells[: code.last]):
+    makers = {*code.with_text("zeros", "empty")}
+    for index in range(min(makers, default=code.last), code.last):
+        cell = code.cells[index]
         code.spend(1 + len(cell.source) / 20)
         named = found.keys() & set(_WORD.findall(cell.source)) if found else set()
         bound = _bound(code, index) if named else Counter()
         for name in named:
             if name in bound or _fills(cell, found[name]):
                 del found[name]
-        if _MAKERS.search(cell.source):
+        if index in makers and _MAKERS.search(cell.source):
             found |= {array.name: array for array in _arrays(code, index) if not _fills(cell, array)}
     named = found.keys() & set(_WORD.findall(code.source(code.last))) if found else set()
     bound = _bound(code, code.last) if named else Counter()

@@ -70,13 +70,14 @@ class DropIntermediateFrames(Fix):
         if module is None or not module.body:
             return
         used = {node.id for scope in code.running for node in scope.names if isinstance(node, ast.Name)}
-        made_of = _made_of(death)
-        gone = [
+        large = [
             one
             for one in looks[-1].objects
-            if one.type.rpartition(".")[2] in _TYPES and one.name in made_of and one.name not in used and not one.hidden
+            if one.type.rpartition(".")[2] in _TYPES and one.name not in used and not one.hidden
             if one.bytes >= _LARGE * missing
         ]
+        made_of = _made_of(death) if large else set()  # which reads all cells
+        gone = [one for one in large if one.name in made_of]
         if gone:
             names = ", ".join(one.name for one in gone)
             yield Proposal(

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from jupyter_kerneldoctor.recording.model import Cell, Recording
@@ -47,15 +48,16 @@ def measurements(recording: Recording) -> list[Sample]:
     So a kernel that died before its first sample has a picture, too. A cell's highest point that no sample saw stands
     where memory moved most between two of them: when it was is not known.
     """
-    found = list(recording.samples)
-    times = [sample.mono_s for sample in recording.samples]
+    found = [sample for sample in recording.samples if sample.rss_bytes is not None]
+    times = [sample.mono_s for sample in found]
+    measured = found.copy()
     for cell in recording.cells:
         found.append(Sample(cell.started_mono_s, cell.rss_before_bytes))
         if cell.ended_mono_s is not None:
             found.append(Sample(cell.ended_mono_s, cell.rss_after_bytes))
-            during = recording.samples[bisect_left(times, cell.started_mono_s) : bisect_right(times, cell.ended_mono_s)]
+            during = measured[bisect_left(times, cell.started_mono_s) : bisect_right(times, cell.ended_mono_s)]
             found += _unseen_peak(cell, cell.ended_mono_s, during)
-    return sorted((sample for sample in found if sample.rss_bytes is not None), key=lambda sample: sample.mono_s)
+    return sorted((sample for sample in found if sample.rss_bytes is not None), key=attrgetter("mono_s"))
 
 
 def _unseen_peak(cell: Cell, ended_mono_s: float, during: Sequence[Sample]) -> list[Sample]:
