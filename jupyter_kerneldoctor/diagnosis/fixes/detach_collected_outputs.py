@@ -74,6 +74,12 @@ class DetachCollectedOutputs(Fix):
                 "        h = self.a(x)\n        self.seen.append(h.detach())\n        return h.sum()"
             },
         ),
+        Case(  # what becomes of it has its name
+            _NET,
+            "feats = []\nfor x in batches:\n    feats.append(net(x))\nfeats = torch.cat(feats).argmax(1)",
+            becomes="feats = []\nfor x in batches:\n    feats.append(net(x).detach())\n"
+            "feats = torch.cat(feats).argmax(1)",
+        ),
         Case(
             _NET,
             "preds = [net(x) for x in batches]",
