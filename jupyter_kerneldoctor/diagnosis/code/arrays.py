@@ -99,7 +99,7 @@ def operation(op: ast.operator, left: Value | None, right: Value | None) -> Valu
         for value, times in ((left, right), (right, left)):
             if value.type in ("list", "tuple", "str", "bytes") and (count := whole(times)) is not None:
                 size = None if value.bytes is None else _sized(value.type, value.shape[0] * count, value.bytes * count)
-                return replace(value, bytes=size, shape=(value.shape[0] * max(0, count),))
+                return replace(value, bytes=size, shape=(value.shape[0] * max(0, count), *value.shape[1:]))
     if isinstance(op, ast.MatMult):
         return _product(left, right)
     result = elementwise(left, right)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 from .arrays import ARRAY, FRAME, TENSOR, Value, array, container, elementwise, operation, whole
 
+_POINTER_BYTES = 8
+
 _PAIRS = "sklearn.metrics.pairwise"
 PAIRWISE = {
     f"{_PAIRS}.cosine_similarity": "cosine",
@@ -24,6 +26,19 @@ PAIRWISE = {
 _DENSE = frozenset({"metric", "gamma", "n_jobs", "p"})
 """Keywords that leave the size of such a table as it is."""
 
+_JOINS = {
+    **dict.fromkeys((f"numpy.{name}" for name in ("concatenate", "vstack", "hstack", "dstack", "stack")), ARRAY),
+    **dict.fromkeys(("torch.cat", "torch.stack", "torch.vstack", "torch.hstack"), TENSOR),
+    "pandas.concat": FRAME,
+}
+_JOIN_WORDS = frozenset({"axis", "dim", "ignore_index", "keys", "sort"})
+
+_ONE_HOT = {
+    "torch.nn.functional.one_hot": (TENSOR, "int64"),
+    "keras.utils.to_categorical": (ARRAY, "float64"),
+    "tensorflow.keras.utils.to_categorical": (ARRAY, "float64"),
+}
+
 _TO_FLOAT = frozenset({"exp", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "tanh", "arctan2", "hypot"})
 _ELEMENTWISE = frozenset({"abs", "absolute", "square", "maximum", "minimum", "power", "add", "subtract", "multiply"})
 
@@ -36,14 +51,8 @@ def combined(function: str, call: ast.Call, values: Values) -> Value | None:
     known = [one for one in values if one is not None]
     if not known or len(known) != len(values):
         return None
-    if function in PAIRWISE:
-        return _pairwise(function, call, known)
-    if function == "numpy.meshgrid":
-        return _grid(call, known)
-    if package in ("numpy", "torch") and name in ("cov", "corrcoef"):
-        return _covariance(call, known)
-    if package == "numpy" and name == "repeat":
-        return _repeated(call, known)
+    if function in _WITH_WORDS:
+        return _WITH_WORDS[function](function, call, known)
     if call.keywords:
         return None
     if package == "numpy" and name in _TO_FLOAT | _ELEMENTWISE and len(known) <= 2:
@@ -74,6 +83,41 @@ def taken(value: Value, rows: Value | None) -> Value | None:
     return array(value.type, (*rows.shape, *value.shape[1:]), value.dtype, recorded=value.recorded or rows.recorded)
 
 
+def _joined(function: str, call: ast.Call, known: Sequence[Value]) -> Value | None:
+    """Return the sum of the parts, as large as all of them; its shape is known only where they are alike."""
+    parts, most = known[0], 2 if function != "pandas.concat" else 1
+    is_plain = len(known) <= most and not {one.arg for one in call.keywords} - _JOIN_WORDS
+    if not is_plain or parts.type not in ("list", "tuple") or parts.bytes is None or not parts.shape:
+        return None
+    alike = array(parts.type, parts.shape, parts.dtype) if len(parts.shape) > 1 else None
+    size = parts.bytes - parts.shape[0] * _POINTER_BYTES if alike is None else alike.bytes
+    return Value(_JOINS[function], size, recorded=parts.recorded) if size else None
+
+
+def _one_hot(function: str, call: ast.Call, known: Sequence[Value]) -> Value | None:
+    kind, dtype = _ONE_HOT[function]
+    count = whole(known[1]) if len(known) == 2 and not call.keywords else None
+    return None if count is None else array(kind, (*known[0].shape, count), dtype, recorded=known[0].recorded)
+
+
+def _choices(function: str, call: ast.Call, known: Sequence[Value]) -> Value | None:
+    """Return how many tuples of how many items an iterator of `itertools` gives, as a shape."""
+    lengths, times = [one.shape[0] if one.shape else whole(one) for one in known], 1
+    for keyword in call.keywords:
+        if keyword.arg != "repeat" or not isinstance(keyword.value, ast.Constant):
+            return None
+        times = keyword.value.value if isinstance(keyword.value.value, int) else 1
+    numbers = [one for one in lengths if one is not None]
+    if len(numbers) != len(lengths):
+        return None
+    if function == "itertools.product":
+        return Value(function, None, (math.prod(numbers) ** times, len(numbers) * times))
+    if len(numbers) != 2 or times != 1:
+        return None
+    count = math.comb(*numbers) if function.endswith("combinations") else math.perm(*numbers)
+    return Value(function, None, (count, numbers[1]))
+
+
 def _pairwise(function: str, call: ast.Call, known: Sequence[Value]) -> Value | None:
     tables = [one for one in known if len(one.shape) == 2]
     if len(tables) != len(known) or len(tables) > 2 or {one.arg for one in call.keywords} - _DENSE:
@@ -85,14 +129,14 @@ def _pairwise(function: str, call: ast.Call, known: Sequence[Value]) -> Value | 
     return array(ARRAY, shape, "float32" if single else "float64", recorded=recorded)
 
 
-def _grid(call: ast.Call, known: Sequence[Value]) -> Value | None:
+def _grid(_function: str, call: ast.Call, known: Sequence[Value]) -> Value | None:
     lengths = [math.prod(one.shape) for one in known if one.dtype]
     if len(lengths) != len(known) or {one.arg for one in call.keywords} - {"indexing"}:
         return None
     return container("list", [array(ARRAY, lengths, one.dtype, recorded=one.recorded) for one in known])
 
 
-def _covariance(call: ast.Call, known: Sequence[Value]) -> Value | None:
+def _covariance(_function: str, call: ast.Call, known: Sequence[Value]) -> Value | None:
     by_row, first = True, known[0]
     for keyword in call.keywords:
         if keyword.arg != "rowvar" or not isinstance(keyword.value, ast.Constant):
@@ -105,7 +149,7 @@ def _covariance(call: ast.Call, known: Sequence[Value]) -> Value | None:
     return array(kind, (length, length), dtype, recorded=first.recorded)
 
 
-def _repeated(call: ast.Call, known: Sequence[Value]) -> Value | None:
+def _repeated(_function: str, call: ast.Call, known: Sequence[Value]) -> Value | None:
     first, times = known[0], whole(known[1]) if len(known) > 1 else None
     if times is None or len(known) > 3 or not first.dtype or {one.arg for one in call.keywords} - {"axis"}:
         return None
@@ -161,6 +205,17 @@ def _distances(known: Sequence[Value]) -> Value | None:
     one, other = (value.shape for value in known)
     return _outer(known, (one[0], other[0])) if len(one) == len(other) == 2 else None
 
+
+_WITH_WORDS: dict[str, Callable[[str, ast.Call, Sequence[Value]], Value | None]] = {
+    **dict.fromkeys(_JOINS, _joined),
+    **dict.fromkeys(_ONE_HOT, _one_hot),
+    **dict.fromkeys(PAIRWISE, _pairwise),
+    **dict.fromkeys(("itertools.product", "itertools.combinations", "itertools.permutations"), _choices),
+    **dict.fromkeys(("numpy.cov", "numpy.corrcoef", "torch.cov", "torch.corrcoef"), _covariance),
+    "numpy.meshgrid": _grid,
+    "numpy.repeat": _repeated,
+}
+"""Functions whose keywords are looked at."""
 
 _PLAIN: dict[str, Callable[[Sequence[Value]], Value | None]] = {
     "numpy.outer": _flat_outer,

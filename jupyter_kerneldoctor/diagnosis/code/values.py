@@ -43,6 +43,9 @@ _BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match)
 _MAKERS = (ast.Call, ast.BinOp, ast.ListComp, ast.Compare)
 """Expressions that make an object; a name or an attribute only gives one that was there."""
 
+_TUPLE_BYTES = 40
+"""An empty tuple, with what the garbage collector keeps of it (CPython, sys.getsizeof)."""
+
 _TYPES = {"ndarray": ARRAY, "Tensor": TENSOR, "DataFrame": FRAME}
 
 
@@ -254,8 +257,10 @@ def _length(values: Sequence[Value | None]) -> Value | None:
 
 
 def _listed(values: Sequence[Value | None]) -> Value | None:
-    counted = values[0] is not None and values[0].type == "range"
-    return repeated(Value("int", 32), values[0].shape[0]) if counted and values[0] is not None else None
+    one = values[0]
+    if one is not None and one.type.startswith("itertools."):
+        return repeated(Value("tuple", _TUPLE_BYTES + 8 * one.shape[1]), one.shape[0])
+    return repeated(Value("int", 32), one.shape[0]) if one is not None and one.type == "range" else None
 
 
 def _zeroed(values: Sequence[Value | None]) -> Value | None:

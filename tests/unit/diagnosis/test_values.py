@@ -1,5 +1,8 @@
 """What names and expressions stood for: said where the code or a recording shows it, and only there."""
 
+import itertools
+import sys
+
 import numpy as np
 import pytest
 
@@ -113,6 +116,35 @@ def test_a_table_of_all_pairs_is_as_large_as_its_library_makes_it(expression, nu
     found = value(expression, before)
 
     assert (None if found is None else found.bytes) == (None if numbers is None else numbers * 8)
+
+
+@pytest.mark.parametrize(
+    ("expression", "size"),
+    [
+        ("np.vstack([np.ones((30, 4)), np.ones((20, 4))])", 50 * 4 * 8),
+        ("np.concatenate((np.ones(30), np.ones(5)), axis=0)", 35 * 8),
+        ("torch.cat([torch.ones((3, 4)), torch.ones((8, 4))], dim=0)", 11 * 4 * 4),
+        ("pd.concat([pd.DataFrame(np.ones((5, 6)))] * 7)", 7 * 5 * 6 * 8),
+        ("pd.concat([pd.DataFrame(np.ones((5, 6))) for _ in range(7)], ignore_index=True)", 7 * 5 * 6 * 8),
+        ("F.one_hot(torch.ones((32, 100)), 50_000)", 32 * 100 * 50_000 * 8),
+    ],
+)
+def test_what_is_joined_is_as_large_as_its_parts(expression, size):
+    found = value(expression, "import torch.nn.functional as F")
+
+    assert (None if found is None else found.bytes) == size
+
+
+@pytest.mark.parametrize(
+    "expression", ["product(range(9), range(8), [1, 2])", "combinations(range(9), 3)", "permutations(range(5), 2)"]
+)
+def test_a_list_of_all_choices_has_a_tuple_for_each(expression):
+    choices = list(eval(expression, vars(itertools)))
+
+    found = value(f"list({expression})", "from itertools import combinations, permutations, product")
+
+    assert found.shape == (len(choices),)
+    assert found.bytes == sum(map(sys.getsizeof, choices)) + 8 * len(choices)
 
 
 def test_a_size_is_known_whether_or_not_the_memory_was_ever_touched():
