@@ -100,7 +100,7 @@ def _feeds_backward(container: str, code: Notebook) -> bool:
                 made_of.setdefault(name, []).extend(targets)
     names, waiting = {container}, [container]
     while waiting:
-        found = {name for target in made_of.pop(waiting.pop(), ()) if (name := root(target)) is not None}
+        found = {at for target in made_of.pop(waiting.pop(), ()) if (at := root(target)) is not None}
         waiting += found - names
         names |= found
     return any(names_in(start) & names for scope in scopes for start in starts_of_backward(scope, code))
