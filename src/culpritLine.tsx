@@ -1,14 +1,14 @@
 import React from 'react';
 import { closeIcon, ReactWidget } from '@jupyterlab/ui-components';
 import { TranslationBundle } from '@jupyterlab/translation';
-import { IReport } from './api';
 import { Prose } from './components/Prose';
-import { timestamp } from './format';
+import { IMark } from './culpritMarks';
+import { cellName, timestamp } from './format';
 
 /** The line below a cell that ended a kernel: what happened, and the fix. */
 export class CulpritLine extends ReactWidget {
   constructor(
-    private readonly _report: IReport,
+    private readonly _mark: IMark,
     private readonly _trans: TranslationBundle,
     private readonly _showWhy: () => void,
     private readonly _close: () => void
@@ -20,17 +20,11 @@ export class CulpritLine extends ReactWidget {
 
   protected render(): JSX.Element {
     const trans = this._trans;
-    const { causes, cause, ended, started, fixes } = this._report;
-    const title = causes.find(({ id }) => id === cause)?.title ?? cause;
+    const { ended, started, fixes } = this._mark.report;
     return (
       <>
         <span title={timestamp(ended ?? started)}>
-          <Prose
-            text={trans.__(
-              'Last time, this cell ended the kernel: %1.',
-              title.split(':')[0]
-            )}
-          />{' '}
+          <Prose text={this._what()} />{' '}
           {fixes.length > 0 && (
             <Prose text={trans.__('Fix: %1.', fixes[0].title)} />
           )}
@@ -53,5 +47,31 @@ export class CulpritLine extends ReactWidget {
         </button>
       </>
     );
+  }
+
+  private _what(): string {
+    const trans = this._trans;
+    const { report, role } = this._mark;
+    const { cause, causes, cell, other_cells, statement } = report;
+    const title = causes.find(({ id }) => id === cause)?.title ?? cause;
+    const why = title.split(':')[0];
+    const name = (count: number | null) => cellName(trans, count);
+    if (role === 'called' && statement) {
+      return trans.__(
+        'Last time, line %1 of this cell ended the kernel when %2 ran: %3.',
+        statement.line,
+        name(cell?.execution_count ?? null),
+        why
+      );
+    }
+    if (role === 'queued' || other_cells.length > 0) {
+      const others = role === 'queued' ? [cell] : other_cells;
+      return trans.__(
+        'Last time, this cell or %1 ended the kernel: %2.',
+        others.map(other => name(other?.execution_count ?? null)).join(', '),
+        why
+      );
+    }
+    return trans.__('Last time, this cell ended the kernel: %1.', why);
   }
 }

@@ -1,5 +1,5 @@
 import type { Cell } from '@jupyterlab/cells';
-import { NotebookActions } from '@jupyterlab/notebook';
+import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import { PanelLayout, Widget } from '@lumino/widgets';
 import { IRecordingRow, IReport } from './api';
 import { PostMortems } from './model';
@@ -9,8 +9,14 @@ import { StoredSet } from './storedSet';
 
 const CULPRIT = 'jp-KernelDoctor-culpritCell';
 
+/** What a cell had to do with a death: it ran, another one called code of it, or it may have run. */
+export interface IMark {
+  report: IReport;
+  role: 'ran' | 'called' | 'queued';
+}
+
 /** Makes the line below a cell that ended a kernel. */
-export type MakeLine = (report: IReport, close: () => void) => Widget;
+export type MakeLine = (mark: IMark, close: () => void) => Widget;
 
 /**
  * Marks the cells that ended a kernel, as long as their code is the code that ran, until they run through.
@@ -27,8 +33,9 @@ export class CulpritMarks {
     _model.changed.connect(() => this._update());
     _notebooks.changed.connect(() => this._update());
     NotebookActions.executed.connect((_, { cell, success }) => {
-      if (success && this._marked.has(cell)) {
-        this._lived.add(this._marked.get(cell)!.recording);
+      const mark = this._marked.get(cell);
+      if (success && mark?.role === 'ran') {
+        this._lived.add(mark.report.recording);
         this._update();
       }
     });
@@ -41,32 +48,36 @@ export class CulpritMarks {
   }
 
   private _update(): void {
-    const wanted = this._isOn ? this._wanted() : new Map<Cell, IReport>();
-    for (const [cell, report] of this._marked) {
-      if (wanted.get(cell) !== report) {
+    const wanted = this._isOn ? this._wanted() : new Map<Cell, IMark>();
+    for (const [cell, { report, role }] of this._marked) {
+      const mark = wanted.get(cell);
+      if (mark?.report !== report || mark.role !== role) {
         cell.removeClass(CULPRIT);
         this._removeLine(cell);
       }
     }
     this._marked = wanted;
-    for (const [cell, report] of wanted) {
+    for (const [cell, mark] of wanted) {
       cell.addClass(CULPRIT);
-      if (!this._lines.has(cell) && !this._closed.has(report.recording)) {
-        this._addLine(cell, report);
+      if (this._closed.has(mark.report.recording)) {
+        this._removeLine(cell);
+      } else if (!this._lines.has(cell)) {
+        this._addLine(cell, mark);
       }
     }
   }
 
   /** The marked cells of all open notebooks, each with the newest death in it. */
-  private _wanted(): Map<Cell, IReport> {
-    const wanted = new Map<Cell, IReport>();
+  private _wanted(): Map<Cell, IMark> {
+    const wanted = new Map<Cell, IMark>();
     for (const row of this._newest()) {
-      for (const panel of this._notebooks.find(row)) {
-        const cell = findCell(panel, { cell_id: row.cell_id!, source: '' });
-        const report = cell && this._report(row.recording);
-        const source = cell?.model.sharedModel.getSource();
-        if (report && report.cell?.source === source) {
-          wanted.set(cell, report);
+      const panels = this._notebooks.find(row);
+      const report = panels.length > 0 && this._report(row.recording);
+      for (const panel of report ? panels : []) {
+        for (const [cell, mark] of marksIn(panel, report as IReport)) {
+          if (!wanted.has(cell)) {
+            wanted.set(cell, mark);
+          }
         }
       }
     }
@@ -97,10 +108,10 @@ export class CulpritMarks {
     return this._reports.get(recording) ?? null;
   }
 
-  private _addLine(cell: Cell, report: IReport): void {
-    const line = this._makeLine(report, () => {
-      this._closed.add(report.recording);
-      this._removeLine(cell);
+  private _addLine(cell: Cell, mark: IMark): void {
+    const line = this._makeLine(mark, () => {
+      this._closed.add(mark.report.recording);
+      this._update();
       // Where the focus was is gone.
       cell.node.focus();
     });
@@ -121,9 +132,38 @@ export class CulpritMarks {
   }
 
   private _isOn = true;
-  private _marked = new Map<Cell, IReport>();
+  private _marked = new Map<Cell, IMark>();
   private readonly _lines = new Map<Cell, Widget>();
   private readonly _reports = new Map<string, IReport | null>();
   private readonly _closed = new StoredSet('jupyter-kerneldoctor:closed');
   private readonly _lived = new StoredSet('jupyter-kerneldoctor:lived');
+}
+
+/** Return the cells of a notebook that a death is about; none where the code that did it has changed. */
+export function marksIn(
+  panel: NotebookPanel,
+  report: IReport
+): [Cell, IMark][] {
+  const { cell: ran, other_cells, statement } = report;
+  const called =
+    statement && statement.cell_id !== ran?.cell_id
+      ? { cell_id: statement.cell_id, source: statement.cell_source }
+      : null;
+  const wanted = [
+    { role: 'ran' as const, place: ran },
+    { role: 'called' as const, place: called },
+    ...other_cells.map(place => ({ role: 'queued' as const, place }))
+  ];
+  const marks: [Cell, IMark][] = [];
+  for (const { role, place } of wanted) {
+    const cell = place?.cell_id
+      ? findCell(panel, { cell_id: place.cell_id, source: '' })
+      : null;
+    if (cell && cell.model.sharedModel.getSource() === place?.source) {
+      marks.push([cell, { report, role }]);
+    } else if (role === 'ran' || (role === 'called' && cell)) {
+      return [];
+    }
+  }
+  return marks;
 }

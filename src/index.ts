@@ -108,10 +108,10 @@ function activate(
     model,
     notebooks,
     recording => client.report(recording),
-    (report, close) => {
-      const { recording } = report;
+    (mark, close) => {
+      const { recording } = mark.report;
       const show = () => void app.commands.execute(OPEN, { recording });
-      return new CulpritLine(report, trans, show, close);
+      return new CulpritLine(mark, trans, show, close);
     }
   );
 
