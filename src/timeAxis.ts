@@ -16,6 +16,12 @@ const SHORTEST_S = 1;
 export class TimeAxis {
   constructor(timeline: ITimeline) {
     this.gaps = idleGaps(timeline);
+    let left_out = 0;
+    this._starts = this.gaps.map(({ from, to, drawn }) => {
+      const start = from - left_out;
+      left_out += to - from - drawn;
+      return start;
+    });
     this.end = this.drawn(lastMoment(timeline));
   }
 
@@ -24,24 +30,49 @@ export class TimeAxis {
 
   /** Return where a moment is drawn. */
   drawn(t_s: number): number {
-    return this.gaps.reduce((at, { from, to, drawn }) => {
-      const passed = Math.max(0, Math.min(t_s, to) - from);
-      return at - passed * (1 - drawn / (to - from));
-    }, t_s);
+    const i = countUpTo(this.gaps.length, i => this.gaps[i].from, t_s) - 1;
+    if (i < 0) {
+      return t_s;
+    }
+    const { from, to, drawn } = this.gaps[i];
+    return t_s < to
+      ? this._starts[i] + ((t_s - from) * drawn) / (to - from)
+      : this._starts[i] + drawn + t_s - to;
   }
 
   /** Return the moment that is drawn there. */
   time(at: number): number {
-    return this.gaps.reduce((t_s, { from, to, drawn }) => {
-      const beyond = at - this.drawn(from);
-      if (beyond <= 0) {
-        return t_s;
-      }
-      return beyond < drawn
-        ? from + (beyond * (to - from)) / drawn
-        : to + beyond - drawn;
-    }, at);
+    const i = countUpTo(this._starts.length, i => this._starts[i], at) - 1;
+    if (i < 0) {
+      return at;
+    }
+    const { from, to, drawn } = this.gaps[i];
+    const beyond = at - this._starts[i];
+    return beyond < drawn
+      ? from + (beyond * (to - from)) / drawn
+      : to + beyond - drawn;
   }
+
+  /** Where each gap is drawn. */
+  private readonly _starts: readonly number[];
+}
+
+/** Return how many of these rising values are at most this: a day has hundreds of gaps, and each point asks. */
+function countUpTo(
+  count: number,
+  value: (i: number) => number,
+  most: number
+): number {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (value(middle) <= most) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
 }
 
 function idleGaps(timeline: ITimeline): IGap[] {

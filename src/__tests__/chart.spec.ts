@@ -98,6 +98,26 @@ it('draws hours in which no cell ran short, and knows what time is where', () =>
   }
 });
 
+it('finds its way through the hundreds of pauses of a day', () => {
+  const cells = Array.from({ length: 500 }, (_, i) => ({
+    execution_count: i,
+    start_s: 170 * i + 165,
+    end_s: 170 * i + 170
+  }));
+  const t_s = Array.from({ length: 600 }, (_, i) => 142 * i);
+  const samples = { t_s, memory_bytes: t_s.map(() => GIB) };
+  const { axis } = chartData(timeline({ cells, samples, death_s: 85_000 }));
+  expect(axis.gaps.length).toBeGreaterThan(499);
+  const [{ drawn }] = axis.gaps;
+  expect(axis.end).toBeCloseTo(500 * 5 + axis.gaps.length * drawn);
+  let last = -1;
+  for (const t of t_s.filter(t => t < 85_000)) {
+    expect(axis.drawn(t)).toBeGreaterThan(last);
+    last = axis.drawn(t);
+    expect(axis.time(last)).toBeCloseTo(t);
+  }
+});
+
 it('zooms into what is there', () => {
   const shown = chartData(timeline());
   expect(zoomed(shown, 0.5, 10)).toEqual([4.875, 15.125]);
