@@ -13,4 +13,10 @@ c.ServerApp.port = int(os.environ.get("KERNELDOCTOR_UI_PORT", "8899"))  # noqa: 
 # Where the server watches all kernels, nobody needs to be told how to have a kernel watched: both are tested.
 c.KernelDoctor.watch_all_kernels = "KERNELDOCTOR_UI_WATCH_ALL" in os.environ  # noqa: F821
 
+# As JupyterHub starts it.
+if "KERNELDOCTOR_UI_TOKEN" in os.environ:
+    c.ServerApp.base_url = "/user/ada/"  # noqa: F821
+    c.ServerApp.disable_check_xsrf = False  # noqa: F821
+    c.IdentityProvider.token = os.environ["KERNELDOCTOR_UI_TOKEN"]  # noqa: F821
+
 os.environ["KERNELDOCTOR_DATA_DIR"] = tempfile.mkdtemp(prefix="kerneldoctor-ui-tests-")

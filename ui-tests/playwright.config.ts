@@ -5,13 +5,20 @@ import { defineConfig } from '@playwright/test';
 const base = require('@jupyterlab/galata/lib/playwright-config');
 
 const port = Number(process.env.KERNELDOCTOR_UI_PORT ?? 8899);
+/** The server of a JupyterHub has a prefix and a token. */
+const HUB = '/user/ada/';
+export const TOKEN = 'kerneldoctor-ui-tests';
 const address = (port: number) => `http://127.0.0.1:${port}`;
 
 /** A server of the tests. */
-const server = (port: number, env: Record<string, string> = {}) => ({
+const server = (
+  port: number,
+  env: Record<string, string> = {},
+  path = '/lab'
+) => ({
   command: 'jlpm start',
   env: { KERNELDOCTOR_UI_PORT: String(port), ...env },
-  url: `${address(port)}/lab`,
+  url: address(port) + path,
   timeout: 120_000,
   reuseExistingServer: false
 });
@@ -39,16 +46,26 @@ export default defineConfig({
     }
   },
   projects: [
-    { name: 'on-request', testIgnore: 'all-kernels.spec.ts' },
+    { name: 'on-request', testIgnore: ['all-kernels.spec.ts', 'hub.spec.ts'] },
     {
       name: 'all-kernels',
       testMatch: 'all-kernels.spec.ts',
       use: { baseURL: address(port + 1) }
+    },
+    {
+      name: 'hub',
+      testMatch: 'hub.spec.ts',
+      use: { baseURL: address(port + 2) + HUB }
     }
   ],
-  // One watches the kernels that load KernelDoctor, the other, as it is by default, every kernel.
+  // One watches the kernels that load KernelDoctor, one, as it is by default, every kernel; one is as on a JupyterHub.
   webServer: [
     server(port),
-    server(port + 1, { KERNELDOCTOR_UI_WATCH_ALL: 'yes' })
+    server(port + 1, { KERNELDOCTOR_UI_WATCH_ALL: 'yes' }),
+    server(
+      port + 2,
+      { KERNELDOCTOR_UI_TOKEN: TOKEN },
+      `${HUB}lab?token=${TOKEN}`
+    )
   ]
 });

@@ -1,4 +1,4 @@
-import { expect, IJupyterLabPageFixture, test } from '@jupyterlab/galata';
+import { expect, IJupyterLabPageFixture } from '@jupyterlab/galata';
 import { Locator } from '@playwright/test';
 import {
   askUntil,
@@ -10,7 +10,8 @@ import {
   run,
   showWhy,
   start,
-  toast
+  toast,
+  test
 } from '../tests/helpers';
 
 // Where Galata stands between, JupyterLab takes its answer to a restart for a failure.

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'fs';
-import { expect, test } from '@jupyterlab/galata';
-import { die, expectAccessible, openNotebook, showWhy } from './helpers';
+import { expect } from '@jupyterlab/galata';
+import { die, expectAccessible, openNotebook, showWhy, test } from './helpers';
 
 const LOAD = '%load_ext kerneldoctor';
 

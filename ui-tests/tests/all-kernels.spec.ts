@@ -1,4 +1,4 @@
-import { expect, test } from '@jupyterlab/galata';
+import { expect } from '@jupyterlab/galata';
 import {
   askUntil,
   die,
@@ -8,7 +8,8 @@ import {
   prompt,
   showWhy,
   start,
-  toast
+  toast,
+  test
 } from './helpers';
 
 test('the first crash of a notebook that loads nothing is explained', async ({

@@ -1,4 +1,4 @@
-import { expect, test } from '@jupyterlab/galata';
+import { expect } from '@jupyterlab/galata';
 import {
   die,
   openNotebook,
@@ -7,7 +7,8 @@ import {
   run,
   showWhy,
   start,
-  toast
+  toast,
+  test
 } from './helpers';
 
 const LOAD = '%load_ext kerneldoctor';
@@ -18,8 +19,10 @@ test('a kernel crashes, and the panel says why and where', async ({
   tmpPath
 }) => {
   // The pause is there so that some memory is measured, and drawn.
-  const pause = 'import time\ntime.sleep(1)';
-  await openNotebook(page, tmpPath, 'crash.ipynb', [LOAD, pause, SEGFAULT]);
+  const crash =
+    'import ctypes, time\n\ndef crash():\n    return ctypes.string_at(0)';
+  const call = 'time.sleep(1)\ncrash()';
+  await openNotebook(page, tmpPath, 'crash.ipynb', [LOAD, crash, call]);
   await die(page, 2);
 
   await expect(
@@ -32,16 +35,23 @@ test('a kernel crashes, and the panel says why and where', async ({
   // Memory is not the subject.
   await expect(report.locator('article figure')).toHaveCount(0);
 
-  // Where: the cell, and its second line.
+  // Where: the line that did it, in the cell that defines the function; that cell and the one that ran are marked.
   await expect(report.locator('.jp-mod-culprit')).toHaveText(
-    'ctypes.string_at(0)'
+    'return ctypes.string_at(0)'
   );
+  await expect(report).toContainText('Called from cell [3], line 2.');
   await page.notebook.selectCells(0);
-  await report.getByRole('button', { name: 'Go to cell [3]' }).click();
+  await report.getByRole('button', { name: 'Go to cell [2]' }).click();
   const active = page.locator('.jp-Notebook-cell.jp-mod-active');
   await expect(active).toContainText('ctypes.string_at(0)');
   // The line is selected.
   await expect(active.locator('.cm-selectionBackground')).toBeVisible();
+  await expect(page.locator('.jp-KernelDoctor-culpritCell')).toHaveCount(2);
+  const lines = page.locator('.jp-Notebook-cell').getByRole('note');
+  await expect(lines.first()).toContainText(
+    'line 4 of this cell ended the kernel when cell [3] ran: '
+  );
+  await expect(lines.last()).toContainText('this cell ended the kernel: ');
 
   // Why: sentences, and below them where their numbers were read.
   const evidence = report

@@ -1,5 +1,5 @@
-import { expect, test } from '@jupyterlab/galata';
-import { die, openNotebook, run, showWhy, start, toast } from './helpers';
+import { expect } from '@jupyterlab/galata';
+import { die, openNotebook, run, showWhy, start, toast, test } from './helpers';
 
 const LOAD = '%load_ext kerneldoctor';
 

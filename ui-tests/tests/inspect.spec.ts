@@ -1,4 +1,4 @@
-import { expect, test } from '@jupyterlab/galata';
+import { expect } from '@jupyterlab/galata';
 import {
   askUntil,
   interrupt,
@@ -6,7 +6,8 @@ import {
   openPanel,
   prompt,
   run,
-  start
+  start,
+  test
 } from './helpers';
 
 const LOAD = '%load_ext kerneldoctor';

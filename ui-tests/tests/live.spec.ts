@@ -1,4 +1,4 @@
-import { expect, test } from '@jupyterlab/galata';
+import { expect } from '@jupyterlab/galata';
 import {
   expectAccessible,
   openNotebook,
@@ -6,7 +6,8 @@ import {
   prompt,
   run,
   start,
-  toast
+  toast,
+  test
 } from './helpers';
 
 const LOAD = '%load_ext kerneldoctor';

@@ -1,6 +1,14 @@
 import { readFile } from 'fs/promises';
-import { expect, IJupyterLabPageFixture, test } from '@jupyterlab/galata';
-import { die, openNotebook, run, showWhy, toast } from './helpers';
+import { expect, IJupyterLabPageFixture } from '@jupyterlab/galata';
+import {
+  die,
+  expectAccessible,
+  openNotebook,
+  run,
+  showWhy,
+  toast,
+  test
+} from './helpers';
 
 // Deaths of an earlier run of this test are listed, too.
 const NAME = `marks-${Date.now()}.ipynb`;
@@ -82,6 +90,7 @@ test('cells are marked, and a death is found again, passed on and deleted', asyn
   await history.getByLabel('Notebook').selectOption({ label: NAME });
   const rows = history.getByRole('listitem');
   await expect(rows).toHaveCount(2);
+  await expectAccessible(page);
   await history.getByLabel('Search the history').fill('cell [3]');
   await expect(rows).toHaveCount(1);
   await history.getByLabel('Search the history').fill('CELL [2] marks');
