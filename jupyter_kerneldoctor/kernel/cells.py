@@ -108,6 +108,11 @@ class CellHooks:
         """Return the cells that run: their numbers, by thread."""
         return {thread_id: running.seq for thread_id, running in self._running.copy().items()}
 
+    def stretch(self) -> memory.Stretch | None:
+        """Return what measures the cell that runs in this thread; None where none is recorded."""
+        running = self._running.get(threading.get_ident())
+        return None if running is None else running.stretch
+
     def _start(self, info: ExecutionInfo) -> None:
         """Begin, or go on where a signal interrupted this."""
         if os.getpid() != self._pid or (self._is_nested() and not self._is_begun(info)):

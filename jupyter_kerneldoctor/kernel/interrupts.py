@@ -52,15 +52,18 @@ class PendingInterrupt:
 
     def visit(self, tree: Any) -> Any:
         """Raise the signal, by whatever handler there is; the tree stays as it is."""
+        is_valid = time.monotonic() < self._until_mono_s
         self.drop()
-        if time.monotonic() < self._until_mono_s:
+        if is_valid:
             signal.raise_signal(signal.SIGINT)
         return tree
 
     def drop(self) -> None:
-        """Forget the signal: its cell is over."""
-        with suppress(ValueError):
-            self._shell.ast_transformers.remove(self)
+        """Forget the signal: its cell is over. Nearly always there is none, and this is on the user's time."""
+        if self._until_mono_s:
+            with suppress(ValueError):
+                self._shell.ast_transformers.remove(self)
+            self._until_mono_s = 0.0
 
     def _raise_later(self) -> None:
         self._until_mono_s = time.monotonic() + _VALID_S

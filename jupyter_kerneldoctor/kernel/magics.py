@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from . import postmortem
 from .memwatch import MemWatch
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from IPython.core.interactiveshell import InteractiveShell
 
     from .doctor import Doctor
@@ -98,6 +97,8 @@ class KernelDoctorMagics(Magics):
         print(self._doctor.status())  # noqa: T201 - this is what the user asked for
 
     def _options(self, line: str) -> Namespace:
+        if not line:
+            return Namespace(no_timeline=False, code=[])  # argparse takes longer than all else that this magic does
         try:
             options: Namespace = parse_argstring(self.memwatch, line)
         except UsageError as error:

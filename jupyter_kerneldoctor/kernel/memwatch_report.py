@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any
 from ..diagnosis.units import duration, size
 from ..recording.journal import read_events_from, values
 from ..recording.layout import JOURNAL, RECENT
-from ..recording.private_files import read_part
-from ..recording.samples import FIELDS, SampleRows, read_samples, time_of_unseen_peak
+from ..recording.private_files import read_end_in, recording
+from ..recording.samples import FIELDS, Sample, read_samples, time_of_unseen_peak
 from ..render.textchart import chart
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..recording.samples import Sample
     from .memory import Stretch
 
 _WIDTH, _WIDTH_PX = 72, 480
 _FLAT = 0.01
-_LINES_BYTES = 1024
-"""The newest sample is among the last so many."""
+_LINE_BYTES = 512
+"""No sample takes more."""
 _LIMITS_PATIENCE_S = 0.5
 """How long to wait for a sidecar that has just started to record the limits."""
 
@@ -39,8 +38,8 @@ class Recorded:
         """Return the limits in force."""
         deadline = time.monotonic() + _LIMITS_PATIENCE_S
         while True:
-            events, self._offset = read_events_from(self.directory / JOURNAL, self._offset)
-            self._limits = next((event["limits"] for event in events[::-1] if event["event"] == "limits"), self._limits)
+            events, self._offset = read_events_from(self.directory / JOURNAL, self._offset, "limits")
+            self._limits = events[-1]["limits"] if events else self._limits
             if self._limits or time.monotonic() > deadline:
                 return self._limits
             time.sleep(0.02)
@@ -48,11 +47,17 @@ class Recorded:
     def newest_sample(self) -> Sample | None:
         """Return the newest sample; None where its line is not as this version writes it."""
         found: list[Sample] = []
-        for name in RECENT:
-            with suppress(OSError):
-                lines = read_part(self.directory / name, -_LINES_BYTES, _LINES_BYTES).partition(b"\n")[2]
-                found += SampleRows().samples([[*FIELDS], *values(lines)])
+        with suppress(OSError), recording(self.directory) as directory:
+            for name in RECENT:
+                last_line = read_end_in(directory, name, _LINE_BYTES).rstrip().rpartition(b"\n")[2]
+                found += [Sample(*row) for row in values(last_line) if _is_sample(row)]
         return max(found, default=None)
+
+
+def _is_sample(row: Any) -> bool:
+    if not isinstance(row, list) or len(row) != len(FIELDS) or type(row[0]) is not float:
+        return False
+    return all(one is None or type(one) is int for one in row[1:])
 
 
 def report(stretch: Stretch, recorded: Recorded | None, *, timeline: bool) -> tuple[str, dict[str, Any] | None]:

@@ -89,14 +89,19 @@ def read_lines(path: Path) -> Iterator[Any]:
     yield from values(data)
 
 
-def read_events_from(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
-    """The events that were written after an offset, and the offset to go on from: behind the last whole line."""
+def read_events_from(path: Path, offset: int, kind: str = "") -> tuple[list[dict[str, Any]], int]:
+    """The events that were written after an offset, and the offset to go on from: behind the last whole line.
+
+    With a kind only those; what does not name it is not parsed.
+    """
     try:
         data = read_part(path, offset, MOST_BYTES)
     except OSError:
         return [], offset
     whole = data[: data.rfind(b"\n") + 1]
-    return [value for value in values(whole) if _is_event(value)], offset + len(whole)
+    naming = b"\n".join(line for line in whole.split(b"\n") if kind.encode("ascii") in line) if kind else whole
+    found = [value for value in values(naming) if _is_event(value) and (not kind or value["event"] == kind)]
+    return found, offset + len(whole)
 
 
 def read_events(path: Path) -> Iterator[dict[str, Any]]:

@@ -125,6 +125,15 @@ def read_part(path: Path, offset: int, most_bytes: int) -> bytes:
         os.close(descriptor)
 
 
+def read_end_in(directory: int, name: str, most_bytes: int) -> bytes:
+    """Return the end of a file of the recording whose directory is open. Raises OSError."""
+    descriptor = open_file_in(directory, name, os.O_RDONLY)
+    try:
+        return os.pread(descriptor, most_bytes, max(0, os.fstat(descriptor).st_size - most_bytes))
+    finally:
+        os.close(descriptor)
+
+
 def is_own(status: os.stat_result) -> bool:
     """Return whether something belongs to this user."""
     return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
