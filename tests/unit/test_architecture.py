@@ -73,6 +73,7 @@ LAYERS = (
     {"analysis", "edits"},
     {"frameworks"},
     {"kernel_end"},
+    {"death_site"},
     {"death"},
     {"texts", "conflicts", "endless_wait"},
     {"examples"},

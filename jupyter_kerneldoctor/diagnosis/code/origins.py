@@ -8,10 +8,9 @@ origins.number(node, scope)     # the number that is written at the end of that 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from .attributes import Origin, class_of_self, parsed_arguments, set_in_class, set_on
 from .literals import number
 from .notebook import Notebook
 from .scopes import Binding, Position, Scope
@@ -19,13 +18,6 @@ from .scopes import Binding, Position, Scope
 _MOST_STEPS = 8
 _MOST_ORIGINS = 60
 _MOST_CALLS = 6  # of a function: beyond that its arguments are not followed
-
-
-class Origin(NamedTuple):
-    """An expression, and the scope whose names it uses."""
-
-    node: ast.expr
-    scope: Scope
 
 
 def all_origins(node: ast.expr, scope: Scope, code: Notebook, *, parts: bool = False) -> list[Origin]:
@@ -205,7 +197,7 @@ class Origins:
             return self.code.function_scope(binding.definition, binding.cell)
         if not isinstance(function, ast.Attribute):
             return None
-        owner = self.class_of_self(function.value, scope) or self._class_of(function.value, scope)
+        owner = class_of_self(self.code, function.value, scope) or self._class_of(function.value, scope)
         if owner is None:
             return None
         name = getattr(owner.definition, "name", "")
@@ -243,9 +235,9 @@ class Origins:
             yield from (Origin(one.value, inner) for one in inner.walk() if isinstance(one, ast.Return) and one.value)
 
     def _entry(self, base: ast.expr, key: str, scope: Scope) -> Iterator[Origin]:
-        owner = self.class_of_self(base, scope)
+        owner = class_of_self(self.code, base, scope)
         if owner is not None:
-            yield from self._set_on(owner, key)
+            yield from set_on(self.code, owner, key)
             return
         found = [Origin(base, scope)]
         for _ in range(_MOST_STEPS):
@@ -258,7 +250,7 @@ class Origins:
                 break
             definition = self.code.definition(found[-1].node, found[-1].scope)
             if definition is not None and isinstance(definition.definition, ast.ClassDef):
-                yield from self._in_class(definition.definition, definition.scope, key)
+                yield from set_in_class(definition.definition, definition.scope, key)
                 return
             found = self.of(*found[-1])[-1:]
         if found:
@@ -275,7 +267,7 @@ class Origins:
                     if isinstance(name, ast.Constant) and name.value == key
                 )
             case ast.Call(func=ast.Attribute(attr="parse_args" | "parse_known_args")):
-                yield from self._parsed(key)
+                yield from parsed_arguments(self.code, key)
             case ast.Call(func=function, keywords=words):
                 given = [Origin(word.value, scope) for word in words if word.arg == key]
                 yield from given
@@ -283,90 +275,8 @@ class Origins:
                 if definition is None or not isinstance(definition.definition, ast.ClassDef):
                     return
                 if not given:
-                    yield from self._in_class(definition.definition, definition.scope, key)
-                yield from self._set_on(definition, key)
-
-    def _parsed(self, key: str) -> Iterator[Origin]:
-        flag = key.replace("_", "-")
-        if self._is_given(f"--{flag}") or self._is_given(f"--{key}"):
-            return
-        for module in self.code.mentioning("add_argument"):
-            for scope in self.code.scopes(module.cell):
-                for call in scope.calls:
-                    names = [one.value for one in call.args if isinstance(one, ast.Constant)]
-                    if getattr(call.func, "attr", "") == "add_argument" and {f"--{flag}", f"--{key}", key} & {*names}:
-                        yield from (Origin(word.value, scope) for word in call.keywords if word.arg == "default")
-
-    def _is_given(self, flag: str) -> bool:
-        """Whether a cell passes an option itself, `parse_args(["--lr", "1"])`: the default does not hold then."""
-        scopes = [scope for cell in self.code.with_text(flag) for scope in self.code.scopes(cell)]
-        names = {
-            id(one)
-            for scope in scopes
-            for call in scope.calls
-            if getattr(call.func, "attr", "") == "add_argument"
-            for one in call.args
-        }
-        texts = (
-            one for scope in scopes for one in scope.nodes if isinstance(one, ast.Constant) and id(one) not in names
-        )
-        return any(isinstance(one.value, str) and flag in re.split(r"[\s=]", one.value) for one in texts)
-
-    def class_of_self(self, node: ast.expr, scope: Scope) -> Binding | None:
-        """Return the class whose method a scope is, if the node is the method's `self`; None otherwise."""
-        inner: Scope | None = scope
-        while inner is not None and inner.owner is None:
-            inner = inner.parent
-        if inner is None or inner.owner is None:
-            return None
-        if not isinstance(node, ast.Name) or node.id not in inner.parameters[:1]:
-            return None
-        found = self.code.lookup(inner.owner, inner.parent or inner)
-        return found if found is not None and isinstance(found.definition, ast.ClassDef) else None
-
-    def _set_on(self, owner: Binding, key: str, depth: int = 0) -> Iterator[Origin]:
-        """Yield what methods of a class, or else of what it is derived from, set an attribute of `self` to."""
-        definition = owner.definition
-        assert isinstance(definition, ast.ClassDef)
-        methods = [one for one in self.code.scopes(owner.cell) if one.owner == definition.name and one.parameters]
-        found = [one for method in methods for one in _set_in(method, key)]
-        yield from found or self._in_class(definition, owner.scope, key)
-        for base in definition.bases if not found and depth < _MOST_STEPS else ():
-            inherited = self.code.definition(base, owner.scope)
-            if inherited is not None and isinstance(inherited.definition, ast.ClassDef):
-                yield from self._set_on(inherited, key, depth + 1)
-
-    def _in_class(self, definition: ast.ClassDef, home: Scope, key: str) -> Iterator[Origin]:
-        for statement in definition.body:
-            match statement:
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=value)
-                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-                ) if name == key:
-                    yield Origin(value, home)
-
-
-def _set_in(method: Scope, key: str) -> Iterator[Origin]:
-    """Yield what a method sets an attribute of its object to."""
-    for node in method.walk():
-        match node:
-            case ast.Assign(targets=targets, value=given):
-                pairs = [pair for target in targets for pair in _pairs(target, given)]
-            case ast.AnnAssign(target=one, value=ast.expr() as given):
-                pairs = [(one, given)]
-            case _:
-                continue
-        for target, value in pairs:
-            match target:
-                case ast.Attribute(value=ast.Name(id=me), attr=name) if me == method.parameters[0] and name == key:
-                    yield Origin(value, method)
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    match target, value:
-        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
-            return list(zip(targets, values, strict=True))
-    return [(target, value)]
+                    yield from set_in_class(definition.definition, definition.scope, key)
+                yield from set_on(self.code, definition, key)
 
 
 def _defaults(given: ast.arguments) -> dict[str, ast.expr]:

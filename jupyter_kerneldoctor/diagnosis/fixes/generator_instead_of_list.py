@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from ..calls import calls_at
 from ..case import Case
+from ..code.attributes import Origin
 from ..code.notebook import Call
-from ..code.origins import Origin, Origins
+from ..code.origins import Origins
 from ..death import Death
 from ..edits import replace
 from ..family import Family

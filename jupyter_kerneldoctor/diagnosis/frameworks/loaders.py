@@ -4,8 +4,9 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..code.attributes import Origin
 from ..code.notebook import Binding, Call, Notebook
-from ..code.origins import Origin, Origins
+from ..code.origins import Origins
 
 
 class Loader(NamedTuple):
