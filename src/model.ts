@@ -95,6 +95,10 @@ export class PostMortems {
   /** Read the list again, and the report when it may have changed. */
   async refresh(): Promise<void> {
     const request = ++this._request;
+    // What the user has picked is known before the list is there.
+    const picked = this._shown === null ? this._chosen : null;
+    const early = picked === null ? null : this._client.report(picked);
+    early?.catch(() => undefined);
     try {
       const rows = await this._client.list();
       if (request !== this._request) {
@@ -110,7 +114,10 @@ export class PostMortems {
         this._shown = null;
         this._show({ kind: 'empty' });
       } else if (version !== this._shown) {
-        const report = await this._client.report(wanted);
+        let report = wanted === picked ? await early : null;
+        if (!report || versionOf(report) !== version) {
+          report = await this._client.report(wanted);
+        }
         if (request === this._request) {
           this._shown = version;
           this._show({ kind: 'report', report });
@@ -127,7 +134,7 @@ export class PostMortems {
   /** Return a key that changes when a report may have changed: a running kernel may die later. */
   private _versionOf(recording: string | null): string {
     const row = this._rows.find(row => row.recording === recording);
-    return JSON.stringify([recording, row?.state, row?.ended, row?.headline]);
+    return row ? versionOf(row) : String(recording);
   }
 
   private _show(view: View): void {
@@ -143,4 +150,10 @@ export class PostMortems {
   /** The number of the latest request; answers to older ones are ignored. */
   private _request = 0;
   private readonly _changed = new Signal<this, void>(this);
+}
+
+function versionOf(
+  one: Pick<IReport, 'recording' | 'state' | 'ended' | 'headline'>
+): string {
+  return JSON.stringify([one.recording, one.state, one.ended, one.headline]);
 }

@@ -28,6 +28,9 @@ _MAX_HEADER_BYTES = 1 << 20
 _MAX_EARLIER = 10
 """Earlier deaths of the same cell to look for."""
 
+_KEPT_DOCUMENTS = 4
+"""As many documents of kernels that are over are kept: the page asks for what the death was announced with."""
+
 _SILENT_S = 3600.0
 """A recording to which nothing was written for so long is over, wherever its kernel was."""
 
@@ -45,12 +48,14 @@ class PostMortems:
     """Diagnoses recordings on request.
 
     Rows of ended kernels are kept on disk and in memory until the recording's files change, so that no list diagnoses
-    all recordings. Safe to use from several threads: at worst two of them do the same work.
+    all recordings; the newest documents are kept in memory. Safe to use from several threads: at worst two of them do
+    the same work.
     """
 
     def __init__(self, store: Store | None = None) -> None:
         self.store = store or Store()
         self._rows: dict[str, tuple[Stamp, Row]] = {}
+        self._documents: dict[str, tuple[object, Document]] = {}
 
     def header(self, recording_id: str, patience_s: float = END_PATIENCE_S) -> Header:
         """Return which kernel a recording is about; wait for a missing first line. Raises UnknownRecordingError."""
@@ -76,12 +81,28 @@ class PostMortems:
 
     def document(self, recording_id: str) -> Document:
         """Return the post-mortem of a recording. Raises UnknownRecordingError, UnreadableRecordingError."""
+        made_from = self._made_from(recording_id)
+        kept = self._documents.get(recording_id)
+        if kept and made_from is not None and kept[0] == made_from:
+            return kept[1]
         found = self.store.open(recording_id)
         post_mortem = diagnose(found)
         if post_mortem.died and post_mortem.cell is not None:
             with suppress(Exception):  # what earlier recordings hold must not cost this one its report
                 post_mortem = self._with_recurrence(post_mortem, post_mortem.cell.source)
-        return {**post_mortem.to_json(), **_start(found)}
+        document = {**post_mortem.to_json(), **_start(found)}
+        if _is_over(found):
+            newest = list(self._documents.items())[1 - _KEPT_DOCUMENTS :]
+            self._documents = {**dict(newest), recording_id: (made_from, document)}
+        return document
+
+    def _made_from(self, recording_id: str) -> object:
+        """Return a value that changes with a recording's files, and with the earlier ones; None where unknown."""
+        path = self.store.path(recording_id)
+        if HAS_DIRECTORIES:
+            with suppress(OSError), recording(path) as directory:
+                return kept_rows.stamp(directory), sorted(one for one in self.store.ids() if one < recording_id)
+        return None
 
     def _with_recurrence(self, post_mortem: PostMortem, source: str) -> PostMortem:
         """Add the earlier deaths of the same cell. Only recordings that end with that cell are read in full."""

@@ -61,11 +61,12 @@ def measurements(recording: Recording) -> list[Sample]:
 
 
 def _unseen_peak(cell: Cell, ended_mono_s: float, during: Sequence[Sample]) -> list[Sample]:
+    seen_at_most = max(cell.rss_before_bytes or 0, cell.rss_after_bytes or 0, *map(_memory, during))
+    if cell.peak_bytes is None or cell.peak_bytes <= seen_at_most:
+        return []
     begin, end = (cell.started_mono_s, cell.rss_before_bytes), (ended_mono_s, cell.rss_after_bytes)
     measured = [begin, *((sample.mono_s, sample.rss_bytes) for sample in during), end]
     seen = [(time_s, memory) for time_s, memory in measured if memory is not None]
-    if cell.peak_bytes is None or cell.peak_bytes <= max((memory for _, memory in seen), default=0):
-        return []
     when_s = time_of_unseen_peak(seen) if seen else (cell.started_mono_s + ended_mono_s) / 2
     return [Sample(when_s, cell.peak_bytes)]
 

@@ -8,9 +8,11 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.recording import layout, reader
 from jupyter_kerneldoctor.recording.processes import boot_id, identify
 from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.reports import post_mortems
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
 if TYPE_CHECKING:
@@ -93,3 +95,36 @@ def test_a_recording_that_raises_is_listed_and_costs_no_other_its_row(
     monkeypatch.setattr(Store, "open", open_one)
 
     assert [row["recording"] for row in PostMortems(Store(tmp_path)).rows()] == [other, damaged]
+
+
+def test_the_document_of_a_kernel_that_is_over_is_made_once_until_its_files_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording_id = "20260101T000000Z-4711-abcdef"
+    journal = layout.create(recording_id, tmp_path) / layout.JOURNAL
+    start = {"event": "start", "process": [4711, 1, "another boot"], "mono_s": 1.0, "wall_s": 2.0}
+    end = {"event": "end", "kind": "exit", "exit_code": 3, "mono_s": 1.1, "wall_s": 2.1}
+    journal.write_text(json.dumps(start) + "\n" + json.dumps(end) + "\n")
+    made = []
+    monkeypatch.setattr(post_mortems, "diagnose", lambda found: made.append(found) or diagnose(found))
+    documents = PostMortems(Store(tmp_path))
+
+    assert documents.document(recording_id) == documents.document(recording_id)
+    assert len(made) == 1
+    with journal.open("a") as file:
+        file.write("\n")
+    assert documents.document(recording_id)["end"]["exit_code"] == 3
+    assert len(made) == 2
+
+
+def test_the_document_of_a_kernel_that_runs_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording_id = "20260101T000000Z-4711-abcdef"
+    journal = layout.create(recording_id, tmp_path) / layout.JOURNAL
+    start = {"event": "start", "process": identify(os.getpid()), "mono_s": 1.0, "wall_s": time.time()}
+    journal.write_text(json.dumps(start) + "\n")
+    made = []
+    monkeypatch.setattr(post_mortems, "diagnose", lambda found: made.append(found) or diagnose(found))
+    documents = PostMortems(Store(tmp_path))
+
+    assert [documents.document(recording_id)["state"] for _ in range(2)] == ["running", "running"]
+    assert len(made) == 2
