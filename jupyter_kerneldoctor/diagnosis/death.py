@@ -13,6 +13,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 from .analysis.call_reached import Reached, reached
 from .analysis.growth import Growth
 from .analysis.memory_shape import Shape, shape
+from .analysis.statements import statement_at, statement_name
 from .code.deep_calls import DeepCall, deep_call
 from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, call_at, ending_calls
@@ -22,7 +23,8 @@ from .code.signal_targets import Sending, sendings
 from .code.values import Values
 from .code.zeroed import reserved_before
 from .death_site import DeathSite
-from .postmortem import CauseFinding, Statement
+from .postmortem import Caller, CauseFinding, Statement
+from .units import quote
 
 _A_PART = 0.25  # of the growth: a statement with less is not to blame
 _ALMOST = 0.93  # of the limit
@@ -81,6 +83,20 @@ class Death(DeathSite):
         """The calls in the cell that send the kernel's own process the very signal that ended it."""
         calls = tuple(call for call in self.calls if call.kind == "signal" and self._came_from(call))
         return calls or self._signal_in_the_crash
+
+    def statement_that_ends(self, line: int | None) -> Statement | None:
+        """Return the statement of a function by which a line of the cell ends the kernel; None where it is its own."""
+        call = next((one for one in self.calls if one.line == line), None)
+        if self.cell is None or call is None or call.place is None:
+            return None
+        found = statement_at(self.code, self.code.cells[call.place[0]], call.place[1])
+        caller = Caller(self.cell.execution_count, self.cell.cell_id, call.line, None, None)
+        return replace(found, via=(caller,)) if found.function is not None else None
+
+    def ended_by(self, call: EndingCall) -> str:
+        """Return "with `os._exit(1)`", or "in `stop` (cell [1], line 3: `os._exit(1)`), called from `stop()` (...)"."""
+        found = self.statement_that_ends(call.line)
+        return f"with {quote(call.text)}" if found is None else statement_name(found, self.cell)
 
     @cached_property
     def _signal_in_the_crash(self) -> tuple[EndingCall, ...]:

@@ -146,7 +146,8 @@ class DeathSite(KernelEnd):
 
         That is the one which was being executed, in whichever cell its function stands, if the line was; else the line.
         """
-        if self.user_frames and line == self.line:
+        shown = self.line if self.ended or self.stuck_cell is None else self.stuck_cell.line
+        if self.user_frames and line == shown:
             return statement_of(self.code, self.user_frames)
         return None if self.cell is None or line is None else statement_at(self.code, self.cell, line)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from .analysis.ending import FROM_OUTSIDE
@@ -22,18 +23,25 @@ MOST_SHOWN = 3
 
 _SLOW_S = 10.0
 """A cell that runs for so long may be one that never ends."""
+_WENT_ON_CELLS = 2
+"""So many cells that ended well after an error was survived are work that went on without it."""
+_LASTS = ("too-many-files", "no-threads", "no-space")
+"""Kinds of incidents after which cells end well that need none of what is used up."""
 
 
 def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
     death, ranked = _of_the_likeliest_cell(recording)
     incidents = survived(death)
-    shown = incidents[-1] if incidents and ranked[0].family == Family.ALIVE else None
+    is_alive = ranked[0].family == Family.ALIVE
+    shown = incidents[-1] if incidents and is_alive and not _is_past(recording, incidents[-1].incident) else None
     if shown is not None:
         ranked, death = (shown.finding,), death.at(shown.incident)
     state = "survived" if shown is not None else _state(death, ranked[0])
     if state == "ended" and incidents:
         ranked = (_after(incidents[-1].finding.headline, ranked[0]), *ranked[1:])
+    elif is_alive and incidents and shown is None:
+        ranked = (_lived_on(incidents[-1].finding.headline, ranked[0]), *ranked[1:])
     judged = death.judged(ranked)
     is_slow = state == "running" and death.cell is not None and (judged.memory.running_s or 0) >= _SLOW_S
     fixes, left_out = _fixes(judged) if is_slow or state in ("died", "stuck", "survived") else ((), None)
@@ -68,6 +76,18 @@ def _after(survived_headline: str, end: CauseFinding) -> CauseFinding:
     """Put what went wrong before into the headline of an orderly end: it is what there is to tell."""
     ended = end.headline.replace(", as requested.", " later, as requested.")
     return replace(end, headline=f"{survived_headline} {ended}")
+
+
+def _lived_on(survived_headline: str, alive: CauseFinding) -> CauseFinding:
+    running = alive.headline.replace(", and there is nothing to report.", ".")
+    return replace(alive, headline=f"{running} Earlier: {survived_headline}")
+
+
+def _is_past(recording: Recording, incident: Incident) -> bool:
+    """Whether the notebook has gone on since: the first cell that ends well may only look at what went wrong."""
+    later = [cell for cell in recording.cells if cell.started_mono_s > incident.mono_s]
+    went_well = sum(cell.finished and cell.error is None for cell in later)
+    return went_well >= _WENT_ON_CELLS and incident.kind not in _LASTS
 
 
 def _of_the_likeliest_cell(recording: Recording) -> tuple[Death, tuple[CauseFinding, ...]]:
@@ -119,6 +139,8 @@ def _other_cells(death: Death, cause: CauseFinding) -> tuple[Culprit, ...]:
 
 def _statement(death: Death, cause: CauseFinding) -> Statement | None:
     """Return the statement to blame: of a memory that ran out the one that it grew in, else the last that was seen."""
+    if cause.family == Family.OWN_END and (ends := death.statement_that_ends(cause.line)) is not None:
+        return ends
     last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)
     return guilty_statement(death.growth, last) if cause.family == Family.MEMORY and death.incident is None else last
 

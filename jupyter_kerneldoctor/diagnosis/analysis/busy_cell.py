@@ -14,6 +14,8 @@ from .library_waits import library_wait
 
 _WRITES_TRACEBACKS = ("IPython/core/ultratb.py", "IPython/core/tbtools.py", "stack_data/core.py")
 _LEAST_S = 7.0
+_SHALLOW_S = 30.0
+"""A traceback of the thousand calls that Python allows by itself is formatted by then, on a busy machine, too."""
 _LONGEST = 1000  # characters of a regular expression
 _SCHEDULED_S = 20.0
 """A scheduler has started the processes of a task by then."""
@@ -59,7 +61,8 @@ class BusyCell:
     @property
     def formats_traceback_s(self) -> float | None:
         """For how long IPython has been formatting a traceback, if it does so for long."""
-        return self._if_long(self.lasted_s(_formats_traceback))
+        deep = any("setrecursionlimit" in cell.source for cell in self.recording.cells)
+        return self._if_long(self.lasted_s(_formats_traceback), _LEAST_S if deep else _SHALLOW_S)
 
     @property
     def backtracks_s(self) -> float | None:
@@ -109,8 +112,8 @@ class BusyCell:
         """The regular expression that goes back without end."""
         return self._pattern or ""
 
-    def _if_long(self, lasted_s: float) -> float | None:
-        return lasted_s if lasted_s >= _LEAST_S else None
+    def _if_long(self, lasted_s: float, least_s: float = _LEAST_S) -> float | None:
+        return lasted_s if lasted_s >= least_s else None
 
     def _is_at_match(self, look: Stack) -> bool:
         """Whether a regular expression is matched: no Python function is called meanwhile."""

@@ -81,7 +81,7 @@ class ExitCall(Cause):
     def _obeyed(self, death: Death, cell: Cell) -> CauseFinding:
         calls = [call for call in death.calls if call.kind == "ask"]
         call = calls[0] if len(calls) == 1 else None
-        what = "`exit()` or `quit()`" if call is None else quote(call.text)
+        how = "with `exit()` or `quit()`" if call is None else death.ended_by(call)
         name, signal = cell_name(cell.execution_count), death.status.signal
         left = "was ended before it had left" if signal in FROM_OUTSIDE else "crashed while it was leaving"
         if signal is None:
@@ -89,7 +89,7 @@ class ExitCall(Cause):
         return self.finding(
             death,
             Certainty.PROVEN if death.status.exit_code == 0 else Certainty.STRONG,
-            f"The code in {name} asked the kernel to end with {what}, and the kernel {left}.",
+            f"The code in {name} asked the kernel to end {how}, and the kernel {left}.",
             (Evidence(f"The kernel noted that {name} asked it to end.", source="journal"),),
             ruled_out=(exclusions.not_a_crash(death),),
             line=death.sole_line if call is None else call.line,
@@ -104,7 +104,7 @@ class ExitCall(Cause):
             certainty = Certainty.PROVEN if call.prompt or at_once else Certainty.STRONG
         told = _something_in_the_cell(death, None)
         if one:
-            told = f"The code in {cell_name(cell.execution_count)} ended the kernel with {quote(call.text)}."
+            told = f"The code in {cell_name(cell.execution_count)} ended the kernel {death.ended_by(call)}."
         pieces = (_in_line(each.line, f"ends the process: {quote(each.text, 100)}") for each in calls)
         return self._left(death, certainty, told, pieces, call.line if one else None)
 

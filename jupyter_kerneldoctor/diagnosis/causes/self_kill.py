@@ -21,6 +21,15 @@ from ..units import cell_name, quote
 _AT_ONCE_S = 0.5
 
 
+_SERVERS = """\
+import os, subprocess
+class Server:
+    def __init__(self):
+        self.process = subprocess.Popen(['x'])
+    def stop(self):
+        os.killpg(os.getpgid(self.process.pid), 9)"""
+
+
 class SelfKill(Cause):
     """The code in the cell sent the deadly signal to its own process.
 
@@ -65,16 +74,16 @@ class SelfKill(Cause):
         if certainty is None:
             return None
         sent = death.sendings[-1]
-        return self._sent(death, certainty, quote(sent.text), (sends(sent),), sent.line)
+        return self._sent(death, certainty, f"with {quote(sent.text)}", (sends(sent),), sent.line)
 
     def _by_its_own_calls(self, death: Death, calls: tuple[EndingCall, ...]) -> CauseFinding | None:
         pieces = (_to_itself(call, call.signal or death.signal or "a signal") for call in calls)
         one = len(calls) == 1
-        what, line = quote(calls[0].text) if one else "one of its calls that send a signal", calls[0].line
-        return self._sent(death, max(_certainty(call, death) for call in calls), what, pieces, line if one else None)
+        how, line = death.ended_by(calls[0]) if one else "with one of its calls that send a signal", calls[0].line
+        return self._sent(death, max(_certainty(call, death) for call in calls), how, pieces, line if one else None)
 
     def _sent(
-        self, death: Death, certainty: Certainty, what: str, pieces: Iterable[Evidence], line: int | None
+        self, death: Death, certainty: Certainty, how: str, pieces: Iterable[Evidence], line: int | None
     ) -> CauseFinding | None:
         if death.cell is None:
             return None
@@ -84,7 +93,7 @@ class SelfKill(Cause):
         return self.finding(
             death,
             certainty,
-            f"The code in {cell_name(death.cell.execution_count)} {ended} its own kernel with {what}.",
+            f"The code in {cell_name(death.cell.execution_count)} {ended} its own kernel {how}.",
             (*pieces, *evidence.counts_of_kills(death)),
             line=line,
             summary=f"Ended by its own cell ({death.signal})" if death.signal else None,
@@ -115,6 +124,7 @@ class SelfKill(Cause):
             "import psutil\npsutil.Process().kill()",
         ):
             yield recording("x = 1", cell, signal="SIGKILL", memory=(50 * MIB,), groups=[Group(1 << 30)])
+        yield recording(_SERVERS, "for one in servers:\n    one.stop()", signal="SIGKILL", server="watched")
         yield recording("import os\nos.kill(os.getpid(), 15)", signal="SIGTERM", server="watched")
         yield recording("import os\ndef stop():\n    os.kill(os.getpid(), 9)", "stop()", signal="SIGKILL")
         cell = "work()\nos.kill(os.getpid(), 11)"
@@ -141,6 +151,8 @@ class SelfKill(Cause):
         yield recording("import os\nf()\nos.kill(os.getpid(), 9)", signal="SIGKILL", groups=[killed])
         for script in ("# stop me with: kill -9 $PPID", "echo 'kill -9 $PPID stops me'", "kill -9 $child"):
             yield recording(f"%%bash\n{script}\nsleep 99", signal="SIGKILL", server="watched")
+        apart = _SERVERS.replace("['x']", "['x'], start_new_session=True")
+        yield recording(apart, "for one in servers:\n    one.stop()", signal="SIGKILL", server="watched")
         own = "import os\npid = os.getpid()"
         for cell in (
             "pid, port = 4711, 8080\nos.kill(pid, 9)\nwait()",

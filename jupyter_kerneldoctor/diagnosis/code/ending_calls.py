@@ -42,6 +42,8 @@ _QUICK = frozenset(
     | {"Process", "CDLL", "dict"}
 )
 """Calls by the last part of their name: what is written before, and what finds the own process."""
+_APART = ("start_new_session", "process_group", "setsid", "setpgrp", "setpgid", "set -m")
+"""Words by which a process gets a group of its own; without one it is in the group of who started it."""
 _RUNS_MORE = ("!", "%run", "%pip", "%conda", "%mamba")
 _SCRIPT_OF_A_SHELL = re.compile(r"\s*%%(?:bash|sh|script\b.*\b(?:ba|da|z)?sh)\b")
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.AsyncFor, ast.AsyncWith, ast.IfExp, ast.BoolOp)
@@ -65,6 +67,8 @@ class EndingCall:
     """Nothing before it takes time: imports, definitions, plain values and words on the screen only."""
     until: int | None = None
     """The last line of the cell's statement that holds it: code beyond that line runs after it. None: not known."""
+    place: tuple[int, int] | None = None
+    """The cell, by its place in the notebook, and the line of the call itself: `line` is where the cell makes it."""
 
     def reached(self, *, certain: bool, prompt: bool) -> EndingCall:
         """Return it as a part of what is reached like this."""
@@ -99,9 +103,21 @@ class EndingCalls:
     def of_function(self, name: ast.expr, scope: Scope) -> EndingCall | None:
         """Return the first that a function makes, or what it calls, given the name it is called by; None for none."""
         binding = self._code.definition(name, scope)
+        if binding is None and isinstance(name, ast.Attribute):
+            return self._of_method(name, scope)
         if binding is None or binding.definition is None or isinstance(binding.definition, ast.ClassDef):
             return None
-        function = self._code.function_scope(binding.definition, binding.cell)
+        return self._of_scope(self._code.function_scope(binding.definition, binding.cell))
+
+    def _of_method(self, name: ast.Attribute, scope: Scope) -> EndingCall | None:
+        """Return the same of a method, if all of this name in the cells end the kernel: the object is not known."""
+        if self._code.qualified(name, scope) is not None:
+            return None  # a library's
+        methods = [one for one in self._code.functions_named(name.attr) if "self" in one.bindings]
+        found = [self._of_scope(one) for one in methods]
+        return found[0].reached(certain=False, prompt=True) if found and found[0] is not None and all(found) else None
+
+    def _of_scope(self, function: Scope) -> EndingCall | None:
         if function not in self._by_function:
             self._by_function[function] = None  # while it is looked at: it may call itself
             self._by_function[function] = self._first(function)
@@ -127,7 +143,7 @@ class EndingCalls:
         name = self._code.described(call.func if isinstance(call, ast.Call) else call, scope)
         if name is None or not (name in SHELLS or INTERESTING.search(name)):
             return None
-        ending = EndingCall("exit", call.lineno, scope.segment(call))
+        ending = EndingCall("exit", call.lineno, scope.segment(call), place=(scope.cell, call.lineno))
         if not isinstance(call, ast.Call):
             return replace(ending, kind="ask") if name in ("exit", "quit") else None
         arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
@@ -145,13 +161,20 @@ class EndingCalls:
         if name == "signal.raise_signal" and arguments:
             return replace(kill, signal=self._signal(arguments[0], scope))
         if name in ("os.kill", "os.killpg", "signal.pthread_kill") and len(arguments) == 2:
-            own = self._code.is_own_process(arguments[0], scope)
+            own = self._code.is_own_process(arguments[0], scope) or self._is_childs_group(name, arguments[0], scope)
             return replace(kill, signal=self._signal(arguments[1], scope)) if own else None
         if name in ("psutil.Process().kill", "psutil.Process().terminate"):
             return replace(kill, signal="SIGKILL" if name.endswith("kill") else "SIGTERM")
         if name == "psutil.Process().send_signal" and arguments:
             return replace(kill, signal=self._signal(arguments[0], scope))
         return None
+
+    def _is_childs_group(self, name: str, target: ast.expr, scope: Scope) -> bool:
+        """Whether it is the group of a process while none that the cells started got a group of its own."""
+        asked = isinstance(target, ast.Call) and self._code.described(target.func, scope) == "os.getpgid"
+        if name != "os.killpg" or not asked or not self._code.with_text("Popen"):
+            return False
+        return not any(True for _ in self._code.with_text(*_APART))
 
     def _signal(self, node: ast.expr, scope: Scope) -> str | None:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):

@@ -45,6 +45,16 @@ def test_the_report_of_a_living_kernel_is_about_its_latest_incident():
     assert not answer.died
 
 
+def test_a_notebook_that_went_on_is_running_and_the_incident_is_told_after_that():
+    gone_on = with_seq(recording(CELL, "del x", "y = 1", "z = 2", alive=True, idle=True))
+    last = gone_on.cells[0].ended_mono_s
+    answer = diagnose(replace(gone_on, incidents=(replace(refused(), mono_s=last),)))
+
+    assert (answer.cause.id, answer.state, answer.fixes) == ("no-death", "running", ())
+    assert answer.causes[0].headline.startswith("The kernel is running. Earlier: A request for 7.5 GiB of memory was")
+    assert [one.finding.id for one in answer.incidents] == ["allocation-refused"]
+
+
 def test_an_incident_is_placed_where_the_users_code_was():
     survived = alive(refused()).incidents[0]
 

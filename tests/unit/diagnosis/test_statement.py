@@ -156,3 +156,14 @@ def test_where_files_in_memory_filled_it_the_function_that_ran_is_named_not_what
 
     assert [(one.statement.execution_count, one.statement.line) for one in answers] == [(1, 3), (1, 2), (2, 1)]
     assert answers[0].memory_shape == "shared-memory"
+
+
+def test_what_ends_the_kernel_is_the_call_in_the_function():
+    define = "import os\nclass Jobs:\n    def stop(self):\n        os.kill(os.getpid(), 9)"
+    answer = diagnose(recording(define, "for one in jobs:\n    one.stop()", signal="SIGKILL", server="watched"))
+
+    assert (answer.cause.id, answer.cell.line) == ("self-kill", 2)
+    assert (answer.statement.execution_count, answer.statement.line, answer.statement.function) == (1, 4, "Jobs.stop")
+    assert answer.causes[0].headline.endswith(
+        "in `Jobs.stop` (cell [1], line 4: `os.kill(os.getpid(), 9)`), called from `one.stop()` (cell [2], line 2)."
+    )
