@@ -7,8 +7,8 @@ class SvdFullMatrices(SetArgument):
     FIRES = [Case("import numpy as np", "np.linalg.svd(X)", becomes="np.linalg.svd(X, full_matrices=False)")]
     SILENT = [Case("svd = print", "svd(X)")]
 
-Fixes that are only data: SetArgument gives a call an argument, CallAnother calls another function, PutAround puts a
-`with` around a call, and Advice says what to do where no edit can.
+Fixes that are only data: SetArgument gives a call an argument, CallAnother calls another function, and Advice
+says what to do where no edit can.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from .calls import calls_at
 from .case import Case
 from .code.notebook import Call
 from .death import Death
-from .edits import Changes, EditRefusedError, import_as, replace, set_argument, unified_diff, wrap
+from .edits import Changes, EditRefusedError, import_as, replace, set_argument, unified_diff
 from .facts import Facts, UnknownFactError
 from .postmortem import ExpectedPeak
 from .registry import Rule
@@ -171,23 +171,6 @@ class CallAnother(_OfCalls):
             raise EditRefusedError(f"{call.text} has no {error}") from error
 
 
-class PutAround(_OfCalls):
-    """A fix that is only data: the statement of a call, or the outermost loop around it, gets a `with` around it."""
-
-    header: ClassVar[str]
-    """`with torch.no_grad():`; `{imported}` is the module that `imports` names."""
-    imports: ClassVar[tuple[str, str] | None] = None
-    """A module that the header needs, and its usual name: `("torch", "torch")`."""
-    around_loop: ClassVar[bool] = False
-
-    def change(self, call: Call, death: Death) -> Changes:
-        """Indent the statement below the header."""
-        name, imported = import_as(call.scope, death.code, *self.imports) if self.imports is not None else ("", ())
-        loops = call.scope.loops_around(call.node) if self.around_loop else ()
-        statement = (call.statement, *loops)[-1]
-        return imported + wrap(call.scope, [statement], self.header.format(imported=name))
-
-
 class Advice(Fix):
     """A fix that is only words, for what no edit can do: texts with names in braces, which `facts.Facts` knows.
 
@@ -197,6 +180,10 @@ class Advice(Fix):
 
     functions: ClassVar[tuple[str, ...]] = ()
     """Only where one of these may have been running; `{call}` is the first of them."""
+    library: ClassVar[str] = ""
+    """Only where a cell imports it."""
+    unless: ClassVar[tuple[str, ...]] = ()
+    """Not where one of these texts stands in a cell: the advice was taken already."""
     headline: ClassVar[str] = ""
     """In place of the title, with names in braces, too."""
     why: ClassVar[str]
@@ -206,6 +193,9 @@ class Advice(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Fill in what is known of this death."""
+        code = death.code
+        if (self.library and not code.imports(self.library)) or any(True for _ in code.with_text(*self.unless)):
+            return
         call = next(calls_at(death, *self.functions), None) if self.functions else None
         if (self.functions and call is None) or (more := self.facts(death)) is None:
             return

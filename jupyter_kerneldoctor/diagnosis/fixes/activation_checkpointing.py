@@ -1,5 +1,3 @@
-"""The fix `activation-checkpointing`."""
-
 import ast
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,5 +1,3 @@
-"""The fix `activation-checkpointing-enable`."""
-
 from collections.abc import Iterator
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `append-to-the-list-you-iterate`."""
-
 import ast
 from collections.abc import Iterator
 

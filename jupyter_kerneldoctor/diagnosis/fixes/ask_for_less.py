@@ -1,5 +1,3 @@
-"""The fix `ask-for-less`."""
-
 from collections.abc import Iterator
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `automatic-mixed-precision`."""
-
 from ..case import Case
 from ..death import Death
 from ..fix import Advice
@@ -28,6 +26,7 @@ class AutomaticMixedPrecision(Advice):
 
     id, title = "automatic-mixed-precision", "Keep intermediate results in 16 bits: torch.autocast"
     causes, general = ("gpu-oom",), True
+    unless = ("autocast", "bfloat16", ".half()")
     why = "What the network keeps for the backward pass is in 32 bits. Under autocast most of it takes half."
     snippet = (
         'with torch.autocast("cuda", dtype=torch.bfloat16):\n    output = model(x)\n    loss = criterion(output, y)\n'
@@ -41,11 +40,9 @@ class AutomaticMixedPrecision(Advice):
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:
-        """Keep silent where nothing is trained, each step leaves memory behind, or 16 bits are in use."""
-        code = death.code
-        trains = any(backward_calls(scope.node, scope) for scope in code.running)
-        in_use = any(word in cell.source for cell in code.cells for word in ("autocast", "bfloat16", ".half()"))
-        return {} if trains and not in_use and not grows_by_the_step(code) else None
+        """Keep silent where nothing is trained, or each step leaves memory behind."""
+        trains = any(backward_calls(scope.node, scope) for scope in death.code.running)
+        return {} if trains and not grows_by_the_step(death.code) else None
 
     def saves(self, death: Death) -> int | None:
         """Count a third: what is kept is not all that the step needs."""

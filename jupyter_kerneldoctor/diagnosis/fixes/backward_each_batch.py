@@ -1,5 +1,3 @@
-"""The fix `backward-each-batch`."""
-
 import ast
 from collections.abc import Iterator
 

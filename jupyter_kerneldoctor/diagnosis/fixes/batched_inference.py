@@ -1,5 +1,3 @@
-"""The fix `batched-inference`."""
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The fix `bigger-shm`."""
-
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ..case import Case

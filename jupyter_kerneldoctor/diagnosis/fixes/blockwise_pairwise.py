@@ -1,5 +1,3 @@
-"""The fix `blockwise-pairwise`."""
-
 import ast
 from collections.abc import Iterator
 

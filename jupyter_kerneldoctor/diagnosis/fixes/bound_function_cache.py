@@ -1,5 +1,3 @@
-"""The fix `bound-function-cache`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `bound-growing-container`."""
-
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ..case import Case

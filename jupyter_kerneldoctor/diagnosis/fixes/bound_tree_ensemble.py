@@ -1,5 +1,3 @@
-"""The fix `bound-tree-ensemble`."""
-
 from collections.abc import Iterator
 
 from ..calls import makers

@@ -1,5 +1,3 @@
-"""The fix `boundscheck-numba`."""
-
 import ast
 
 from ..case import Case

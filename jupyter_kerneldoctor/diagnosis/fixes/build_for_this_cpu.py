@@ -1,5 +1,3 @@
-"""The fix `build-for-this-cpu`."""
-
 import re
 
 from jupyter_kerneldoctor.recording.events import SystemState

@@ -1,5 +1,3 @@
-"""The fix `cap-process-memory`."""
-
 from ..case import Case
 from ..death import Death
 from ..family import Family

@@ -1,5 +1,3 @@
-"""The fix `check-allocation`."""
-
 import ast
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState

@@ -1,5 +1,3 @@
-"""The fix `chunked-file-read`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `clear-session-in-model-loop`."""
-
 import ast
 from collections.abc import Iterator
 

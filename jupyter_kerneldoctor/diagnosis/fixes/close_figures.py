@@ -1,5 +1,3 @@
-"""The fix `close-figures`."""
-
 import ast
 from collections.abc import Iterator
 

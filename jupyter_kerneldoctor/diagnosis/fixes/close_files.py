@@ -1,5 +1,3 @@
-"""The fix `close-files`."""
-
 import ast
 from typing import Any
 

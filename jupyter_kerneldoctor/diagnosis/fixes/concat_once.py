@@ -1,5 +1,3 @@
-"""The fix `concat-once`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `corrcoef-rowvar`."""
-
 import ast
 from collections.abc import Iterator
 

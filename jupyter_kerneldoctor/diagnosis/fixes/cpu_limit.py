@@ -1,5 +1,3 @@
-"""The fix `cpu-limit`."""
-
 import shlex
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState

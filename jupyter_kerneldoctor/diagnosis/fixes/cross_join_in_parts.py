@@ -1,5 +1,3 @@
-"""The fix `cross-join-in-parts`."""
-
 import ast
 
 from ..calls import calls_at

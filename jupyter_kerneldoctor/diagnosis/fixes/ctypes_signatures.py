@@ -1,5 +1,3 @@
-"""The fix `ctypes-signatures`."""
-
 import ast
 import re
 from collections.abc import Iterator

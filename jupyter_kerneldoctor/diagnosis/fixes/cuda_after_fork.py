@@ -1,5 +1,3 @@
-"""The fix `cuda-after-fork`."""
-
 from typing import Any
 
 from ..case import Case
@@ -30,6 +28,7 @@ class CudaAfterFork(Advice):
 
     id, title, causes = "cuda-after-fork", "Keep the card out of copied workers: spawn, or move later", ("fork-unsafe",)
     functions = ("torch.utils.data.DataLoader", "torch.multiprocessing.*", "multiprocessing.*")
+    unless = ("spawn",)
     why = "{call} copies the kernel, in which the card is in use already. CUDA does not work in such a copy."
     snippet = (
         "# the data set gives tensors of the processor's memory, and the loop moves them:\n"
@@ -52,6 +51,5 @@ class CudaAfterFork(Advice):
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:
-        """Look for the card in the cells, and for a context that does not copy."""
-        text = "\n".join(cell.source for cell in death.code.cells[: death.code.last + 1])
-        return {} if ("cuda" in text) and "spawn" not in text else None
+        """Look for the card in the cells."""
+        return {} if any(True for _ in death.code.with_text("cuda")) else None

@@ -1,5 +1,3 @@
-"""The fix `cuda-driver-mismatch`."""
-
 from jupyter_kerneldoctor.recording.events import Framework, GpuDriver
 
 from ..case import Case

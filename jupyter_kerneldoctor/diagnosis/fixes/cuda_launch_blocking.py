@@ -1,5 +1,3 @@
-"""The fix `cuda-launch-blocking`."""
-
 from ..case import Case
 from ..fix import Advice
 

@@ -1,5 +1,3 @@
-"""The fix `dataset-cache-to-file`."""
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

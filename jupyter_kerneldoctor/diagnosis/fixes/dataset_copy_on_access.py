@@ -1,5 +1,3 @@
-"""The fix `dataset-copy-on-access`."""
-
 import ast
 from collections.abc import Iterator
 

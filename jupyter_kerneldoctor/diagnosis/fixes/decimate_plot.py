@@ -1,5 +1,3 @@
-"""The fix `decimate-plot`."""
-
 from math import prod
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `declare-dtypes`."""
-
 from collections.abc import Mapping
 
 from ..calls import calls_at

@@ -1,5 +1,3 @@
-"""The fix `detach-accumulated-loss`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `detach-collected-outputs`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `device-map-auto`."""
-
 from ..case import Case
 from ..death import Death
 from ..fix import Advice

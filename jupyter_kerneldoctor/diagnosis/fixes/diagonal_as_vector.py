@@ -1,5 +1,3 @@
-"""The fix `diagonal-as-vector`."""
-
 import ast
 
 from ..case import Case

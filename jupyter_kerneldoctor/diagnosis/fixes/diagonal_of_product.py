@@ -1,5 +1,3 @@
-"""The fix `diagonal-of-product`."""
-
 import ast
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `downcast-float32`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `drop-intermediate-frames`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `drop-kept-tape`."""
-
 from __future__ import annotations
 
 import ast

@@ -1,5 +1,3 @@
-"""The fix `drop-retain-graph`."""
-
 import ast
 from collections.abc import Iterator
 

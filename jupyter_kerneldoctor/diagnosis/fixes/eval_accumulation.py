@@ -1,5 +1,3 @@
-"""The fix `eval-accumulation`."""
-
 from collections.abc import Iterator
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `expandable-segments`."""
-
 from ..analysis.gpu import framework_at
 from ..case import Case
 from ..death import Death

@@ -1,5 +1,3 @@
-"""The fix `explode-separately`."""
-
 import ast
 
 from ..calls import calls_at

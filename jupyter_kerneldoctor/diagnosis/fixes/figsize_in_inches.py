@@ -1,5 +1,3 @@
-"""The fix `figsize-in-inches`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `files-on-a-disk`."""
-
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `find-executable-batch-size`."""
-
 from ..case import Case
 from ..death import Death
 from ..fix import Advice

@@ -1,5 +1,3 @@
-"""The fix `find-the-sender`."""
-
 from collections.abc import Iterator
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `fit-into-memory`."""
-
 from math import ceil
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `free-disk-space`."""
-
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ..case import Case

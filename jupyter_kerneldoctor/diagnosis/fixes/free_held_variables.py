@@ -1,5 +1,3 @@
-"""The fix `free-held-variables`."""
-
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ..case import Case

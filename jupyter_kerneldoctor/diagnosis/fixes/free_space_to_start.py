@@ -1,5 +1,3 @@
-"""The fix `free-space-to-start`."""
-
 from jupyter_kerneldoctor.recording.model import ServerView
 
 from ..analysis.start_failure import start_failure

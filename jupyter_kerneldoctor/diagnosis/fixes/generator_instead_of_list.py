@@ -1,5 +1,3 @@
-"""The fix `generator-instead-of-list`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `gpu-power-and-cooling`."""
-
 from jupyter_kerneldoctor.recording.events import GpuSample, Xid
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `groupby-observed`."""
-
 import ast
 
 from ..case import Case

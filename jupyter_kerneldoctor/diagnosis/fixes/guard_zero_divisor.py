@@ -1,5 +1,3 @@
-"""The fix `guard-zero-divisor`."""
-
 from ..case import Case
 from ..fix import Advice
 

@@ -1,5 +1,3 @@
-"""The fix `headless-backend`."""
-
 import ast
 import re
 from collections.abc import Iterator

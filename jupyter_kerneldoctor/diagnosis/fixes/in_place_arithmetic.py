@@ -1,5 +1,3 @@
-"""The fix `in-place-arithmetic`."""
-
 import ast
 from collections.abc import Iterator
 

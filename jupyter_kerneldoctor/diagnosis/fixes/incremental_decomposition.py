@@ -1,5 +1,3 @@
-"""The fix `incremental-decomposition`."""
-
 import ast
 from collections.abc import Iterator
 

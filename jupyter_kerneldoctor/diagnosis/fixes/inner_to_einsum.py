@@ -1,5 +1,3 @@
-"""The fix `inner-to-einsum`."""
-
 import math
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `interrupt-and-inspect`."""
-
 from typing import Any
 
 from ..case import Case

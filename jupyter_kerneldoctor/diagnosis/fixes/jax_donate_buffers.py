@@ -1,7 +1,4 @@
-"""The fix `jax-donate-buffers`."""
-
 from ..case import Case
-from ..death import Death
 from ..family import Family
 from ..fix import Advice
 
@@ -26,6 +23,7 @@ class JaxDonateBuffers(Advice):
     id, title = "jax-donate-buffers", "Let JAX use the old state's memory: donate_argnums"
     causes, general = (Family.MEMORY, "gpu-oom"), True
     functions = ("jax.jit",)
+    unless = ("donate_arg",)
     why = (
         "{call} keeps what goes in and what comes out in memory at once. Where the state goes in and comes "
         "out again, donate it."
@@ -34,7 +32,3 @@ class JaxDonateBuffers(Advice):
 
     FIRES = [Case("import jax", "step = jax.jit(update)\nfor x in xs: state = step(state, x)")]
     SILENT = [Case("import jax", "step = jax.jit(update, donate_argnums=0)\nstep(state)")]
-
-    def facts(self, death: Death) -> dict[str, str] | None:
-        """Say it where nothing is donated yet."""
-        return None if any(True for _ in death.code.with_text("donate_arg")) else {}

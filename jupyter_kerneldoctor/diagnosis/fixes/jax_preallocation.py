@@ -1,7 +1,4 @@
-"""The fix `jax-preallocation`."""
-
 from ..case import Case
-from ..death import Death
 from ..fix import Advice
 
 
@@ -23,6 +20,7 @@ class JaxPreallocation(Advice):
 
     id, title = "jax-preallocation", "Let JAX take only what it needs: XLA_PYTHON_CLIENT_PREALLOCATE"
     causes, general = ("gpu-oom",), True
+    library, unless = "jax", ("XLA_PYTHON_CLIENT",)
     why = (
         "JAX takes three quarters of a card at its first use, so other programs on the card find it full, and"
         " so does a second kernel. Set this before JAX is imported, and restart."
@@ -38,8 +36,3 @@ class JaxPreallocation(Advice):
         Case("import torch", cause="gpu-oom"),
         Case("import os\nos.environ['XLA_PYTHON_CLIENT_PREALLOCATE'] = 'false'\nimport jax", cause="gpu-oom"),
     ]
-
-    def facts(self, death: Death) -> dict[str, str] | None:
-        """Say it where JAX is in use, and not told so already."""
-        is_told = any(True for _ in death.code.with_text("XLA_PYTHON_CLIENT"))
-        return {} if death.code.imports("jax") and not is_told else None

@@ -1,5 +1,3 @@
-"""The fix `keep-buffer-alive`."""
-
 import ast
 
 from ..case import Case

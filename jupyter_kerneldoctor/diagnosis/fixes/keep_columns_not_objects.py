@@ -1,5 +1,3 @@
-"""The fix `keep-columns-not-objects`."""
-
 from ..calls import calls_at
 from ..case import Case
 from ..code.notebook import Call

@@ -1,5 +1,3 @@
-"""The fix `keep-fewer-steps`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `keep-images-as-bytes`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `keep-labels-as-numbers`."""
-
 import ast
 from collections.abc import Iterator
 

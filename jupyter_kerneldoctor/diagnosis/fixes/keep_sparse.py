@@ -1,5 +1,3 @@
-"""The fix `keep-sparse`."""
-
 import ast
 from collections.abc import Iterator
 

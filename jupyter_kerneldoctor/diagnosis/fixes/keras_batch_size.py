@@ -1,5 +1,3 @@
-"""The fix `keras-batch-size`."""
-
 from __future__ import annotations
 
 import ast

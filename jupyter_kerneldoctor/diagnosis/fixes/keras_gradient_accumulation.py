@@ -1,5 +1,3 @@
-"""The fix `keras-gradient-accumulation`."""
-
 from collections.abc import Iterator
 
 from ..case import Case

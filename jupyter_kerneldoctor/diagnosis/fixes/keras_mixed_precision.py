@@ -1,5 +1,3 @@
-"""The fix `keras-mixed-precision`."""
-
 from ..case import Case
 from ..death import Death
 from ..fix import Advice
@@ -27,6 +25,7 @@ class KerasMixedPrecision(Advice):
 
     id, title = "keras-mixed-precision", "Keep intermediate results in 16 bits: mixed_float16"
     causes, general = ("gpu-oom",), True
+    unless = ("mixed_",)
     why = "What the layers give is kept in 32 bits for the backward pass; in 16 bits most of it takes half."
     snippet = (
         '{keras}.mixed_precision.set_global_policy("mixed_float16")  # before the model is built\n'
@@ -42,9 +41,8 @@ class KerasMixedPrecision(Advice):
     def facts(self, death: Death) -> dict[str, str] | None:
         """Tell how the cells call Keras, where a model is trained."""
         name, code = known_as(death.code), death.code
-        is_set = any("mixed_" in cell.source for cell in code.cells)
         trains = any(call.name == "fit" for call in training_calls(code))
-        return {"keras": name} if name is not None and trains and not is_set else None
+        return {"keras": name} if name is not None and trains else None
 
     def saves(self, death: Death) -> int | None:
         """Count a third: what is kept is not all that the step needs."""

@@ -1,5 +1,3 @@
-"""The fix `lazy-dataframe`."""
-
 from collections.abc import Mapping
 
 from ..calls import calls_at

@@ -1,5 +1,3 @@
-"""The fix `lazy-product`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `let-the-wait-end`."""
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""The fix `limit-cell-output`."""
-
 import ast
 
 from ..case import Case

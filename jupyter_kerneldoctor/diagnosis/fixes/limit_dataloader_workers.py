@@ -1,5 +1,3 @@
-"""The fix `limit-dataloader-workers`."""
-
 from collections.abc import Iterator
 
 from ..case import Case

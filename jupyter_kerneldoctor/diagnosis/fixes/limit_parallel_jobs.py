@@ -1,5 +1,3 @@
-"""The fix `limit-parallel-jobs`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `limit-threads`."""
-
 import ast
 from collections.abc import Iterator
 from dataclasses import replace as with_

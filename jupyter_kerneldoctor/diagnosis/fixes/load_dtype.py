@@ -1,5 +1,3 @@
-"""The fix `load-dtype`."""
-
 from collections.abc import Iterator
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `many-to-many-merge`."""
-
 from collections.abc import Iterator
 
 from ..calls import calls_at

@@ -1,5 +1,3 @@
-"""The fix `map-location-cpu`."""
-
 from ..case import Case
 from ..fix import SetArgument
 

@@ -1,5 +1,3 @@
-"""The fix `memory-efficient-optimizer`."""
-
 import ast
 from collections.abc import Iterator
 

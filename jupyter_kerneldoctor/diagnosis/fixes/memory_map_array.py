@@ -1,5 +1,3 @@
-"""The fix `memory-map-array`."""
-
 import ast
 
 from ..case import Case

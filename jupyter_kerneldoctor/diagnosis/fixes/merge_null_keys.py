@@ -1,5 +1,3 @@
-"""The fix `merge-null-keys`."""
-
 from collections.abc import Iterator
 
 from ..calls import calls_at

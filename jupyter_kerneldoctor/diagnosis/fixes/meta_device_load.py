@@ -1,5 +1,3 @@
-"""The fix `meta-device-load`."""
-
 import ast
 from collections.abc import Iterator
 

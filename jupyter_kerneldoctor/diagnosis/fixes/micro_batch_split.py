@@ -1,5 +1,3 @@
-"""The fix `micro-batch-split`."""
-
 from collections.abc import Iterator
 
 from ..case import Case

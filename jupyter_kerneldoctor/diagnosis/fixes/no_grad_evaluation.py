@@ -1,5 +1,3 @@
-"""The fix `no-grad-evaluation`."""
-
 from collections.abc import Iterator
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `one-openmp-runtime`."""
-
 import re
 from pathlib import PurePosixPath
 

@@ -1,5 +1,3 @@
-"""The fix `one-thread-per-library`."""
-
 import re
 
 from ..case import Case

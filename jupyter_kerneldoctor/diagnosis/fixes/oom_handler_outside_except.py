@@ -1,5 +1,3 @@
-"""The fix `oom-handler-outside-except`."""
-
 import ast
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `open-mesh`."""
-
 from ..calls import calls_at
 from ..case import Case
 from ..death import Death

@@ -1,5 +1,3 @@
-"""The fix `optim-8bit`."""
-
 from collections.abc import Iterator
 
 from ..case import Case

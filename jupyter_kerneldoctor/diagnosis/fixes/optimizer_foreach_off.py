@@ -1,5 +1,3 @@
-"""The fix `optimizer-foreach-off`."""
-
 import ast
 from collections.abc import Iterator
 from typing import Any

@@ -1,5 +1,3 @@
-"""The fix `partial-fit`."""
-
 import ast
 from collections.abc import Iterator
 

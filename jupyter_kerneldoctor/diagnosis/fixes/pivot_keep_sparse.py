@@ -1,5 +1,3 @@
-"""The fix `pivot-keep-sparse`."""
-
 import ast
 from collections.abc import Iterator
 from keyword import iskeyword

@@ -1,5 +1,3 @@
-"""The fix `polynomial-degree`."""
-
 import math
 from collections.abc import Iterator
 

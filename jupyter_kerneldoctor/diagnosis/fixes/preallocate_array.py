@@ -1,5 +1,3 @@
-"""The fix `preallocate-array`."""
-
 import ast
 from collections.abc import Iterator
 

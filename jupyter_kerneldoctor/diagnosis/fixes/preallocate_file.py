@@ -1,5 +1,3 @@
-"""The fix `preallocate-file`."""
-
 from ..case import Case
 from ..death import Death
 from ..fix import Advice

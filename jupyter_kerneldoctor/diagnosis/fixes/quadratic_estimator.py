@@ -1,5 +1,3 @@
-"""The fix `quadratic-estimator`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `raise-memory-limit`."""
-
 from ..case import Case
 from ..death import Death
 from ..environments import enough_bytes, is_rlimit, round_gib, setting

@@ -1,5 +1,3 @@
-"""The fix `read-in-chunks`."""
-
 import ast
 from collections.abc import Iterator
 

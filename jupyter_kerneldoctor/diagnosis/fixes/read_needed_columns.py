@@ -1,5 +1,3 @@
-"""The fix `read-needed-columns`."""
-
 import ast
 from collections.abc import Iterator
 

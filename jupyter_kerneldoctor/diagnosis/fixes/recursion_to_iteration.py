@@ -1,5 +1,3 @@
-"""The fix `recursion-to-iteration`."""
-
 import ast
 from collections.abc import Iterator, Mapping
 

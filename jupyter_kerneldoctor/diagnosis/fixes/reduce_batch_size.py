@@ -1,5 +1,3 @@
-"""The fix `reduce-batch-size`."""
-
 from collections.abc import Iterator
 
 from ..case import Case, Ran

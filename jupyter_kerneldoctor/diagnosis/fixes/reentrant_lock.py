@@ -1,5 +1,3 @@
-"""The fix `reentrant-lock`."""
-
 import ast
 import re
 from collections.abc import Iterator, Mapping

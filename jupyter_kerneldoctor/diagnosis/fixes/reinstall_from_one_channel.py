@@ -1,5 +1,3 @@
-"""The fix `reinstall-from-one-channel`."""
-
 import re
 
 from ..analysis.last_words import plugin_of_another_qt

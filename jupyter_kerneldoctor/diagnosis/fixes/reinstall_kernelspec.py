@@ -1,5 +1,3 @@
-"""The fix `reinstall-kernelspec`."""
-
 import re
 import sys
 from typing import Any

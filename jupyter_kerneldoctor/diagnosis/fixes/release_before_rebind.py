@@ -1,5 +1,3 @@
-"""The fix `release-before-rebind`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `release-traceback`."""
-
 from jupyter_kerneldoctor.recording.model import Cell
 
 from ..case import Case, Ran

@@ -1,5 +1,3 @@
-"""The fix `rename-shadowing-file`."""
-
 import posixpath
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""The fix `resample-outlier-range`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `restart-from-the-menu`."""
-
 import re
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `return-not-exit`."""
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,5 +1,3 @@
-"""The fix `row-minus-column-broadcast`."""
-
 import ast
 from collections.abc import Iterator
 from dataclasses import replace

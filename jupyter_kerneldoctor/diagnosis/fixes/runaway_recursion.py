@@ -1,5 +1,3 @@
-"""The fix `runaway-recursion`."""
-
 import ast
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The fix `sdpa-attention`."""
-
 import ast
 from collections.abc import Iterator
 

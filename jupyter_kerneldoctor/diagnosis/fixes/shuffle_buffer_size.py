@@ -1,5 +1,3 @@
-"""The fix `shuffle-buffer-size`."""
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,5 +1,3 @@
-"""The fix `shut-down-other-kernels`."""
-
 from ..case import Case
 from ..death import Death
 from ..family import Family

@@ -1,5 +1,3 @@
-"""The fix `signal-handler`."""
-
 from ..case import Case
 from ..fix import Advice
 

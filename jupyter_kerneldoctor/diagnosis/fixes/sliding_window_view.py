@@ -1,5 +1,3 @@
-"""The fix `sliding-window-view`."""
-
 import ast
 from collections.abc import Iterator
 from typing import cast

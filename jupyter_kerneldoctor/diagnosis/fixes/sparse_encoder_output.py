@@ -1,5 +1,3 @@
-"""The fix `sparse-encoder-output`."""
-
 import ast
 from collections.abc import Iterator
 

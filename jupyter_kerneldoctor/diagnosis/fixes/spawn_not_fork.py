@@ -1,5 +1,3 @@
-"""The fix `spawn-not-fork`."""
-
 import ast
 from collections.abc import Iterator
 from typing import Any

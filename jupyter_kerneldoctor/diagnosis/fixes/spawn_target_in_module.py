@@ -1,5 +1,3 @@
-"""The fix `spawn-target-in-module`."""
-
 import ast
 from typing import Any
 

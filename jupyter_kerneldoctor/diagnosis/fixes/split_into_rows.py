@@ -1,5 +1,3 @@
-"""The fix `split-into-rows`."""
-
 import ast
 
 from ..case import Case

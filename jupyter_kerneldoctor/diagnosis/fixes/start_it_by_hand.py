@@ -1,5 +1,3 @@
-"""The fix `start-it-by-hand`."""
-
 from ..case import Case
 from ..death import Death
 from ..fix import Advice

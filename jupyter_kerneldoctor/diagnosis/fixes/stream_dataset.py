@@ -1,5 +1,3 @@
-"""The fix `stream-dataset`."""
-
 from __future__ import annotations
 
 import ast

@@ -1,5 +1,3 @@
-"""The fix `stream-hub-dataset`."""
-
 from ..case import Case
 from ..death import Death
 from ..family import Family

@@ -1,5 +1,3 @@
-"""The fix `suppress-output-cache`."""
-
 import ast
 from collections.abc import Iterator
 from typing import Any

@@ -1,5 +1,3 @@
-"""The fix `survive-logout`."""
-
 from ..case import Case
 from ..death import Death
 from ..fix import Advice

@@ -1,5 +1,3 @@
-"""The fix `svd-full-matrices`."""
-
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death

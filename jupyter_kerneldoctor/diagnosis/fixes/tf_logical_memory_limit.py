@@ -1,5 +1,3 @@
-"""The fix `tf-logical-memory-limit`."""
-
 from jupyter_kerneldoctor.recording.events import GpuProcess
 
 from ..analysis.gpu import card_at

@@ -1,7 +1,4 @@
-"""The fix `tf-memory-growth`."""
-
 from ..case import Case
-from ..death import Death
 from ..fix import Advice
 
 
@@ -25,6 +22,7 @@ class TfMemoryGrowth(Advice):
 
     id, title = "tf-memory-growth", "Let TensorFlow take only what it needs: set_memory_growth"
     causes, general = ("gpu-oom",), True
+    library, unless = "tensorflow", ("set_memory_growth", "set_logical_device")
     why = (
         "TensorFlow takes nearly all of a card at its first use, so two kernels on one card get into each "
         "other's way. Put this first, in all of them, and restart."
@@ -40,8 +38,3 @@ class TfMemoryGrowth(Advice):
         Case("import torch", cause="gpu-oom"),
         Case("import tensorflow as tf\ntf.config.experimental.set_memory_growth(gpu, True)", cause="gpu-oom"),
     ]
-
-    def facts(self, death: Death) -> dict[str, str] | None:
-        """Say it where TensorFlow is in use, and not told so already."""
-        is_told = any(True for _ in death.code.with_text("set_memory_growth", "set_logical_device"))
-        return {} if death.code.imports("tensorflow") and not is_told else None

@@ -1,5 +1,3 @@
-"""The fix `trainer-accumulation-steps`."""
-
 from collections.abc import Iterator
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `truncate-sequences`."""
-
 import ast
 
 from ..case import Case

@@ -1,5 +1,3 @@
-"""The fix `untouched-preallocation`."""
-
 import ast
 import re
 from collections.abc import Iterator

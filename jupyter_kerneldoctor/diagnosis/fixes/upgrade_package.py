@@ -1,5 +1,3 @@
-"""The fix `upgrade-package`."""
-
 from ..case import Case
 from ..death import Death
 from ..examples import crash_in

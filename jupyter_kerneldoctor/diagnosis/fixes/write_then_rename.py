@@ -1,5 +1,3 @@
-"""The fix `write-then-rename`."""
-
 import ast
 from collections.abc import Iterator
 from dataclasses import replace as with_

@@ -1,5 +1,3 @@
-"""The fix `xdel-variable`."""
-
 import ast
 import re
 

@@ -1,5 +1,3 @@
-"""The fix `zero-grad-set-to-none`."""
-
 import ast
 from collections.abc import Iterator
 

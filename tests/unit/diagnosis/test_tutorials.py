@@ -66,9 +66,9 @@ def run(tree, command, options=""):
 @pytest.mark.parametrize("kind", ["cause", "fix"])
 def test_a_first_one(tree, kind):
     text = tutorial(kind)
-    path, page = re.search(r"Create `(\S+\.py)`", text)[1], f"docs/{kind.removesuffix('e')}es.md"
+    path, source = re.search(r"Create `(\S+\.py)`.*?```python\n(.*?)```", text, re.DOTALL).groups()
+    page = f"docs/{kind.removesuffix('e')}es.md"
     own = [f"docs/fixes/{Path(path).stem.replace('_', '-')}.md"] if kind == "fix" else []
-    source = re.search(r"```python\n(\"\"\".*?)```", text, re.DOTALL)[1]
     before = contents(tree)
     (tree / path).write_text(source, encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Fixes that are only data: a call gets an argument, another function is called, a `with` is put around, or advice."""
+"""Fixes that are only data: a call gets an argument, another function is called, or advice."""
 
 import pytest
 
@@ -6,17 +6,12 @@ from jupyter_kerneldoctor.diagnosis import proposals
 from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.edits import EditRefusedError
 from jupyter_kerneldoctor.diagnosis.family import Family
-from jupyter_kerneldoctor.diagnosis.fix import Advice, CallAnother, PutAround
+from jupyter_kerneldoctor.diagnosis.fix import Advice, CallAnother
 
 
 class Another(CallAnother):
     id, title, causes, why = "another", "Another", (Family.MEMORY, "no-display"), "opens a window."
     functions, becomes, imports = ("cv2.imshow",), "{imported}.imshow({1})", ("matplotlib.pyplot", "plt")
-
-
-class Around(PutAround):
-    id, title, causes, why = "around", "Around", (Family.MEMORY,), "keeps graphs."
-    functions, header, around_loop = ("numpy.ones",), "with np.errstate():", True
 
 
 class Words(Advice):
@@ -49,12 +44,6 @@ def test_nothing_is_called_where_an_argument_is_missing_or_the_name_is_taken():
     for cells in [("import cv2", "cv2.imshow('a')"), ("import cv2\nplt = 1", "cv2.imshow('a', x)")]:
         with pytest.raises(EditRefusedError):
             ask(Another(), *cells, cause="no-display")
-
-
-def test_a_with_is_put_around_the_outermost_loop():
-    proposal, wrong = ask(Around(), "import numpy as np", "for a in b:\n\tfor c in d:\n\t\tnp.ones(3)\nx = 1")
-    assert proposal is None, "it has the same to say about the new cell"
-    assert "with np.errstate():\n\tfor a in b:\n\t\tfor c in d:\n\t\t\tnp.ones(3)\nx = 1" in wrong
 
 
 def test_advice_has_the_names_and_numbers_of_the_death():
