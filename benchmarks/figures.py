@@ -6,7 +6,7 @@ import math
 import os
 import statistics
 import time
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 REFERENCE_S = 0.76e-3
 """Processor time that `_work` takes on the machine for which the goals were set, when nothing else runs there."""
@@ -15,8 +15,9 @@ _OF_THE_MACHINE = ("us", "ms", "s", "% core")
 """Figures in these units are as large as the machine is slow at the moment."""
 
 
-class Figure(NamedTuple):
-    """One line of the result."""
+@dataclass(frozen=True)
+class Figure:
+    """One line of the result, made when it was measured."""
 
     name: str
     value: float
@@ -27,6 +28,8 @@ class Figure(NamedTuple):
     ratio: float | None = None
     """To the same without KernelDoctor, measured in turn."""
     ratio_goal: float | None = None
+    load: float = field(default_factory=lambda: os.getloadavg()[0])
+    slowness: float = field(default_factory=lambda: slowness())  # noqa: PLW0108 - it is defined below
 
     @property
     def verdict(self) -> str:
@@ -35,7 +38,7 @@ class Figure(NamedTuple):
             error = abs(self.error / self.value * (self.ratio - 1)) if self.value else 0.0
             value, goal = self.ratio, self.ratio_goal
         elif self.goal is not None:
-            value, error, goal = self.value / self._slowness(), self.error / self._slowness(), self.goal
+            value, error, goal = self.value / self._slowness, self.error / self._slowness, self.goal
         else:
             return ""
         return "MISSED" if value - 2 * error > goal else "unsure" if error and value + 2 * error > goal else "ok"
@@ -43,8 +46,8 @@ class Figure(NamedTuple):
     def measured(self) -> str:
         """The figure itself, as it is told."""
         ratio = "" if self.ratio is None else f"x {self.ratio:.3f}, "
-        error = f" +- {self.error:.2g}" if self.error else ""
-        scaled = f" ({self.value / self._slowness():.3g} there)" if self.unit in _OF_THE_MACHINE else ""
+        error = f" ± {self.error:.2g}" if self.error else ""
+        scaled = f" ({self.value / self._slowness:.3g} there)" if self.unit in _OF_THE_MACHINE else ""
         return f"{ratio}{self.value:.3g}{error} {self.unit}{scaled}"
 
     def wanted(self) -> str:
@@ -55,10 +58,11 @@ class Figure(NamedTuple):
 
     def __str__(self) -> str:
         verdict = f"goal {self.wanted():<12} {self.verdict}" if self.verdict else ""
-        return f"{self.name:<70} {self.measured():<40} load {os.getloadavg()[0]:4.1f}  {verdict}"
+        return f"{self.name:<70} {self.measured():<40} load {self.load:4.1f}  {verdict}"
 
+    @property
     def _slowness(self) -> float:
-        return slowness() if self.unit in _OF_THE_MACHINE else 1.0
+        return self.slowness if self.unit in _OF_THE_MACHINE else 1.0
 
 
 def slowness() -> float:

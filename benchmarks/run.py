@@ -24,10 +24,11 @@ from kill_to_answer import death_to_answer  # noqa: E402
 from lists import lists  # noqa: E402
 from live_view import live_view  # noqa: E402
 from look import look_cost  # noqa: E402
+from peers import peers  # noqa: E402
 from recorded_days import day_on_disk, diagnosing  # noqa: E402
 from sidecar_side import growing_cell, many_idle, sidecar_cost  # noqa: E402
 from trial import trial_cost  # noqa: E402
-from user_side import cell_overhead, output_latency, peak_error  # noqa: E402
+from user_side import cell_overhead, kernel_start, output_latency, peak_error  # noqa: E402
 
 if TYPE_CHECKING:
     from figures import Figure
@@ -37,6 +38,7 @@ def main() -> int:
     """Measure everything and print it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds: a minute less, and less exact")
+    parser.add_argument("--peers", action="store_true", help="also with the tools that users would take instead (pip)")
     parser.add_argument("--write", type=Path, help="a Markdown file whose table below `## What it costs` to replace")
     options = parser.parse_args()
     quick = options.quick
@@ -49,6 +51,8 @@ def main() -> int:
         work = Path(directory)
         for figures in (
             cell_overhead(work, 40 if quick else 150),
+            peers(work, 10 if quick else 40) if options.peers else (),
+            kernel_start(work, 5 if quick else 20),
             output_latency(work, 100 if quick else 500),
             look_cost(work, 50 if quick else 500),
             sidecar_cost(work, 8 if quick else 30),
@@ -72,17 +76,17 @@ def main() -> int:
 
 
 def write_table(page: Path, shown: list[Figure]) -> None:
-    """Put the figures that have a goal into the page, with what is over its goal said so."""
+    """Put the figures that have a goal, and those beside them, into the page, with what is over its goal said so."""
     rows = []
     for figure in shown:
-        if figure.verdict:
-            doubt = "" if figure.verdict == "ok" else f" ({figure.verdict.lower()})"
-            rows.append(f"| {figure.name} | {figure.measured()} | {figure.wanted()}{doubt} |")
+        if figure.verdict or figure.ratio is not None:
+            doubt = "" if figure.verdict in ("", "ok") else f" ({figure.verdict.lower()})"
+            rows.append(f"| {figure.name} | {figure.measured()} | {figure.load:.1f} | {figure.wanted()}{doubt} |")
     before, heading, after = page.read_text("utf-8").partition("\n## What it costs\n")
     lines = after.split("\n")
     first = next(number for number, line in enumerate(lines) if line.startswith("|"))
     last = next(number for number, line in enumerate(lines) if number > first and not line.startswith("|"))
-    lines[first:last] = ["| what | measured | goal |", "| --- | --- | --- |", *rows]
+    lines[first:last] = ["| what | measured | load | goal |", "| --- | --- | --- | --- |", *rows]
     page.write_text(before + heading + "\n".join(lines), "utf-8")
 
 

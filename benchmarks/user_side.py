@@ -13,6 +13,8 @@ from figures import Figure, standard_error
 from sidecar_side import cpu_s
 from support.kernels import LiveKernel
 
+from jupyter_kerneldoctor.commands.activation import FILE, LINES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -21,6 +23,18 @@ GIB = 1 << 30
 
 # A notebook's work: objects of Python and arrays that come and go.
 WORK = "[sorted(str(n) for n in range(40_000)) for _ in range(4)]; sum(len(bytearray(5_000_000)) for _ in range(20))"
+
+# The least that can tell another process of a cell before its first bytecode runs, and of its end.
+MESSAGES = """
+import socket, subprocess, sys
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+ours.setblocking(False)
+reader = f"import socket\\nlink = socket.socket(fileno={theirs.fileno()})\\nwhile link.recv(4096): pass"
+process = subprocess.Popen([sys.executable, "-c", reader], pass_fds=[theirs.fileno()])
+theirs.close()
+for event in ("pre_run_cell", "post_run_cell"):
+    get_ipython().events.register(event, lambda _: ours.send(b"x", socket.MSG_NOSIGNAL))
+"""
 
 # Each line is the time at which it was written.
 OUTPUT = """
@@ -43,18 +57,58 @@ def cell_overhead(work: Path, rounds: int) -> Iterator[Figure]:
         )
         sidecar = watched.sidecar_pid()
         time.sleep(3)
-        yield from _added("a cell that does nothing", _in_turn(plain, watched, "pass", sidecar, rounds), 1.02)
-        yield from _added("a cell of 0.2 s of work", _in_turn(plain, watched, WORK, sidecar, rounds // 3), 1.01)
+        yield from _added("a cell that does nothing", in_turn(plain, watched, "pass", sidecar, rounds), 1.02)
+        yield from _least(plain, work, rounds)
+        yield from _added("a cell of 0.2 s of work", in_turn(plain, watched, WORK, sidecar, rounds // 3), 1.01)
         for number in range(200):
             watched.run(f"x = {number}")
-        recorded, measured = [], []
-        for _ in range(rounds):
-            recorded.append(_request(watched, "pass", None).wall_s)
-            measured.append(_request(watched, "%%memwatch\npass", None).wall_s)
-        yield _difference("%%memwatch on a cell that does nothing, after 200 others", recorded, measured, "ms", 0.5)
+        recorded, measured = in_turn(watched, watched, "pass", None, rounds, others="%%memwatch\npass")
+        name = "%%memwatch on a cell that does nothing, after 200 others"
+        yield median_added(name, walls(recorded), walls(measured), "ms", 0.5)
+        recorded, printed = in_turn(watched, watched, "pass", None, rounds, others=f"print({'x' * 120!r})")
+        yield median_added("of which to print a line, whatever it says", walls(recorded), walls(printed), "ms")
     finally:
         plain.close()
         watched.close()
+
+
+def _least(plain: LiveKernel, work: Path, rounds: int) -> Iterator[Figure]:
+    """What two messages of a cell cost that say nothing: nobody who records from outside can do with less."""
+    bare = LiveKernel(work / "bare", work)
+    try:
+        bare.run(MESSAGES)
+        found = in_turn(plain, bare, "pass", None, rounds)
+        name = "two empty messages for each cell, and nothing else"
+        yield median_added(f"{name}: until all output is there", *map(walls, found), "ms")
+        yield median_added(f"{name}: processor time", *([one.kernel_s for one in part] for part in found), "ms")
+    finally:
+        bare.close()
+
+
+def walls(requests: list[_Request]) -> list[float]:
+    """How long each took until all output was there."""
+    return [one.wall_s for one in requests]
+
+
+def kernel_start(work: Path, rounds: int) -> Iterator[Figure]:
+    """What `jupyter kerneldoctor enable` adds to the start of a kernel: plain ones and enabled ones start in turn."""
+    enabled = work / "enabled" / "ipython" / "profile_default" / FILE
+    enabled.parent.mkdir(parents=True)
+    enabled.write_text(LINES, encoding="utf-8")
+    (work / "plain").mkdir()
+    wall: dict[str, list[float]] = {"plain": [], "enabled": []}
+    processor: dict[str, list[float]] = {"plain": [], "enabled": []}
+    for number in range(rounds + 2):
+        for name in ("plain", "enabled") if number % 2 else ("enabled", "plain"):
+            begin = time.perf_counter()
+            kernel = LiveKernel(work / f"data-{name}-{number}", work / name)
+            took, used = time.perf_counter() - begin, cpu_s(kernel.pid)
+            kernel.close()
+            if number >= 2:  # the first ones make the profile
+                wall[name].append(took)
+                processor[name].append(used)
+    for what, found in (("until it answers", wall), ("its processor time", processor)):
+        yield median_added(f"start of a kernel with `enable`: {what}", found["plain"], found["enabled"], "ms", 10)
 
 
 class _Request(NamedTuple):
@@ -65,14 +119,15 @@ class _Request(NamedTuple):
     sidecar_s: float
 
 
-def _in_turn(
-    plain: LiveKernel, watched: LiveKernel, source: str, sidecar: int, rounds: int
+def in_turn(
+    plain: LiveKernel, other: LiveKernel, source: str, sidecar: int | None, rounds: int, *, others: str | None = None
 ) -> tuple[list[_Request], list[_Request]]:
+    """Run a cell in two kernels in turn, in the other one as `others` where that is given."""
     found: tuple[list[_Request], list[_Request]] = ([], [])
-    order = [(0, plain, None), (1, watched, sidecar)]
+    order = [(0, plain, source, None), (1, other, others or source, sidecar)]
     for number in range(rounds + 3):
-        for place, kernel, recorder in order if number % 2 else order[::-1]:
-            request = _request(kernel, source, recorder)
+        for place, kernel, cell, recorder in order if number % 2 else order[::-1]:
+            request = _request(kernel, cell, recorder)
             if number >= 3:  # the first ones warm up
                 found[place].append(request)
     return found
@@ -90,17 +145,19 @@ def _request(kernel: LiveKernel, source: str, sidecar: int | None) -> _Request:
 def _added(name: str, found: tuple[list[_Request], list[_Request]], goal: float) -> Iterator[Figure]:
     plain, watched = found
     for what, place in (("until all output is there", 0), ("processor time of the kernel", 1)):
-        yield _difference(f"{name}: {what}", [one[place] for one in plain], [one[place] for one in watched], "ms", goal)
+        yield median_added(
+            f"{name}: {what}", [one[place] for one in plain], [one[place] for one in watched], "ms", goal
+        )
     sidecar = statistics.median(one.sidecar_s for one in watched) * 1000
     share = sidecar / 1000 / statistics.median(one.kernel_s for one in plain)
     yield Figure(f"{name}: the sidecar's, x: 1 + its share of the plain kernel's", sidecar, "ms", ratio=1 + share)
 
 
-def _difference(name: str, plain: list[float], other: list[float], unit: str, goal: float) -> Figure:
-    """What is added, with a goal in milliseconds below 1, else for the ratio."""
+def median_added(name: str, plain: list[float], other: list[float], unit: str, goal: float | None = None) -> Figure:
+    """What is added, with a goal for the ratio from 1 to 2, else in milliseconds."""
     added = [(more - less) * 1000 for more, less in zip(other, plain, strict=True)]
     value, base = statistics.median(added), statistics.median(plain) * 1000
-    goals = {"ratio_goal": goal} if goal >= 1 else {"goal": goal}
+    goals = {"ratio_goal": goal} if goal is not None and 1 <= goal < 2 else {"goal": goal}
     return Figure(name, value, unit, error=standard_error(added), ratio=1 + value / base, **goals)
 
 

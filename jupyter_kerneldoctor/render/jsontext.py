@@ -7,7 +7,10 @@ from typing import Any
 
 def render(value: Any) -> str:
     """Return valid JSON in ASCII: lone surrogates as escapes, numbers that JSON lacks as null."""
-    return json.dumps(_finite(value), ensure_ascii=True, allow_nan=False)
+    try:
+        return json.dumps(value, ensure_ascii=True, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=True, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:
