@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FIRST_S = 1_795_000_000
+_ROWS_MS = {2000: 100}
+"""Goals, by how many recordings there are."""
 
 
 def lists(work: Path, counts: tuple[tuple[int, float], ...]) -> Iterator[Figure]:
@@ -40,7 +42,8 @@ def lists(work: Path, counts: tuple[tuple[int, float], ...]) -> Iterator[Figure]
         yield Figure(f"`jupyter-kerneldoctor list --json`, {count} recordings", statistics.median(times), "s", goal)
         begin = time.perf_counter()
         PostMortems(Store(root)).rows()
-        yield Figure(f"the rows of {count} recordings, in a server", (time.perf_counter() - begin) * 1000, "ms")
+        rows = (time.perf_counter() - begin) * 1000
+        yield Figure(f"the rows of {count} recordings, first `GET` of a server", rows, "ms", _ROWS_MS.get(count))
 
 
 def _make(root: Path, number: int) -> None:

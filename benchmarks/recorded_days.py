@@ -77,7 +77,7 @@ def diagnosing(work: Path) -> Iterator[Figure]:
     yield Figure("reading the recording of a day", reading * 1000, "ms")
     day = read(directory)
     whole = statistics.median(_timed_s(lambda: diagnose(day)) for _ in range(5))
-    yield Figure("diagnosing it", whole * 1000, "ms", 200)
+    yield Figure("diagnosing it", whole * 1000, "ms", 100)
 
 
 def _timed_s(work: Callable[[], object]) -> float:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "tests"))
 
+from death_event import death_to_event  # noqa: E402
 from kill_to_answer import death_to_answer  # noqa: E402
 from lists import lists  # noqa: E402
 from live_view import live_view  # noqa: E402
@@ -50,7 +51,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="kerneldoctor-benchmark-") as directory:
         work = Path(directory)
         for figures in (
-            cell_overhead(work, 40 if quick else 150),
+            cell_overhead(work, 40 if quick else 100),
             peers(work, 10 if quick else 40) if options.peers else (),
             kernel_start(work, 5 if quick else 20),
             output_latency(work, 100 if quick else 500),
@@ -61,7 +62,8 @@ def main() -> int:
             live_view(work, 5 if quick else 20),
             day_on_disk(work, 40 if quick else 200),
             peak_error(work),
-            death_to_answer(work, 6 if quick else 51),
+            death_to_answer(work, 6 if quick else 31),
+            death_to_event(work, 3 if quick else 10),
             diagnosing(work),
             lists(work, ((200, 0.2), (2000, 0.3)) if quick else ((200, 0.2), (2000, 0.3), (10_000, 0.5))),
             trial_cost(work, 2 if quick else 5),

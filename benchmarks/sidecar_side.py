@@ -30,9 +30,9 @@ def sidecar_cost(work: Path, seconds: float) -> Iterator[Figure]:
         yield Figure("sidecar: memory (PSS, shared pages by share)", _rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
         yield Figure("sidecar: memory (RSS, shared pages in full)", _rollup_bytes(sidecar, "Rss:") / 2**20, "MiB")
         yield Figure("sidecar: processor, kernel idle", _cpu_share(sidecar, lambda: time.sleep(seconds)), "% core", 0.2)
-        busy = BUSY.format(seconds=seconds)
-        share = _cpu_share(sidecar, lambda: kernel.run(busy))
-        yield Figure("sidecar: processor, memory moving all the time", share, "% core", 1)
+        for what, length in (("memory moving all the time", seconds), ("the first second of that", 1.0)):
+            share = _cpu_share(sidecar, lambda length=length: kernel.run(BUSY.format(seconds=length)))
+            yield Figure(f"sidecar: processor, {what}", share, "% core", 1)
     finally:
         kernel.close()
 
