@@ -82,6 +82,7 @@ LAYERS = (
     {"case", "calls", "environments", "facts", "place", "workers"},
     {"lesser_ways", "sizing"},
     {"fix"},
+    {"trainer_setting"},
     {"fixes"},
     {"ranking", "proposals"},
     {"incidents", "recurrence", "reference"},

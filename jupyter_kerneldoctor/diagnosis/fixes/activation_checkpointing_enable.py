@@ -1,17 +1,12 @@
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
 from ..family import Family
-from ..fix import SetArgument
-from ..frameworks.trainers import trainer_settings
-
-_ARGUMENTS = "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('out'{})"
-_TRAIN = "trainer = Trainer(model, args, train_dataset=ds)\ntrainer.{}()"
+from ..trainer_setting import TrainerSetting
 
 
-class ActivationCheckpointingEnable(SetArgument):
+class ActivationCheckpointingEnable(TrainerSetting):
     """Let the Trainer work out intermediate results again in place of keeping them.
 
     What it does
@@ -36,24 +31,10 @@ class ActivationCheckpointingEnable(SetArgument):
         "into each block."
     )
 
-    FIRES = [
-        Case(
-            _ARGUMENTS.format(", bf16=True"),
-            _TRAIN.format("train"),
-            becomes={1: _ARGUMENTS.format(", bf16=True, gradient_checkpointing=True")},
-            cause="gpu-oom",
-        )
-    ]
-    SILENT = [
-        Case(_ARGUMENTS.format(", gradient_checkpointing=True"), _TRAIN.format("train"), cause="gpu-oom"),
-        Case(_ARGUMENTS.format(""), _TRAIN.format("save_model"), cause="gpu-oom"),
-        Case(_ARGUMENTS.format(", **more"), _TRAIN.format("train"), cause="gpu-oom"),
-    ]
-
     def calls(self, death: Death) -> Iterator[Call]:
         """Yield the settings of the trainer that was at work."""
         if not death.is_about_memory or (death.is_of_this_cell and not death.growth.is_steady):
-            yield from trainer_settings(death.code, "train")
+            yield from super().calls(death)
 
     def saves(self, call: Call, death: Death) -> int | None:  # noqa: ARG002 - the same for all of them
         """Count half of what was missing."""

@@ -1,16 +1,7 @@
-from collections.abc import Iterator
-
-from ..case import Case
-from ..code.notebook import Call
-from ..death import Death
-from ..fix import SetArgument
-from ..frameworks.trainers import trainer_settings
-
-_ARGUMENTS = "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('out'{})"
-_TRAIN = "trainer = Trainer(model, args, train_dataset=ds)\ntrainer.{}()"
+from ..trainer_setting import TrainerSetting
 
 
-class EvalAccumulation(SetArgument):
+class EvalAccumulation(TrainerSetting):
     """Move what the evaluation gives off the card every few batches.
 
     What it does
@@ -29,23 +20,6 @@ class EvalAccumulation(SetArgument):
 
     id, title = "eval-accumulation", "Move the outputs off the card: eval_accumulation_steps"
     causes, general = ("gpu-oom",), False
+    methods = ("evaluate", "predict")
     argument, value = "eval_accumulation_steps", "8"
     why = "collects the outputs of all batches on the card until the end."
-
-    FIRES = [
-        Case(
-            _ARGUMENTS.format(", bf16=True"),
-            _TRAIN.format("evaluate"),
-            becomes={1: _ARGUMENTS.format(", bf16=True, eval_accumulation_steps=8")},
-            cause="gpu-oom",
-        )
-    ]
-    SILENT = [
-        Case(_ARGUMENTS.format(", eval_accumulation_steps=8"), _TRAIN.format("evaluate"), cause="gpu-oom"),
-        Case(_ARGUMENTS.format(""), _TRAIN.format("save_model"), cause="gpu-oom"),
-        Case(_ARGUMENTS.format(", **more"), _TRAIN.format("evaluate"), cause="gpu-oom"),
-    ]
-
-    def calls(self, death: Death) -> Iterator[Call]:
-        """Yield the settings of the trainer that was at work."""
-        yield from trainer_settings(death.code, "evaluate", "predict")

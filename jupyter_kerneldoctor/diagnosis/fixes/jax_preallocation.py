@@ -32,7 +32,4 @@ class JaxPreallocation(Advice):
     )
 
     FIRES = [Case("import jax\nx = jax.numpy.ones(9)", cause="gpu-oom", says=("PREALLOCATE",))]
-    SILENT = [
-        Case("import torch", cause="gpu-oom"),
-        Case("import os\nos.environ['XLA_PYTHON_CLIENT_PREALLOCATE'] = 'false'\nimport jax", cause="gpu-oom"),
-    ]
+    SILENT = [Case("import os\nos.environ['XLA_PYTHON_CLIENT_PREALLOCATE'] = 'false'\nimport jax", cause="gpu-oom")]

@@ -1,16 +1,7 @@
-from collections.abc import Iterator
-
-from ..case import Case
-from ..code.notebook import Call
-from ..death import Death
-from ..fix import SetArgument
-from ..frameworks.trainers import trainer_settings
-
-_ARGUMENTS = "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('out'{})"
-_TRAIN = "trainer = Trainer(model, args, train_dataset=ds)\ntrainer.{}()"
+from ..trainer_setting import TrainerSetting
 
 
-class Optim8bit(SetArgument):
+class Optim8bit(TrainerSetting):
     """Let the optimizer keep its numbers in 8 bits.
 
     What it does
@@ -30,21 +21,3 @@ class Optim8bit(SetArgument):
     causes, general = ("gpu-oom",), True
     argument, value = "optim", '"adamw_bnb_8bit"'
     why = "lets Adam keep eight bytes for each weight; in 8 bits it keeps two. It needs the package bitsandbytes."
-
-    FIRES = [
-        Case(
-            _ARGUMENTS.format(", bf16=True"),
-            _TRAIN.format("train"),
-            becomes={1: _ARGUMENTS.format(', bf16=True, optim="adamw_bnb_8bit"')},
-            cause="gpu-oom",
-        )
-    ]
-    SILENT = [
-        Case(_ARGUMENTS.format(', optim="adamw_bnb_8bit"'), _TRAIN.format("train"), cause="gpu-oom"),
-        Case(_ARGUMENTS.format(""), _TRAIN.format("save_model"), cause="gpu-oom"),
-        Case(_ARGUMENTS.format(", **more"), _TRAIN.format("train"), cause="gpu-oom"),
-    ]
-
-    def calls(self, death: Death) -> Iterator[Call]:
-        """Yield the settings of the trainer that was at work."""
-        yield from trainer_settings(death.code, "train")

@@ -34,7 +34,4 @@ class TfMemoryGrowth(Advice):
     )
 
     FIRES = [Case("import tensorflow as tf\nx = tf.ones(9)", cause="gpu-oom", says=("set_memory_growth",))]
-    SILENT = [
-        Case("import torch", cause="gpu-oom"),
-        Case("import tensorflow as tf\ntf.config.experimental.set_memory_growth(gpu, True)", cause="gpu-oom"),
-    ]
+    SILENT = [Case("import tensorflow as tf\ntf.config.experimental.set_memory_growth(gpu, True)", cause="gpu-oom")]
