@@ -1,15 +1,13 @@
 """A post-mortem as a fragment of HTML for the output of a cell: self-contained, no script, light and dark."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from jupyter_kerneldoctor.diagnosis.units import cell_name
-
 from . import diff, svgchart, wording
 from .excerpt import excerpt
-from .next_steps import next_steps
+from .outline import Outline
 from .printable import one_line, visible
 
 Document = dict[str, Any]
@@ -74,95 +72,57 @@ def _blocks(doc: Document) -> Iterator[str]:
     yield "<p>" + (f'<span class="kd-chip">{sure}</span>' if sure else "")
     yield f'<span class="kd-chip">{escaped(wording.end_summary(doc))}</span>'
     yield f'<span class="kd-quiet">{escaped(wording.time_of_end(doc) or "")}</span></p>'
-    if cell := wording.shown_cell(doc):
-        yield from _cell(doc, cell)
-    if doc.get("story"):
-        yield f"<p>{escaped(doc['story'])}</p>"
-    if wording.is_about_memory(doc):
-        yield svgchart.chart(doc)
-    if again := wording.recurrence(doc):
-        yield f"<p>{escaped(again)}</p>"
-    yield from _fixes(doc)
-    yield from _evidence(doc)
-    if unknown := wording.not_known(doc):
-        yield _titled_list("What is not known", [escaped(sentence) for sentence in unknown])
-    if survived := wording.survived(doc):
-        yield _titled_list("Survived before", [escaped(sentence) for sentence in survived])
-    if steps := next_steps(doc):
-        yield _titled_list("What to do now", [escaped(step) for step in steps])
-    yield f'<p class="kd-quiet">{escaped(wording.identification(doc))}</p>'
+    yield from _Html().body(doc)
+    yield _quiet("p", wording.identification(doc))
 
 
-def _titled_list(title: str, items: list[str]) -> str:
-    return f"<h4>{title}</h4>{_list(items)}"
+def _quiet(tag: str, text: str) -> str:
+    return f'<{tag} class="kd-quiet">{escaped(text)}</{tag}>'
 
 
-def _list(items: list[str]) -> str:
-    return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+class _Html(Outline):
+    def heading(self, text: str) -> str:
+        return f"<h4>{escaped(text)}</h4>"
+
+    def paragraph(self, text: str, note: str = "") -> str:
+        return f"<p>{escaped(text)}{' ' + _quiet('span', f'({note})') if note else ''}</p>"
+
+    def quiet(self, text: str) -> str:
+        return _quiet("p", text)
+
+    def bold(self, text: str) -> str:
+        return f"<p><b>{escaped(text)}</b></p>"
+
+    def bullets(self, items: Iterable[tuple[str, str]]) -> str:
+        texts = (escaped(text) + (f"<br>{_quiet('span', note)}" if note else "") for text, note in items)
+        return f"<ul>{''.join(f'<li>{text}</li>' for text in texts)}</ul>"
+
+    def folded(self, summary: str, blocks: Iterable[str]) -> str:
+        return f"<details><summary>{escaped(summary)}</summary>{''.join(blocks)}</details>"
+
+    def excerpt(self, cell: Document) -> str:
+        shown = excerpt(cell)
+        digits = len(str(shown.lines[-1].number)) if shown.lines else 1
+        lines = [
+            (f"<i>{line.number:>{digits}}</i>  {escape(line.text)}", "kd-culprit" if line.culprit else "")
+            for line in shown.lines
+        ]
+        above = [(f"<i>… {shown.left_out_above} lines above</i>", "")] if shown.left_out_above else []
+        below = [(f"<i>… {shown.left_out_below} lines below</i>", "")] if shown.left_out_below else []
+        return _code([*above, *lines, *below])
+
+    def code(self, text: str) -> str:
+        return _code([(escape(visible(line)), "") for line in text.splitlines()])
+
+    def diff(self, text: str) -> str:
+        kinds = {"-": "kd-minus", "+": "kd-plus"}
+        return _code([(escape(visible(line)), kinds.get(line[:1], "")) for line in diff.lines_of(text)])
+
+    def chart(self, doc: Document) -> str:
+        return svgchart.chart(doc)
 
 
 def _code(lines: list[tuple[str, str]]) -> str:
     """Return a block of code from lines of safe HTML, each with its class."""
     spans = "".join(f'<span class="{kind}">{line}</span>' if kind else f"<span>{line}</span>" for line, kind in lines)
     return f'<pre class="kd-code">{spans}</pre>'
-
-
-def _cell(doc: Document, cell: Document) -> Iterator[str]:
-    yield f"<h4>Where: {escaped(wording.place(cell))}</h4>"
-    shown = excerpt(cell)
-    digits = len(str(shown.lines[-1].number)) if shown.lines else 1
-    lines = [
-        (f"<i>{line.number:>{digits}}</i>  {escape(line.text)}", "kd-culprit" if line.culprit else "")
-        for line in shown.lines
-    ]
-    above = [(f"<i>… {shown.left_out_above} lines above</i>", "")] if shown.left_out_above else []
-    below = [(f"<i>… {shown.left_out_below} lines below</i>", "")] if shown.left_out_below else []
-    yield _code([*above, *lines, *below])
-    if calls := wording.called_from(doc):
-        yield f'<p class="kd-quiet">{escaped(calls)}</p>'
-    if cell.get("truncated"):
-        yield '<p class="kd-quiet">The cell is very long: only its start and end were recorded.</p>'
-    if why := wording.why_no_line(doc):
-        yield f'<p class="kd-quiet">{escaped(why)}</p>'
-
-
-def _evidence(doc: Document) -> Iterator[str]:
-    items = [_evidence_item(fact) for fact in wording.evidence(doc)]
-    shown, folded = items[: wording.SHOWN_EVIDENCE], items[wording.SHOWN_EVIDENCE :]
-    shown += [escaped(sentence) for sentence in wording.less_likely(doc)]
-    folded += [escaped(sentence) for sentence in doc.get("ruled_out") or []]
-    if shown:
-        yield f"<h4>Why we think so</h4>{_list(shown)}"
-    if count := wording.folded_count(doc):
-        yield f"<details><summary>{count}</summary>{_list(folded)}</details>"
-
-
-def _evidence_item(fact: Document) -> str:
-    note = wording.source_note(fact)
-    return escaped(fact["text"]) + (f'<br><span class="kd-quiet">{escaped(note)}</span>' if note else "")
-
-
-def _fixes(doc: Document) -> Iterator[str]:
-    """Yield the first fix open, the others folded below their titles."""
-    if doc["fixes"] or doc.get("fixes_left_out"):
-        yield f"<h4>What to change</h4>{escaped(doc.get('fixes_left_out') or '')}"
-    for number, fix in enumerate(doc["fixes"], start=1):
-        title, body = f"{number}. {escaped(fix['title'])}", "".join(_fix(fix))
-        is_first = number == 1
-        yield f"<p><b>{title}</b></p>{body}" if is_first else f"<details><summary>{title}</summary>{body}</details>"
-    if more := wording.more_fixes(doc):
-        yield f'<p class="kd-quiet">{escaped(more)}</p>'
-
-
-def _fix(fix: Document) -> Iterator[str]:
-    said = " ".join(escaped(text) for text in (fix["why"], wording.expected_peak(fix)) if text)
-    yield f'<p>{said} <span class="kd-quiet">({wording.APPLICABILITY[fix["applicability"]]})</span></p>'
-    for edit in fix["edits"]:
-        yield f'<p class="kd-quiet">In {escaped(cell_name(edit.get("execution_count")))}:</p>'
-        yield _code([_diff_line(line) for line in diff.lines_of(edit["diff"])])
-    if fix.get("snippet"):
-        yield _code([(escape(visible(line)), "") for line in fix["snippet"].splitlines()])
-
-
-def _diff_line(line: str) -> tuple[str, str]:
-    return escape(visible(line)), {"-": "kd-minus", "+": "kd-plus"}.get(line[:1], "")

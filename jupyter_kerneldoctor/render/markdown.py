@@ -1,15 +1,13 @@
 """A post-mortem as Markdown, to paste into an issue or a chat."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
-
-from jupyter_kerneldoctor.diagnosis.units import cell_name
 
 from . import textchart, wording
 from .excerpt import excerpt
 from .html import escaped as as_html
-from .next_steps import next_steps
+from .outline import Outline
 from .printable import one_line, visible
 
 Document = dict[str, Any]
@@ -44,85 +42,41 @@ def _blocks(doc: Document) -> Iterator[str]:
     subject = wording.subject(doc)
     name = f"{escaped(subject)} · " if subject else ""
     yield f"Cause: `{doc['cause']}` · {name}recording `{doc['recording']}`\n"
-    if cell := wording.shown_cell(doc):
-        yield from _cell(doc, cell)
-    if doc.get("story"):
-        yield f"{escaped(doc['story'])}\n"
-    if wording.is_about_memory(doc) and (lines := textchart.chart(doc, 78)):
-        yield fenced("\n".join(lines), "text")
-    if again := wording.recurrence(doc):
-        yield f"{escaped(again)}\n"
-    yield from _fixes(doc)
-    yield from _evidence(doc)
-    if unknown := wording.not_known(doc):
-        yield "#### What is not known\n"
-        yield from (f"* {escaped(sentence)}" for sentence in unknown)
-        yield ""
-    if survived := wording.survived(doc):
-        yield "#### Survived before\n"
-        yield from (f"* {escaped(sentence)}" for sentence in survived)
-        yield ""
-    if steps := next_steps(doc):
-        yield "#### What to do now\n"
-        yield from (f"* {escaped(step)}" for step in steps)
+    yield from _Markdown().body(doc)
 
 
-def _cell(doc: Document, cell: Document) -> Iterator[str]:
-    yield f"#### Where: {escaped(wording.place(cell))}\n"
-    shown = excerpt(cell)
-    above = [f"# … {shown.left_out_above} lines above"] if shown.left_out_above else []
-    below = [f"# … {shown.left_out_below} lines below"] if shown.left_out_below else []
-    lines = [f"{line.text}  # <-- here" if line.culprit else line.text for line in shown.lines]
-    yield fenced("\n".join([*above, *lines, *below]), "python")
-    if calls := wording.called_from(doc):
-        yield f"{escaped(calls)}\n"
-    if cell.get("truncated"):
-        yield "The cell is very long: only its start and end were recorded.\n"
-    if why := wording.why_no_line(doc):
-        yield f"{escaped(why)}\n"
+class _Markdown(Outline):
+    def heading(self, text: str) -> str:
+        return f"#### {escaped(text)}\n"
 
+    def paragraph(self, text: str, note: str = "") -> str:
+        return f"{escaped(text)}{f' ({note})' if note else ''}\n"
 
-def _evidence(doc: Document) -> Iterator[str]:
-    items = [_evidence_item(fact) for fact in wording.evidence(doc)]
-    shown, folded = items[: wording.SHOWN_EVIDENCE], items[wording.SHOWN_EVIDENCE :]
-    shown += [escaped(sentence) for sentence in wording.less_likely(doc)]
-    folded += [escaped(sentence) for sentence in doc.get("ruled_out") or []]
-    if shown:
-        yield "#### Why we think so\n"
-        yield from (f"* {item}" for item in shown)
-        yield ""
-    if count := wording.folded_count(doc):
-        yield f"<details><summary>{count}</summary>\n"
-        yield from (f"* {item}" for item in folded)
-        yield "\n</details>\n"
+    def quiet(self, text: str) -> str:
+        return self.paragraph(text)
 
+    def bold(self, text: str) -> str:
+        return f"**{escaped(text)}**\n"
 
-def _evidence_item(fact: Document) -> str:
-    note = wording.source_note(fact)
-    return escaped(fact["text"]) + (f" ({escaped(note)})" if note else "")
+    def bullets(self, items: Iterable[tuple[str, str]]) -> str:
+        return "".join(f"* {escaped(text)}{f' ({escaped(note)})' if note else ''}\n" for text, note in items)
 
+    def folded(self, summary: str, blocks: Iterable[str]) -> str:
+        return "\n".join([f"<details><summary>{as_html(summary)}</summary>\n", *blocks, "</details>\n"])
 
-def _fixes(doc: Document) -> Iterator[str]:
-    """Yield the first fix open, the others folded below their titles."""
-    if doc["fixes"] or doc.get("fixes_left_out"):
-        yield f"#### What to change\n\n{escaped(doc.get('fixes_left_out') or '')}"
-    for number, fix in enumerate(doc["fixes"], start=1):
-        if number == 1:
-            yield f"**{number}. {escaped(fix['title'])}**\n"
-            yield from _fix(fix)
-        else:
-            yield f"<details><summary>{number}. {as_html(fix['title'])}</summary>\n"
-            yield from _fix(fix)
-            yield "</details>\n"
-    if more := wording.more_fixes(doc):
-        yield f"{escaped(more)}\n"
+    def excerpt(self, cell: Document) -> str:
+        shown = excerpt(cell)
+        above = [f"# … {shown.left_out_above} lines above"] if shown.left_out_above else []
+        below = [f"# … {shown.left_out_below} lines below"] if shown.left_out_below else []
+        lines = [f"{line.text}  # <-- here" if line.culprit else line.text for line in shown.lines]
+        return fenced("\n".join([*above, *lines, *below]), "python")
 
+    def code(self, text: str) -> str:
+        return fenced(text.rstrip("\n"), "python")
 
-def _fix(fix: Document) -> Iterator[str]:
-    said = " ".join(escaped(text) for text in (fix["why"], wording.expected_peak(fix)) if text)
-    yield f"{said} ({wording.APPLICABILITY[fix['applicability']]})\n"
-    for edit in fix["edits"]:
-        yield f"In {escaped(cell_name(edit.get('execution_count')))}:\n"
-        yield fenced(edit["diff"].rstrip("\n"), "diff")
-    if fix.get("snippet"):
-        yield fenced(fix["snippet"].rstrip("\n"), "python")
+    def diff(self, text: str) -> str:
+        return fenced(text.rstrip("\n"), "diff")
+
+    def chart(self, doc: Document) -> str:
+        lines = textchart.chart(doc, 78)
+        return fenced("\n".join(lines), "text") if lines else ""
