@@ -78,6 +78,15 @@ class DetachCollectedOutputs(Fix):
             becomes="feats = []\nfor x in batches:\n    feats.append(net(x).detach())\n"
             "feats = torch.cat(feats).argmax(1)",
         ),
+        Case(  # an average that hangs on all passes before
+            "import torch\nclass Norm(torch.nn.Module):\n    def forward(self, x):\n"
+            "        self.mean = 0.9 * self.mean + 0.1 * x.mean(0)\n        return x - self.mean",
+            "net = Norm()\nfor x in batches: print(net(x).sum())",
+            becomes={
+                1: "import torch\nclass Norm(torch.nn.Module):\n    def forward(self, x):\n"
+                "        self.mean = 0.9 * self.mean + (0.1 * x.mean(0)).detach()\n        return x - self.mean"
+            },
+        ),
         Case(
             _NET,
             "preds = [net(x) for x in batches]",

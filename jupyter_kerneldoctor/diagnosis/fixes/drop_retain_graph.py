@@ -8,7 +8,7 @@ from ..edits import drop_argument, insert_before
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.gradients import backward_calls
-from ..frameworks.recurrent import carried_states
+from ..frameworks.recurrent import carried_states, kept_states
 from ..frameworks.torch import Tensors
 from ..units import enumeration, quote
 
@@ -18,6 +18,12 @@ _OWN = (
     "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     "        self.rnn = torch.nn.LSTM(9, 9)\n    def forward(self, x, state=None):\n        return self.rnn(x, state)\n"
     "    def begin(self, n):\n        return torch.zeros(1, n, 9), torch.zeros(1, n, 9)\nnet = Net()"
+)
+
+_KEEPS = (
+    "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.rnn, self.h = torch.nn.GRU(9, 9), None\n    def forward(self, x):\n{cut}"
+    "        y, self.h = self.rnn(x, self.h)\n        return y\n"
 )
 
 
@@ -71,6 +77,18 @@ class DropRetainGraph(Fix):
             becomes="h = net.begin(8)\nfor x in chunks:\n    h = tuple(s.detach() for s in h)\n    y, h = net(x, h)\n"
             "    y.mean().backward()",
         ),
+        Case(  # the network keeps its state itself
+            _KEEPS.format(cut=""),
+            "net = Net()\nfor x in chunks:\n    loss = net(x).mean()\n    loss.backward(retain_graph=True)",
+            becomes={
+                1: _KEEPS.format(
+                    cut="        self.h = None if self.h is None else tuple(s.detach() for s in self.h)"
+                    " if isinstance(self.h, tuple) else self.h.detach()\n"
+                ),
+                2: "net = Net()\nfor x in chunks:\n    loss = net(x).mean()\n    loss.backward()",
+            },
+            says=("self.h",),
+        ),
         Case(  # it does not show whether its state is one tensor
             _OWN,
             "h = None\nfor x in chunks:\n    y, h = net(x, h)\n    y.mean().backward(retain_graph=True)",
@@ -109,6 +127,9 @@ class DropRetainGraph(Fix):
                     continue
                 edits = drop_argument(Call(one.node, scope, ""), "retain_graph")
                 edits += insert_before(scope, loop.body[0], *(state.cut for state in states)) if states else ()
+                for state, statement, inner in kept_states(code, tensors):  # the network keeps it itself
+                    states.append(state)
+                    edits += insert_before(inner, statement, state.cut)
                 why = f"{quote(scope.segment(one.node))} keeps the intermediate results of every step."
                 if states:
                     names = enumeration([quote(state.name) for state in states])

@@ -6,6 +6,7 @@ from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.evaluation import evaluations, whole_calls
 from ..frameworks.gradients import backward_calls, without_gradients
+from ..frameworks.kept_graphs import kept_graphs
 from ..place import grew_in
 from ..units import quote, size
 
@@ -96,7 +97,7 @@ class NoGradEvaluation(Fix):
         trains = any(backward_calls(scope.node, scope) for scope in code.running)
         for call, statement, scope in found:
             where = grew_in(death, statement, scope)
-            if call in in_one_piece:
+            if call in in_one_piece or _keeps_no_graph(death):
                 continue
             if code.is_at_line(call, scope) and (where or (where is None and not trains)):
                 why = (
@@ -106,3 +107,11 @@ class NoGradEvaluation(Fix):
                 loops = scope.loops_around(call)
                 explains = memory.ramp_bytes if loops else memory.missing_bytes
                 yield Proposal(without_gradients(statement, scope, code), why, explains)
+
+
+def _keeps_no_graph(death: Death) -> bool:
+    """Whether memory grew for what a container keeps, which has no graph: each round's graph is gone after it."""
+    kept = death.growth.container
+    if kept is None or kept.with_graph or not death.growth.is_steady:
+        return False
+    return not any(one.kept.container.rpartition(".")[2] in kept.name for one in kept_graphs(death.code))

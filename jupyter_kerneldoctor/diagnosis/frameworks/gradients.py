@@ -136,7 +136,8 @@ def sources_of_gradients(code: Notebook) -> set[ast.AST]:
                 waiting += [(one.node, one.scope) for one in origins.of(node, scope)]
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 waiting += [(one.node, one.scope) for one in origins.of(node, scope)]
-                waiting += [] if (node.id, scope) in names else _added_to(node, scope)
+                is_new = (node.id, scope) not in names and code.qualified(node, scope) is None
+                waiting += _added_to(node, scope) if is_new else []
                 binding = code.lookup(node.id, scope, node)
                 if binding is not None and (whole := origins.unpacked(binding)) is not None:
                     waiting.append((whole, binding.scope))

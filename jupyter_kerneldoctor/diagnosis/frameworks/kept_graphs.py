@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..code.notebook import Notebook, once
+from ..code.origins import Origin
 from ..code.scopes import Scope
-from .gradients import backward_calls, records_graph, sources_of_gradients, starts_of_backward
+from .gradients import Backward, backward_calls, records_graph, sources_of_gradients, starts_of_backward
 from .hooks import code_of_hooks
-from .kept import Kept, kept_values, names_in, outliving, root
+from .kept import Kept, kept_values, names_in, outliving, root, stored
 from .small_values import is_small
 from .torch import TENSOR_METHODS, Kind, Tensors
 
 _CUTS = frozenset({"detach", "item", "tolist", "numpy", "shape", "argmax"})
+_MOST_STEPS = 40  # from a kept value back to what a backward pass goes through
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def kept_graphs(code: Notebook) -> list[KeptGraph]:
         for one in kept_values(code.running, tensors.origins)
         if records_graph(one.value, one.scope, code) and (judged := _judge(one, tensors)) is not None
     ]
-    found += _kept_by_hooks(code, tensors)
+    found += [*_kept_by_hooks(code, tensors), *_averaged(code, tensors)]
     needed = sources_of_gradients(code) if found else set()
     found = [one for one in found if one.kept.value not in needed]
     return [one for one in found if not _feeds_backward(one.kept.container, code)]
@@ -60,8 +62,42 @@ def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
     scalar = tensors.is_scalar(kept.value, kept.scope) or any(isinstance(call.target, ast.Name) for call in own)
     if not own and tensors.kind(kept.value, kept.scope) is not Kind.GRAPH:
         return None
-    freed = kept.is_trained or (bool(calls) and not any(call.keeps_graph for call in calls))
+    calls = [call for call in calls if not _is_optional(call, kept)]
+    freed = bool(calls) and not any(call.keeps_graph for call in calls) and bool(own or _is_used_up(kept, tensors))
+    freed |= kept.is_trained
     return KeptGraph(kept, scalar or bool(own), scalar, freed, _is_used_as_tensor(kept.container, tensors.code))
+
+
+def _is_optional(call: Backward, kept: Kept) -> bool:
+    """Whether a backward pass is left out where the value is kept all the same: `if train: loss.backward()`."""
+    for one in kept.caller.around(call.node):
+        nodes = list(ast.walk(one)) if isinstance(one, ast.If) else []
+        counts = any(isinstance(part, ast.Mod) for part in nodes[:1] and ast.walk(one.test))  # type: ignore[attr-defined]
+        called = {getattr(part, "attr", getattr(part, "id", "")) for part in nodes}
+        if nodes and not counts and kept.value not in nodes and (kept.scope.function or None) not in called:
+            return True
+    return False
+
+
+def _is_used_up(kept: Kept, tensors: Tensors) -> bool:
+    """Whether a backward pass of the code goes through what made the value."""
+    needed, waiting = sources_of_gradients(tensors.code), [Origin(kept.value, kept.scope)]
+    for node, scope in waiting:  # it grows meanwhile
+        if node in needed or len(waiting) > _MOST_STEPS:
+            return True
+        parts: list[ast.expr] = []
+        match node:
+            case ast.Name() | ast.Attribute() if origins := tensors.origins.of(node, scope):
+                waiting += [one for one in origins if tensors.kind(one.node, one.scope) is Kind.GRAPH]
+            case ast.Name(id=name) if (binding := tensors.code.lookup(name, scope, node)) is not None:
+                whole = tensors.origins.unpacked(binding)
+                waiting += [] if whole is None else [Origin(whole, binding.scope)]
+            case ast.Call(func=function, args=given):
+                parts = [*given, *([function.value] if isinstance(function, ast.Attribute) else [])]
+            case _:
+                parts = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
+        waiting += [Origin(one, scope) for one in parts if tensors.kind(one, scope) is Kind.GRAPH]
+    return False
 
 
 def _kept_by_hooks(code: Notebook, tensors: Tensors) -> Iterator[KeptGraph]:
@@ -75,6 +111,17 @@ def _kept_by_hooks(code: Notebook, tensors: Tensors) -> Iterator[KeptGraph]:
                 freed = any(backward_calls(one.node, one) for one in code.running)
                 kept = Kept(value, container, (), scope, scope)
                 yield KeptGraph(kept, False, False, freed, _is_used_as_tensor(container, code), in_hook=True)
+
+
+def _averaged(code: Notebook, tensors: Tensors) -> Iterator[KeptGraph]:
+    """Yield what a network's `forward` adds to an attribute, which then hangs on all passes before."""
+    for scope in code.running.functions:
+        for statement in scope.nodes if scope.owner and scope.function == "forward" else ():
+            for value, container, is_longer in stored(statement, scope) if isinstance(statement, ast.stmt) else ():
+                is_graph = tensors.kind(value, scope) is Kind.GRAPH or names_in(value) & set(scope.parameters[1:])
+                if container.startswith("self.") and not is_longer and is_graph and not _is_cut(value):
+                    kept = Kept(value, container, (), scope, scope, is_added_to=False)
+                    yield KeptGraph(kept, False, False, False, False, in_hook=True)
 
 
 def _is_cut(value: ast.expr) -> bool:

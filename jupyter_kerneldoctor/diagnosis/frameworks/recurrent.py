@@ -3,7 +3,7 @@
 import ast
 from typing import NamedTuple
 
-from ..code.notebook import Scope
+from ..code.notebook import Notebook, Scope
 from .torch import Kind, Tensors
 
 
@@ -28,6 +28,26 @@ def carried_states(loop: ast.For | ast.While, scope: Scope, tensors: Tensors) ->
                 read = {one.id for one in given if isinstance(one, ast.Name)}
                 carried = [name for name in names if name in read and not _is_cut(name, node, loop, scope)]
                 found += [State(name, _cut(name, call, scope, tensors)) for name in carried]
+    return found
+
+
+def kept_states(code: Notebook, tensors: Tensors) -> list[tuple[State, ast.stmt, Scope]]:
+    """Return the states that a network keeps as an attribute from call to call: `y, self.h = self.rnn(x, self.h)`."""
+    found: list[tuple[State, ast.stmt, Scope]] = []
+    for scope in code.running.functions:
+        for node in scope.nodes if scope.owner else ():
+            match node:
+                case ast.Assign(targets=[target], value=ast.Call(args=given) as call):
+                    made = target.elts if isinstance(target, ast.Tuple) else [target]
+                    texts = {scope.segment(one) for one in made if isinstance(one, ast.Attribute)}
+                    names = texts & {scope.segment(one) for one in given if isinstance(one, ast.Attribute)}
+                    if not names or tensors.kind(call.func, scope) is not Kind.MODULE:
+                        continue
+                    for name in sorted(names):
+                        if not any(True for _ in code.with_text(f"{name.rpartition('.')[2]}.detach")):
+                            pair = f"tuple(s.detach() for s in {name})"
+                            cut = f"{pair} if isinstance({name}, tuple) else {name}.detach()"
+                            found.append((State(name, f"{name} = None if {name} is None else {cut}"), node, scope))
     return found
 
 

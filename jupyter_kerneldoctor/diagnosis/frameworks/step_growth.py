@@ -10,7 +10,7 @@ from .gradients import Backward, backward_calls
 from .hooks import code_of_hooks
 from .kept import KEEPERS, Kept, kept_values, outliving
 from .kept_graphs import kept_graphs
-from .recurrent import carried_states
+from .recurrent import carried_states, kept_states
 from .small_values import is_small
 from .torch import Kind, Tensors
 
@@ -28,7 +28,10 @@ def grows_by_the_step(code: Notebook) -> bool:
         return True
     if any(getattr(call.func, "attr", "") in KEEPERS for scope in code_of_hooks(code) for call in scope.calls):
         return True
-    if any(backward.keeps_graph and carried_states(loop, scope, tensors) for backward, loop, scope in _steps(code)):
+    retained = [(loop, scope) for backward, loop, scope in _steps(code) if backward.keeps_graph]
+    if any(carried_states(loop, scope, tensors) for loop, scope in retained):
+        return True
+    if retained and kept_states(code, tensors):
         return True
     each = [one for one in code.running.functions if one.owner and _RUN_EACH_STEP.fullmatch(one.function)]
     each += _methods_of_data_sets(code)
