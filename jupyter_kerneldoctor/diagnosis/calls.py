@@ -11,6 +11,8 @@ from .code.notebook import Call
 from .code.origins import all_origins
 from .code.scopes import Scope
 from .death import Death
+from .frameworks.evaluation import is_forward
+from .frameworks.torch import Kind, Tensors
 
 _METHODS_OF = {
     **dict.fromkeys(("pandas.DataFrame", "pandas.Series", "pandas.Series.str"), ("pandas",)),
@@ -75,3 +77,18 @@ def makers(death: Death, *functions: str) -> Iterator[tuple[Call, Call]]:
                         if isinstance(one, ast.Call) and name in functions:
                             found[one] = Call(one, where, name), Call(call, scope, method)
     yield from found.values()
+
+
+def network_call_at(death: Death) -> tuple[ast.Call, Scope] | None:
+    """Return the outermost call of a PyTorch network that may have been running and is given something."""
+    tensors = Tensors(death.code)
+    found = [
+        (call, scope)
+        for scope in (death.code.running if tensors.in_use and death.is_of_this_cell else ())
+        for call in scope.calls
+        if (call.args or call.keywords)
+        and tensors.kind(call.func, scope) is Kind.MODULE
+        and not tensors.is_scalar(call, scope)
+        and death.was_running(call, scope)
+    ]
+    return min(found, key=lambda one: (is_forward(one[1], death.code), not one[1].is_cell), default=None)

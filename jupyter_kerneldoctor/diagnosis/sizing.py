@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from jupyter_kerneldoctor.recording.model import Cell
 
 from .analysis.guilty_statement import keeps_what_grew
+from .calls import network_call_at
 from .death import Death
-from .frameworks.gradients import backward_calls
+from .frameworks.gradients import backward_calls, hides_gradients, sources_of_gradients
 from .frameworks.step_growth import grows_by_the_step
 from .frameworks.training import BatchSize, find_batch_size, is_dwarfed, only_evaluates, training_calls, trains
 from .frameworks.whole_batch import WholeBatch, find_whole_batch
@@ -74,7 +75,9 @@ class Batch:
 def batch_to_blame(death: Death) -> Batch | None:
     """Return the batch that is too large; None where the cell trains nothing, or memory grows whatever its size."""
     code, memory = death.code, death.memory
-    if not memory.grew_here or not trains(code) or death.growth.is_steady or grows_by_the_step(code):
+    if not memory.grew_here or death.growth.is_steady or grows_by_the_step(code):
+        return None
+    if not trains(code) and (death.growth.goes_on or network_call_at(death) is None):
         return None
     if _is_elsewhere(death) or keeps_what_grew(death.growth, death.statement_at(death.line)):
         return None
@@ -96,6 +99,9 @@ def batch_to_blame(death: Death) -> Batch | None:
 
 def _is_elsewhere(death: Death) -> bool:
     """Whether memory surely grew outside of the loops and functions that train."""
+    at = network_call_at(death) if death.user_frames and trains(death.code) else None
+    if at is not None and at[0] not in sources_of_gradients(death.code) and not hides_gradients(death.code):
+        return any(backward_calls(scope.node, scope) for scope in death.code.running)
     places = []
     for scope in death.code.running:
         for one in backward_calls(scope.node, scope):

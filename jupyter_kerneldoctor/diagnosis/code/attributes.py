@@ -79,7 +79,18 @@ def set_in_class(definition: ast.ClassDef, home: Scope, key: str) -> Iterator[Or
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ) if name == key:
-                yield Origin(value, home)
+                yield Origin(_default_of_field(value), home)
+
+
+def _default_of_field(value: ast.expr) -> ast.expr:
+    """Return what a dataclass gives a field that is `field(default=64)`, or makes with its `default_factory`."""
+    match value:
+        case ast.Call(func=ast.Name(id="field") | ast.Attribute(attr="field"), args=[], keywords=words):
+            given = {word.arg: word.value for word in words}
+            factory = given.get("default_factory")
+            made = ast.copy_location(ast.Call(factory, [], []), value) if isinstance(factory, ast.Name) else factory
+            return given.get("default", made) or value
+    return value
 
 
 def _set_in(method: Scope, key: str) -> Iterator[Origin]:

@@ -266,6 +266,8 @@ class Origins:
                     for name, value in pairs
                     if isinstance(name, ast.Constant) and name.value == key
                 )
+            case ast.Lambda(body=body):
+                yield from self._in_settings(body, scope, key)
             case ast.Call(func=ast.Attribute(attr="parse_args" | "parse_known_args")):
                 yield from parsed_arguments(self.code, key)
             case ast.Call(func=function, keywords=words):

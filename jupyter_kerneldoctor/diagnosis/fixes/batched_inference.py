@@ -2,6 +2,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ..calls import network_call_at
 from ..case import Case
 from ..code.notebook import Notebook, Scope
 from ..code.origins import all_origins
@@ -10,7 +11,8 @@ from ..edits import import_as, replace
 from ..family import Family
 from ..fix import Fix, Proposal
 from ..frameworks.evaluation import is_made_tensor, whole_calls
-from ..frameworks.gradients import without_gradients
+from ..frameworks.gradients import hides_gradients, sources_of_gradients, without_gradients
+from ..frameworks.training import find_batch_size
 from ..place import grew_in
 from ..sizing import choose
 from ..units import quote, size
@@ -79,6 +81,13 @@ class BatchedInference(Fix):
             "with torch.no_grad():\n    y = net(X)",
             says=("keep less", "[net(part).mean(dim=(-2, -1)) for part in X.split(64)]"),
         ),
+        Case(  # the rows of one view are too many
+            _NET + "def render(view):\n    rays = view.reshape(-1, 9)\n    with torch.no_grad():\n"
+            "        return net(encode(rays)).view(99, 99)",
+            "for view in views:\n    show(render(view))",
+            growth="jump",
+            says=("net(encode(part)) for part in rays.split(64)",),
+        ),
     ]
     SILENT = [
         Case(_NET, "with torch.no_grad():\n    for x in X.split(64): y = net(x)"),
@@ -91,40 +100,80 @@ class BatchedInference(Fix):
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
-        """Put the call into a list of calls on parts."""
+        """Put the call into a list of calls on parts; where it stands in a loop or a function, show that."""
         if not death.memory.grew_here or death.growth.is_steady:
             return
-        code = death.code
-        for call, data, scope, records in whole_calls(code):
-            if not code.is_at_line(call, scope) or grew_in(death, scope.tree.statements[call], scope) is False:
-                continue
-            rows = _rows(death, data, scope)
-            choice = None if rows is None else choose(death, rows, from_runs=False)
-            if rows is not None and choice is None:
-                continue
-            part = _USUAL if choice is None else min(choice.value, _LARGEST)
-            text, given = scope.segment(call), scope.segment(data)
-            torch, edits = import_as(scope, code, "torch", "torch")
-            rest, parts = "part", f"for part in {given}.split({part})"
-            if is_made_tensor(call, scope, code):
-                rest, parts = f"{given}[start:start + {part}]", f"for start in range(0, len({given}), {part})"
-            found = re.compile(rf"(?<![\w.]){re.escape(given)}(?!\w)")
-            arguments = found.sub(rest.replace("\\", r"\\"), scope.segment(call.args[0]), count=1)
-            inner = f"{scope.segment(call.func)}({arguments})"
-            edits += replace(scope, call, f"{torch}.cat([{inner} {parts}])")
-            if records:
-                edits += without_gradients(scope.tree.statements[call], scope, code)
-            kept, title, snippet = "All results are kept, for a moment twice.", f"{self.title} of {part} rows", None
-            if _gives_images(call.func, scope, code):
-                kept = "What it gives is as large as images are: keep of each part only what you need."
-                title += ", and keep less of each"
-                snippet = f"results = [{inner}.mean(dim=(-2, -1)) {parts}]"
-            many = "all rows" if rows is None else f"all {rows} rows"
-            why = (
-                f"{quote(text)} takes {many} of {quote(given)} at once: memory grew by "
-                f"{size(death.memory.missing_bytes or 0)}. Take {part} rows at a time. {kept}"
-            )
-            yield Proposal(() if snippet else edits, why, death.memory.missing_bytes, title, snippet)
+        found = list(_whole(death))
+        yield from found or _parts(death)
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the parts are there
+        """Whether no call takes all rows."""
+        return not any(True for _ in _whole(after))
+
+
+def _whole(death: Death) -> Iterator[Proposal]:
+    code = death.code
+    for call, data, scope, records in whole_calls(code):
+        if not code.is_at_line(call, scope) or grew_in(death, scope.tree.statements[call], scope) is False:
+            continue
+        rows = _rows(death, data, scope)
+        choice = None if rows is None else choose(death, rows, from_runs=False)
+        if rows is not None and choice is None:
+            continue
+        part = _USUAL if choice is None else min(choice.value, _LARGEST)
+        text, given = scope.segment(call), scope.segment(data)
+        torch, edits = import_as(scope, code, "torch", "torch")
+        rest, parts = "part", f"for part in {given}.split({part})"
+        if is_made_tensor(call, scope, code):
+            rest, parts = f"{given}[start:start + {part}]", f"for start in range(0, len({given}), {part})"
+        found = re.compile(rf"(?<![\w.]){re.escape(given)}(?!\w)")
+        arguments = found.sub(rest.replace("\\", r"\\"), scope.segment(call.args[0]), count=1)
+        inner = f"{scope.segment(call.func)}({arguments})"
+        edits += replace(scope, call, f"{torch}.cat([{inner} {parts}])")
+        if records:
+            edits += without_gradients(scope.tree.statements[call], scope, code)
+        kept, snippet = "All results are kept, for a moment twice.", None
+        title = f"{BatchedInference.title} of {part} rows"
+        if _gives_images(call.func, scope, code):
+            kept = "What it gives is as large as images are: keep of each part only what you need."
+            title += ", and keep less of each"
+            snippet = f"results = [{inner}.mean(dim=(-2, -1)) {parts}]"
+        many = "all rows" if rows is None else f"all {rows} rows"
+        why = (
+            f"{quote(text)} takes {many} of {quote(given)} at once: memory grew by "
+            f"{size(death.memory.missing_bytes or 0)}. Take {part} rows at a time. {kept}"
+        )
+        yield Proposal(() if snippet else edits, why, death.memory.missing_bytes, title, snippet)
+
+
+def _parts(death: Death) -> Iterator[Proposal]:
+    """Yield what to do where a function or a loop takes too much at a time."""
+    code, missing = death.code, death.memory.missing_bytes or 0
+    found = None if hides_gradients(code) else network_call_at(death)
+    if found is None or death.growth.goes_on or found[0] in sources_of_gradients(code):
+        return
+    if find_batch_size(code) is not None:
+        return
+    call, scope = found
+    names = [one for given in call.args for one in ast.walk(given) if isinstance(one, ast.Name | ast.Attribute)]
+    rows = next((scope.segment(one) for one in names if code.qualified(one, scope) is None and _is_data(one, call)), "")
+    if not rows:
+        return
+    one_part = re.sub(rf"(?<![\w.]){re.escape(rows)}(?!\w)", "part", scope.segment(call))
+    why = (
+        f"{quote(scope.segment(call))} takes all of {quote(rows)} at once: memory grew by {size(missing)}. Some "
+        "rows at a time need as much less; without gradients nothing is kept of a part but its result."
+    )
+    snippet = (
+        f"with torch.no_grad():\n    parts = [{one_part} for part in {rows}.split(64)]  # or reduce each part\n"
+        "result = torch.cat(parts)"
+    )
+    yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in parts", snippet)
+
+
+def _is_data(node: ast.expr, call: ast.Call) -> bool:
+    """Whether a name in a call's arguments is not that of a function which is called there."""
+    return not any(isinstance(one, ast.Call) and one.func is node for one in ast.walk(call))
 
 
 def _gives_images(network: ast.expr, scope: Scope, code: Notebook) -> bool:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from ..case import Case
 from ..edits import replace
 from ..family import Family
 from ..fix import Fix, Proposal
-from ..frameworks.keras import pipeline_steps, written_number
+from ..frameworks.keras import is_after_map, pipeline_steps, written_number
 from ..sizing import power_of_two
 from ..units import quote, size
 
@@ -16,8 +17,14 @@ if TYPE_CHECKING:
     from ..death import Death
 
 _FEW = 256  # of what a pipeline gives one at a time; a first try
+_MANY = 10_000  # where the code does not show how many
 _CAUTION = 8  # the kill came while the buffer was filled
 _DATA = "import tensorflow as tf\ndata = tf.data.Dataset.range(20_000).map(load)\nmodel = tf.keras.Sequential()"
+
+_MAKE = (
+    "import tensorflow as tf\ndef make(files, train=True):\n    ds = tf.data.Dataset.from_tensor_slices(files)\n"
+    "    ds = ds.map(load)\n    if train:\n        ds = ds.shuffle({size})\n    return ds.batch(32)"
+)
 
 
 class ShuffleBufferSize(Fix):
@@ -57,8 +64,18 @@ class ShuffleBufferSize(Fix):
                 "        ds = ds.shuffle(buffer_size=256)\n    return ds.batch(32)"
             },
         ),
+        Case(
+            _MAKE.format(size="len(files)"),
+            "model = tf.keras.Sequential()\nmodel.fit(make(names))",
+            becomes={1: _MAKE.format(size="256")},
+            says=("all elements",),
+        ),
     ]
     SILENT = [
+        Case(
+            "import tensorflow as tf\nds = tf.data.Dataset.from_tensor_slices(files).shuffle(len(files)).map(load)",
+            "tf.keras.Sequential().fit(ds.batch(32))",
+        ),
         Case(_DATA, "model.fit(data.shuffle(100).batch(32))"),
         Case("import random", "random.shuffle(10_000)"),
         Case("import torch\ndata = load()", "data.shuffle(10_000)"),
@@ -75,13 +92,15 @@ class ShuffleBufferSize(Fix):
             )
             found = written_number(given, step.scope, code)
             length = found[0] if found is not None else death.values.number(given, step.scope)
-            if given is None or length is None or length <= _FEW:
+            unknown = isinstance(given, ast.Call) and length is None and is_after_map(step, code)  # len(files)
+            if given is None or (length is None and not unknown) or (length or _MANY) <= _FEW:
                 continue
-            fewer = min(_FEW, power_of_two(length // _CAUTION))
+            fewer = min(_FEW, power_of_two((length or _MANY) // _CAUTION))
             is_own = found is not None and "buffer" in step.scope.segment(given).lower()
             where, node = (found[2], found[1]) if found is not None and is_own else (step.scope, given)
+            many = length or "all"
             why = (
-                f"{quote(step.scope.segment(call))} keeps {length} elements in memory before the first step; the cell "
+                f"{quote(step.scope.segment(call))} keeps {many} elements in memory before the first step; the cell "
                 f"took {size(memory.missing_bytes or 0)}. Try {fewer}. To shuffle better at no cost, shuffle the names "
                 "or numbers before the `map` that loads."
             )

@@ -37,7 +37,7 @@ def _network_calls(code: Notebook, tensors: Tensors) -> Iterator[tuple[ast.Call,
         return
     needed = sources_of_gradients(code)
     for scope in code.running:
-        if _is_forward(scope, code):
+        if is_forward(scope, code):
             continue  # whether gradients are needed is up to who calls it
         for call in scope.calls:
             is_network = call not in needed and tensors.kind(call.func, scope) is Kind.MODULE
@@ -45,7 +45,8 @@ def _network_calls(code: Notebook, tensors: Tensors) -> Iterator[tuple[ast.Call,
                 yield call, scope
 
 
-def _is_forward(scope: Scope, code: Notebook) -> bool:
+def is_forward(scope: Scope, code: Notebook) -> bool:
+    """Whether a function is a method of a network of the user's."""
     owner = code.lookup(scope.owner, scope.parent or scope) if scope.owner else None
     return owner is not None and is_module_class(owner, code)
 

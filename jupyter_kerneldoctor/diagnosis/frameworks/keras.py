@@ -44,14 +44,21 @@ def is_dataset(node: ast.expr, scope: Scope, code: Notebook) -> bool:
 
 
 def pipeline_steps(code: Notebook, method: str) -> Iterator[Step]:
-    """Yield the calls of a pipeline's method in the cell that ran, what it called, and at the top of other cells."""
+    """Yield the calls of a pipeline's method in what ran, and in the cells before, where the pipeline may be made."""
     if not is_used(code):
         return
-    for scope in dict.fromkeys((*code.running, *code.mentioning(method))):
+    before = (scope for top in code.mentioning(method) for scope in code.scopes(top.cell))
+    for scope in dict.fromkeys((*code.running, *before)):
         for call in scope.calls:
             match call.func:
                 case ast.Attribute(attr=name, value=owner) if name == method and is_dataset(owner, scope, code):
                     yield Step(call, owner, scope)
+
+
+def is_after_map(step: Step, code: Notebook) -> bool:
+    """Whether a step of a pipeline gets what a `map` before it made: images, not their names."""
+    made = (one for one, _ in all_origins(step.owner, step.scope, code) if isinstance(one, ast.Call))
+    return any(isinstance(one.func, ast.Attribute) and one.func.attr == "map" for one in made)
 
 
 def training_calls(code: Notebook) -> Iterator[Call]:

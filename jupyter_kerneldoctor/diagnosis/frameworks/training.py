@@ -11,7 +11,7 @@ from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins, all_origins
 from ..edits import Changes, replace
 from .gradients import backward_calls
-from .keras import is_dataset
+from .keras import Step, is_after_map, is_dataset
 
 _NAME = re.compile(r"(?:\w*_)?(?:batch(?:_?size)?|bsz?)", re.IGNORECASE)
 _EVALUATION = re.compile(r"val|eval|test|pred", re.IGNORECASE)
@@ -88,6 +88,9 @@ def is_dwarfed(batch: BatchSize, code: Notebook) -> bool:
         if node.func.attr == "shuffle":
             given = [*node.args[:1], *(word.value for word in node.keywords if word.arg == "buffer_size")]
             values = [known[0] for one in given if (known := origins.number(one, scope)) is not None]
+            whole = any(isinstance(one, ast.Call) for one in given)  # shuffle(len(files))
+            if whole and is_after_map(Step(node, node.func.value, scope), code):
+                return True
             if max(values, default=0) >= _DWARFED * batch.value:
                 return True
     return False
