@@ -55,6 +55,22 @@ class ActivationCheckpointing(Fix):
             },
             says=("block(x)", "self.blocks"),
         ),
+        Case(  # rounds in place of blocks
+            _NET.format(call="block(x)")
+            .replace("for block in self.blocks", "for _ in range(64)")
+            .replace("x = x + block(x)", "x = self.step(x)")
+            + "    def step(self, x): return x + self.blocks[0](x)\n",
+            _STEP,
+            growth="jump",
+            becomes={
+                1: "from torch.utils.checkpoint import checkpoint\n"
+                + _NET.format(call="block(x)")
+                .replace("for block in self.blocks", "for _ in range(64)")
+                .replace("x = x + block(x)", "x = checkpoint(self.step, x, use_reentrant=False)")
+                + "    def step(self, x): return x + self.blocks[0](x)\n"
+            },
+            says=("each round",),
+        ),
     ]
     SILENT = [
         Case(_NET.format(call="block(x)"), "net = Net()\nwith torch.no_grad():\n    for x in xs: net(x)"),
@@ -79,11 +95,14 @@ class ActivationCheckpointing(Fix):
             given = [segment(part) for part in one.call.args]
             given += [f"{word.arg}={segment(word.value)}" for word in one.call.keywords if word.arg]
             text = f"{name}({', '.join([segment(one.call.func), *given, 'use_reentrant=False'])})"
+            many = f"for all of {quote(one.blocks)}" if one.blocks else "for each round of the loop"
             why = (
-                f"What every {quote(segment(one.call))} works out inside is kept for the backward pass, for all of "
-                f"{quote(one.blocks)}; memory grew by {size(memory.missing_bytes or 0)}. With `checkpoint` only what "
-                "goes into a block is kept, at a fifth to a third more time."
+                f"What every {quote(segment(one.call))} works out inside is kept for the backward pass, {many}; "
+                f"memory grew by {size(memory.missing_bytes or 0)}. With `checkpoint` only what goes in is kept, at a "
+                "fifth to a third more time."
             )
+            if not one.blocks and not death.was_running(one.call, one.scope):
+                continue
             yield Proposal(imported + replace(one.scope, one.call, text), why, (memory.missing_bytes or 0) * 6 // 10)
 
 
@@ -121,3 +140,18 @@ def _block_calls(code: Notebook) -> Iterator[_BlockCall]:
                     case ast.For(target=ast.Name(id=name), iter=ast.Attribute() as blocks), ast.Name(id=called):
                         if name == called and call.args and not _are_few(blocks, scope, code):
                             yield _BlockCall(call, scope, scope.segment(blocks))
+            if _is_round(call, scope):
+                yield _BlockCall(call, scope, "")
+
+
+def _is_round(call: ast.Call, scope: Scope) -> bool:
+    """Whether each round of a loop gives the network's own method what the round before made: `x = self.step(x)`."""
+    loop = next(iter(scope.loops_around(call)), None)
+    match loop, scope.statement_of(call):
+        case (
+            ast.For(iter=ast.Call(func=ast.Name(id="range")), body=[*_]),
+            ast.Assign(targets=[ast.Name(id=made)], value=value),
+        ):
+            is_own = isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") == "self"
+            return value is call and is_own and any(getattr(one, "id", "") == made for one in call.args)
+    return False

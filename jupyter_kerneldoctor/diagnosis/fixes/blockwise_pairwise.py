@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from ..calls import calls_at
 from ..case import Case
 from ..code.combinations import PAIRWISE
-from ..code.origins import all_origins
+from ..code.origins import Origins, all_origins
 from ..code.scopes import Scope
 from ..death import Death
 from ..edits import Changes, import_as, remove, replace
@@ -78,8 +78,15 @@ class BlockwisePairwise(Fix):
             "K = kernel(X, X)",
             says=("Multiply", "2 * x @ y.T"),
         ),
+        Case(  # a product of weights, of which some pairs are used
+            "import torch\ndef scores(P, Q):\n    return P @ Q.T",
+            "out = scores(model.users, model.items)[u, i]",
+            growth="jump",
+            says=("(P[rows] * Q[columns]).sum(-1)", "P.split(1000)"),
+        ),
     ]
     SILENT = [
+        Case("import torch\ndef f(q, k): return q @ k.T", "f(a, b)\nload()", line=2),
         Case("import jax.numpy as jnp\nX = jnp.ones((90, 9))", "k = 2\nload()", line=2),
         Case("import numpy as np\nt = np.ones(50)", "gap = t[:, None] - t[None, :]\nload()"),
         Case("import numpy as np\nX = load()", "out = X[:, None] - X[:, :, None]"),
@@ -162,6 +169,28 @@ def _multiplied_out(node: ast.expr, found: Distance, scope: Scope, missing: int)
     return Proposal((), why, missing, "Multiply the squared distance out, or compare a block at a time", snippet)
 
 
+def _is_trained(death: Death, scope: Scope) -> bool:
+    """Whether PyTorch or JAX multiplies in a network, or a function, and memory did not grow step by step."""
+    in_use = any(death.code.imports(package) for package in ("torch", "jax"))
+    if not in_use or scope.is_cell or death.growth.is_steady:
+        return False
+    return bool(death.user_frames) or any(death.code.is_at_line(*call) for call in Origins(death.code).calls_of(scope))
+
+
+def _of_weights(scope: Scope, left: ast.expr, right: ast.expr, missing: int) -> Proposal:
+    x, y = scope.segment(left), scope.segment(right).removesuffix(".T")
+    why = (
+        f"{quote(f'{x} @ {y}.T')} makes a number for each pair of rows. Where only some pairs are used, as those that "
+        "were rated, multiply these; else take some rows at a time."
+    )
+    snippet = (
+        f"({x}[rows] * {y}[columns]).sum(-1)  # only the pairs that are used\n\n"
+        f"for part in {x}.split(1000):  # or some rows at a time; keep a sum or the nearest of each\n"
+        f"    pairs = part @ {y}.T"
+    )
+    return Proposal((), why, missing, "Multiply only the pairs that are used, or some rows at a time", snippet)
+
+
 def _products(death: Death, missing: int) -> Iterator[Proposal]:
     """Yield what to do in place of `X @ X.T`, and of an outer difference: a block of rows at a time."""
     for scope in death.code.running if death.is_of_this_cell else ():
@@ -174,6 +203,8 @@ def _products(death: Death, missing: int) -> Iterator[Proposal]:
                 case _:
                     continue
             one, other = death.values.of(left, scope), death.values.of(right, scope)
+            if one is None and other is None and death.was_running(whole, scope) and _is_trained(death, scope):
+                yield _of_weights(scope, left, right, missing)
             if one is None or other is None or not (one.shape and other.shape):
                 continue
             takes = one.shape[0] * other.shape[-1] * 8

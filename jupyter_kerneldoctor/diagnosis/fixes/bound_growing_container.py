@@ -1,10 +1,15 @@
+import ast
+
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ..case import Case
+from ..code.stores import stores
 from ..death import Death
 from ..examples import MIB
 from ..family import Family
 from ..fix import Advice
+from ..frameworks.torch import Kind, Tensors
+from ..postmortem import Grown
 from ..units import quote, size
 
 _LOOP = "rows = []\nwhile True:\n    rows.append(read())"
@@ -30,6 +35,22 @@ _GRAPHS = (
     "`backward()` has run; what is only looked at later can be kept as `tensor.detach()`."
 )
 _CLEAR = "optimizer.step()\n{plain}.clear()  # the next backward pass begins with what comes from now on"
+
+
+_TENSORS = (
+    "grew by {grew}{items} while the cell ran. Keep of each round only what is read later: a mean, the class of the "
+    "highest score, half as many digits. Or write the values to a file, which `mmap_mode='r'` opens without reading it."
+)
+_SMALLER = (
+    "small = {value}.{number}  # keep this in {plain}, or .argmax(1), or as float16\n\n"
+    "# or a file for each round, which np.load(..., mmap_mode='r') opens:\n"
+    "np.save(f'part-{{i}}.npy', {value}{array})"
+)
+_FORMS = {
+    "torch": ("mean().item()", ".detach().cpu().numpy()"),
+    "tensorflow": ("numpy().mean()", ".numpy()"),
+    "numpy": ("mean()", ""),
+}
 
 
 class BoundGrowingContainer(Advice):
@@ -58,6 +79,12 @@ class BoundGrowingContainer(Advice):
     FIRES = [
         Case(_LOOP, held=_HELD, says=("by 9,000 items", "rows = deque(maxlen=1000)")),
         Case(_LOOP, held=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
+        Case(
+            "import torch\nnet = torch.nn.Linear(9, 9)",
+            "rows = []\nfor x in xs:\n    with torch.no_grad():\n        rows.append(net(x))",
+            held=[Held(-0.5, 2, (_ROWS,))],
+            says=("small = net(x).mean().item()", "net(x).detach().cpu().numpy()"),
+        ),
     ]
     SILENT = [
         Case(_LOOP, held=[Held(-0.5, 1, (_CACHE,))]),
@@ -77,8 +104,12 @@ class BoundGrowingContainer(Advice):
         gained = death.growth.items_gained(one)
         items = f", by {gained:,} items" if gained > 1 else ""
         told, code = (_GRAPHS, _CLEAR) if one.with_graph else (_ROUNDS, _WRITE)
+        names = {"plain": one.name}
+        if not one.with_graph and (array := _array(death, one)) is not None:
+            told, code = _TENSORS, _SMALLER
+            names |= dict(zip(("value", "number", "array"), array, strict=True))
         told = f"{quote(one.name)} {told.format(grew=size(grew), items=items, count=gained)}"
-        return {"name": quote(one.name), "told": told, "code_": code.format(plain=one.name)}
+        return {"name": quote(one.name), "told": told, "code_": code.format(**names)}
 
     def saves(self, death: Death) -> int | None:
         """Count what it grew by."""
@@ -86,3 +117,15 @@ class BoundGrowingContainer(Advice):
         if one is None or not death.memory.grew_here:
             return None
         return death.memory.ramp_bytes if one.with_graph else one.grew_bytes or one.bytes
+
+
+def _array(death: Death, container: Grown) -> tuple[str, str, str] | None:
+    """Return the text of the array that is put into a container, a number of it, and what makes it NumPy's."""
+    tensors, package = Tensors(death.code), (container.item_type or "").partition(".")[0]
+    for store in stores(death.code.running):
+        if store.container.rpartition(".")[2] == container.name.rpartition(".")[2] and len(store.values) == 1:
+            value = store.values[0]
+            of_torch = tensors.in_use and tensors.kind(value, store.scope) in (Kind.TENSOR, Kind.GRAPH)
+            if (of_torch or package in _FORMS) and isinstance(value, ast.Name | ast.Attribute | ast.Call):
+                return (store.scope.segment(value), *_FORMS["torch" if of_torch else package])
+    return None

@@ -10,6 +10,7 @@ from ..frameworks.torch import Tensors
 from ..frameworks.training_step import NoStepError, find_step, is_mean, normalises_batches
 from ..sizing import batch_to_blame
 from ..units import enumeration, quote
+from ..workers import workers_bytes
 
 _LOAD = "import torch\nmodel, crit = torch.nn.Linear(9, 9), torch.nn.MSELoss()\nbatch_size = 1024\n"
 _LOADER = "loader = torch.utils.data.DataLoader(data, batch_size)"
@@ -86,6 +87,7 @@ class MicroBatchSplit(Fix):
     SILENT = [
         Case(_LOAD + _LOADER + "\nlog = []", _STEP + "    log.append(model(x).detach())"),  # grows by the step
         Case(_LOAD + _LOADER, _STEP, before_mib=1900),
+        Case(_LOAD + _LOADER, _STEP, children_mib=1500),
         Case(_LOAD + _LOADER, _STEP.replace("loss.backward()", "scaler.scale(loss).backward()")),
         Case(_LOAD + _LOADER, _STEP.replace("step()", "step(closure)")),
         Case(_LOAD + _LOADER, _STEP + "    other.step()\n"),
@@ -96,9 +98,9 @@ class MicroBatchSplit(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Put a loop over parts around the network, the loss and the backward pass."""
-        batch = batch_to_blame(death)
-        if batch is None:
-            return
+        batch, missing = batch_to_blame(death), death.memory.missing_bytes
+        if batch is None or (workers_bytes(death) or 0) > (missing or 0) // 2:
+            return  # what workers load is as large as before
         tensors = Tensors(death.code)
         try:
             step = find_step(death.code, tensors)
@@ -108,7 +110,7 @@ class MicroBatchSplit(Fix):
             return
         rows, names = batch.choice.value, enumeration([quote(name) for name in step.batch])
         why = f"{batch.reason} The step goes through {names} by {rows} rows, with the same gradient up to rounding."
-        title, missing = f"{self.title}: {rows} rows at a time", death.memory.missing_bytes
+        title = f"{self.title}: {rows} rows at a time"
         if norm := normalises_batches(death.code):
             why += f" The edit is not made, as {norm} would work out its statistics over {rows} rows in place of all."
             yield Proposal((), why, (missing or 0) // 2, title, snippet(step, rows))

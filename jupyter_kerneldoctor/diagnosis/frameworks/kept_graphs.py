@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..code.attributes import Origin
 from ..code.notebook import Notebook, once
-from ..code.origins import Origin
 from ..code.scopes import Scope
 from .gradients import Backward, backward_calls, records_graph, sources_of_gradients, starts_of_backward
 from .hooks import code_of_hooks

@@ -35,13 +35,19 @@ def running(way: LesserWay, death: Death) -> Iterator[Call]:
     methods = {one[1:] for one in way.calls} if not known else set()
     found = [*calls_at(death, *known)] if known else []
     for scope in death.code.running if methods and death.is_of_this_cell else ():
-        found += [Call(node, scope, way.calls[0]) for node in scope.calls if _called(node) in methods]
+        found += [Call(node, scope, way.calls[0]) for node in scope.calls if methods & set(_called(node))]
     at_work = (one for one in found if known or death.was_running(one.node, one.scope))
     yield from (one for one in at_work if way.fits(one, death))
 
 
-def _called(node: ast.Call) -> str:
-    return node.func.attr if isinstance(node.func, ast.Attribute) else "()"
+def _called(node: ast.Call) -> tuple[str, ...]:
+    """Return the method that is called, "()" for an object, and both where an attribute of `self` may be either."""
+    match node.func:
+        case ast.Attribute(attr=method, value=ast.Name(id="self")):
+            return method, "()"
+        case ast.Attribute(attr=method):
+            return (method,)
+    return ("()",)
 
 
 def names(call: Call) -> dict[str, str]:
