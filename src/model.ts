@@ -104,6 +104,12 @@ export class PostMortems {
       if (request !== this._request) {
         return;
       }
+      const lists = (rows: readonly IRecordingRow[]) =>
+        rows.some(row => row.recording === this._chosen);
+      if (this._shown !== null && lists(this._rows) && !lists(rows)) {
+        // What was shown has been deleted.
+        this._chosen = null;
+      }
       this._rows = rows;
       this._changed.emit();
       const { _isOwn } = this;

@@ -81,6 +81,16 @@ it('stays at the one that was asked for, and lists the newer one', async () => {
   expect(model.cases[0].recording).toBe('r3');
 });
 
+it('leaves the one that was asked for when that is deleted, and asks no more for it', async () => {
+  const fake = new Server([row({ recording: 'r2' }), row({ recording: 'r1' })]);
+  const model = new PostMortems(fake);
+  await model.open('r1');
+  expect(shown(model)).toBe('r1');
+  fake.rows = fake.rows.slice(0, 1);
+  await model.refresh();
+  expect(shown(model)).toBe('r2');
+});
+
 it('an answer that comes too late does not replace a newer choice', async () => {
   const fake = new Server([row({ recording: 'r2' }), row({ recording: 'r1' })]);
   const model = new PostMortems(fake);
