@@ -152,6 +152,15 @@ it('does not say what ran when nobody recorded the end', async () => {
   expect(text()).not.toContain('No cell was running');
 });
 
+it('does not ask where a kernel was that never started', async () => {
+  const [cause] = report().causes;
+  const causes = [{ ...cause, id: 'startup-failure', family: 'start' }];
+  await show({
+    report: report({ cause: 'startup-failure', causes, cell: null })
+  });
+  expect(text()).not.toContain('No cell was running');
+});
+
 it('shows no death for a kernel that lives', async () => {
   const { model } = await show({
     report: report({ state: 'running', cell: null })

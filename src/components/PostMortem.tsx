@@ -25,7 +25,8 @@ export function PostMortem({ report }: IProps): JSX.Element {
     report.loaded_by === 'magic' &&
     !model.isRecordedAgain(report);
   const hasPlace =
-    report.state === 'died' || (isRunning(report) && report.cell !== null);
+    (report.state === 'died' && familyOf(report) !== 'start') ||
+    (isRunning(report) && report.cell !== null);
   return (
     <article>
       <Headline report={report} />
@@ -78,6 +79,9 @@ export function PostMortem({ report }: IProps): JSX.Element {
 
 /** Whether a picture of the memory says something about this end. */
 function isAboutMemory(report: IReport): boolean {
-  const cause = report.causes.find(({ id }) => id === report.cause);
-  return !cause?.family || ['memory', 'unknown'].includes(cause.family);
+  return ['memory', 'unknown'].includes(familyOf(report) || 'unknown');
+}
+
+function familyOf({ causes, cause }: IReport): string | undefined {
+  return causes.find(({ id }) => id === cause)?.family;
 }
