@@ -31,12 +31,19 @@ export default tseslint.config(
     rules: { 'max-lines': 'off' }
   },
   {
-    // What a recording holds is text, never markup.
+    // What a recording holds is text, never markup; and all texts can be translated.
     files: ['src/**/*.tsx'],
     rules: {
       'no-restricted-syntax': [
         'error',
-        'JSXAttribute[name.name="dangerouslySetInnerHTML"]'
+        'JSXAttribute[name.name="dangerouslySetInnerHTML"]',
+        ...[
+          'JSXText[value=/[a-z]{2}/]',
+          'JSXAttribute[name.name=/^(alt|aria-label|placeholder|title)$/] > Literal'
+        ].map(selector => ({
+          selector,
+          message: 'Texts go through trans.__().'
+        }))
       ]
     }
   },

@@ -81,7 +81,10 @@ function activate(
     archive: new Archive(app.serviceManager.serverSettings, trans),
     notebooks,
     reruns: new Reruns(notebooks, live),
-    trials: new Trials(new TrialClient(app.serviceManager.serverSettings)),
+    trials: new Trials(
+      new TrialClient(app.serviceManager.serverSettings),
+      trans
+    ),
     highlight: languages ? highlighter(languages) : plainCode,
     docsUrl: path => client.docsUrl(path),
     openPage: path => {

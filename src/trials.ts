@@ -1,3 +1,4 @@
+import { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 import { TrialClient } from './trialClient';
 import { ITrialOutcome, ITrialPlan, ITrialRefusal, ITrialStep } from './rest';
@@ -13,7 +14,10 @@ export type Trial =
 
 /** Tries fixes in a second kernel of the server; each is first announced, then run. */
 export class Trials {
-  constructor(private readonly _client: Pick<TrialClient, 'plan' | 'run'>) {}
+  constructor(
+    private readonly _client: Pick<TrialClient, 'plan' | 'run'>,
+    private readonly _trans: TranslationBundle
+  ) {}
 
   get changed(): ISignal<this, void> {
     return this._changed;
@@ -73,7 +77,9 @@ export class Trials {
         stop.signal
       );
       if (this._states.get(key)?.kind === 'running') {
-        throw new Error('The server ended before the trial did.');
+        throw new Error(
+          this._trans.__('The server ended before the trial did.')
+        );
       }
     } catch (error) {
       if (!stop.signal.aborted) {

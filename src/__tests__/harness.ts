@@ -54,15 +54,18 @@ export async function show(state: IServerState) {
     }
   };
   const model = new PostMortems(server);
-  const trials = new Trials({
-    plan: async () => state.plan!,
-    run: async (_recording, _fix, tell, signal) => {
-      state.news!.forEach(tell);
-      if (state.news!.every(({ what }) => what !== 'over')) {
-        await new Promise((_, abort) => (signal.onabort = abort));
+  const trials = new Trials(
+    {
+      plan: async () => state.plan!,
+      run: async (_recording, _fix, tell, signal) => {
+        state.news!.forEach(tell);
+        if (state.news!.every(({ what }) => what !== 'over')) {
+          await new Promise((_, abort) => (signal.onabort = abort));
+        }
       }
-    }
-  });
+    },
+    trans
+  );
   const open = openNotebook([{ id: 'c8', source: state.source ?? OLD }]);
   const copied: string[] = [];
   const deleted: string[] = [];

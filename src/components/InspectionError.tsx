@@ -26,7 +26,7 @@ export function InspectionError(props: {
             'This kernel is not recorded, so it cannot be asked. Interrupt it if it is busy, then run this in its notebook:'
           )}
         </p>
-        <pre>%load_ext kerneldoctor</pre>
+        <pre>{'%load_ext kerneldoctor'}</pre>
       </div>
     );
   }

@@ -7,11 +7,11 @@ export function WatchInstructions({ intro }: { intro: string }): JSX.Element {
   return (
     <>
       <p>{intro}</p>
-      <pre>%load_ext kerneldoctor</pre>
+      <pre>{'%load_ext kerneldoctor'}</pre>
       <p>
         {trans.__('To record every new kernel, run this once in a terminal:')}
       </p>
-      <pre>jupyter kerneldoctor enable</pre>
+      <pre>{'jupyter kerneldoctor enable'}</pre>
     </>
   );
 }
