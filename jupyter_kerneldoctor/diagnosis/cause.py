@@ -15,6 +15,9 @@ from .registry import Rule
 from .texts import evidence as texts
 from .texts import exclusions
 
+__all__ = ["Cause", "CauseFinding", "Certainty", "Death", "Evidence", "Family", "Reason", "WorkerEnd"]
+"""What every cause needs, in one import."""
+
 HEADINGS = ("What it means", "How it is recognised", "What to do", "Example")
 """The headings of every cause's page in the reference."""
 

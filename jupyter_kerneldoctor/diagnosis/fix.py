@@ -21,9 +21,13 @@ from .code.notebook import Call
 from .death import Death
 from .edits import Changes, EditRefusedError, import_as, replace, set_argument, unified_diff
 from .facts import Facts, UnknownFactError
+from .family import Family
 from .postmortem import ExpectedPeak
 from .registry import Rule
 from .units import cell_name, quote, size
+
+__all__ = ["Advice", "CallAnother", "Case", "Death", "Family", "Fix", "Proposal", "SetArgument"]
+"""What every fix needs, in one import."""
 
 HEADINGS = ("What it does", "When it is offered", "What it costs")
 """The headings of every fix's page in the reference. The example below them is the first case in which it fires."""

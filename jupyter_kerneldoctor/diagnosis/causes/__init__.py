@@ -7,8 +7,7 @@ from functools import cache
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.last_words import Pattern
-from ..cause import Cause
-from ..death import Death
+from ..cause import Cause, Death
 from ..registry import rules
 
 

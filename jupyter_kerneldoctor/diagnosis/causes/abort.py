@@ -1,18 +1,12 @@
-"""`abort`: the program gave up on itself."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.traceback import GAVE_UP_ON_STACK, fatal_message
-from ..cause import Cause, WorkerEnd
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, WorkerEnd
 from ..code.ending_calls import EndingCall
-from ..death import Death
 from ..examples import crash_in, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, usual_reasons
 from ..units import cell_name, quote
 

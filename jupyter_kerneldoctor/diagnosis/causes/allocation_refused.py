@@ -1,5 +1,3 @@
-"""`allocation-refused`: memory was asked for, and the operating system said no."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
@@ -7,13 +5,9 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.incident_site import that_it_was_raised
 from ..analysis.memory_refusals import NEAR, Refusal, refusals
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..conflicts import by_words
-from ..death import Death
 from ..examples import GIB, MIB, cell_file, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions
 from ..units import size
 

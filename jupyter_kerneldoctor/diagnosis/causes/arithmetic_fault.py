@@ -1,16 +1,10 @@
-"""`arithmetic-fault`: a calculation in machine code that the processor refuses."""
-
 from collections.abc import Iterable
 
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause, WorkerEnd
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, WorkerEnd
 from ..examples import crash_in, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 
 
 class ArithmeticFault(Cause):

@@ -1,5 +1,3 @@
-"""`binary-incompatibility`: compiled packages that do not fit together."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Frame, Incident
@@ -7,13 +5,9 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.incident_site import that_it_was_raised
 from ..analysis.last_words import plugin_of_another_qt, quoted
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..conflicts import by_words
-from ..death import Death
 from ..examples import crash_in, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import quote
 
 _INSTALLED_TWICE = ("numpy", "importlib", "IPython")

@@ -1,16 +1,10 @@
-"""`cpu-time-limit`: the process had used up its processor time."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import duration
 
 _SLACK_S = 2.0

@@ -1,5 +1,3 @@
-"""`disk-full`: a file system has no room left."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import FileSystem, Incident, SystemState
@@ -7,13 +5,9 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.environment import is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..conflicts import by_words
-from ..death import Death
 from ..examples import GIB, MIB, cell_file, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import quote, size
 
 _WRITTEN_IN_PART = "requested and written"

@@ -1,18 +1,12 @@
-"""`driver-mismatch`: driver, CUDA and library do not fit together."""
-
 from collections.abc import Iterable
 
 from jupyter_kerneldoctor.recording.events import Framework, GpuDriver, Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis import gpu
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import quote
 
 

@@ -1,5 +1,3 @@
-"""`exit-call`: the program ended itself."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Incident
@@ -7,14 +5,10 @@ from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..analysis.ending import FROM_OUTSIDE, signal_passed_on
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..code.deferred_calls import names_an_exit
 from ..code.ending_calls import EndingCall
-from ..death import Death
 from ..examples import recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, exclusions, usual_reasons
 from ..units import cell_name, quote, sentence, statement
 from .self_kill import ended_by_deferred, gives_away

@@ -1,18 +1,12 @@
-"""`file-truncated`: a mapped file became shorter."""
-
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..code.mapped_files import cut_while_mapped
-from ..death import Death
 from ..examples import GIB, cell_file, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import quote
 
 

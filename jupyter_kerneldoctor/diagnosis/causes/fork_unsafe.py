@@ -1,5 +1,3 @@
-"""`fork-unsafe`: a copy of the kernel made at the wrong moment."""
-
 import re
 from collections.abc import Iterable
 
@@ -8,13 +6,9 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.failed_children import failed_children, how_they_ended
 from ..analysis.stuck_cell import BlockedChild, StuckCell, written
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name, quote
 
 _SAID = re.compile(r"[^\n]*fork\(\) called from a process already using GNU OpenMP[^\n]*")

@@ -1,18 +1,12 @@
-"""`gpu-hardware`: the card, its power or its cooling."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import GpuSample, Incident, Xid
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis import gpu, gpu_messages
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, Group, crash_in, recording
 from ..examples.gpu import CARD, died, sample, survived
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import quote
 
 _BUSY_PERCENT = 50

@@ -1,18 +1,12 @@
-"""`gpu-illegal-access`: a computation on the card used an invalid address."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Incident, Xid
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis import gpu
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import crash_in
 from ..examples.gpu import died, survived
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import quote
 
 _VAGUE = ("unspecified launch failure", "CUDA_ERROR_LAUNCH_FAILED")

@@ -1,5 +1,3 @@
-"""`gpu-oom`: the memory of a graphics card."""
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -8,13 +6,9 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis import gpu
 from ..analysis.incident_site import that_it_was_raised
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import enumeration, quote, sentence, size
 
 _FRAGMENTED = 0.2

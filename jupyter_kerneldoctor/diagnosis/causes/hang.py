@@ -1,5 +1,3 @@
-"""`hang`: alive, and never to be done."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.model import Recording
@@ -7,14 +5,10 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..analysis.busy_cell import BusyCell
 from ..analysis.failed_children import how_they_ended
 from ..analysis.stuck_cell import StuckCell
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..endless_wait import failed_workers, judged
 from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in, thread
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name, duration, quote
 
 _POOL_WORKER = (frame("multiprocessing/queues.py", "get"), frame("multiprocessing/pool.py", "worker"))

@@ -1,18 +1,12 @@
-"""`heap-corruption`: the allocator found its notes damaged."""
-
 import re
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.traceback import fatal_message
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..conflicts import by_words
-from ..death import Death
 from ..examples import crash_in, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 
 _IN_THE_ALLOCATOR = re.compile(
     r'Binary file "[^"]*/libc[.-][^"]*", at (?:_int_(?:free|malloc|realloc)|cfree|free|malloc|realloc|calloc|'

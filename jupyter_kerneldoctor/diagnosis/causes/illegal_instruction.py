@@ -1,18 +1,12 @@
-"""`illegal-instruction`: machine code that this processor cannot run."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause, WorkerEnd
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, WorkerEnd
 from ..conflicts import by_words
-from ..death import Death
 from ..examples import crash_in, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import usual_reasons
 from ..units import sentence
 

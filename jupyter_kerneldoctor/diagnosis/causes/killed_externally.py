@@ -1,5 +1,3 @@
-"""`killed-externally`: a signal from outside."""
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -9,12 +7,8 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..analysis.ending import FROM_OUTSIDE
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.memory import NEAR
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, Group, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, usual_reasons
 from ..units import duration
 from . import self_kill

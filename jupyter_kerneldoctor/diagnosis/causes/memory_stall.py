@@ -1,5 +1,3 @@
-"""`memory-stall`: alive, and waiting for memory."""
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -7,13 +5,9 @@ from typing import Any
 from jupyter_kerneldoctor.recording.events import SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, Group, recording
 from ..examples.stuck import frame, stuck_in
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name, duration, size
 
 _FRESH_S = 60.0

@@ -1,18 +1,12 @@
-"""`no-death`: it lives."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Child
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.failed_children import failed_children
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, Group, recording
 from ..examples.stuck import frame, stuck_in
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import cell_name, plural
 

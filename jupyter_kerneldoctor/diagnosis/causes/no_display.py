@@ -1,5 +1,3 @@
-"""`no-display`: a window was to be opened where there is no screen."""
-
 import re
 from collections.abc import Iterable, Iterator
 
@@ -7,13 +5,9 @@ from jupyter_kerneldoctor.recording.events import SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.last_words import newest_text, plugin_of_another_qt
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..conflicts import by_words
-from ..death import Death
 from ..examples import crash_in, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import quote
 
 _DRAWS = frozenset(

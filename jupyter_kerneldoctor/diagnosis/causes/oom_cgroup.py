@@ -1,5 +1,3 @@
-"""`oom-cgroup`: a container's memory limit."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Child, Incident
@@ -7,12 +5,8 @@ from jupyter_kerneldoctor.recording.model import Recording, ServerView
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..analysis.memory import CLIMBING_FROM
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, PID, Group, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..texts.allocation_site import filled_by_others, line_needs, taken_where, taking_line
 from ..texts.growth import growth

@@ -1,17 +1,11 @@
-"""`oom-container`: the whole container or pod went."""
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
 
 from ..analysis.memory import CLIMBING_FROM, NEAR
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, Group, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..texts.allocation_site import taken_where, taking_line
 from ..texts.growth import growth

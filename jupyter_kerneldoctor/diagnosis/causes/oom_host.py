@@ -1,5 +1,3 @@
-"""`oom-host`: the machine's memory."""
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,12 +5,8 @@ from jupyter_kerneldoctor.recording.events import Incident, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Family
 from ..examples import GIB, MIB, PID, Group, recording
-from ..family import Family
-from ..postmortem import CauseFinding
 from ..texts import evidence
 from ..texts.allocation_site import line_needs, needed, taken_where, taking_line
 from ..texts.growth import growth

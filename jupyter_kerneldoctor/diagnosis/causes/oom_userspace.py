@@ -1,5 +1,3 @@
-"""`oom-userspace`: a service that watches over memory."""
-
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -7,12 +5,8 @@ from typing import Any
 from jupyter_kerneldoctor.recording.events import Incident, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, PID, Group, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..texts.allocation_site import line_needs, taken_where, taking_line
 from ..texts.growth import growth

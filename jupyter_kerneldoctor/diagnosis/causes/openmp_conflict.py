@@ -1,5 +1,3 @@
-"""`openmp-conflict`: two copies of an OpenMP runtime in one process."""
-
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
@@ -7,13 +5,9 @@ from pathlib import PurePosixPath
 from jupyter_kerneldoctor.recording.events import SystemState
 from jupyter_kerneldoctor.recording.model import Cell, Recording
 
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..conflicts import by_words
-from ..death import Death
 from ..examples import crash_in, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import cell_name, quote, sentence
 
 _LLVM_RUNTIME = re.compile(r"lib(?:iomp5|omp)(?:md)?(?:-[0-9a-f]+)?\.(?:so|dylib)[\d.]*")

@@ -1,15 +1,9 @@
-"""`ordinary-end`: it was asked for."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, Group, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 
 

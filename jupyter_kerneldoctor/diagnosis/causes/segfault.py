@@ -1,16 +1,10 @@
-"""`segfault`: native code used an invalid memory address."""
-
 from collections.abc import Iterable
 
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause, WorkerEnd
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Family, WorkerEnd
 from ..examples import crash_in, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding
 from ..texts import usual_reasons
 
 

@@ -1,20 +1,14 @@
-"""`self-kill`: the cell sent the signal."""
-
 from collections.abc import Iterable
 
 from jupyter_kerneldoctor.recording.events import Stack, ThreadStack
 from jupyter_kerneldoctor.recording.model import Cell, Recording
 
 from ..analysis.ending import FROM_OUTSIDE
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..code.ending_calls import EndingCall
 from ..code.signal_targets import Sending
-from ..death import Death
 from ..examples import MIB, Group, cell_file, crash_report, recording
 from ..examples.stuck import own_frame
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import cell_name, quote
 

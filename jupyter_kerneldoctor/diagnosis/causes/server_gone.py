@@ -1,17 +1,12 @@
-"""`server-gone`: the program that had started the kernel ended."""
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
 from jupyter_kerneldoctor.recording.model import Recording, ServerView
 
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import CELL_S, STARTED_WALL_S, Group, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence, iso
+from ..postmortem import iso
 from ..units import duration
 
 _SOON_S = 30.0

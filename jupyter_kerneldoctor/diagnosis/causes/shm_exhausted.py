@@ -1,5 +1,3 @@
-"""`shm-exhausted`: the shared memory in /dev/shm is full."""
-
 import re
 from collections.abc import Iterable, Iterator
 
@@ -10,12 +8,8 @@ from ..analysis.environment import NEARLY_FULL, Environment, is_full
 from ..analysis.incident_site import is_about_shm, that_it_was_raised
 from ..analysis.last_words import newest_text, quoted
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..cause import Cause, WorkerEnd
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family, WorkerEnd
 from ..examples import GIB, MIB, cell_file, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import quote, size
 
 _DOCKER_DEFAULT_BYTES = 64 * MIB

@@ -1,5 +1,3 @@
-"""`stack-overflow`: a recursion without end."""
-
 import re
 from collections.abc import Iterable, Iterator
 
@@ -7,14 +5,10 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.stack_fault import Fault
 from ..analysis.traceback import GAVE_UP_ON_STACK, Recursion, fatal_message
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..code.deep_calls import DeepCall
 from ..conflicts import by_words
-from ..death import Death
 from ..examples import PID, cell_file, crash_in, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import cell_name, quote, sentence
 

@@ -1,17 +1,11 @@
-"""`startup-failure`: a kernel that never became ready."""
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Recording, ServerView
 
 from ..analysis.start_failure import said_before_it_left, start_failure
-from ..cause import Cause
-from ..certainty import Certainty
-from ..death import Death
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence
 from ..units import quote
 

@@ -1,5 +1,3 @@
-"""`thread-limit`: no more threads or processes allowed."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
@@ -7,13 +5,9 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.environment import Environment
 from ..analysis.incident_site import that_it_was_raised
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..conflicts import by_words
-from ..death import Death
 from ..examples import cell_file, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..units import of_size, size
 
 _NEAR = 0.9

@@ -1,5 +1,3 @@
-"""`thread-unsafe`: two threads in a library that allows one."""
-
 import ast
 import re
 from collections.abc import Iterable, Iterator
@@ -8,14 +6,10 @@ from jupyter_kerneldoctor.recording.model import Cell, Recording
 from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
 from ..analysis.traceback import Thread
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..code.notebook import Notebook
 from ..conflicts import by_words
-from ..death import Death
 from ..examples import cell_file, crash_in, crash_report, recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 
 _ONE_AT_A_TIME = frozenset(
     {"netCDF4", "h5netcdf", "tables", "pyhdf", "osgeo", "fiona", "vtk", "vtkmodules", "pyvista"}

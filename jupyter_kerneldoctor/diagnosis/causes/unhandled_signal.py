@@ -1,17 +1,11 @@
-"""`unhandled-signal`: a signal that a program is meant to handle, and nobody did."""
-
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..cause import Cause
-from ..certainty import Certainty
+from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..code.timers import Timer, timers
-from ..death import Death
 from ..examples import recording
-from ..family import Family
-from ..postmortem import CauseFinding, Evidence
 from ..texts import evidence, usual_reasons
 from ..units import cell_name, quote, sentence
 from .cpu_time_limit import sent_by_others

@@ -2,13 +2,10 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..case import Case
 from ..code.notebook import Notebook, Scope
 from ..code.origins import Origins
-from ..death import Death
 from ..edits import import_as, replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.gradients import backward_calls
 from ..frameworks.step_growth import grows_by_the_step
 from ..frameworks.torch import Tensors, is_module_class

@@ -2,11 +2,8 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import network_call_at
-from ..case import Case
 from ..code.scopes import Scope
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.gradients import backward_calls
 from ..frameworks.step_growth import grows_by_the_step
 from ..sizing import batch_to_blame

@@ -1,9 +1,6 @@
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..lesser_ways import WAYS, names, running
 from ..units import quote
 

@@ -1,6 +1,4 @@
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..frameworks.gradients import backward_calls
 from ..frameworks.step_growth import grows_by_the_step
 

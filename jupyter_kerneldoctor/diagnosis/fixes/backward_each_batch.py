@@ -1,11 +1,8 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
 from ..edits import Changes, EditRefusedError, append, insert_before, remove, replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.summed_losses import SummedLoss, grouped_losses, summed_losses
 from ..frameworks.torch import Tensors
 from ..units import quote, size

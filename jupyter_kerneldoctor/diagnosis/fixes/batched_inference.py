@@ -3,13 +3,10 @@ import re
 from collections.abc import Iterator
 
 from ..calls import network_call_at
-from ..case import Case
 from ..code.notebook import Notebook, Scope
 from ..code.origins import all_origins
-from ..death import Death
 from ..edits import import_as, replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.evaluation import is_made_tensor, whole_calls
 from ..frameworks.gradients import hides_gradients, sources_of_gradients, without_gradients
 from ..frameworks.training import find_batch_size

@@ -1,10 +1,8 @@
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
-from ..case import Case
-from ..death import Death
 from ..environments import shm_command
 from ..examples import MIB
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..units import size
 
 _SHM = "/dev/shm"  # noqa: S108 - a mount point

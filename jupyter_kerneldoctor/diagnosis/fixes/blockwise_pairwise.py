@@ -2,14 +2,11 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import calls_at
-from ..case import Case
 from ..code.combinations import PAIRWISE
 from ..code.origins import Origins, all_origins
 from ..code.scopes import Scope
-from ..death import Death
 from ..edits import Changes, import_as, remove, replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.distances import Distance, distances_in, pairs_in
 from ..units import quote, size
 

@@ -3,14 +3,11 @@ from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
-from ..case import Case
 from ..code.notebook import Call
 from ..code.scopes import Scope
-from ..death import Death
 from ..edits import Changes, import_as, replace, set_argument
 from ..examples import MIB
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote, size
 
 _TYPE = "_lru_cache_wrapper"

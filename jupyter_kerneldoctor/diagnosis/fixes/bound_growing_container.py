@@ -2,12 +2,9 @@ import ast
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
-from ..case import Case
 from ..code.stores import stores
-from ..death import Death
 from ..examples import MIB
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..frameworks.torch import Kind, Tensors
 from ..postmortem import Grown
 from ..units import quote, size

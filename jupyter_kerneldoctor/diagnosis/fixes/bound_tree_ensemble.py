@@ -1,11 +1,8 @@
 from collections.abc import Iterator
 
 from ..calls import makers
-from ..case import Case
-from ..death import Death
 from ..edits import set_argument
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote, size
 
 _FORESTS = tuple(

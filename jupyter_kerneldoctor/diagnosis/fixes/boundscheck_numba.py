@@ -1,9 +1,7 @@
 import ast
 
-from ..case import Case
 from ..code.notebook import Scope
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 
 _COMPILED = "import numpy as np\nfrom numba import njit\n@njit\ndef fill(a, n):\n    for i in range(n): a[i] = i"
 _COMPILERS = ("numba.jit", "numba.njit", "numba.vectorize", "numba.guvectorize")

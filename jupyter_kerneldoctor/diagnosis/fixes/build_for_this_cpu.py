@@ -2,10 +2,8 @@ import re
 
 from jupyter_kerneldoctor.recording.events import SystemState
 
-from ..case import Case
-from ..death import Death
 from ..facts import packages
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..pasted_commands import distribution
 from ..units import enumeration
 

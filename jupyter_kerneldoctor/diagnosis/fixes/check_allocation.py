@@ -2,9 +2,7 @@ import ast
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..units import quote, size
 
 _ALLOCATORS = ("malloc", "calloc", "realloc", "aligned_alloc", "valloc")

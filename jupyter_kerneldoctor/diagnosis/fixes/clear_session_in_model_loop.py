@@ -1,12 +1,9 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.scopes import Scope
-from ..death import Death
 from ..edits import insert_before
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.keras import is_used, known_as
 from ..units import quote
 

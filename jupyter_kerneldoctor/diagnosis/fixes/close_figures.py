@@ -1,12 +1,9 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
 from ..edits import import_as, insert_after
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote, size
 
 _MAKES = ("matplotlib.pyplot.figure", "matplotlib.pyplot.subplots", "matplotlib.pyplot.subplot_mosaic")

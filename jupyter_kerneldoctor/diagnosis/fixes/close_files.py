@@ -3,9 +3,7 @@ from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..units import quote
 
 _FULL = SystemState(-1, "end", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)

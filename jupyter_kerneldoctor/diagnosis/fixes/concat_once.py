@@ -2,13 +2,10 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import calls_at
-from ..case import Case
 from ..code.notebook import Call
 from ..code.origins import all_origins
-from ..death import Death
 from ..edits import replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.growing import growing
 from ..units import quote
 

@@ -2,13 +2,10 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import calls_at
-from ..case import Case
 from ..code.arrays import Value
 from ..code.notebook import Call
-from ..death import Death
 from ..edits import replace
-from ..family import Family
-from ..fix import Proposal, SetArgument
+from ..fix import Case, Death, Family, Proposal, SetArgument
 from ..units import quote
 
 _FLOAT_BYTES = 8

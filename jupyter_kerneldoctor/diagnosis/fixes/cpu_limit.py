@@ -2,9 +2,7 @@ import shlex
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..pasted_commands import shell_word
 from ..units import duration
 

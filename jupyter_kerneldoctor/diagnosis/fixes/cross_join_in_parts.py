@@ -1,10 +1,7 @@
 import ast
 
 from ..calls import calls_at
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..frameworks.pandas import MERGES
 
 _TABLES = "import pandas as pd\na, b = pd.read_csv('a.csv'), pd.read_csv('b.csv')"

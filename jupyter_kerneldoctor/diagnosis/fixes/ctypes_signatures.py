@@ -3,11 +3,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..case import Case
 from ..code.notebook import Notebook, Scope
 from ..code.origins import all_origins
-from ..death import Death
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..units import cell_name, quote
 
 _LOADERS = ("ctypes.CDLL", "ctypes.PyDLL", "ctypes.cdll.", "ctypes.pydll.", "numpy.ctypeslib.load_library")

@@ -1,8 +1,6 @@
 from typing import Any
 
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 
 _ALIVE: dict[str, Any] = {"alive": True, "end": "not-seen", "cause": "fork-unsafe"}
 _LOADER = "import torch\nfrom torch.utils.data import DataLoader\nnet = build().to('cuda')\n"

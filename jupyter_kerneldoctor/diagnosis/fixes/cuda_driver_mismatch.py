@@ -1,8 +1,6 @@
 from jupyter_kerneldoctor.recording.events import Framework, GpuDriver
 
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 
 _OLD = GpuDriver("470.82.01", "11.4")
 _NEW = Framework("torch", -9.0, "2.5.1", {"cuda": "12.4"})

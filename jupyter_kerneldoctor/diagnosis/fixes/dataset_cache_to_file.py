@@ -2,10 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..case import Case
 from ..edits import replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Family, Fix, Proposal
 from ..frameworks.keras import pipeline_steps
 from ..units import quote, size
 

@@ -1,11 +1,8 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
 from ..edits import import_as, replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.loaders import Items, items_of, loaders_with_workers
 from ..units import quote, size
 from ..workers import workers_bytes

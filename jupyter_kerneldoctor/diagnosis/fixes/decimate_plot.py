@@ -1,9 +1,6 @@
 from math import prod
 
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..units import quote
 
 _MANY = 2_000_000

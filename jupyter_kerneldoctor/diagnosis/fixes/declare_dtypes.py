@@ -1,11 +1,8 @@
 from collections.abc import Mapping
 
 from ..calls import calls_at
-from ..case import Case
-from ..death import Death
 from ..edits import set_argument, text_of
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..frameworks.pandas import frame_name
 
 

@@ -1,12 +1,9 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.literals import number
-from ..death import Death
 from ..edits import append
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.kept_graphs import KeptGraph, kept_losses
 from ..units import of_size, quote, share_of
 

@@ -1,11 +1,8 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
 from ..edits import append
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.kept_graphs import kept_graphs
 from ..units import quote, share_of
 

@@ -1,6 +1,4 @@
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..frameworks.torch import loaded_networks
 from ..units import quote
 

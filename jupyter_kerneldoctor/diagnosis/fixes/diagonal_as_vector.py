@@ -1,10 +1,7 @@
 import ast
 
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
-from ..family import Family
-from ..fix import CallAnother
+from ..fix import CallAnother, Case, Death, Family
 
 
 class DiagonalAsVector(CallAnother):

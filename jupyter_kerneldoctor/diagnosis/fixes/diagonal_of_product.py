@@ -1,10 +1,7 @@
 import ast
 
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..units import quote
 
 _FIT = "import numpy as np\ndef fit(X, y):\n    A = np.linalg.inv(X.T @ X)\n    H = X @ A @ X.T\n    "

@@ -2,13 +2,10 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import calls_at
-from ..case import Case
 from ..code.notebook import Call
 from ..code.scopes import Scope
-from ..death import Death
 from ..edits import Changes, import_as, replace, replace_by_lines, set_argument, text_of
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.numpy import FLOAT_MAKERS, GATHERERS, is_array, is_double, parts_bytes, single_precision
 from ..units import quote, size
 

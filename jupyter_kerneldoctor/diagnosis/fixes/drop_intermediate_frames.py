@@ -3,12 +3,9 @@ from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
-from ..case import Case
 from ..code.origins import all_origins
-from ..death import Death
 from ..edits import insert_before
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import enumeration, quote, size
 
 _LARGE = 0.1  # of what was missing

@@ -3,11 +3,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..case import Case
 from ..code.origins import Origins
 from ..edits import replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Family, Fix, Proposal
 from ..frameworks.kept import kept_values
 from ..frameworks.keras import is_gradient_of_a_tape, is_loss, is_output_of_a_tape, tapes
 from ..units import quote, share_of

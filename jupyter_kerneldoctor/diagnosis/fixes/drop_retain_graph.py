@@ -1,12 +1,9 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
 from ..edits import drop_argument, insert_before
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.gradients import backward_calls
 from ..frameworks.recurrent import carried_states, kept_states
 from ..frameworks.torch import Tensors

@@ -1,9 +1,7 @@
 from ..analysis.gpu import framework_at
-from ..case import Case
-from ..death import Death
 from ..examples import GIB
 from ..examples.gpu import CARD, torch_memory
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..units import size
 
 _PART, _LEAST = 8, 1 << 30

@@ -1,11 +1,8 @@
 import ast
 
 from ..calls import calls_at
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..units import quote
 
 _FUNCTION = "pandas.DataFrame.explode"

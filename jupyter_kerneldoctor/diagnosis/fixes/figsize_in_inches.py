@@ -1,13 +1,10 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.origins import all_origins
 from ..code.scopes import Scope
-from ..death import Death
 from ..edits import Changes, replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote, size
 
 _DPI = 100

@@ -1,10 +1,7 @@
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
-from ..case import Case
-from ..death import Death
 from ..examples import MIB
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..units import quote, size
 
 _UNLINK = """block.close()

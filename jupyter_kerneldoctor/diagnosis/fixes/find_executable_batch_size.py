@@ -1,6 +1,4 @@
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..frameworks.training import find_batch_size, trains
 
 _STEP = "import torch\nbs = 512\nfor x in torch.utils.data.DataLoader(d, bs): net(x).mean().backward()"

@@ -1,8 +1,6 @@
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..texts.usual_reasons import log_around
 
 

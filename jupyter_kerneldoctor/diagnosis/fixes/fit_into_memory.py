@@ -1,10 +1,7 @@
 from math import ceil
 
-from ..case import Case
 from ..code.values import Made
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..texts.allocation_site import needed
 from ..units import quote, size
 

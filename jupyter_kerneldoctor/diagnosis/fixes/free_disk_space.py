@@ -1,9 +1,7 @@
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
-from ..case import Case
-from ..death import Death
 from ..examples import GIB
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..pasted_commands import shell_word
 from ..units import quote, size
 

@@ -1,10 +1,7 @@
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
-from ..case import Case
-from ..death import Death
 from ..examples import MIB
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..units import enumeration, quote, size
 
 _SMALL, _MOST = 0.05, 4  # of the limit; so many are named

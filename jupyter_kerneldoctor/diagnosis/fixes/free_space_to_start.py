@@ -1,9 +1,7 @@
 from jupyter_kerneldoctor.recording.model import ServerView
 
 from ..analysis.start_failure import start_failure
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 
 _FULL = ServerView(never_ready=True, returncode=1, stderr="OSError: [Errno 28] No space left on device\n")
 

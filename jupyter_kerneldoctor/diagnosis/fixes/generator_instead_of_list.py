@@ -2,14 +2,11 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import calls_at
-from ..case import Case
 from ..code.attributes import Origin
 from ..code.notebook import Call
 from ..code.origins import Origins
-from ..death import Death
 from ..edits import replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote
 
 _CONSUMERS = tuple(f"builtins.{name}" for name in ("sum", "min", "max", "any", "all", "set", "dict", "frozenset"))

@@ -1,8 +1,6 @@
 from jupyter_kerneldoctor.recording.events import GpuSample, Xid
 
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 
 _HOT = GpuSample(-1.0, 0, temperature_c=93, power_w=348.0, throttle=("thermal",))
 _ECC = (48, 63, 64, 92, 94, 95)

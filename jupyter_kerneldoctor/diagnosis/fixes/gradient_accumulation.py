@@ -1,7 +1,4 @@
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..frameworks.gradients import backward_calls
 from ..frameworks.torch import Tensors
 from ..frameworks.training_step import NoStepError, find_step

@@ -1,12 +1,9 @@
 import ast
 
-from ..case import Case
 from ..code.notebook import Call
 from ..code.origins import all_origins
-from ..death import Death
 from ..edits import Changes, set_argument
-from ..family import Family
-from ..fix import SetArgument
+from ..fix import Case, Death, Family, SetArgument
 
 _FRAME = "import pandas as pd\ndf = pd.read_csv('a.csv')\n"
 _CATEGORIES = _FRAME + "df['a'] = df['a'].astype('category')"

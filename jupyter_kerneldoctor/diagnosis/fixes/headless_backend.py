@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import SystemState
 
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
 from ..edits import Changes, import_as, insert_before, replace, replace_magic
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
 _WINDOWS = re.compile(r"%matplotlib\s+(qt\w*|tk|gtk\w*|wx|osx)")

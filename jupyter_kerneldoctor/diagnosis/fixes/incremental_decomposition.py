@@ -2,11 +2,8 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import makers
-from ..case import Case
-from ..death import Death
 from ..edits import Changes, import_as, replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote, size
 
 _SHARED = ("n_components", "whiten", "copy")  # parameters that both have

@@ -1,10 +1,7 @@
 import math
 
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
-from ..family import Family
-from ..fix import CallAnother
+from ..fix import CallAnother, Case, Death, Family
 
 _FLOAT_BYTES = 8
 _IMAGES = "import numpy as np\na = np.random.rand(180, 180, 3)\nb = np.random.rand(180, 180, 3)"

@@ -1,8 +1,6 @@
 from typing import Any
 
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..units import quote
 
 _ALIVE: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen"}

@@ -1,6 +1,4 @@
-from ..case import Case
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Family
 
 
 class JaxDonateBuffers(Advice):

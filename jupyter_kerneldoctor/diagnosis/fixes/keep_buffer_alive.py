@@ -1,9 +1,7 @@
 import ast
 
-from ..case import Case
 from ..code.scopes import Scope
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..units import quote
 
 _ADDRESSES = ("ctypes.addressof", "ctypes.cast", "numpy.ctypeslib.as_array", "ctypes.c_void_p")

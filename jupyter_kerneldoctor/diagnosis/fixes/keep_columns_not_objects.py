@@ -1,9 +1,6 @@
 from ..calls import calls_at
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 
 _FRAME = "import pandas as pd\ndf = pd.read_csv('a.csv')"
 

@@ -1,11 +1,8 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
 from ..edits import EditRefusedError, wrap
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.kept import Kept
 from ..frameworks.step_growth import kept_tensors
 from ..frameworks.torch import Tensors

@@ -1,12 +1,9 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.origins import all_origins
 from ..code.scopes import Scope
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote, size
 from .downcast_float32 import doubles
 

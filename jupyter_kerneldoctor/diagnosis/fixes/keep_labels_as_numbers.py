@@ -2,10 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import calls_at
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote, size
 
 _MAKERS = ("numpy.eye", "numpy.identity")

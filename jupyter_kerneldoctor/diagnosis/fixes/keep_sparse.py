@@ -2,12 +2,9 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import calls_at
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
 from ..edits import Changes, replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote
 
 _MATRIX = "import scipy.sparse as sp, pandas as pd\nX = sp.random(30_000, 40_000, density=0.001, format='csr')"

@@ -3,10 +3,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..case import Case
 from ..edits import replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Family, Fix, Proposal
 from ..frameworks.keras import known_as, training_calls, whole_calls_of_models, written_number
 from ..sizing import choose
 from ..units import quote, size

@@ -1,10 +1,7 @@
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
 from ..edits import import_as, replace, set_argument
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.keras import known_as, optimizers_of, training_calls
 from ..sizing import batch_to_blame
 from ..units import quote

@@ -1,6 +1,4 @@
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..frameworks.keras import known_as, training_calls
 
 _FIT = ("from tensorflow import keras\nnet = keras.Sequential()", "net.fit(x, y)")

@@ -1,10 +1,7 @@
 from collections.abc import Mapping
 
 from ..calls import calls_at
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..frameworks.pandas import columns_read, frame_name
 
 

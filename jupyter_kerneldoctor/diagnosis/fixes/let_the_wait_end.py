@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..analysis.stuck_cell import StuckCell
-from ..case import Case
 from ..code.notebook import Notebook
 from ..code.origins import all_origins
-from ..death import Death
 from ..examples.stuck import IN_JOIN, IN_RUN, child_state, frame, look, own_frame, thread
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
 _TAKES = re.compile(r"\bwith\s+[\w.]+\s*[:,]|\.acquire\(")

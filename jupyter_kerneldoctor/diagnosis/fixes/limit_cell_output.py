@@ -1,10 +1,7 @@
 import ast
 
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..units import quote
 
 _OPTIONS = ("pandas.set_option", "pandas.option_context")

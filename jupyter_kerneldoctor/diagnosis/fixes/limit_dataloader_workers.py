@@ -1,10 +1,7 @@
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
 from ..edits import replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.loaders import loaders_with_workers
 from ..units import cell_name, plural, quote, size
 from ..workers import workers_bytes, workers_that_fit

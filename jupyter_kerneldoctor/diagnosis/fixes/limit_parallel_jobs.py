@@ -1,13 +1,10 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.notebook import Call
 from ..code.origins import Origins
-from ..death import Death
 from ..edits import replace, set_argument
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote, size
 from ..workers import workers_bytes, workers_that_fit
 

@@ -5,11 +5,9 @@ from typing import Any
 
 from jupyter_kerneldoctor.recording.events import SystemState
 
-from ..case import Case
 from ..code.origins import Origins
-from ..death import Death
 from ..edits import Changes, replace
-from ..fix import Advice, Proposal
+from ..fix import Advice, Case, Death, Proposal
 
 _LOOP = "import threading\nfor u in urls: threading.Thread(target=get, args=(u,)).start()"
 _POOL = (

@@ -1,10 +1,7 @@
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
 from ..edits import set_argument
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.gradients import backward_calls
 from ..frameworks.torch import Kind, Tensors
 from ..place import grew_in

@@ -2,11 +2,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.origins import all_origins
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.kept import Kept, kept_values
 from ..frameworks.torch import Tensors
 from ..units import quote, size

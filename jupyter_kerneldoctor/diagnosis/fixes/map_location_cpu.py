@@ -1,5 +1,4 @@
-from ..case import Case
-from ..fix import SetArgument
+from ..fix import Case, SetArgument
 
 
 class MapLocationCpu(SetArgument):

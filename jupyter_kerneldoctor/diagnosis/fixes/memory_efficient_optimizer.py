@@ -1,13 +1,10 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.notebook import Call, Scope
 from ..code.origins import Origins
-from ..death import Death
 from ..edits import Changes, EditRefusedError, drop_argument, replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.step_growth import grows_by_the_step
 from ..place import grew_in
 from ..units import quote

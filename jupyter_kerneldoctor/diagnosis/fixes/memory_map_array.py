@@ -1,10 +1,7 @@
 import ast
 
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
-from ..family import Family
-from ..fix import SetArgument
+from ..fix import Case, Death, Family, SetArgument
 from ..frameworks.numpy import GATHERERS
 
 

@@ -1,11 +1,8 @@
 from collections.abc import Iterator
 
 from ..calls import calls_at
-from ..case import Case
-from ..death import Death
 from ..edits import append
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.pandas import MERGES, may_hold_nulls, merge_of
 from ..units import quote
 

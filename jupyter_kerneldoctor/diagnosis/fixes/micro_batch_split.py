@@ -1,10 +1,7 @@
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
 from ..edits import EditRefusedError
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.micro_batches import snippet, split
 from ..frameworks.torch import Tensors
 from ..frameworks.training_step import NoStepError, find_step, is_mean, normalises_batches

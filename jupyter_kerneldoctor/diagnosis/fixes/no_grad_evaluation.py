@@ -1,9 +1,6 @@
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.evaluation import evaluations, whole_calls
 from ..frameworks.gradients import backward_calls, without_gradients
 from ..frameworks.kept_graphs import kept_graphs

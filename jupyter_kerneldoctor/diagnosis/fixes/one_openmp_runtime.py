@@ -3,9 +3,7 @@ from pathlib import PurePosixPath
 
 from jupyter_kerneldoctor.recording.events import SystemState
 
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..units import enumeration, quote
 
 _SAID = "OMP: Error #15: Initializing libiomp5.so, but found libomp.so.5 already initialized.\n"

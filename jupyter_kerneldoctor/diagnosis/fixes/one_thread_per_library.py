@@ -1,8 +1,6 @@
 import re
 
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..units import quote
 
 _LOCK = (

@@ -1,8 +1,6 @@
 import ast
 
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..units import cell_name
 
 _CLEANS = frozenset({"empty_cache", "collect", "print", "zero_grad", "synchronize", "warning", "info"})

@@ -1,8 +1,5 @@
 from ..calls import calls_at
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..units import quote
 
 

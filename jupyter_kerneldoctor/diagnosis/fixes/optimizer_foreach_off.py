@@ -2,11 +2,9 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from ..case import Case
 from ..code.notebook import Call
 from ..code.origins import Origins
-from ..death import Death
-from ..fix import SetArgument
+from ..fix import Case, Death, SetArgument
 
 _OPT = "import torch\nnet = torch.nn.Linear(9, 9)\nopt = torch.optim.AdamW(net.parameters(){})"
 _FULL: dict[str, Any] = {"cause": "gpu-oom", "line": 1}

@@ -2,10 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import makers
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote
 
 _LEARN = tuple(

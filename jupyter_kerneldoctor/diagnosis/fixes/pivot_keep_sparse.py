@@ -3,11 +3,8 @@ from collections.abc import Iterator
 from keyword import iskeyword
 
 from ..calls import calls_at
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote
 
 _FRAME = "import pandas as pd\ndf = pd.read_csv('ratings.csv')"

@@ -1,6 +1,4 @@
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 
 _WRITES = ("numpy.memmap", "numpy.lib.format.open_memmap", "mmap.mmap")
 

@@ -2,12 +2,9 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import makers
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
 from ..edits import Changes, replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote, size
 
 _NYSTROEM = "from sklearn.kernel_approximation import Nystroem\n\nZ = Nystroem(n_components=100).fit_transform({X})"

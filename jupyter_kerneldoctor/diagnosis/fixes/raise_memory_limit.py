@@ -1,8 +1,5 @@
-from ..case import Case
-from ..death import Death
 from ..environments import enough_bytes, is_rlimit, round_gib, setting
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..texts.allocation_site import needed
 from ..units import size
 

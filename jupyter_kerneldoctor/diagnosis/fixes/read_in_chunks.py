@@ -1,12 +1,10 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case, Ran
+from ..case import Ran
 from ..code.notebook import Call, Notebook
-from ..death import Death
 from ..edits import Changes, replace, set_argument, text_of
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.gradients import backward_calls
 from ..frameworks.pandas import CHUNKED, COMBINED_BY, PARTIAL, READERS, columns_read, frame_name, grouped
 from ..units import cell_name, quote, size

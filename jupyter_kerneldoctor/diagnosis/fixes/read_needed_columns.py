@@ -2,12 +2,9 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import calls_at
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
 from ..edits import set_argument
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.pandas import columns_read
 from ..units import enumeration, quote
 

@@ -2,14 +2,11 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from ..analysis.traceback import reports
-from ..case import Case
 from ..code.literals import number
 from ..code.notebook import Call, Notebook, Scope
-from ..death import Death
 from ..edits import replace
 from ..examples import cell_file, crash_in, crash_report
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import cell_name, quote, sentence, share_of
 
 _SANE = "3000"

@@ -1,10 +1,8 @@
 from collections.abc import Iterator
 
-from ..case import Case, Ran
-from ..death import Death
+from ..case import Ran
 from ..edits import EditRefusedError
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.training import find_batch_size
 from ..frameworks.whole_batch import find_whole_batch, snippet, split
 from ..sizing import Batch, batch_to_blame

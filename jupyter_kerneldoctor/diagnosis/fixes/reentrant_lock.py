@@ -3,11 +3,9 @@ import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from ..case import Case
-from ..death import Death
 from ..edits import import_as, replace
 from ..examples.stuck import look
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
 _TAKEN = re.compile(r"\bwith\s+([\w.]+)\s*[:,]|([\w.]+)\.acquire\(")

@@ -1,10 +1,8 @@
 import re
 
 from ..analysis.last_words import plugin_of_another_qt
-from ..case import Case
-from ..death import Death
 from ..facts import packages
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..pasted_commands import distribution
 
 _NUMPY = re.compile(

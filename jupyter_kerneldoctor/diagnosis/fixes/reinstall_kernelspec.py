@@ -5,9 +5,7 @@ from typing import Any
 from jupyter_kerneldoctor.recording.model import ServerView
 
 from ..analysis.start_failure import start_failure
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..pasted_commands import distribution, shell_word
 
 _PYTHON = "/home/ann/venvs/geo/bin/python"

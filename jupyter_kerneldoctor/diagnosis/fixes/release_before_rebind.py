@@ -3,11 +3,8 @@ from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
-from ..case import Case
-from ..death import Death
 from ..edits import insert_before
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.torch import Kind, Tensors
 from ..units import enumeration, quote, size
 

@@ -4,9 +4,7 @@ from typing import Any
 from jupyter_kerneldoctor.recording.model import ServerView
 
 from ..analysis.start_failure import start_failure
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..pasted_commands import shell_word
 from ..units import quote
 

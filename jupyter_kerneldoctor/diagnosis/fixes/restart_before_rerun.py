@@ -1,9 +1,7 @@
 from jupyter_kerneldoctor.recording.model import Cell
 
-from ..case import Case, Ran
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..case import Ran
+from ..fix import Advice, Case, Death, Family
 from ..units import cell_name, size
 
 _SMALL = 0.1  # of the limit

@@ -1,9 +1,7 @@
 import re
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
 _SHELL = re.compile(r"!.*\b(?:p?kill|killall)\b")

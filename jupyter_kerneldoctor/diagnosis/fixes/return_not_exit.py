@@ -2,12 +2,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..case import Case
 from ..code.literals import number
 from ..code.notebook import Notebook, Scope
-from ..death import Death
 from ..edits import replace
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..units import cell_name, quote
 
 _ASKS = ("builtins.exit", "builtins.quit")

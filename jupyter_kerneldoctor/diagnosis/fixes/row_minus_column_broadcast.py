@@ -2,14 +2,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..case import Case
 from ..code.arrays import Value
 from ..code.origins import all_origins
 from ..code.scopes import Scope
-from ..death import Death
 from ..edits import append
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.numpy import is_array
 from ..units import quote, size
 

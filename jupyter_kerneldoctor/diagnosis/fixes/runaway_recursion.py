@@ -1,11 +1,8 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.scopes import Scope
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote
 
 _DECIDES = (ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.While, ast.For, ast.Try, ast.comprehension, ast.Raise)

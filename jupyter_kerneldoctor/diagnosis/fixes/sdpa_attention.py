@@ -1,11 +1,8 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
 from ..edits import Changes, EditRefusedError, import_as, remove, replace, set_argument
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.attention import Attention, attentions, unread_weights
 from ..frameworks.torch import Tensors
 from ..units import quote, size

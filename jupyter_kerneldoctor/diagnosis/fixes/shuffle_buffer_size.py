@@ -3,10 +3,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..case import Case
 from ..edits import replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Family, Fix, Proposal
 from ..frameworks.keras import is_after_map, pipeline_steps, written_number
 from ..sizing import power_of_two
 from ..units import quote, size

@@ -1,5 +1,4 @@
-from ..case import Case
-from ..fix import Advice
+from ..fix import Advice, Case
 
 
 class SignalHandler(Advice):

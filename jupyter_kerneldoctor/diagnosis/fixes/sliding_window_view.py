@@ -2,11 +2,9 @@ import ast
 from collections.abc import Iterator
 from typing import cast
 
-from ..case import Case
 from ..code.notebook import Call, Notebook
-from ..death import Death
 from ..edits import Changes, EditRefusedError, import_as, replace
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
 _NAME = "sliding_window_view"

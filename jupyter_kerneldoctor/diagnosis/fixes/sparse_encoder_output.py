@@ -2,11 +2,8 @@ import ast
 from collections.abc import Iterator
 
 from ..calls import calls_at, makers
-from ..case import Case
-from ..death import Death
 from ..edits import drop_argument, set_argument
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote
 
 _COLUMNS = "makes a column for each value that occurs, nearly all zeros."

@@ -2,11 +2,9 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from ..case import Case
 from ..code.notebook import Call, Notebook, Scope
-from ..death import Death
 from ..edits import Changes, import_as, replace, set_argument
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
 _MODULES = ("multiprocessing", "torch.multiprocessing", "multiprocess")

@@ -1,9 +1,7 @@
 import ast
 from typing import Any
 
-from ..case import Case
-from ..death import Death
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..units import quote
 
 _MAPS = ("map", "imap", "imap_unordered", "starmap", "apply", "apply_async", "map_async", "submit")

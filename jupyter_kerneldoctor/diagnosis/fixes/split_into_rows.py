@@ -1,9 +1,6 @@
 import ast
 
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..units import quote
 
 

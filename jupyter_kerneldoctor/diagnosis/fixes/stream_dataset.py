@@ -3,10 +3,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..case import Case
 from ..edits import EditRefusedError, insert_before, replace
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Family, Fix, Proposal
 from ..frameworks.keras import is_dataset, is_used, training_calls, written_number
 from ..units import quote, size
 

@@ -1,7 +1,4 @@
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 
 
 class StreamHubDataset(Advice):

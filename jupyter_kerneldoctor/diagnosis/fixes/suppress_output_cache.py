@@ -4,14 +4,11 @@ from typing import Any
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
-from ..case import Case
 from ..code.cellsource import parse
 from ..code.notebook import Scope
-from ..death import Death
 from ..edits import Changes, hide_output
 from ..examples import MIB
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import plural, size
 
 _SMALL = 0.1  # of the limit

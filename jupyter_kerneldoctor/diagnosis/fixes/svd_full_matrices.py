@@ -1,8 +1,5 @@
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
-from ..family import Family
-from ..fix import SetArgument
+from ..fix import Case, Death, Family, SetArgument
 from ..frameworks.svd import needs_full_matrices
 
 _FLOAT_BYTES = 8

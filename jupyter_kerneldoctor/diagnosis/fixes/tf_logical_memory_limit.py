@@ -1,11 +1,9 @@
 from jupyter_kerneldoctor.recording.events import GpuProcess
 
 from ..analysis.gpu import card_at
-from ..case import Case
-from ..death import Death
 from ..examples import GIB
 from ..examples.gpu import CARD, sample
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 
 _PART = 0.9
 _SHARED = sample(23 * GIB, 15 * GIB, GpuProcess(7, bytes=8 * GIB))

@@ -1,11 +1,8 @@
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.origins import Origins
-from ..death import Death
 from ..edits import replace, set_argument
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.trainers import trainer_settings
 from ..sizing import choose
 from ..units import quote

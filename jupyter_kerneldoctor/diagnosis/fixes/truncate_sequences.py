@@ -1,9 +1,6 @@
 import ast
 
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..frameworks.step_growth import grows_by_the_step
 from ..units import quote
 

@@ -2,14 +2,11 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.arrays import Value
 from ..code.notebook import Call
 from ..code.origins import all_origins
-from ..death import Death
 from ..edits import Changes, replace, set_argument
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.numpy import single_precision
 from ..units import cell_name, quote, size
 

@@ -1,8 +1,6 @@
-from ..case import Case
-from ..death import Death
 from ..examples import crash_in
 from ..facts import packages
-from ..fix import Advice
+from ..fix import Advice, Case, Death
 from ..pasted_commands import distribution
 
 _CELL = "import pyarrow.compute as pc\na = pc.and_(x, y)\na.true_count"

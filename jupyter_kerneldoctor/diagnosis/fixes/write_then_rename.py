@@ -4,12 +4,10 @@ from dataclasses import replace as with_
 
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
-from ..case import Case
 from ..code.mapped_files import cut_while_mapped
 from ..code.notebook import Call
-from ..death import Death
 from ..edits import Changes, drop_argument, replace
-from ..fix import Advice, Proposal
+from ..fix import Advice, Case, Death, Proposal
 from ..units import quote
 
 _SHRUNK = SystemState(0, "end", filesystems=(FileSystem("/w", "ext4", 9, 9, ("mapped",), ("/w/state.dat",)),))

@@ -3,12 +3,9 @@ import re
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
-from ..case import Case
 from ..code.notebook import Scope
-from ..death import Death
 from ..examples import MIB
-from ..family import Family
-from ..fix import Advice
+from ..fix import Advice, Case, Death, Family
 from ..units import quote, size
 
 _SMALL = 0.1  # of the limit

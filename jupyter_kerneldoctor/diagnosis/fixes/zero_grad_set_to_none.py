@@ -1,12 +1,9 @@
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
 from ..edits import drop_argument
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.step_growth import grows_by_the_step
 from ..units import quote
 
