@@ -21,6 +21,8 @@ from .statements import is_at, statement_at
 _MOST = 0.5  # of the growth
 _LITTLE = 0.25
 _OVERLAP = 1.1  # more than all of the growth: what one statement made is what the container holds
+_FIGURES = "open figures"
+_MAKES_FIGURES = ("matplotlib.pyplot.figure", "matplotlib.pyplot.subplots", "matplotlib.pyplot.subplot_mosaic")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
 
 
@@ -56,7 +58,7 @@ def grown_objects(growth: Growth) -> tuple[Grown, ...]:
     except (CodeTooLargeError, RecursionError):
         store = None
     if store is None:
-        return growth.grown
+        return (*_first_used(growth), *growth.grown)
     cell = cell_name(growth.code.cells[store.scope.cell].execution_count)
     kind = "attribute used in" if "." in store.container else "local of"
     is_local = "." in store.container or store.container in store.scope.bindings
@@ -66,7 +68,15 @@ def grown_objects(growth: Growth) -> tuple[Grown, ...]:
     return (Grown(store.container, where=where), *growth.grown)
 
 
+def _first_used(growth: Growth) -> Iterator[Grown]:
+    """Yield the arrays that were reserved in earlier cells, and take memory only as this one fills them."""
+    for one in growth.shape.touched if growth.shape is not None else ():
+        yield Grown(one.name, "ndarray", bytes=one.bytes, where=f"made in {cell_name(one.execution_count)}")
+
+
 def _suspects(growth: Growth) -> Iterator[Statement]:
+    if growth.container is not None and growth.container.name == _FIGURES:
+        yield from _making_figures(growth.code)
     store = _store(growth)
     if store is not None:
         at = statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
@@ -75,6 +85,12 @@ def _suspects(growth: Growth) -> Iterator[Statement]:
         if growth.goes_on and (collecting := _collecting(growth.code, top)) is not None:
             yield collecting
         yield top
+
+
+def _making_figures(code: Notebook) -> Iterator[Statement]:
+    """Yield the one statement of the running code that makes figures: pyplot keeps each until it is closed."""
+    made = {(call.cell, call.statement.lineno) for call in code.running.calls(*_MAKES_FIGURES)}
+    yield from (statement_at(code, code.cells[cell], line) for cell, line in made if len(made) == 1)
 
 
 def _calls_of(growth: Growth, store: Store, at: Statement) -> Iterator[tuple[Caller, ...]]:
