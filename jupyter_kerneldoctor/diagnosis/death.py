@@ -13,6 +13,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 from .analysis.call_reached import Reached, reached
 from .analysis.growth import Growth
 from .analysis.memory_shape import Shape, shape
+from .analysis.self_deadlock import TakenAgain, taken_again
 from .analysis.statements import statement_at, statement_name
 from .code.deep_calls import DeepCall, deep_call
 from .code.deferred_calls import deferred_calls
@@ -92,6 +93,12 @@ class Death(DeathSite):
         found = statement_at(self.code, self.code.cells[call.place[0]], call.place[1])
         caller = Caller(self.cell.execution_count, self.cell.cell_id, call.line, None, None)
         return replace(found, via=(caller,)) if found.function is not None else None
+
+    @cached_property
+    def lock_taken_again(self) -> TakenAgain | None:
+        """The asyncio lock that the coroutines of the running cell take twice."""
+        waits = None if self.ended or self.stuck_cell is None else self.stuck_cell.main
+        return self.find(taken_again) if waits is not None and waits.needs_an_event else None
 
     def ended_by(self, call: EndingCall) -> str:
         """Return "with `os._exit(1)`", or "in `stop` (cell [1], line 3: `os._exit(1)`), called from `stop()` (...)"."""

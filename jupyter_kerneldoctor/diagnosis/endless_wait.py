@@ -37,6 +37,8 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
         return None
     if kind == "disk":
         return Certainty.POSSIBLE, "it waits for a disk or a network drive that does not answer"
+    if (again := death.lock_taken_again) is not None and still.nobody_can_end_it:
+        return Certainty.STRONG, f"it awaits a lock that is not given back, as {again.told}"
     return None if still.main.has_a_timeout or _a_timer_runs(death) else _of_each_other(still)
 
 

@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from .analysis.ending import FROM_OUTSIDE
 from .analysis.guilty_statement import grown_objects, guilty_statement
+from .analysis.statements import statement_at
 from .causes import examine
 from .certainty import Certainty
 from .code.notebook import CodeTooLargeError
@@ -24,7 +25,7 @@ MOST_SHOWN = 3
 _SLOW_S = 10.0
 """A cell that runs for so long may be one that never ends."""
 _WENT_ON_CELLS = 2
-"""So many cells that ended well after an error was survived are work that went on without it."""
+"""So many cells after an error was survived, one of which ended well, are work that went on without it."""
 _LASTS = ("too-many-files", "no-threads", "no-space")
 """Kinds of incidents after which cells end well that need none of what is used up."""
 
@@ -34,12 +35,13 @@ def diagnose(recording: Recording) -> PostMortem:
     death, ranked = _of_the_likeliest_cell(recording)
     incidents = survived(death)
     is_alive = ranked[0].family == Family.ALIVE
-    shown = incidents[-1] if incidents and is_alive and not _is_past(recording, incidents[-1].incident) else None
+    latest = incidents[-1] if incidents and not _is_past(recording, incidents[-1].incident) else None
+    shown = latest if is_alive else None
     if shown is not None:
         ranked, death = (shown.finding,), death.at(shown.incident)
     state = "survived" if shown is not None else _state(death, ranked[0])
-    if state == "ended" and incidents:
-        ranked = (_after(incidents[-1].finding.headline, ranked[0]), *ranked[1:])
+    if state == "ended" and latest is not None:
+        ranked = (_after(latest.finding.headline, ranked[0]), *ranked[1:])
     elif is_alive and incidents and shown is None:
         ranked = (_lived_on(incidents[-1].finding.headline, ranked[0]), *ranked[1:])
     judged = death.judged(ranked)
@@ -84,10 +86,10 @@ def _lived_on(survived_headline: str, alive: CauseFinding) -> CauseFinding:
 
 
 def _is_past(recording: Recording, incident: Incident) -> bool:
-    """Whether the notebook has gone on since: the first cell that ends well may only look at what went wrong."""
-    later = [cell for cell in recording.cells if cell.started_mono_s > incident.mono_s]
-    went_well = sum(cell.finished and cell.error is None for cell in later)
-    return went_well >= _WENT_ON_CELLS and incident.kind not in _LASTS
+    """Whether the notebook has gone on since: the first cell after it may only look at what went wrong."""
+    later = [cell for cell in recording.cells if cell.started_mono_s > incident.mono_s and cell.finished]
+    went_on = len(later) >= _WENT_ON_CELLS and any(cell.error is None for cell in later)
+    return went_on and incident.kind not in _LASTS
 
 
 def _of_the_likeliest_cell(recording: Recording) -> tuple[Death, tuple[CauseFinding, ...]]:
@@ -141,6 +143,8 @@ def _statement(death: Death, cause: CauseFinding) -> Statement | None:
     """Return the statement to blame: of a memory that ran out the one that it grew in, else the last that was seen."""
     if cause.family == Family.OWN_END and (ends := death.statement_that_ends(cause.line)) is not None:
         return ends
+    if cause.family == Family.STUCK and (again := death.lock_taken_again) is not None:
+        return statement_at(death.code, death.code.cells[again.cell], again.line)
     last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)
     return guilty_statement(death.growth, last) if cause.family == Family.MEMORY and death.incident is None else last
 

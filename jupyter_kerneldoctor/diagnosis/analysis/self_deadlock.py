@@ -1,12 +1,16 @@
 """A lock that a thread waits for and holds itself: who took it, as the code of its own stack shows."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from jupyter_kerneldoctor.recording.model import Cell
 
 from ..code.cellsource import parse
+from ..code.notebook import Notebook
+from ..code.scopes import Scope
 from ..units import cell_name, quote
 from .user_frames import UserFrame
 
@@ -104,3 +108,51 @@ def _left_taken(lock: ast.expr, cells: Iterable[Cell]) -> str | None:
         if any(isinstance(one, ast.Assign) and any(_same(to, lock) for to in one.targets) for one in tree.body):
             return None  # made here, and not taken since
     return None
+
+
+class TakenAgain(NamedTuple):
+    """An asyncio lock that a coroutine takes while one that awaits it holds it: no task of the loop can go on."""
+
+    cell: int
+    line: int
+    """Where it is taken again."""
+    told: str
+    """"`refresh` (cell [3], line 13) already holds `self.lock`"."""
+
+
+def taken_again(code: Notebook) -> TakenAgain | None:
+    """Return the lock that running coroutines take twice, as their code shows. Raises CodeTooLargeError."""
+    if not [*code.with_text("Lock(")]:
+        return None
+    for outer in code.running.functions:
+        for line, lock, awaited in _awaited_with_a_lock(outer):
+            for inner in code.functions_named(awaited) if _is_made(code, lock) else ():
+                at = next((where for where, other in _locks(inner.nodes) if _same(other, lock)), None)
+                if at is not None and awaited != outer.function:
+                    place = f"{cell_name(code.cells[outer.cell].execution_count)}, line {line}"
+                    told = f"{quote(outer.function)} ({place}) already holds {quote(ast.unparse(lock))}"
+                    return TakenAgain(inner.cell, at, told)
+    return None
+
+
+def _locks(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, ast.expr]]:
+    for node in nodes:
+        for one in node.items if isinstance(node, ast.AsyncWith) else ():
+            if isinstance(one.context_expr, ast.Name | ast.Attribute):
+                yield one.context_expr.lineno, one.context_expr
+
+
+def _awaited_with_a_lock(function: Scope) -> Iterator[tuple[int, ast.expr, str]]:
+    """Yield line and lock of each `async with`, and the name of each function that is awaited in it."""
+    for node in function.nodes:
+        for line, lock in _locks([node]):
+            for inner in ast.walk(node):
+                match inner:
+                    case ast.Await(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name))):
+                        yield line, lock, name
+
+
+def _is_made(code: Notebook, lock: ast.expr) -> bool:
+    name = re.escape(ast.unparse(lock).rpartition(".")[2])
+    made = re.compile(rf"\b{name}\s*(?::[^=\n]+)?=\s*(?:asyncio\.)?Lock\(")
+    return any(made.search(code.source(cell)) for cell in code.with_text("Lock("))

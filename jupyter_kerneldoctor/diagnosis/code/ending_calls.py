@@ -172,9 +172,9 @@ class EndingCalls:
     def _is_childs_group(self, name: str, target: ast.expr, scope: Scope) -> bool:
         """Whether it is the group of a process while none that the cells started got a group of its own."""
         asked = isinstance(target, ast.Call) and self._code.described(target.func, scope) == "os.getpgid"
-        if name != "os.killpg" or not asked or not self._code.with_text("Popen"):
+        if name != "os.killpg" or not asked:
             return False
-        return not any(True for _ in self._code.with_text(*_APART))
+        return bool([*self._code.with_text("Popen", "Process(")]) and not [*self._code.with_text(*_APART)]
 
     def _signal(self, node: ast.expr, scope: Scope) -> str | None:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):

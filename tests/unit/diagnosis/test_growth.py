@@ -382,3 +382,20 @@ def test_a_container_of_what_cannot_be_measured_is_named_where_nothing_else_hold
 )
 def test_it_is_not_blamed_beside(other):
     assert place(kept_tapes(other)) != (2, 6, None)
+
+
+def test_open_figures_are_blamed_on_the_statement_that_makes_them():
+    plot = """\
+import matplotlib.pyplot as plt
+def report(names):
+    for name in names:
+        fig, ax = plt.subplots()
+        fig.savefig(name)
+"""
+    saves = (own_frame(plot, 5, "report"), own_frame(call := "report(stations)", 1))
+    figures = NamedObject("open figures", "builtins.list", 700 * MIB, items=140, items_before=2, grew_bytes=690 * MIB)
+    looks = [held(3, figures)]
+    answer = diagnose(killed(plot, call, growths=[growth(3, grew_in(800 * MIB, *saves))], looks=looks, at=saves))
+
+    assert [one.name for one in answer.grown] == ["open figures"]
+    assert place(answer) == (2, 4, "report")

@@ -90,6 +90,8 @@ def test_zeros_that_a_later_cell_fills():
     shape, story = told(killed(*sources, "a[:] = 1", memory=memory, cells=cells))
     assert shape == "touched-later"
     assert "Cell [2] made `a` (11.9 GiB). Linux gives such memory only when it is first written to" in story
+    grown = diagnose(killed(*sources, "a[:] = 1", memory=memory, cells=cells)).grown
+    assert [(one.name, one.where) for one in grown] == [("a", "made in cell [2]")]
 
     assert told(killed(*sources, "b = f()", memory=memory, cells=cells))[0] == "ramp"
     filled = [(100 * MIB, 130 * MIB), (130 * MIB, 8000 * MIB)]

@@ -29,6 +29,26 @@ def test_a_loop_that_nothing_can_wake_is_stuck_where_it_awaits():
     assert "on `job = await jobs.get()`: it awaits what no timer" in answer.cause.headline
 
 
+TWICE = """\
+class Cache:
+    def __init__(self): self.lock = asyncio.Lock()
+    async def get(self):
+        async with self.lock:
+            return 1
+    async def refresh(self):
+        async with self.lock:
+            self.old = await self.get()
+await Cache().refresh()"""
+
+
+def test_an_asyncio_lock_that_is_taken_again_is_named_where_that_is():
+    answer, other = in_loop(TWICE), in_loop(TWICE.replace("lock:\n            return", "gate:\n            return"))
+
+    assert (answer.statement.function, answer.statement.line) == ("Cache.get", 4)
+    assert "as `refresh` (cell [1], line 7) already holds `self.lock`" in answer.cause.headline
+    assert "awaits what no timer" in other.cause.headline
+
+
 @pytest.mark.parametrize(
     "facts", [{"has_limit": True}, {"wakers": ("10.0.0.1:443",)}, {"has_limit": None, "wakers": None}]
 )
