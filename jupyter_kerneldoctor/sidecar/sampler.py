@@ -31,7 +31,7 @@ class Sampler:
         self.groups: list[dict[str, Any]] = []
         """The control groups at the last sample."""
         self._before: Sample | None = None
-        self._wait_s = FASTEST_S
+        self._wait_s = self._calm_s = FASTEST_S
 
     def ram_bytes(self) -> int | None:
         """Return the RAM of the machine; None where it cannot be read."""
@@ -76,8 +76,12 @@ class Sampler:
 
     def hurry(self) -> float:
         """Return the time to the next sample when a cell has started: memory may move at any moment."""
-        self._wait_s = FASTEST_S
+        self._calm_s, self._wait_s = self._wait_s, FASTEST_S
         return self._wait_s
+
+    def calm(self) -> None:
+        """Go on as before the cell."""
+        self._wait_s = self._calm_s
 
 
 def _oom_kills(groups: list[dict[str, Any]]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ...recording.samples import SampleWriter
+from ...recording.samples import SampleWriter, has_moved
 from ..meters.cgroup import deltas
 from ..observer import Observer
 from ..sampler import Sampler
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ..observer import Watched
 
 _REFRESH_S = 5.0
+_AFTER_CELL_S = 0.5
+"""After a cell that moved nothing."""
 _RETRY_S = 1.0
 """A process that waits at a limit tries again whenever a page comes free; `under_oom` is 0 for that moment."""
 
@@ -30,6 +32,8 @@ class MemoryObserver(Observer):
         self._refresh_at = 0.0
         self._under_oom_until_mono_s = 0.0
         self.due_mono_s = 0.0
+        self._due_before_cell_s: float | None = None
+        """When the next sample would have been without the cell; None where one was taken since it began."""
 
     @property
     def ram_bytes(self) -> int | None:
@@ -43,6 +47,7 @@ class MemoryObserver(Observer):
 
     def turn(self, now_mono_s: float) -> None:
         """Take a sample."""
+        self._due_before_cell_s = None
         if self._sampler.cgroup.refresh() or now_mono_s >= self._refresh_at:  # whoever starts it may move it late
             self._refresh(now_mono_s)
         sample = self._sampler.sample(now_mono_s)
@@ -59,15 +64,27 @@ class MemoryObserver(Observer):
         self.due_mono_s = now_mono_s + wait_s
 
     def heard(self, event: dict[str, Any], now_mono_s: float) -> None:
-        """Sample soon after a cell has started: it may move memory at any moment."""
+        """Sample soon after a cell has started, as it may move memory at any moment, unless it is over and did not."""
         if event["event"] == "cell_start":
+            self._due_before_cell_s = self.due_mono_s
             self.due_mono_s = min(self.due_mono_s, now_mono_s + self._sampler.hurry())
+        elif event["event"] == "cell_end" and self._due_before_cell_s is not None and self._moved_nothing(event):
+            self._sampler.calm()
+            self.due_mono_s = min(self._due_before_cell_s, now_mono_s + _AFTER_CELL_S)
 
     def at_end(self) -> dict[str, Any]:
         """Return the control groups at the last sample and now."""
         after = self._sampler.cgroup.snapshot()
         self._read_peaks()
         return {"cgroups": deltas(self._sampler.groups, after, self._peaks)}
+
+    def _moved_nothing(self, cell_end: dict[str, Any]) -> bool:
+        """Return whether the kernel measured that, no sample was taken meanwhile, and nobody else may go on with it."""
+        sample = self._watched.sample
+        if sample is None or self._watched.is_busy or self._watched.children:
+            return False
+        measured = [cell_end.get("rss_after_bytes"), cell_end.get("peak_bytes")]
+        return all(type(one) is int and not has_moved(sample, sample._replace(rss_bytes=one)) for one in measured)
 
     def _under_oom(self, now_mono_s: float) -> bool | None:
         known = [group["under_oom"] for group in self._sampler.groups if group["under_oom"] is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -50,3 +51,32 @@ def test_a_kernel_that_is_moved_below_a_limit_is_followed_with_the_next_sample(t
         kernel.kill()
         kernel.wait()
         journal.close()
+
+
+@pytest.mark.parametrize(
+    ("told", "next_s"),
+    [
+        ({"rss_after_bytes": 0, "peak_bytes": 0}, 0.5),
+        ({"rss_after_bytes": 0, "peak_bytes": 50 << 20}, 0.05),
+        ({"rss_after_bytes": 50 << 20, "peak_bytes": 50 << 20}, 0.05),
+        ({}, 0.05),  # a kernel that loads nothing measures nothing itself
+    ],
+)
+def test_a_short_cell_that_moved_no_memory_costs_no_sample_of_its_own(
+    tmp_path: Path, told: dict[str, int], next_s: float
+) -> None:
+    journal = Journal(tmp_path / JOURNAL)
+    watched = Watched(tmp_path, journal, identify(os.getpid()) or pytest.fail("there is no /proc"))
+    observer = MemoryObserver(watched)
+    for second in range(100, 110):
+        observer.turn(second)
+    assert watched.sample is not None
+    rss = watched.sample.rss_bytes or 0
+
+    watched.running = [1]
+    observer.heard({"event": "cell_start", "seq": 1}, 109.0)
+    watched.running = []
+    observer.heard({"event": "cell_end", "seq": 1, **{name: rss + more for name, more in told.items()}}, 109.0)
+
+    assert observer.due_mono_s == pytest.approx(109 + next_s)
+    journal.close()
