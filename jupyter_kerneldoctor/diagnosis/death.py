@@ -189,7 +189,10 @@ class Death(DeathSite):
         """Whether a node may have been running at the end: false only where the last stack, or the line, denies it."""
         at = [(self.recording.cells.index(one.cell), one.line) for one in self.user_frames if one.cell is not None]
         charged = (one for one in self.growth.charged if one.bytes >= _A_PART * self.growth.known_bytes)
-        at += [(cell, one.statement.line) for one in charged if (cell := self._cell_of(one.statement)) is not None]
+        for one in charged:
+            cell = self._cell_of(one.statement)
+            at += [] if cell is None else [(cell, one.statement.line)]
+            at += [(cell, call.line) for call in one.statement.via if (cell := self._cell_run_as(call)) is not None]
         if not at or any(self._has_other_lines(cell) for cell, _ in at):
             return self.code.is_at_line(node, scope)
         return any(cell == scope.cell and node.lineno <= line <= (node.end_lineno or line) for cell, line in at)
@@ -198,6 +201,12 @@ class Death(DeathSite):
         """Return the index of the cell that a statement stands in; None for one in a file."""
         cells = enumerate(self.recording.cells)
         return next((at for at, one in cells if one.source == statement.cell_source), None)
+
+    def _cell_run_as(self, call: Caller) -> int | None:
+        """Return the index of the cell that a call stands in; None for one in a file."""
+        place, cells = (call.execution_count, call.cell_id), enumerate(self.recording.cells)
+        found = (at for at, one in cells if (one.execution_count, one.cell_id) == place)
+        return None if call.file is not None else next(found, None)
 
     def _has_other_lines(self, cell: int) -> bool:
         """Whether an edit gives a cell more or fewer lines than it had."""

@@ -70,7 +70,8 @@ class KeepFewerSteps(Fix):
             f"{share_of(memory.ramp_bytes, memory.missing_bytes or 0)} that the cell took, and grows with the steps, "
             "not with the batch. A number of each step takes next to nothing."
         )
-        snippet = f"{found[0].container}.append(({text}).mean().item())"
+        value = f"({text})" if isinstance(found[0].value, ast.BinOp) else text
+        snippet = f"{_owner(found[0])}.append({value}.mean().item())"
         statements = {one.scope.tree.statements[one.value]: one for one in found}
         try:
             for statement, one in statements.items():
@@ -81,6 +82,14 @@ class KeepFewerSteps(Fix):
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - something is still kept
         """The condition is there."""
         return True
+
+
+def _owner(kept: Kept) -> str:
+    """Return the list as it is written: `log["h"]`."""
+    match kept.scope.statement_of(kept.value):
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner))):
+            return kept.scope.segment(owner)
+    return kept.container
 
 
 def _condition(kept: Kept) -> str:

@@ -97,7 +97,7 @@ class LoadItemsOnDemand(Fix):
             before = _before(one, loop)
             body, inner = ("".join(f"\n{' ' * by}{line}" for line in before) for by in (8, 12))
             snippet = form.format(target=names[0], rows=names[1], value=names[2], body=body, inner=inner)
-            yield Proposal((), why, (death.memory.missing_bytes or 0) * 8 // 10, snippet=snippet)
+            yield Proposal((), why, (death.memory.missing_bytes or 0) * 7 // 10, snippet=snippet)
             return
 
 

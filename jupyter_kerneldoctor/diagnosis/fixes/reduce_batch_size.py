@@ -7,6 +7,7 @@ from ..frameworks.training import find_batch_size
 from ..frameworks.whole_batch import find_whole_batch, snippet, split
 from ..sizing import Batch, batch_to_blame
 from ..units import cell_name
+from ..workers import workers_bytes
 
 _RUN = "for x in DataLoader(d, config['batch_size']): net(x).mean().backward()"
 _WHOLE = "import torch\nX = torch.randn(9000, 3)\ny = torch.randn(9000)\nmodel = torch.nn.Linear(3, 1)"
@@ -111,6 +112,16 @@ class ReduceBatchSize(Fix):
             "model.fit(ds.shuffle(99).batch(4096), steps_per_epoch=9)",
             becomes="model.fit(ds.shuffle(99).batch(256), steps_per_epoch=9)",
         ),
+        Case(  # loops of one's own with a tape
+            "import tensorflow as tf\nBATCH_SIZE = 512\nds = tf.data.Dataset.from_tensor_slices(x).batch(BATCH_SIZE)",
+            "for x in ds:\n    with tf.GradientTape() as tape:\n        loss = loss_of(model(x))\n"
+            "    opt.apply_gradients(zip(tape.gradient(loss, w), w))",
+            growth="jump",
+            becomes={
+                1: "import tensorflow as tf\nBATCH_SIZE = 32\n"
+                "ds = tf.data.Dataset.from_tensor_slices(x).batch(BATCH_SIZE)"
+            },
+        ),
         Case(  # the accuracy would be that of the last piece
             _WHOLE,
             "for epoch in range(9):\n    out = model(X)\n    acc = (out.argmax(1) == y).float().mean()\n"
@@ -212,6 +223,8 @@ class ReduceBatchSize(Fix):
         if batch is None:
             return
         choice, written, missing = batch.choice, batch.written, death.memory.missing_bytes
+        if (workers_bytes(death) or 0) > (missing or 0) // 2:  # fewer of these come first
+            missing = (missing or 0) // 2
         if written is None:
             yield from _in_pieces(death, batch)
         else:

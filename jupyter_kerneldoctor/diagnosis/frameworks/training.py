@@ -46,7 +46,12 @@ class BatchSize:
 
 def trains(code: Notebook) -> bool:
     """Whether the running code trains a network, or runs one over data."""
-    return any(backward_calls(scope.node, scope) for scope in code.running) or any(training_calls(code))
+    if any(backward_calls(scope.node, scope) for scope in code.running) or any(training_calls(code)):
+        return True
+    taped = code.imports("tensorflow") and any(
+        getattr(call.func, "attr", "") == "apply_gradients" for scope in code.running for call in scope.calls
+    )
+    return taped or any(True for _ in code.running.calls("jax.grad", "jax.value_and_grad"))
 
 
 def training_calls(code: Notebook) -> Iterator[tuple[ast.Call, Scope]]:
