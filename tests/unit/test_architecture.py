@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,19 +31,21 @@ ALLOWED = {
 PARTS = {path.name for path in PACKAGE.iterdir() if path.suffix == ".py" or next(path.rglob("*.py"), None)}
 
 
+@cache
 def imported_modules(file: Path) -> set[str]:
     """What a file imports, lazily or not, as full names; imports for type checkers count as well."""
     found = set()
     package = ["jupyter_kerneldoctor", *file.relative_to(PACKAGE).parent.parts]
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        names = []
+    statements = ast.parse(file.read_text(encoding="utf-8")).body
+    for node in statements:  # it grows meanwhile; expressions import nothing
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             stem = [*base, *(node.module.split(".") if node.module else [])]
-            names = [".".join([*stem, alias.name]) for alias in node.names]
-        found.update(names)
+            found.update(".".join([*stem, alias.name]) for alias in node.names)
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            statements += getattr(node, block, ())
     return found
 
 

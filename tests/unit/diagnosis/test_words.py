@@ -117,14 +117,14 @@ def test_a_kernel_that_died_before_its_first_sample_has_the_measurements_of_its_
 
 
 def test_thinning_keeps_the_ends_the_peaks_and_the_order():
-    samples = [Sample(float(number), number % 1000) for number in range(100_000)]
-    samples[54_321] = Sample(54_321.0, 10**9)
+    samples = [Sample(float(number), number % 1000) for number in range(20_000)]
+    samples[14_321] = Sample(14_321.0, 10**9)
     samples[12_345] = Sample(12_345.0, None)
     kept = thin(samples)
     assert len(kept) <= 600
     assert kept[0] is samples[0]
     assert kept[-1] is samples[-1]
-    assert samples[54_321] in kept
+    assert samples[14_321] in kept
     assert [sample.mono_s for sample in kept] == sorted(sample.mono_s for sample in kept)
 
 

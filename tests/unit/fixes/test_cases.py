@@ -43,14 +43,20 @@ def proposed(fix, case):
 
 
 @pytest.mark.parametrize(("fix", "case"), cases("FIRES"))
-def test_fires(fix, case):
-    proposal, wrong = ask(fix, case.death())
-    assert proposal is not None, wrong
-    assert {edit.execution_count: edit.new_source for edit in proposal.edits} == case.changed, wrong
+def test_fires_in_plain_words(fix, case):
+    found = propose(case.death())
+    (proposal,) = [one for one in found if one.id == fix.id] or [None]
+    assert proposal is not None, ask(fix, case.death())[1]
+    assert {edit.execution_count: edit.new_source for edit in proposal.edits} == case.changed, ask(fix, case.death())[1]
     assert (proposal.applicability == "advice") == (not case.changed)
     text = "\n".join([proposal.title, proposal.why, proposal.snippet or ""])
     assert [part for part in case.says if part not in text] == []
-    assert proposed(fix, case) == [proposal]
+    for one in found:  # those of other fixes, too
+        assert one.why.endswith(".")
+        assert "None" not in re.sub("`[^`]*`", "", one.why)
+        assert "!" not in re.sub("`[^`]*`", "", one.why)
+        if one.snippet and "journalctl" not in one.snippet:
+            assert mask(one.snippet.replace("if …:", "if x:").replace("…", "...")) is not None
 
 
 @pytest.mark.parametrize("fix", all_fixes(), ids=lambda fix: fix.id)
@@ -65,31 +71,23 @@ def test_is_silent(fix, case):
     assert proposed(fix, case) == []
 
 
-@pytest.mark.parametrize(("fix", "case"), cases("FIRES"))
-@pytest.mark.parametrize("cause", ["ordinary-end", "no-death", "unknown", "abort", "hang"])
-def test_nothing_is_proposed_for_what_is_no_such_death(fix, case, cause):
-    other = copy.copy(case)
-    other.cause = cause
+@pytest.mark.parametrize("fix", all_fixes(), ids=lambda fix: fix.id)
+def test_nothing_is_proposed_for_what_is_no_such_death(fix):
     families = {one.id: one.family for one in all_causes()}
-    assert {cause, families[cause]} & set(fix.causes) or proposed(fix, other) == []
+    for cause in ("ordinary-end", "no-death", "unknown", "abort", "hang"):
+        for case in () if {cause, families[cause]} & set(fix.causes) else fix.FIRES:
+            other = copy.copy(case)
+            other.cause = cause
+            assert proposed(fix, other) == []
 
 
-@pytest.mark.parametrize("case", [case for fix in all_fixes() for case in (*fix.SILENT, *fix.FIRES)])
-def test_no_fix_has_anything_to_say_about_a_kernel_that_is_well(case):
-    made = recording(*case.sources, memory=[200 * MIB] * 20, alive=True, end="not-seen")
-    assert diagnose(made).fixes == ()
-    finding = CauseFinding("oom-cgroup", "Memory", Certainty.PROVEN, "It died.", family=Family.MEMORY)
-    assert [one.id for one in propose(examine(made).judged((finding,)))] == []
-
-
-@pytest.mark.parametrize(("fix", "case"), cases("FIRES"))
-def test_words_are_plain(fix, case):
-    for proposal in propose(case.death()):
-        assert proposal.why.endswith(".")
-        assert "None" not in re.sub("`[^`]*`", "", proposal.why)
-        assert "!" not in re.sub("`[^`]*`", "", proposal.why)
-        if proposal.snippet and "journalctl" not in proposal.snippet:
-            assert mask(proposal.snippet.replace("if …:", "if x:").replace("…", "...")) is not None
+@pytest.mark.parametrize("fix", all_fixes(), ids=lambda fix: fix.id)
+def test_no_fix_has_anything_to_say_about_a_kernel_that_is_well(fix):
+    for case in (*fix.SILENT, *fix.FIRES):
+        made = recording(*case.sources, memory=[200 * MIB] * 20, alive=True, end="not-seen")
+        assert diagnose(made).fixes == ()
+        finding = CauseFinding("oom-cgroup", "Memory", Certainty.PROVEN, "It died.", family=Family.MEMORY)
+        assert [one.id for one in propose(examine(made).judged((finding,)))] == []
 
 
 @pytest.mark.parametrize("fix", all_fixes(), ids=lambda fix: fix.id)

@@ -1,5 +1,6 @@
 """The edited code gives what the user's own code gave."""
 
+import itertools
 import subprocess
 import sys
 
@@ -9,15 +10,25 @@ from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.proposals import propose
 
 
-@pytest.mark.parametrize("method", ["sum", "min", "max", "count", "size"])
-@pytest.mark.parametrize("columns", ["['n']", "[['n', 'm']]", ".n"])
-@pytest.mark.parametrize("keys", ["'day'", "['day', 'shop']"])
-@pytest.mark.parametrize("arguments", ["path", "(path)", "path,", "path, usecols=['day', 'shop', 'n', 'm'],  # all\n"])
-def test_grouped_read(tmp_path, method, columns, keys, arguments):
+@pytest.fixture(scope="module")
+def sales(tmp_path_factory):
     pandas = pytest.importorskip("pandas")
-    path = tmp_path / "sales.csv"
+    path = tmp_path_factory.mktemp("sales") / "sales.csv"
     rows = [{"day": i % 7, "shop": "ab"[i % 2], "n": i, "m": i * i % 13, "text": "é"} for i in range(500)]
     pandas.DataFrame(rows).to_csv(path, index=False)
+    return pandas, path
+
+
+METHODS, KEYS = ["sum", "min", "max", "count", "size"], ["'day'", "['day', 'shop']"]
+GROUPS = [("path", *one) for one in itertools.product(KEYS, ["['n']", "[['n', 'm']]", ".n"], METHODS)]
+ARGUMENTS = ["(path)", "path,", "path, usecols=['day', 'shop', 'n', 'm'],  # all\n"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keys", "columns", "method"), [*GROUPS, *((one, *GROUPS[0][1:]) for one in ARGUMENTS)]
+)
+def test_grouped_read(sales, arguments, keys, columns, method):
+    pandas, path = sales
     source = f"out = pd.read_csv({arguments}).groupby({keys}){columns}.{method}()"
     proposal, *_ = propose(Case("import pandas as pd", source).death())
     (edit,) = proposal.edits

@@ -106,12 +106,12 @@ def test_of_limits_and_starts_without_end_a_few_are_kept(tmp_path: Path) -> None
     journal = JsonLines(tmp_path / JOURNAL)
     growing = RecordingTail(tmp_path)
     journal.write(START)
-    for size in range(1, 8_000):
+    for size in range(1, 3_000):
         limit = {"kind": "ram", "name": "m", "bytes": size, "source": "s"}
         journal.write({"event": "limits", "mono_s": 1.0, "limits": [limit]}, {"event": "start", "mono_s": float(size)})
         if size % 500 == 0:
             growing.read_on()
-    for seq in range(2_000):
+    for seq in range(1_500):
         journal.write(*cell(seq, float(seq), seq + 0.5))
         if seq % 200 == 0:
             growing.read_on()
@@ -119,7 +119,7 @@ def test_of_limits_and_starts_without_end_a_few_are_kept(tmp_path: Path) -> None
 
     assert len(growing.recording.cells) <= 1_210
     assert growing.recording.kernel.kernel_id == "k"
-    assert growing.recording.limits[0].bytes == 7_999
+    assert growing.recording.limits[0].bytes == 2_999
 
 
 def test_cells_as_long_as_a_book_are_not_all_held(tmp_path: Path) -> None:

@@ -411,7 +411,7 @@ def test_lines_are_those_of_the_interpreter() -> None:
     checked = 0
     for code in codes_of(compile(TELLS_WHERE + "\n\n\nx = [\n n\n for n in range(3)\n]\n" * 60, "", "exec")):
         checked += assert_same_lines(code)
-    for module in (subprocess, textwrap, os, pytest):
+    for module in (textwrap, os, pytest):
         for code in codes_of(compile(Path(module.__file__).read_text(encoding="utf-8"), "", "exec")):
             checked += assert_same_lines(code)
     assert checked > 3_000
