@@ -27,6 +27,7 @@ from live_view import live_view  # noqa: E402
 from look import look_cost  # noqa: E402
 from peers import peers  # noqa: E402
 from recorded_days import day_on_disk, diagnosing  # noqa: E402
+from shared_watcher import many_unloaded  # noqa: E402
 from sidecar_side import growing_cell, many_idle, sidecar_cost  # noqa: E402
 from trial import trial_cost  # noqa: E402
 from user_side import cell_overhead, kernel_start, output_latency, peak_error  # noqa: E402
@@ -59,6 +60,7 @@ def main() -> int:
             sidecar_cost(work, 8 if quick else 30),
             growing_cell(work, 8 if quick else 30),
             many_idle(work, 5 if quick else 20, 10 if quick else 30),
+            many_unloaded(work, 30, 10 if quick else 30),
             live_view(work, 5 if quick else 20),
             day_on_disk(work, 40 if quick else 200),
             peak_error(work),

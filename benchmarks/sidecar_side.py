@@ -27,8 +27,8 @@ def sidecar_cost(work: Path, seconds: float) -> Iterator[Figure]:
         kernel.load()
         sidecar = kernel.sidecar_pid()
         time.sleep(3)
-        yield Figure("sidecar: memory (PSS, shared pages by share)", _rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
-        yield Figure("sidecar: memory (RSS, shared pages in full)", _rollup_bytes(sidecar, "Rss:") / 2**20, "MiB")
+        yield Figure("sidecar: memory (PSS, shared pages by share)", rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
+        yield Figure("sidecar: memory (RSS, shared pages in full)", rollup_bytes(sidecar, "Rss:") / 2**20, "MiB")
         yield Figure("sidecar: processor, kernel idle", _cpu_share(sidecar, lambda: time.sleep(seconds)), "% core", 0.2)
         for what, length in (("memory moving all the time", seconds), ("the first second of that", 1.0)):
             share = _cpu_share(sidecar, lambda length=length: kernel.run(BUSY.format(seconds=length)))
@@ -69,7 +69,7 @@ def growing_cell(work: Path, seconds: float) -> Iterator[Figure]:
         time.sleep(1)
         share = _cpu_share(sidecar, lambda: kernel.run(growing))
         yield Figure(f"sidecar: processor, a cell that grows for {seconds:g} s", share, "% core", 1)
-        yield Figure("sidecar: memory (PSS) after that", _rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
+        yield Figure("sidecar: memory (PSS) after that", rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
         turns = []
         runs = Thread(target=lambda: turns.append(kernel.run(growing)))
         runs.start()
@@ -120,7 +120,7 @@ def many_idle(work: Path, kernels: int, seconds: float) -> Iterator[Figure]:
             kernel.close()
 
 
-def _rollup_bytes(pid: int, name: str) -> int:
+def rollup_bytes(pid: int, name: str) -> int:
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 

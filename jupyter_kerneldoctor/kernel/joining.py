@@ -41,7 +41,7 @@ def join() -> Joined | None:
         link.setblocking(False)
         link.connect(lock_name(identity))
         pid, uid = peer_credentials(link)
-        directory = directory_of(pid) if uid == os.geteuid() else None
+        directory = directory_of(pid, os.getpid()) if uid == os.geteuid() else None
         if directory is not None and is_own_directory(directory):
             return Joined(link, directory)
     link.close()

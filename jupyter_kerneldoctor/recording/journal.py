@@ -73,6 +73,12 @@ class JsonLines:
     def close(self) -> None:
         """Close the file; further writes are lost."""
         os.close(self._fd)
+        self._fd = -1
+
+    def __del__(self) -> None:
+        """Close the file: a sidecar that watches many kernels outlives each of them."""
+        if getattr(self, "_fd", -1) >= 0:
+            self.close()
 
 
 def encoded(value: Any) -> bytes:

@@ -41,6 +41,9 @@ SERVER = "server.jsonl"
 ROW = "row.json"
 """Its row in lists, kept by whoever made it once the kernel had ended; made again when the rules are others."""
 
+ASKED = "asked"
+"""Asks a sidecar that watches many kernels for the stacks of this one. It is empty; the sidecar removes it."""
+
 FILES = (JOURNAL, SAMPLES, *RECENT, *OUTPUT, *GPU, CRASH, KERNEL, SERVER)
 
 O_CLOEXEC = getattr(os, "O_CLOEXEC", 0)  # Windows has none, and inherits nothing unasked

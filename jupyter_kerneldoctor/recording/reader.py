@@ -167,11 +167,12 @@ def assemble(
 def _start(events: list[Event]) -> Event:
     """Merge the start events: a kernel may join a recording that the server began, and adds what it knows.
 
-    The first event dates the recording. Of `loaded_by` the last counts: "server" stands for a kernel that never joined.
+    The first event dates the recording. Of two facts the last counts: `loaded_by`, as "server" stands for a kernel that
+    never joined, and `sidecar`, as another may have taken the recording up.
     """
-    loaded_by = [event["loaded_by"] for event in events if event.get("loaded_by") is not None]
-    merged: Event = {"loaded_by": loaded_by[-1]} if loaded_by else {}
+    merged: Event = {}
     for event in events:
+        merged.update({name: event[name] for name in ("loaded_by", "sidecar") if event.get(name) is not None})
         merged.update({name: value for name, value in event.items() if value is not None and name not in merged})
     return merged
 

@@ -18,7 +18,7 @@ class RotatingLog:
         self._paths = [directory / name for name in names]
         self._files = [JsonLines(path) for path in self._paths]
         self._most_bytes = most_bytes
-        self._current = 0
+        self._current = int(_newer(self._paths[1]) > _newer(self._paths[0]))
 
     def write(self, value: Any) -> bool:
         """Append a value as one line; return whether it is in the file."""
@@ -37,6 +37,11 @@ class RotatingLog:
             return self._paths[self._current].stat().st_size > self._most_bytes - LONGEST_LINE_BYTES
         except OSError:
             return False
+
+
+def _newer(path: Path) -> float:
+    status = path.stat()
+    return status.st_mtime if status.st_size else 0.0
 
 
 LONGEST_LINE_BYTES = 8192

@@ -54,11 +54,11 @@ class SampleWriter:
     """Writes samples at full rate into two alternating files; the older is thinned into the long-term file."""
 
     def __init__(self, directory: Path) -> None:
-        """Open the three files. Raises OSError."""
+        """Open the three files, and go on where another writer stopped. Raises OSError."""
+        self._minutes = [list(SampleRows().samples(read_lines(directory / name))) for name in RECENT]
         self._kept = JsonLines(directory / SAMPLES)
         self._files = [JsonLines(directory / name) for name in RECENT]
-        self._minutes: list[list[Sample]] = [[], []]
-        self._turn = 0
+        self._turn = int(self._minutes[1][-1:] > self._minutes[0][-1:])
         self._rows = 0
         for file in (self._kept, *self._files):
             file.write(FIELDS)

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from ..recording.decode import build
 from ..recording.disk_reserve import storage_problem
 from ..recording.events import ChildState, Frame, Stack, ThreadStack
 from ..recording.journal import read_events_from
-from ..recording.layout import JOURNAL
+from ..recording.layout import ASKED, JOURNAL
 from ..recording.model import Cell, Recording
+from ..recording.private_files import open_private
 from ..recording.processes import ProcessIdentity, is_alive
-from ..recording.sidecar_launch import directory_of
+from ..recording.sidecar_launch import SHARED, directory_of, told_to_sidecar
 from ..recording.store import Store
 
 Document = dict[str, Any]
@@ -87,7 +89,10 @@ def inspect(store: Store, recording_id: str, timeout_s: float = TIMEOUT_S) -> Do
 
 
 def _request_stack(sidecar: ProcessIdentity, journal: Path, timeout_s: float) -> Stack | None:
-    """Send SIGUSR1 and return the stack that the sidecar writes; None when it writes none in time."""
+    """Send SIGUSR1 and return the stack that the sidecar writes; None when it writes none in time.
+
+    To one that watches many kernels, a file in the recording's directory says which of them is meant.
+    """
     start_mono_s = time.monotonic()
     offset = journal.stat().st_size
     is_sent = False
@@ -113,6 +118,9 @@ def _signal(sidecar: ProcessIdentity, directory: Path) -> bool:
     try:
         if not is_alive(sidecar) or not _records_into(sidecar.pid, directory) or not _listens(sidecar.pid):
             return False
+        if told_to_sidecar(sidecar.pid) == SHARED:
+            with suppress(FileExistsError):
+                os.close(open_private(directory / ASKED, os.O_EXCL))
         signal.pidfd_send_signal(descriptor, signal.SIGUSR1)
     except PermissionError:
         raise NotPermittedError("The kernel belongs to another user.") from None
@@ -124,7 +132,8 @@ def _signal(sidecar: ProcessIdentity, directory: Path) -> bool:
 
 
 def _records_into(pid: int, directory: Path) -> bool:
-    told = directory_of(pid)
+    kernel_pid = directory.name.split("-")[1]
+    told = directory_of(pid, int(kernel_pid) if kernel_pid.isdigit() else 0)
     try:
         return told is not None and told.samefile(directory)
     except OSError:

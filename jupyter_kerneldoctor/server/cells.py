@@ -73,6 +73,26 @@ class CellTracker:
         since_mono_s = time.monotonic() - _NEWEST_S
         return [event for event in self._sent if event["mono_s"] >= since_mono_s]
 
+    def newest_cells(self) -> list[list[Any]]:
+        """Return number, start and end (None: not yet) of the cells that ran last."""
+        cells: dict[int, list[Any]] = {}
+        for event in self._sent:
+            if event["event"] == "cell_start":
+                cells.setdefault(event["seq"], [event["seq"], event["mono_s"], None])
+            elif event["seq"] in cells and event["event"] in ("cell_end", "cell_withdrawn"):
+                cells[event["seq"]][2] = event["mono_s"]
+        return list(cells.values())
+
+    def events_to_repeat(self) -> list[dict[str, Any]]:
+        """Return what a sidecar may not have written down before it was killed, and the start of what runs."""
+        runs = [seq for seq, _, ended in self.newest_cells() if ended is None]
+        newest = self.newest_events()
+        return [
+            event
+            for event in self._sent
+            if event in newest or (event["event"], event["seq"]) == ("cell_start", *runs[-1:])
+        ]
+
     def answered(self, answer: Answer) -> None:
         """Note that the kernel published something about a request, or replied to it."""
         self._publishes_inputs |= answer.kind == "execute_input"

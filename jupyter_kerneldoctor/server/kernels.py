@@ -19,12 +19,16 @@ from .launches import Settings
 from .messages import Answer, Request, answer_in_frames
 from .server_file import Event, ServerFile, start_failed
 from .settings import KernelDoctor
+from .shared_watchers import SharedWatchers
 from .sidecar_link import SidecarLink, record_without_process, resolved, start_event
 from .stderr_file import SLOWEST_START_S, StderrFile
 from .thread_pool import Tasks, ThreadPool
 
 _FASTEST_START_S = 0.25
 """A Python kernel takes longer to publish its first message."""
+
+_DIE_TOGETHER_S = 0.2
+"""Linux may end all processes at a memory limit, one after the other. Of such an end nobody would know more."""
 
 
 class KernelProcess:
@@ -41,7 +45,7 @@ class KernelProcess:
         self.cells = CellTracker(link.send)
         self.is_ready = False
         """Whether it has published a message."""
-        self._link = link
+        self.link = link
         self._stream: Any = None
         self._started_mono_s, self._started_wall_s = time.monotonic(), time.time()
 
@@ -67,7 +71,7 @@ class KernelProcess:
         stream, self._stream = self._stream, None
         if stream is not None and not stream.closed():
             stream.close()
-        self._link.close()
+        self.link.close()
 
     def _on_published(self, frames: list[bytes]) -> None:
         self.is_ready = True
@@ -97,6 +101,7 @@ class Kernels:
         self._by_process: WeakKeyDictionary[Popen[bytes], KernelProcess] = WeakKeyDictionary()
         self._failures: dict[str, int] = {}
         self._threads = ThreadPool()
+        self._watchers = SharedWatchers()
         self._tasks = Tasks(failed)
 
     def of(self, process: Popen[bytes]) -> KernelProcess | None:
@@ -173,7 +178,8 @@ class Kernels:
         stacks = self._settings.stacks and facts["language"] == "python"
         interpreter = resolved(command[0], settings.get("env")) if stacks and command else None
         keep = self._settings.keep
-        link = SidecarLink(start_event(identity, **facts, stacks=stacks, interpreter=interpreter, keep=keep))
+        start = start_event(identity, **facts, stacks=stacks, interpreter=interpreter, keep=keep)
+        link = SidecarLink(start, self._watchers)
         kernel = KernelProcess(provisioner.parent, process, command, link)
         before = self._present.get(kernel.kernel_id)
         if before is not None:
@@ -184,7 +190,20 @@ class Kernels:
         if kernel.stderr is not None:
             kernel.stderr.follow(identity)
         kernel.listen(provisioner.parent.connect_iopub())
-        link.when_over(lambda: self._ended(kernel))
+        self._listen_to_sidecar(kernel)
+
+    def _listen_to_sidecar(self, kernel: KernelProcess) -> None:
+        kernel.link.listen(lambda: self._ended(kernel), lambda: self._tasks.start(self._go_on(kernel)))
+
+    async def _go_on(self, kernel: KernelProcess) -> None:
+        """Have another process go on with a recording, if the kernel was not lost as well."""
+        await asyncio.sleep(_DIE_TOGETHER_S)
+        if kernel.process.poll() is not None:
+            self._ended(kernel)
+        elif self._present.get(kernel.kernel_id) is kernel and kernel.link.reconnect(kernel.cells):
+            pidfd = open_pidfd(kernel.process.pid)
+            self._listen_to_sidecar(kernel)
+            await self._threads.run(kernel.link.respawn, pidfd)
 
     def _record_failure(self, start: Event, failure: Event) -> None:
         self._file.append_to(record_without_process(start), failure)

@@ -1,4 +1,4 @@
-"""`python -I -S .../sidecar/__main__.py DIRECTORY SOCKET_FD [KERNEL_PIDFD]`, started by `kernel.link`."""
+"""`python -I -S .../sidecar/__main__.py DIRECTORY|--shared SOCKET_FD [KERNEL_PIDFD]` (`recording.sidecar_launch`)."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ import sys
 if not __package__:  # run by path and without site-packages: the package is found behind the standard library
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from jupyter_kerneldoctor.sidecar.watcher import main
+from jupyter_kerneldoctor.sidecar.main import main
 
 if __name__ == "__main__":
     main(sys.argv[1:])

@@ -44,6 +44,16 @@ class Inbox:
         """Return the descriptor for `poll`."""
         return self._link.fileno()
 
+    def detach(self) -> socket.socket:
+        """Let another have the socket, with what is still unread in it."""
+        self.is_open = False
+        return self._link
+
+    def close(self) -> None:
+        """Read no more."""
+        self.is_open = False
+        self._link.close()
+
     def tell(self, message: bytes) -> None:
         """Send something to whoever started this sidecar, if he still listens."""
         with suppress(OSError):

@@ -47,6 +47,8 @@ class JoinableInbox:
         self._cells: list[list[float]] = []
         """The last cells of which the server sent the start: sequence number, start, end (infinity: none yet)."""
         self._seq_offset = 0
+        self.hands_over = False
+        """Whether the kernel's messages are left to another process once it joins."""
         self.is_superseded = False
         """Another sidecar takes over before this one has heard of a cell: this recording is to be removed."""
         self._wakes = True
@@ -54,6 +56,38 @@ class JoinableInbox:
         self._epoll = select.epoll()
         for source in (starter, listener):
             self._epoll.register(source.fileno(), select.EPOLLIN)
+
+    @property
+    def is_handed_over(self) -> bool:
+        """Whether the kernel has joined, and another process is to read what it says."""
+        return self.hands_over and self._joined is not None
+
+    def state(self) -> dict[str, Any]:
+        """Return what another process needs to go on."""
+        return {"cells": [[*cell[:2], None if math.isinf(cell[2]) else cell[2]] for cell in self._cells]}
+
+    def sockets(self) -> list[socket.socket]:
+        """Return the sockets of who started this sidecar, of the lock and of the kernel, for another process."""
+        assert self._joined is not None
+        self._epoll.close()
+        return [self._starter.detach(), self._listener, self._joined.detach()]
+
+    def go_on(self, state: dict[str, Any], joined: Inbox | None = None) -> None:
+        """Take up where another process stopped, with the kernel's connection if it has joined."""
+        cells = state.get("cells")
+        self._cells = [[*cell[:2], math.inf if cell[2] is None else cell[2]] for cell in cells or ()]
+        if joined is not None:
+            self._join(joined)
+
+    def close(self) -> None:
+        """Give up the lock, and read no more."""
+        for one in (self._listener, self._joined, self._epoll, self._starter):
+            if one is not None:
+                one.close()
+
+    def _join(self, joined: Inbox) -> None:
+        self._joined = joined
+        self._epoll.register(joined.fileno(), select.EPOLLIN)
 
     def fileno(self) -> int:
         """Return a descriptor for `poll`, readable when there is a message or a connection to accept."""
@@ -71,6 +105,8 @@ class JoinableInbox:
                     self._note_cell(event)
                 yield event
         self._accept()
+        if self.is_handed_over:
+            return
         for event in self._messages_of(self._joined):
             yield self._renumbered(event)
         if self.is_superseded:
@@ -120,8 +156,7 @@ class JoinableInbox:
             pid, uid = peer_credentials(connection)
             may_join = uid == os.geteuid() and self._by_server and self._joined is None
             if may_join and pid == self._kernel.pid:
-                self._joined = Inbox(connection)
-                self._epoll.register(connection.fileno(), select.EPOLLIN)
+                self._join(Inbox(connection))
                 continue
             if may_join and not self._cells:
                 self.is_superseded = True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..recording.cell_source import shortened
 from ..recording.disk_reserve import release, reserve
 from ..recording.journal import JsonLines, encoded
-from .memory_reserve import MemoryReserve
+from .memory_reserve import memory_reserve
 from .source_deduplication import SourceDeduplicator
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Journal(JsonLines):
         self._written_bytes = 0
         self._waiting: list[dict[str, Any]] = []
         self._deduplicator = SourceDeduplicator()
-        self._memory = MemoryReserve()
+        self._memory = memory_reserve()
         self._reserve(0)
 
     def write_received(self, event: dict[str, Any]) -> None:

@@ -40,9 +40,13 @@ class MemoryReserve:
     """
 
     def __init__(self) -> None:
-        self._blocks = [mmap.mmap(-1, _BLOCK_BYTES) for _ in range(_BLOCKS)]
-        for block in self._blocks:
-            block.write(b"\1" * _BLOCK_BYTES)
+        self._blocks: list[mmap.mmap] = []
+
+    def refill(self) -> None:
+        """Touch as many blocks as were released: a process that watches many kernels has one reserve for all."""
+        while len(self._blocks) < _BLOCKS:
+            self._blocks.append(mmap.mmap(-1, _BLOCK_BYTES))
+            self._blocks[-1].write(b"\1" * _BLOCK_BYTES)
 
     def release_block(self) -> bool:
         """Release one block; return False when none is left."""
@@ -50,3 +54,14 @@ class MemoryReserve:
             self._blocks.pop().close()
             return True
         return False
+
+
+_reserve: list[MemoryReserve] = []
+
+
+def memory_reserve() -> MemoryReserve:
+    """Return this process's reserve, and touch again what has been released of it."""
+    if not _reserve:
+        _reserve.append(MemoryReserve())
+    _reserve[0].refill()
+    return _reserve[0]

@@ -9,27 +9,18 @@ import gc
 import math
 import os
 import select
-import signal
-import socket
-import sys
 import time
 import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..recording import newest_cell
 from ..recording.disk_reserve import release
-from ..recording.kernel_lock import AlreadyRecordedError, acquire
-from ..recording.layout import CRASH, JOURNAL
+from ..recording.layout import CRASH
 from ..recording.private_files import open_file
-from ..recording.processes import ProcessIdentity, identify, identity_of, is_alive, namespaces, uid_of
-from ..recording.retention import remove
-from ..recording.sidecar_launch import REPORT_FD_VARIABLE
+from ..recording.processes import ProcessIdentity, identify, is_alive, namespaces, uid_of
 from . import memory_reserve
 from .exit_status import exit_status
-from .inbox import Inbox
-from .joinable_inbox import BY_SERVER, JoinableInbox
-from .journal import Journal
+from .joinable_inbox import JoinableInbox
 from .observer import Watched
 from .observers.children import ChildrenObserver
 from .observers.clock import ClockObserver
@@ -47,7 +38,10 @@ from .observers.system_state import SystemStateObserver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
+    from .inbox import Inbox
+    from .journal import Journal
     from .observer import Observer
 
 T = TypeVar("T")
@@ -57,94 +51,20 @@ _DEAF_S = 0.02
 _READ_AGAIN_S = 0.25
 """Messages are read at least so often, whatever `poll` says."""
 
-_REPORT_S = 60
-"""How long the printing of a report may take."""
-
-
-def main(arguments: list[str]) -> None:
-    """Watch one kernel until it ends: DIRECTORY SOCKET_FD [KERNEL_PIDFD]."""
-    os.umask(0o077)
-    _ask_to_be_killed_last()
-    # What user code has blocked or ignored is inherited: without these no request would be heard, no child waited for.
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    directory = Path(arguments[0])
-    for descriptor in arguments[1:]:  # no process that this one starts shares them (`stacks.discovery_process`)
-        os.set_inheritable(int(descriptor), False)
-    wanted = os.environ.pop(REPORT_FD_VARIABLE, None)
-    report_fd = None if wanted is None else int(wanted)
-    if report_fd is not None:
-        os.set_inheritable(report_fd, False)
-    starter = Inbox(socket.socket(fileno=int(arguments[1])))
-    pidfd = int(arguments[2]) if len(arguments) > 2 else None
-    # The first message says whom to watch; it was in the socket before this process started.
-    start = next(starter.messages(), None)
-    if start is None or start["event"] != "start" or identity_of(start.get("process")) is None:
-        return
-    try:
-        inbox, problem = _lock_kernel(starter, start)
-    except AlreadyRecordedError:
-        directory.rmdir()
-        return
-    journal = Journal(directory / JOURNAL)
-    try:
-        watcher = Watcher(directory, journal, inbox, pidfd, start)
-        if problem is not None:
-            watcher.note("not_locked", why=problem)
-        watcher.run()
-    except Exception:
-        stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
-        journal.write_end({"event": "fault", **stamps, "traceback": traceback.format_exc()})
-        raise
-    finally:
-        journal.close()
-    if isinstance(inbox, JoinableInbox) and inbox.is_superseded:
-        remove(directory)
-    elif report_fd is not None and watcher.has_ended:
-        _report(directory.name, report_fd)
-
-
-def _report(recording_id: str, descriptor: int) -> None:
-    """Become the process that prints the report: this one is done, and has no room for the rules. Raises OSError."""
-    os.dup2(descriptor, 1)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(_REPORT_S)  # a pipe that is full and that nobody reads would keep it for ever
-    command = ["-m", "jupyter_kerneldoctor", "report", recording_id, "--if-died"]
-    os.execv(sys.executable, [sys.executable, *command])  # noqa: S606 - it is our own
-
-
-def _ask_to_be_killed_last() -> None:
-    """Let Linux end others first where memory runs out, as far as that is permitted (proc_pid_oom_score_adj(5)).
-
-    Without CAP_SYS_RESOURCE the value may go no lower than a privileged process set it: 100 in a systemd user session.
-    """
-    for value in (-999, 0, 100):
-        try:
-            with open("/proc/self/oom_score_adj", "r+b", buffering=0) as file:
-                if int(file.read()) > value:
-                    file.write(b"%d" % value)
-                return
-        except (OSError, ValueError):
-            continue
-
-
-def _lock_kernel(starter: Inbox, start: dict[str, Any]) -> tuple[Inbox | JoinableInbox, str | None]:
-    """Lock the kernel, and let it join this sidecar; or say why that is not possible. Raises AlreadyRecordedError."""
-    if sys.platform != "linux":
-        return starter, None
-    kernel, by_server = ProcessIdentity(*start["process"]), start.get("loaded_by") == BY_SERVER
-    listener, problem = acquire(kernel, insists=not by_server)
-    if listener is None:
-        return starter, problem
-    return JoinableInbox(kernel, starter, listener, by_server=by_server), None
-
 
 class Watcher:
     """One kernel, one recording."""
 
-    def __init__(
-        self, directory: Path, journal: Journal, inbox: Inbox | JoinableInbox, pidfd: int | None, start: dict[str, Any]
+    def __init__(  # noqa: PLR0917 - they are what one kernel is
+        self,
+        directory: Path,
+        journal: Journal,
+        inbox: Inbox | JoinableInbox,
+        pidfd: int | None,
+        start: dict[str, Any],
+        wakes_fd: int | None = None,
     ) -> None:
+        """Begin; `wakes_fd` as in `Recorder`."""
         pid, started, boot = start["process"]
         self._watched = Watched(directory, journal, ProcessIdentity(pid, started, boot))
         self._inbox = inbox
@@ -156,12 +76,12 @@ class Watcher:
             self._poll.register(pidfd, select.POLLIN)
         self._off = False
         self.has_ended = False
-        """Whether the kernel has; else the recording was switched off."""
+        """Whether the kernel has; else the recording was switched off, or is handed over."""
         self._deaf_until = 0.0
         self._clock = ClockObserver(self._watched, start["wall_s"] - start["mono_s"])
         self._memory = MemoryObserver(self._watched)
-        stacks = StacksObserver(self._watched, start.pop("interpreter", None))
-        self._wakes_fd = stacks.wakes_fd
+        stacks = StacksObserver(self._watched, start.pop("interpreter", None), wakes_fd)
+        self._wakes_fd, self._woken = stacks.wakes_fd, stacks.woken
         self._poll.register(self._wakes_fd, select.POLLIN)
         self._observers: tuple[Observer, ...] = (
             self._clock,
@@ -183,8 +103,9 @@ class Watcher:
         journal.write({**start, **own})
         for observer in self._observers:
             self._call(observer, observer.heard, start, time.monotonic())
-        gc.collect()
-        gc.freeze()
+        if wakes_fd is None:
+            gc.collect()
+            gc.freeze()
         self._reserve = memory_reserve.touch_heap()
 
     def note(self, event: str, **fields: Any) -> None:
@@ -193,7 +114,7 @@ class Watcher:
 
     def run(self) -> None:
         """Record until the kernel ends or the user switches the recording off."""
-        while not self._off:
+        while not self._off and not self.is_handed_over:
             now = time.monotonic()
             for observer in self._observers:
                 if now >= observer.due_mono_s:
@@ -204,9 +125,19 @@ class Watcher:
                 self._end()
                 self.has_ended = True
                 break
-        newest_cell.discard(self._watched.directory.name)  # the journal has it
+        if not self.is_handed_over:
+            newest_cell.discard(self._watched.directory.name)  # the journal has it
+
+    @property
+    def is_handed_over(self) -> bool:
+        """Whether the kernel has joined, and another process is to go on."""
+        return isinstance(self._inbox, JoinableInbox) and self._inbox.is_handed_over
+
+    def close(self) -> None:
+        """Close what was opened to watch; a process that watches many kernels goes on."""
         for observer in self._observers:
             observer.stop()
+        self._observers = ()
 
     def _call(self, observer: Observer, method: Callable[..., T], *arguments: Any) -> T | None:
         """Let an observer work. One that fails is left out from then on: the others record on."""
@@ -235,6 +166,7 @@ class Watcher:
         ready = dict(self._poll.poll(math.ceil(seconds * 1000)))
         if self._wakes_fd in ready:
             os.read(self._wakes_fd, 64)
+            self._woken()
         self._has_message = not self._listens or self._inbox.fileno() in ready
         return self._pidfd in ready if self._pidfd is not None else not is_alive(self._watched.kernel)
 

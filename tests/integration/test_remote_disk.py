@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import subprocess
 import time
 from typing import TYPE_CHECKING
 
-import pytest
 from support import requires
 
 from jupyter_kerneldoctor.recording.remote_disk import is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from support.kernels import LiveKernel
-
-
-@pytest.fixture
-def hung(tmp_path: Path) -> Iterator[Path]:
-    """A FUSE file system whose server never answers."""
-    place = tmp_path / "hung"
-    place.mkdir()
-    try:
-        server = os.open("/dev/fuse", os.O_RDWR)
-    except OSError:
-        pytest.skip("cannot run here: no FUSE")
-    options = f"fd={server},rootmode=40000,user_id=0,group_id=0".encode()
-    if ctypes.CDLL(None, use_errno=True).mount(b"nobody", bytes(place), b"fuse", 0, options):
-        pytest.skip("cannot run here: FUSE cannot be mounted")
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
-    os.close(server)
 
 
 @requires.root

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
 import sys
 import sysconfig
@@ -97,3 +99,20 @@ def trial_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "disk").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "disk"))
     return tmp_path / "disk"
+
+
+@pytest.fixture
+def hung(tmp_path: Path) -> Iterator[Path]:
+    """A FUSE file system whose server never answers."""
+    place = tmp_path / "hung"
+    place.mkdir()
+    try:
+        server = os.open("/dev/fuse", os.O_RDWR)
+    except OSError:
+        pytest.skip("cannot run here: no FUSE")
+    options = f"fd={server},rootmode=40000,user_id=0,group_id=0".encode()
+    if ctypes.CDLL(None, use_errno=True).mount(b"nobody", bytes(place), b"fuse", 0, options):
+        pytest.skip("cannot run here: FUSE cannot be mounted")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+    os.close(server)

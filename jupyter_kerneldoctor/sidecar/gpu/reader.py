@@ -35,7 +35,7 @@ class GpuReader:
         self._kernel_pid = kernel_pid
         self._samples = samples
         self._nvml = Nvml()
-        self._busy = False
+        self._busy = self._stopped = False
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.news: deque[News] = deque()
@@ -62,6 +62,11 @@ class GpuReader:
         if busy:
             self._wake.set()
 
+    def stop(self) -> None:
+        """Read no more: the kernel has ended."""
+        self._stopped = True
+        self._wake.set()
+
     def _run(self) -> None:
         try:
             self._read()
@@ -78,7 +83,7 @@ class GpuReader:
         if source is not None:
             threading.Thread(target=self._wait_for_xids, args=(source,), daemon=True).start()
         reported = self._nvml.error
-        while cards:
+        while cards and not self._stopped:
             taken = time.monotonic()
             self._nvml.error = None
             self._sample(cards)
@@ -101,7 +106,7 @@ class GpuReader:
         time.sleep(max(0.0, taken_mono_s + BUSY_S - time.monotonic()))
 
     def _wait_for_xids(self, source: XidSource) -> None:
-        while True:
+        while not self._stopped:
             try:
                 xid = source.wait(_XID_WAIT_S)
             except Exception:  # a lost card answers every wait with an error, which the samples record

@@ -36,12 +36,17 @@ class Mounts:
         self._root = f"/proc/{pid}/root" if other not in (own, None) else ""
         self._path = f"/proc/{pid}/mountinfo" if self._root else "/proc/self/mountinfo"
         self._by_point: dict[str, Mount] = {}
-        self._changes = _poll_for_changes(self._path)
+        self._changes = select.poll()
+        try:  # Linux marks the open file when something is mounted or unmounted (proc_pid_mounts(5))
+            self._file = open(self._path, "rb", buffering=0)  # noqa: SIM115 - open as long as this is used
+            self._changes.register(self._file, select.POLLPRI)
+        except OSError:
+            pass
         self._read()
 
     def refresh(self) -> None:
         """Read again what is mounted, if that has changed."""
-        if self._changes is not None and self._changes.poll(0):
+        if self._changes.poll(0):
             self._read()
 
     def _read(self) -> None:
@@ -83,17 +88,6 @@ class Mounts:
         except OSError:
             return None, None
         return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
-
-
-def _poll_for_changes(mountinfo: str) -> select.poll | None:
-    """Linux marks the open file when something is mounted or unmounted (proc_pid_mounts(5))."""
-    try:
-        file = os.open(mountinfo, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    poll = select.poll()
-    poll.register(file, select.POLLPRI)
-    return poll
 
 
 def _unescape(text: str) -> str:

@@ -26,10 +26,10 @@ class Pace:
         return now_mono_s >= self.next_mono_s
 
     def __enter__(self) -> None:
-        self._began_s = time.process_time()
+        self._began_s = time.thread_time()
 
     def __exit__(self, *_: object) -> None:
-        spent_s, now_s = time.process_time() - self._began_s, time.monotonic()
+        spent_s, now_s = time.thread_time() - self._began_s, time.monotonic()
         earned_s = self._share * (now_s - self._ended_s)
         self._saved_s = min(self._most_saved_s, self._saved_s + earned_s) - spent_s
         self._ended_s = now_s

@@ -39,6 +39,8 @@ class ProcFile:
             os.close(self._fd)
             self._fd = None
 
+    __del__ = close
+
 
 def value(content: bytes, key: bytes) -> int | None:
     """The number behind `key` in lines of `key number`."""

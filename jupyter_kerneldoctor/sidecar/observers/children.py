@@ -85,6 +85,11 @@ class ChildrenObserver(Observer):
                 self._note(process, status)
         return {}
 
+    def stop(self) -> None:
+        """Let the processes go."""
+        while self._known:
+            self._forget(self._known.popitem()[1])
+
     def _after_sample(self, now_mono_s: float) -> None:
         self._count_kills(now_mono_s)
         ended = self._ended()

@@ -68,6 +68,11 @@ class GpuObserver(Observer):
             self._samples.flush(_PATIENCE_S)
         return {}
 
+    def stop(self) -> None:
+        """End the reader; one that hangs in the driver stays as it is."""
+        if self._reader is not None:
+            self._reader.stop()
+
     def _start(self) -> None:
         from ..gpu.reader import GpuReader  # noqa: PLC0415 - nothing of it where there is no driver
         from ..gpu.samples import GpuSampleWriter  # noqa: PLC0415

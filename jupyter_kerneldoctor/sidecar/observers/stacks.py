@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 import os
 import signal
+import stat
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ...recording.layout import ASKED
+from ...recording.private_files import is_own
 from ...recording.token_bucket import TokenBucket
 from ..meters.pace import Pace
 from ..meters.process import ProcessMeter
 from ..observer import Observer
-from ..stacks.discovery_process import DiscoveryProcess
+from ..stacks.discovery_process import DiscoveryProcess, shared_discovery
 from ..stacks.growth import STEP_BYTES, Growth, Statement, user_statement
 from ..stacks.layout import Runtime, UnexpectedLayoutError
 from ..stacks.memory import UnreadableError
@@ -29,6 +33,8 @@ _DISCOVERY_DELAY_S = 0.3
 _START_DELAY_S = 2.0
 """By then a kernel that sends nothing should have executed its interpreter."""
 _DISCOVERY_STEP_S = 0.02
+_SHARED_DISCOVERY_STEP_S = 0.2
+"""Where many kernels wait for one discovery."""
 _STALLED_S = 1.0
 """Where the memory limit is reached and nobody is killed, reading would wait for memory for ever."""
 
@@ -50,8 +56,11 @@ class StacksObserver(Observer):
     A kernel that loads the extension sends the addresses of its interpreter. For others they are relocated.
     """
 
-    def __init__(self, watched: Watched, interpreter: object = None) -> None:
-        """Watch a kernel; `interpreter` is what the server, if it started the kernel, resolved (`privileges.File`)."""
+    def __init__(self, watched: Watched, interpreter: object = None, wakes_fd: int | None = None) -> None:
+        """Watch a kernel; `interpreter` is what the server, if it started the kernel, resolved (`privileges.File`).
+
+        `wakes_fd` is readable when somebody may have asked in a process that watches many kernels.
+        """
         self._watched = watched
         self._interpreter = tuple(interpreter) if is_file(interpreter) else None
         self._process = ProcessMeter(watched.kernel.pid)
@@ -72,8 +81,9 @@ class StacksObserver(Observer):
         self._growth_events = TokenBucket(_GROWTH_EVENTS, _GROWTH_REFILL_S)
         self.stacks: Stacks | None = None
         """None while stacks cannot be read, or not yet."""
-        self.wakes_fd = self._listen()
-        """A descriptor that becomes readable when somebody asks; the loop empties it."""
+        self._is_shared = wakes_fd is not None
+        self.wakes_fd = self._listen() if wakes_fd is None else wakes_fd
+        """A descriptor that becomes readable when somebody asks; the loop empties it, and calls `woken`."""
 
     @property
     def due_mono_s(self) -> float:
@@ -146,6 +156,17 @@ class StacksObserver(Observer):
             self.stacks.close()
             self.stacks = None
 
+    def woken(self) -> None:
+        """See whether this kernel was meant: of many, the one in whose directory the request is."""
+        if not self._is_shared:
+            return
+        path = self._watched.directory / ASKED
+        with suppress(OSError):
+            status = os.lstat(path)
+            if stat.S_ISREG(status.st_mode) and is_own(status):
+                os.unlink(path)
+                self._asked = True
+
     def threads(self) -> list[dict[str, Any]]:
         """Return all threads of the kernel but ours, with their stacks where these can be read."""
         pid = self._watched.kernel.pid
@@ -169,15 +190,16 @@ class StacksObserver(Observer):
     def _discover(self, now: float) -> None:
         if self._discovery is None:
             try:
-                self._discovery = DiscoveryProcess(self._watched.kernel.pid, self._interpreter)
+                begin = shared_discovery if self._is_shared else DiscoveryProcess
+                self._discovery = begin(self._watched.kernel.pid, self._interpreter)
             except (OSError, UnexpectedLayoutError) as error:
                 self._give_up(self._why(error))
             else:
-                self.due_mono_s = now + _DISCOVERY_STEP_S
+                self.due_mono_s = now + (_SHARED_DISCOVERY_STEP_S if self._is_shared else _DISCOVERY_STEP_S)
             return
         self._discovery.poll()
         if not self._discovery.is_done:
-            self.due_mono_s = now + _DISCOVERY_STEP_S
+            self.due_mono_s = now + (_SHARED_DISCOVERY_STEP_S if self._is_shared else _DISCOVERY_STEP_S)
             return
         discovery, self._discovery, self._discovery_due_mono_s = self._discovery, None, None
         if not self._is_wanted:

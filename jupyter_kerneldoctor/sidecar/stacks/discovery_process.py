@@ -5,6 +5,7 @@ The child is a fork of the sidecar, or the kernel's Python where that is another
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import signal
@@ -31,9 +32,10 @@ _PROGRAM = os.path.join(os.path.dirname(__file__), "__main__.py")
 class DiscoveryProcess:
     """A child at work, for which nothing here waits."""
 
-    def __init__(self, pid: int, interpreter: File | None = None) -> None:
+    def __init__(self, pid: int, interpreter: File | None = None, *, executes: bool = False) -> None:
         """Start it for the process `pid`; `interpreter` is the file that process was started with, if known.
 
+        With `executes`, the child executes Python in any case: a fork of a process with threads may do nothing else.
         Raises OSError when no child can be started, UnexpectedLayoutError when the interpreter may not be run.
         """
         is_own = os.path.samestat(os.stat("/proc/self/exe"), os.stat(f"/proc/{pid}/exe"))
@@ -44,7 +46,12 @@ class DiscoveryProcess:
         self._since = time.monotonic()
         self._said = b""
         try:
-            self._child = _spawn(program, interpreter[0], theirs) if program and interpreter else _fork(theirs)
+            if program is None or interpreter is None:
+                self._child = _fork_and_execute(sys.executable, theirs) if executes else _fork(theirs)
+            elif executes:
+                self._child = _fork_and_execute(interpreter[0], theirs, program)
+            else:
+                self._child = _spawn(program, interpreter[0], theirs)
         except OSError:
             os.close(ours)
             raise
@@ -53,6 +60,7 @@ class DiscoveryProcess:
             if program is not None:
                 os.close(program)
         self.is_done = False
+        self._lock = _thread.allocate_lock()
         self.layout: Layout | None = None
         self.interpreter: Interpreter | None = None
         """The child's interpreter. A fork has the same addresses as this process."""
@@ -61,6 +69,13 @@ class DiscoveryProcess:
 
     def poll(self) -> None:
         """Check whether the child has finished; end one that takes too long or writes too much."""
+        if not self.is_done and self._lock.acquire(blocking=False):
+            try:
+                self._poll()
+            finally:
+                self._lock.release()
+
+    def _poll(self) -> None:
         if self._fd is not None:
             try:
                 while len(self._said) <= _MOST_BYTES and (piece := os.read(self._fd, _MOST_BYTES)):
@@ -73,7 +88,6 @@ class DiscoveryProcess:
             os.kill(self._child, signal.SIGKILL)  # it has written everything, or is too slow
         if os.waitpid(self._child, os.WNOHANG)[0] == 0:
             return
-        self.is_done = True
         try:
             said = json.loads(self._said)
             runtime, file, start = said["interpreter"]
@@ -81,6 +95,23 @@ class DiscoveryProcess:
         except (ValueError, TypeError, KeyError):
             words = self._said[:_LONGEST_PROBLEM].decode("utf-8", "replace")
             self.problem = words or "the kernel's Python is not understood"
+        self.is_done = True
+
+
+_shared: dict[tuple[int, ...], DiscoveryProcess] = {}
+
+
+def shared_discovery(pid: int, interpreter: File | None = None) -> DiscoveryProcess:
+    """Return the discovery for the program that a process runs, which is the same for all that run it.
+
+    Raises as `DiscoveryProcess` does.
+    """
+    status = os.stat(f"/proc/{pid}/exe")
+    program = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    known = _shared.get(program)
+    if known is None or known.problem:
+        known = _shared[program] = DiscoveryProcess(pid, interpreter, executes=True)
+    return known
 
 
 def _fork(theirs: int) -> int:
@@ -96,13 +127,29 @@ def _fork(theirs: int) -> int:
     return child
 
 
+def _fork_and_execute(path: str, theirs: int, program: int | None = None) -> int:
+    """As `_spawn`, without waiting until the program has been read from its disk, which may not answer."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.dup2(theirs, 1)
+            os.execve(path if program is None else f"/proc/self/fd/{program}", *_command(path))  # noqa: S606 - no shell
+        finally:
+            os._exit(0)
+    return child
+
+
+def _command(path: str) -> tuple[list[str], dict[str, str]]:
+    """Return the arguments and the environment."""
+    environment = {name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"}
+    return [path, "-I", "-S", _PROGRAM], environment
+
+
 def _spawn(program: int, path: str, theirs: int) -> int:
     """Run the file that is open as `program`: by now its path may lead to another."""
     nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 2)]
     says = (os.POSIX_SPAWN_DUP2, theirs, 1)
-    environment = {name: value for name, value in os.environ.items() if name == "LD_LIBRARY_PATH"}
-    arguments = [path, "-I", "-S", _PROGRAM]
-    return os.posix_spawn(f"/proc/self/fd/{program}", arguments, environment, file_actions=[*nowhere, says])
+    return os.posix_spawn(f"/proc/self/fd/{program}", *_command(path), file_actions=[*nowhere, says])
 
 
 def discovery_result() -> bytes:

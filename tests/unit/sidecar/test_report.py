@@ -12,10 +12,10 @@ pytestmark = linux
 
 REPORT = """
 import signal, sys
-from jupyter_kerneldoctor.sidecar import watcher
+from jupyter_kerneldoctor.sidecar import main
 signal.signal(signal.SIGALRM, signal.SIG_IGN)  # as a kernel's children may inherit it
-watcher._REPORT_S = 1
-watcher._report(sys.argv[1], int(sys.argv[2]))
+main._REPORT_S = 1
+main._report(sys.argv[1], int(sys.argv[2]))
 """
 
 
