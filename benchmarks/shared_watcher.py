@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_SETTLED_S = 15.0
-"""By then the stacks' layout is known, and samples are taken as seldom as they ever are."""
+_SETTLED_S = 75.0
+"""By then samples are taken as seldom as they ever are."""
 
 
 def many_unloaded(work: Path, kernels: int, seconds: float) -> Iterator[Figure]:

@@ -60,29 +60,28 @@ class Recorder:
         if was_lost and not is_alive(ProcessIdentity(*start["process"])):  # what the server has seen says more
             starter.tell(b'{"event":"over"}')
             return None
+        journal = Journal(
+            self._directory / JOURNAL
+        )  # open before the lock is: by it a kernel that joins finds the place
         try:
             inbox, problem = _lock_kernel(starter, start, continues if isinstance(continues, dict) else {})
         except AlreadyRecordedError:
+            journal.close()
             if continues is None:
-                self._directory.rmdir()
+                remove(self._directory)
             starter.tell(b'{"event":"over"}')
             return None
-        handed_over = False
         try:
-            journal = Journal(self._directory / JOURNAL)
-            try:
-                handed_over = self._watch(journal, inbox, start, problem, stays=stays)
-            except Exception:
-                stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
-                journal.write_end({"event": "fault", **stamps, "traceback": traceback.format_exc()})
-                raise
-            finally:
-                journal.close()
-            if isinstance(inbox, JoinableInbox) and inbox.is_superseded:
-                remove(self._directory)
-        except BaseException:
+            handed_over = self._watch(journal, inbox, start, problem, stays=stays)
+        except Exception:
+            stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
+            journal.write_end({"event": "fault", **stamps, "traceback": traceback.format_exc()})
             inbox.close()
             raise
+        finally:
+            journal.close()
+        if isinstance(inbox, JoinableInbox) and inbox.is_superseded:
+            remove(self._directory)
         if handed_over and isinstance(inbox, JoinableInbox):
             inbox.tell(b'{"event":"joined"}')
             return Continuation({**first, "continues": inbox.state()}, inbox.sockets())

@@ -201,7 +201,8 @@ async def test_where_nothing_can_be_written_kernels_run_as_ever(notebook, data_r
 
 async def test_the_server_does_not_wait_for_the_sidecar(notebook, monkeypatch):
     """Neither does a sidecar that cannot be started keep the kernel from starting."""
-    monkeypatch.setattr("jupyter_kerneldoctor.server.sidecar_link.spawn_sidecar", lambda *_: 1 / 0)
+    for module in ("shared_watchers", "sidecar_link"):
+        monkeypatch.setattr(f"jupyter_kerneldoctor.server.{module}.spawn_sidecar", lambda *_: 1 / 0)
 
     kernel = await notebook()
 
