@@ -21,6 +21,7 @@ from .statements import is_at, statement_at
 _MOST = 0.5  # of the growth
 _LITTLE = 0.25
 _OVERLAP = 1.1  # more than all of the growth: what one statement made is what the container holds
+_SEVERAL = 3
 _FIGURES = "open figures"
 _MAKES_FIGURES = ("matplotlib.pyplot.figure", "matplotlib.pyplot.subplots", "matplotlib.pyplot.subplot_mosaic")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
@@ -76,7 +77,7 @@ def _first_used(growth: Growth) -> Iterator[Grown]:
 
 def _suspects(growth: Growth) -> Iterator[Statement]:
     if growth.container is not None and growth.container.name == _FIGURES:
-        yield from _making_figures(growth.code)
+        yield from _making_figures(growth)
     store = _store(growth)
     if store is not None:
         at = statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
@@ -85,12 +86,18 @@ def _suspects(growth: Growth) -> Iterator[Statement]:
         if growth.goes_on and (collecting := _collecting(growth.code, top)) is not None:
             yield collecting
         yield top
+    elif growth.goes_on:
+        yield from _dispatching(growth)
 
 
-def _making_figures(code: Notebook) -> Iterator[Statement]:
+def _making_figures(growth: Growth) -> Iterator[Statement]:
     """Yield the one statement of the running code that makes figures: pyplot keeps each until it is closed."""
+    code = growth.code
     made = {(call.cell, call.statement.lineno) for call in code.running.calls(*_MAKES_FIGURES)}
-    yield from (statement_at(code, code.cells[cell], line) for cell, line in made if len(made) == 1)
+    for cell, line in made if len(made) == 1 else ():
+        at = statement_at(code, code.cells[cell], line)
+        near = (one.statement.via for one in growth.charged if _is_same_function(one.statement, at))
+        yield replace(at, via=next(near, ()))
 
 
 def _calls_of(growth: Growth, store: Store, at: Statement) -> Iterator[tuple[Caller, ...]]:
@@ -107,6 +114,20 @@ def _calls_of(growth: Growth, store: Store, at: Statement) -> Iterator[tuple[Cal
 def _largest(growth: Growth) -> Statement | None:
     largest = next(iter(growth.charged), None)
     return largest.statement if largest is not None and largest.bytes >= _MOST * growth.known_bytes else None
+
+
+def _dispatching(growth: Growth) -> Iterator[Statement]:
+    """Yield the one statement that called the several functions in which most of it grew: `df = step(df)`."""
+    called: dict[Caller, set[str | None]] = {}
+    for one in growth.charged:
+        if one.statement.via:
+            called.setdefault(one.statement.via[-1], set()).add(one.statement.function)
+    for caller, functions in called.items():
+        below = [one for one in growth.charged if one.statement.via[-1:] == (caller,)]
+        cell = next((cell for cell in reversed(growth.code.cells) if _is_of_cell(caller, cell)), None)
+        most = sum(one.bytes for one in below) >= _MOST * growth.known_bytes
+        if most and len(functions) >= _SEVERAL and cell is not None and caller.function is not None:
+            yield replace(statement_at(growth.code, cell, caller.line), via=below[0].statement.via[:-1])
 
 
 def _outweighs(growth: Growth, found: Statement, last: Statement | None) -> bool:
@@ -188,13 +209,24 @@ def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
 
 def _collecting(code: Notebook, top: Statement) -> Statement | None:
     """Return the innermost of the calls that led to a statement that stands in a comprehension."""
+    called = [*(one.function for one in top.via[1:]), top.function]
     for at, one in reversed([*enumerate(top.via)]):
         cell = next((cell for cell in reversed(code.cells) if _is_of_cell(one, cell)), None)
         for scope in () if cell is None else code.scopes(code.index(cell)):
             for node in scope.nodes:
-                if isinstance(node, _COMPREHENSIONS) and node.lineno <= one.line <= (node.end_lineno or 0):
+                if not isinstance(node, _COMPREHENSIONS) or not node.lineno <= one.line <= (node.end_lineno or 0):
+                    continue
+                name = (called[at] or "").rpartition(".")[2]
+                beside = _names(scope.statement_of(node) or node) - _names(node)
+                if name not in beside:
                     return replace(statement_at(code, code.cells[scope.cell], one.line), via=top.via[:at])
     return None
+
+
+def _names(node: ast.AST) -> set[str]:
+    inner = [*ast.walk(node)]
+    called = {one.attr for one in inner if isinstance(one, ast.Attribute)}
+    return called | {one.id for one in inner if isinstance(one, ast.Name)}
 
 
 # Places

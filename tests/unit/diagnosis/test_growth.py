@@ -399,3 +399,25 @@ def report(names):
 
     assert [one.name for one in answer.grown] == ["open figures"]
     assert place(answer) == (2, 4, "report")
+
+
+def test_growth_in_several_functions_is_of_the_statement_that_calls_them_all():
+    steps = "def clean(d): return d\ndef scale(d): return d\ndef clip(d): return d\ndef rank(d): return d"
+    run = "def run(table):\n    for step in (clean, scale, clip, rank):\n        table = step(table)"
+    outer = (own_frame(run, 3, "run"), own_frame("run(table)", 1))
+    parts = [
+        grew_in(200 * MIB, own_frame(steps, n, name), *outer) for n, name in enumerate(("clean", "scale", "clip"), 1)
+    ]
+    last = (own_frame(steps, 4, "rank"), *outer)
+    answer = diagnose(killed(steps, run, "run(table)", growths=[growth(4, *parts, grew_in(150 * MIB, *last))], at=last))
+
+    assert place(answer) == (3, 3, "run")
+
+
+def test_a_comprehension_beside_a_call_collects_nothing_of_it():
+    write = "def write(self):\n    return draw()"
+    call = "Report([n for n in range(9)]).write()"
+    frames = (own_frame(write, 2, "write"), own_frame(call, 1))
+    answer = diagnose(killed(write, call, growths=[growth(3, grew_in(800 * MIB, *frames))], at=frames))
+
+    assert place(answer) == (2, 2, "write")
