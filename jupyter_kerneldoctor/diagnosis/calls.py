@@ -68,14 +68,19 @@ def ran_in(death: Death, *parts: str) -> bool:
 def makers(death: Death, *functions: str) -> Iterator[tuple[Call, Call]]:
     """Yield the calls of these classes whose objects a running `fit`, `transform` or the like uses, and the use."""
     found: dict[ast.Call, tuple[Call, Call]] = {}
+    runs: list[Call] = []
     for scope in death.code.running if death.is_of_this_cell else ():
         for call in scope.calls:
             match call.func:
                 case ast.Attribute(attr=method, value=owner) if method in _RUNS and death.was_running(call, scope):
+                    runs.append(Call(call, scope, method))
                     for one, where in all_origins(owner, scope, death.code, parts=True):
                         name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
                         if isinstance(one, ast.Call) and name in functions:
                             found[one] = Call(one, where, name), Call(call, scope, method)
+    for made in death.code.calls(*functions) if runs and not found else ():  # a step of a pipeline, say
+        if ran_in(death, f"/{made.name.rpartition('.')[0].replace('.', '/')}/"):
+            found[made.node] = made, runs[-1]
     yield from found.values()
 
 

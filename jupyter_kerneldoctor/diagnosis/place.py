@@ -1,14 +1,18 @@
-"""Whether the memory grew in a piece of the code, as far as the recording shows where that was."""
+"""Where memory grew, as far as the recording shows that: whether in a piece of the code, and in which statement."""
 
 import ast
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from jupyter_kerneldoctor.recording.events import Frame, StatementGrowth
 
+from .analysis.guilty_statement import guilty_statement
 from .analysis.user_frames import UserFrame, user_frames
 from .code.scopes import Scope
 from .death import Death
 
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr)
+_LONGEST = 80
 _LEAST = 0.25  # of the growth that could be charged to statements
 
 
@@ -41,3 +45,30 @@ def _frames(death: Death, frames: Iterable[Frame]) -> tuple[UserFrame, ...]:
 def _is_in(frames: Iterable[UserFrame], death: Death, node: ast.stmt | ast.expr, scope: Scope) -> bool:
     cell, first, last = death.code.cells[scope.cell], node.lineno, node.end_lineno or node.lineno
     return any(one.cell is not None and one.cell.source == cell.source and first <= one.line <= last for one in frames)
+
+
+class Place(NamedTuple):
+    """A statement, and the function or cell that it stands in."""
+
+    node: ast.stmt
+    scope: Scope
+
+    @property
+    def text(self) -> str:
+        """Its text on one line, cut where it is long."""
+        text = " ".join(self.scope.segment(self.node).split())
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def guilty_place(death: Death) -> Place | None:
+    """Return the simple statement that the cell's memory is blamed on; None where none is, or it is in a file."""
+    line = death.causes[0].line if death.line is None else death.line
+    found = guilty_statement(death.growth, death.statement_at(line)) if death.memory.grew_here else None
+    if found is None:
+        return None
+    cells = [at for at, cell in enumerate(death.code.cells) if cell.source == found.cell_source]
+    for scope in death.code.scopes(cells[-1]) if cells else ():
+        for node in scope.nodes:
+            if isinstance(node, _SIMPLE) and node.lineno == found.line:
+                return Place(node, scope)
+    return None

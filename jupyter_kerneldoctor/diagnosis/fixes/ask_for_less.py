@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from ..fix import Case, Death, Family, Fix, Proposal
-from ..lesser_ways import WAYS, names, running
+from ..lesser_ways import WAYS, first_running
 from ..units import quote
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
@@ -33,17 +33,11 @@ class AskForLess(Fix):
         Case(_FRAME, "df.reindex(df.index[::2])"),
         Case(_FRAME, "y = df['x'].shift(1)"),
         Case("import torch\nopt = torch.optim.SGD(ps)", "opt.step()"),
-        Case("from sklearn.svm import SVC\nvec = SVC()", "vec.fit(X)"),
+        Case("from sklearn.linear_model import Ridge\nvec = Ridge()", "vec.fit(X)"),
         Case("net = load()", "y = net.predict(X)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Say what to call in place of the first of these functions that was running."""
-        if not death.memory.grew_here:
-            return
-        for way in WAYS:
-            for call in running(way, death):
-                why = f"{quote(call.text)} {way.makes}"
-                snippet = way.snippet.format(**names(call))
-                yield Proposal((), why, death.memory.missing_bytes, way.title, snippet)
-                return
+        for way, call, snippet in first_running(WAYS, death):
+            yield Proposal((), f"{quote(call.text)} {way.makes}", death.memory.missing_bytes, way.title, snippet)

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from ..analysis.stuck_cell import StuckCell
 from ..code.notebook import Notebook
 from ..code.origins import all_origins
-from ..examples.stuck import IN_JOIN, IN_RUN, child_state, frame, look, own_frame, thread
+from ..endless_wait import failed_workers
+from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, look, own_frame, thread
 from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
@@ -19,9 +20,10 @@ _FUTEX = "futex_wait_queue"
 _OTHER = "def other():\n    with b:\n        with a: pass"
 
 
-def _hangs(*cells: str, line: int = 1, inner: Any = (), says: str = "", **seen: Any) -> Case:
+def _hangs(*cells: str, line: int = 1, inner: Any = (), says: str = "", gone: Any = (), **seen: Any) -> Case:
     stuck = look(cells[-1], line, *inner, **{"waits_in": _FUTEX, **seen})
-    return Case(*cells, cause="hang", alive=True, end="not-seen", line=line, stuck=[stuck], says=(says,))
+    ended: dict[str, Any] = {"children": gone} if gone else {}
+    return Case(*cells, cause="hang", alive=True, end="not-seen", line=line, stuck=[stuck], says=(says,), **ended)
 
 
 class LetTheWaitEnd(Fix):
@@ -71,6 +73,28 @@ class LetTheWaitEnd(Fix):
             threads=[thread(own_frame(_OTHER, 3), waits_in=_FUTEX, main=False)],
             says="the same order",
         ),
+        _hangs(
+            _OTHER,
+            "t.start()\nt.join()",
+            line=2,
+            inner=[frame("threading.py", "join")],
+            threads=[thread(own_frame(_OTHER, line), waits_in=_FUTEX, main=False) for line in (2, 3)],
+            says="the same order",
+        ),
+        _hangs(
+            "p.stdin.write(text)",
+            inner=[frame("subprocess.py", "write")],
+            waits_in="anon_pipe_write",
+            children=[child_state(900, forked=False, name="tr", waits_in="anon_pipe_write")],
+            says="output, errors = p.communicate(text)",
+        ),
+        _hangs(
+            "r = pool.map(f, xs)",
+            inner=IN_MAP,
+            children=[child_state(900, waits_in=_FUTEX)],
+            gone=[child(901, exit_code=2)],
+            says="ProcessPoolExecutor",
+        ),
         _hangs("q = asyncio.Queue()", "await q.join()", says="finally:\n    q.task_done()"),
         _hangs("import multiprocessing as mp\npool = mp.Pool(2)", "def f(x): ...", "pool.map(f, xs)", says="`f`"),
     ]
@@ -114,10 +138,33 @@ def _of_stacks(still: StuckCell) -> _Order | None:
     if (asked := re.search(r"run_coroutine_threadsafe\((.+),[^,]+\)\.result\(", code)) is not None:
         why = f"{line} blocks the thread of the very event loop that it waits for. `await` lets the loop go on."
         return _Order("Await the coroutine in place of waiting for its result", why, f"result = await {asked[1]}")
-    waits = [one.code.strip() for one in (still.main, *still.others) if one.kind == "lock"]
-    if still.holder is None and len(waits) > 1 and all(map(_TAKES.search, waits)):
-        why = f"{line} waits for a lock of another thread, and that one waits at {quote(waits[1])} for another."
-        snippet = "with first, second:  # in each thread\n    ..."
+    if still.main.kind == "pipe" and still.held_up_by_pipes and "stdin" in _texts(still):
+        process = next(iter(re.findall(r"([\w.]+)\.stdin\.write\(", code + _texts(still))), "process")
+        why = (
+            f"A pipe holds 64 KiB. At {line} the kernel waits for the program, and the program waits until its output "
+            "is read. `communicate` writes and reads at the same time."
+        )
+        snippet = f"output, errors = {process}.communicate(text)  # all input at once; no write(), no read()"
+        return _Order("Write and read at the same time: communicate", why, snippet)
+    if failed_workers(still):
+        why = f"A worker process has ended, and {line} goes on waiting for its result. This executor says so instead."
+        snippet = (
+            "from concurrent.futures import ProcessPoolExecutor\n\n"
+            "with ProcessPoolExecutor() as pool:  # raises BrokenProcessPool when a worker ends\n"
+            "    results = list(pool.map(function, items))\n"
+            "# and let the function raise an error: no exit() or os._exit() in a worker"
+        )
+        return _Order("Hear of workers that end: ProcessPoolExecutor", why, snippet)
+    waits = [one.code.strip() for one in (still.main, *still.others) if one.kind == "lock" and _TAKES.search(one.code)]
+    if still.holder is None and len(waits) > 1:
+        first, second = (quote(one) for one in waits[:2])
+        why = (
+            f"A thread waits for a lock at {first}, and another one at {second}: each has what the other one needs."
+            if first != second
+            else f"Two threads wait at {first}, each for the lock that the other one has."
+        )
+        snippet = "first, second = sorted((one_lock, other_lock), key=id)  # in each thread the same order\n"
+        snippet += "with first, second:\n    ..."
         return _Order("Take the locks in the same order everywhere", why, snippet)
     return None
 

@@ -1,11 +1,22 @@
 """Functions that make far more than is asked of them, and what to call in their place: one entry for each.
 
-An entry stands in the file of its field; `WAYS` has all of them. The first that was running is proposed.
+An entry stands in the file of its field; `WAYS` has all of them. The first that was running is proposed. Those of
+`GENERAL` save something wherever they are written, and are asked after all rules that know more.
 """
 
-from . import arrays, files, tables, training
-from .way import LesserWay, names, running
+from . import arrays, engines, files, models, numerics, pictures, tables, training
+from .way import LesserWay, first_running
 
-__all__ = ["WAYS", "LesserWay", "names", "running"]
+__all__ = ["GENERAL", "WAYS", "LesserWay", "first_running"]
 
-WAYS = (*arrays.WAYS, *tables.WAYS, *files.WAYS, *training.WAYS)
+WAYS = (
+    *pictures.WAYS,
+    *arrays.WAYS,
+    *numerics.WAYS,
+    *tables.WAYS,
+    *engines.WAYS,
+    *files.WAYS,
+    *models.WAYS,
+    *training.WAYS,
+)
+GENERAL = (*files.GENERAL, *tables.GENERAL, *arrays.GENERAL, *pictures.GENERAL)

@@ -1,9 +1,95 @@
-"""Arrays, graphs, and models that scikit-learn fits."""
+"""Arrays of numbers."""
+
+import ast
+from collections.abc import Mapping
+from math import prod
 
 from ..case import Case
-from .way import LesserWay, is_made_by
+from ..code.notebook import Call
+from ..death import Death
+from .way import LesserWay, is_gathered, is_method_of
+
+_UFUNCS = (
+    *(
+        "exp",
+        "log",
+        "log1p",
+        "expm1",
+        "sqrt",
+        "square",
+        "abs",
+        "absolute",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "floor",
+        "ceil",
+    ),
+    *("rint", "sign", "negative", "reciprocal", "log2", "log10", "deg2rad", "radians", "arctan"),
+)
+
+_DRAWS = (
+    *("normal", "standard_normal", "random", "uniform", "integers", "choice", "exponential", "poisson", "gamma"),
+    *("binomial", "beta", "lognormal", "laplace", "multivariate_normal", "standard_t", "rand", "randn", "randint"),
+)
+"""Methods of a generator of random numbers, and functions of `numpy.random`."""
+
+
+def _of_stacked(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Whether the median is taken of arrays that are stacked on the same line, along the new axis."""
+    axis = call.argument("axis", 1)
+    match call.node.args[:1]:
+        case [ast.Call(args=[ast.Name(id=items)]) as inner] if isinstance(axis, ast.Constant) and axis.value == 0:
+            is_stack = death.code.qualified(inner.func, call.scope) in ("numpy.stack", "numpy.array", "numpy.asarray")
+            return {"items": items} if is_stack else False
+    return False
+
+
+def _draws_rows(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Whether random numbers are drawn as rows: `size` is written as a tuple."""
+    of_numpy = call.name.startswith("numpy.") or death.code.imports("numpy")
+    for size in [*call.node.args, *(word.value for word in call.node.keywords if word.arg == "size")]:
+        match size:
+            case ast.Tuple(elts=[first, _, *_]) if of_numpy and not isinstance(first, ast.Starred):
+                text, segment = call.text, call.scope.segment
+                one = segment(size).replace(segment(first), "1000", 1)
+                return {"rows": segment(first), "draw": " ".join(text.replace(segment(size), one, 1).split())}
+    return False
+
+
+def _of_a_table(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Whether an array of two dimensions is made, which needs much by itself, as far as is known."""
+    first, value = call.argument("shape", 0), death.values.of(call.node, call.scope)
+    is_large = value is None or value.bytes is None or value.bytes >= (death.memory.missing_bytes or 0) // 2
+    if first is None or not is_large:
+        return False
+    text = call.scope.segment(first)
+    if call.name in ("numpy.eye", "numpy.identity"):
+        return {"shape": f"({text}, {text})"}
+    return {"shape": text} if isinstance(first, ast.Tuple) and len(first.elts) == 2 else False
+
+
+def _makes_much(call: Call, death: Death) -> bool:
+    """Whether a product of two arrays is a good part of the missing memory, or their shapes are not known."""
+    shapes = [value.shape for one in call.node.args[:2] if (value := death.values.of(one, call.scope)) is not None]
+    if len(shapes) < 2 or not all(shapes):
+        return True
+    left, right = shapes[0][:-1], shapes[1][-1:] if len(shapes[1]) > 1 else ()
+    right = shapes[1][:-1] if call.name == "numpy.inner" else right
+    return 8 * prod((*left, *right)) >= (death.memory.missing_bytes or 0) // 4
+
 
 WAYS = (
+    LesserWay(
+        tuple(f"numpy.{name}" for name in ("zeros", "empty", "eye", "identity")),
+        "Keep only what is not zero, or the array in a file",
+        "makes room for every number, also for those that stay as they are.",
+        "from scipy import sparse\n\n{to} = sparse.lil_array({shape}, dtype='float32')  # only what is not zero\n\n"
+        "{to} = np.memmap('scratch.dat', 'float32', 'w+', shape={shape})  # or in a file, as large as the disk",
+        Case("import numpy as np", "S = np.zeros((60_000, 60_000))", says=("sparse.lil_array((60_000, 60_000)",)),
+        _of_a_table,
+    ),
     LesserWay(
         ("numpy.histogramdd", "numpy.histogram2d"),
         "Count only the bins that occur, or take fewer bins",
@@ -14,12 +100,22 @@ WAYS = (
         ),
     ),
     LesserWay(
-        ("numpy.kron", "scipy.linalg.block_diag"),
-        "Make the matrix sparse: scipy.sparse",
-        "makes a full matrix, nearly all of it zeros.",
-        "from scipy import sparse\nfrom scipy.sparse.linalg import spsolve\n"
-        'A = sparse.kron(sparse.csr_array({a0}), sparse.csr_array({a1}), format="csr")\nx = spsolve(A, b)',
-        Case("import numpy as np", "A = np.kron(L, I) + np.kron(I, L)", says=("sparse.csr_array(L)",)),
+        ("numpy.median", "numpy.nanmedian"),
+        "Stack a few rows of each at a time: the median of all copies them twice",
+        "holds all of them in one array, and once more to sort them.",
+        "parts = [{function}(np.stack([one[at : at + 20] for one in {items}]), axis=0)\n"
+        "         for at in range(0, len({items}[0]), 20)]  # 20 rows of each at a time\n"
+        "{to} = np.concatenate(parts)\n\n# or of every tenth: {items}[::10]",
+        Case("import numpy as np", "bg = np.median(np.stack(frames), axis=0)", says=("for one in frames",)),
+        _of_stacked,
+    ),
+    LesserWay(
+        tuple(f"numpy.{name}" for name in ("median", "nanmedian", "percentile", "nanpercentile", "quantile")),
+        "Take it of a sample, or of some columns at a time",
+        "copies all numbers to sort them.",
+        "sample = {a0}[::10]  # every tenth is enough for most\n\n# or exactly, some columns at a time, along axis 0\n"
+        "parts = [{function}({a0}[:, at : at + 100], axis=0) for at in range(0, {a0}.shape[1], 100)]",
+        Case("import numpy as np", "q = np.median(X, axis=0)", says=("np.median(X[:, at", "X[::10]")),
     ),
     LesserWay(
         ("numpy.tile", "numpy.repeat"),
@@ -29,23 +125,113 @@ WAYS = (
         Case("import numpy as np", "grid = np.tile(row, (10**6, 1))", says=("np.broadcast_to(row",)),
     ),
     LesserWay(
-        (".fit_transform", ".fit"),
-        "Count with a fixed number of columns: HashingVectorizer",
-        "keeps every word and n-gram that occurs in a dict; `max_features` only helps afterwards.",
-        "from sklearn.feature_extraction.text import HashingVectorizer\n"
-        "X = HashingVectorizer(ngram_range=(2, 4), n_features=2**20).transform({a0})  # with your other arguments",
+        (*(f".{one}" for one in _DRAWS), *(f"numpy.random.{one}" for one in _DRAWS)),
+        "Draw some rows at a time, and keep only what is worked out of them",
+        "draws all numbers before the first is used.",
+        "results = []\nfor start in range(0, {rows}, 1000):\n    part = {draw}  # 1,000 rows at a time\n"
+        "    results.append(part.mean(axis=1))  # only what you need of each row\nresults = np.concatenate(results)",
         Case(
-            "from sklearn.feature_extraction.text import TfidfVectorizer\nvec = TfidfVectorizer(ngram_range=(1, 5))",
-            "X = vec.fit_transform(texts)",
-            says=("HashingVectorizer", "transform(texts)"),
+            "import numpy as np\nrng = np.random.default_rng(1)",
+            "paths = rng.normal(0, 1, size=(n_paths, 252)).cumsum(axis=1)",
+            says=("range(0, n_paths, 1000)", "rng.normal(0, 1, size=(1000, 252))"),
         ),
-        is_made_by("text.CountVectorizer", "text.TfidfVectorizer"),
+        _draws_rows,
     ),
     LesserWay(
-        ("networkx.to_numpy_array", "networkx.adjacency_matrix", "networkx.floyd_warshall_numpy"),
-        "Keep the graph's matrix sparse: to_scipy_sparse_array",
-        "makes a number for each pair of nodes.",
-        "A = nx.to_scipy_sparse_array({a0})",
-        Case("import networkx as nx", "A = nx.to_numpy_array(G)", says=("to_scipy_sparse_array(G)",)),
+        ("numpy.dot", "numpy.matmul", "numpy.inner"),
+        "Multiply a block of rows at a time",
+        "makes a number for each row of the one and each column of the other.",
+        "for at in range(0, len({a0}), 1000):\n    part = {function}({a0}[at : at + 1000], {a1})\n"
+        "    ...  # keep what is needed of it: the largest, a sum",
+        Case("import numpy as np", "S = np.dot(X, X.T)", says=("np.dot(X[at : at + 1000], X.T)",)),
+        _makes_much,
+    ),
+    LesserWay(
+        ("numpy.einsum",),
+        "Let it choose the order, and take a block at a time",
+        "makes a number for each combination of the indices behind the arrow, or on the way there.",
+        "for at in range(0, len({a1}), 1000):\n    part = {function}({a0}, {a1}[at : at + 1000], ..., optimize=True)\n"
+        "    ...  # keep what is needed of it",
+        Case("import numpy as np", "K = np.einsum('ik,jk->ij', X, X)", says=("X[at : at + 1000]", "optimize=True")),
+    ),
+    LesserWay(
+        (".tolist",),
+        "Work with the array itself, not with a list",
+        "makes a Python object of each number, four times what the array takes.",
+        "for part in np.array_split({owner}, 100):  # where a list is needed: a hundredth at a time\n"
+        "    numbers = part.tolist()",
+        Case("import numpy as np\nx = np.ones(9)", "numbers = x.tolist()", says=("np.array_split(x, 100)",)),
+        is_method_of("numpy"),
+    ),
+    LesserWay(
+        ("numpy.roll",),
+        "Take the windows as a view: sliding_window_view",
+        "makes a copy of the whole for each shift.",
+        "from numpy.lib.stride_tricks import sliding_window_view\n\n"
+        "windows = sliding_window_view({a0}, 100)  # a view: nothing is copied\n"
+        "for at in range(0, len(windows), 1000):\n    part = windows[at : at + 1000].mean(axis=1)",
+        Case("import numpy as np", "X = np.column_stack([np.roll(x, k) for k in ks])", says=("sliding_window_view(x",)),
+        is_gathered,
+    ),
+    LesserWay(
+        ("numpy.bincount",),
+        "Count only the numbers that occur: np.unique",
+        "makes room for every number up to the largest.",
+        "values, counts = np.unique({a0}, return_counts=True)",
+        Case("import numpy as np", "n = np.bincount(ids)", says=("np.unique(ids, return_counts=True)",)),
+    ),
+)
+
+GENERAL = (
+    LesserWay(
+        ("numpy.sort", "numpy.argsort"),
+        "Sort it where it is, or ask for the largest only",
+        "makes a sorted copy, or eight bytes for each number.",
+        "{a0}.sort()  # in place: no copy, the old order is gone\n\n"
+        "top = np.partition({a0}, -10)[-10:]  # the largest ten",
+        Case("import numpy as np", "s = np.sort(x)", says=("x.sort()", "np.partition(x, -10)")),
+    ),
+    LesserWay(
+        ("numpy.argwhere", "numpy.nonzero", "numpy.where", "numpy.flatnonzero"),
+        "Use the mask itself, or a row at a time",
+        "writes eight bytes for each number that it finds, and each dimension.",
+        "mask = {a0}  # one byte each; `values[mask]`, `mask.sum()` need no indices\n"
+        "for row, part in enumerate(mask):\n    found = np.flatnonzero(part)",
+        Case("import numpy as np", "at = np.argwhere(D < 1)", says=("mask = D < 1",)),
+        lambda call, _death: len(call.node.args) == 1,
+    ),
+    LesserWay(
+        tuple(f"numpy.{name}" for name in ("array", "asarray", "stack", "vstack", "hstack", "dstack", "concatenate")),
+        "Fill one array as the items come: no list beside it",
+        "copies all that it is given, which stays beside the result; as float64 where no type is given.",
+        "{to} = np.empty((n, *first.shape), np.float32)  # n: how many there will be\n"
+        "for i, item in enumerate(items):\n    {to}[i] = item  # in place of a list that is put together",
+        Case("import numpy as np", "X = np.array(rows)", says=("X = np.empty((n,", "X[i] = item")),
+    ),
+    LesserWay(
+        tuple(f"numpy.{name}" for name in _UFUNCS),
+        "Write the result over its input: out=",
+        "makes another array of the same size.",
+        "{function}({a0}, out={a0})  # floats only; no second array, the old numbers are gone",
+        Case("import numpy as np", "y = np.exp(x)", says=("np.exp(x, out=x)",)),
+        lambda call, _death: call.argument("out") is None and len(call.node.args) == 1,
+    ),
+    LesserWay(
+        (".astype", ".flatten", ".copy"),
+        "Give the copy the old name, or keep a view",
+        "makes another array, beside the first.",
+        "{owner} = {owner}.astype('float32', copy=False)  # the same name: the old one goes\n"
+        "flat = {owner}.ravel()  # a view where it can be one",
+        Case("import numpy as np\nx = np.ones((9000, 9000))", "y = x.astype(complex)", says=("x.ravel()",)),
+        is_method_of("numpy"),
+    ),
+    LesserWay(
+        (".toarray", ".todense"),
+        "Keep the matrix sparse",
+        "makes a number of every zero.",
+        "M = {owner}  # sparse: sums, products, rows and most models of scikit-learn take it\n"
+        "for at in range(0, M.shape[0], 1000):  # where it has to be dense: some rows at a time\n"
+        "    part = M[at : at + 1000].toarray()",
+        Case("from scipy import sparse", "D = similar(A).toarray()", says=("M = similar(A)",)),
     ),
 )

@@ -1,15 +1,36 @@
 """Files, databases, downloads and other programs."""
 
+import ast
+
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .way import LesserWay
+from .way import LesserWay, is_gathered, is_made_by, is_method_of
 
 
 def _captures(call: Call, death: Death) -> bool:
     output = call.argument("stdout")
     takes = call.argument("capture_output") is not None or "check_output" in call.name
     return takes or (output is not None and death.code.qualified(output, call.scope) == "subprocess.PIPE")
+
+
+def _is_of_many(call: Call, death: Death) -> bool:
+    """Whether what is put into a list comes one by one: from a generator, or a call that is no view of another."""
+    match call.node.args:
+        case [ast.GeneratorExp()]:
+            return True
+        case [ast.Call(func=function)]:
+            name = death.code.qualified(function, call.scope) or ""
+            return name not in ("builtins.range", "builtins.sorted", "builtins.list", "builtins.set")
+    return False
+
+
+def _of_text(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    """Whether a text joins others: `", ".join(parts)`."""
+    match call.node.func:
+        case ast.Attribute(value=ast.Constant(value=str() | bytes())):
+            return True
+    return False
 
 
 WAYS = (
@@ -58,5 +79,184 @@ WAYS = (
         "makes a list of all rows.",
         "for row in {owner}:\n    ...",
         Case("import sqlite3", "rows = cursor.fetchall()", says=("for row in cursor",)),
+    ),
+    LesserWay(
+        ("json.loads",),
+        "Keep of each record only the fields you need",
+        "makes a dict of each record, with a text for each value, and all of them are kept.",
+        "rows = [(one['id'], one['price']) for one in map(json.loads, file)]  # or one record at a time, in a loop",
+        Case("import json", "docs = [json.loads(line) for line in f]", says=("map(json.loads, file)",)),
+        is_gathered,
+    ),
+    LesserWay(
+        ("json.load", "json.loads", "simplejson.load", "orjson.loads"),
+        "Read one record at a time: ijson, or a record in each line",
+        "makes objects of all that is in it, many times the size of the text.",
+        "import ijson  # pip install ijson\n\nwith open(path, 'rb') as file:\n"
+        "    for one in ijson.items(file, 'item'):\n        ...",
+        Case("import json", "data = json.load(f)", says=("ijson.items(file",)),
+    ),
+    LesserWay(
+        ("json.dumps", "json.dump", "yaml.dump", "yaml.safe_dump"),
+        "Write one record at a time, a line for each",
+        "makes one text of everything.",
+        "with open('out.jsonl', 'w') as file:\n    for one in {a0}:\n        file.write(json.dumps(one) + '\\n')",
+        Case("import json", "text = json.dumps(rows)", says=("for one in rows",)),
+    ),
+    LesserWay(
+        ("pickle.dumps", "cloudpickle.dumps", "copy.deepcopy", "copy.copy"),
+        "Copy or write only the part that changes",
+        "makes another of each object inside.",
+        "changed = {{**{a0}, 'key': new}}  # the rest is shared\n\n"
+        "with open('state.pickle', 'wb') as file:\n    pickle.dump({a0}, file, protocol=5)  # straight into a file",
+        Case("import copy", "new = copy.deepcopy(state)", says=("**state",)),
+    ),
+    LesserWay(
+        ("re.findall", "re.split"),
+        "Take one match after the other: finditer",
+        "makes a list of all matches.",
+        "for match in re.finditer({a0}, {a1}):\n    ...  # match[0]; better still line by line of the file",
+        Case("import re", "words = re.findall('[a-z]+', text)", says=("re.finditer('[a-z]+', text)",)),
+    ),
+    LesserWay(
+        ("zlib.decompress", "gzip.decompress", "bz2.decompress", "lzma.decompress"),
+        "Unpack piece by piece",
+        "unpacks everything at once, beside the packed bytes.",
+        "import gzip, shutil\n\nwith gzip.open('data.gz') as packed, open('data', 'wb') as file:\n"
+        "    shutil.copyfileobj(packed, file)  # or: for line in packed",
+        Case("import gzip", "raw = gzip.decompress(data)", says=("shutil.copyfileobj",)),
+    ),
+    LesserWay(
+        (".read",),
+        "Unpack piece by piece",
+        "unpacks everything at once.",
+        "import shutil, zipfile\n\nwith zipfile.ZipFile(path).open(name) as packed, open('data', 'wb') as file:\n"
+        "    shutil.copyfileobj(packed, file)  # or: for line in packed",
+        Case("import zipfile\nz = zipfile.ZipFile('a')", "raw = z.read('b')", says=("shutil.copyfileobj",)),
+        is_made_by("zipfile.ZipFile", "tarfile.open"),
+    ),
+    LesserWay(
+        (".read",),
+        "Read a window of the picture, or a coarser one",
+        "reads all bands in full.",
+        "from rasterio.windows import Window\n\npart = {owner}.read(1, window=Window(0, 0, 4096, 4096))\n"
+        "small = {owner}.read(1, out_shape=({owner}.height // 8, {owner}.width // 8))  # every eighth",
+        Case("import rasterio\nsrc = rasterio.open('a')", "a = src.read()", says=("src.read(1, window",)),
+        is_made_by("rasterio.open"),
+    ),
+    LesserWay(
+        ("csv.reader", "csv.DictReader"),
+        "Take one row after the other, not a list of all",
+        "gives a list or a dict of texts for each row, and all of them are kept.",
+        "for row in csv.reader(file):\n    total += float(row[2])  # only what you need of it\n\n"
+        "df = pd.read_csv(path, usecols=['a', 'b'], dtype='float32')  # or as numbers",
+        Case("import csv", "rows = list(csv.DictReader(f))", says=("for row in csv.reader", "usecols")),
+        is_gathered,
+    ),
+    LesserWay(
+        (".map", ".starmap", ".imap", ".imap_unordered", ".map_async"),
+        "Take each result as it comes, and keep less of it",
+        "keeps the results of all, and hands each over as a copy.",
+        "for result in pool.imap_unordered(f, items, chunksize=10):\n"
+        "    ...  # a number, or a file; better still that `f` returns no more than that",
+        Case(
+            "import multiprocessing\npool = multiprocessing.Pool(2)", "r = pool.map(f, xs)", says=("imap_unordered(",)
+        ),
+        is_made_by("Pool", "ProcessPoolExecutor", "ThreadPoolExecutor"),
+    ),
+    LesserWay(
+        (".()",),
+        "Take each result as it comes: return_as='generator'",
+        "keeps the results of all, and hands each over as a copy.",
+        "for result in Parallel(n_jobs=2, return_as='generator')(delayed(f)(x) for x in items):\n"
+        "    ...  # keep a number of it, or let `f` write a file",
+        Case(
+            "from joblib import Parallel, delayed",
+            "r = Parallel(n_jobs=2)(delayed(f)(x) for x in xs)",
+            says=("return_as='generator'",),
+        ),
+        is_made_by("joblib.Parallel"),
+    ),
+    LesserWay(
+        (".all", ".scalars"),
+        "Take some rows at a time: yield_per",
+        "makes an object of each row.",
+        "for row in session.execute(query.execution_options(yield_per=1000)):\n    ...",
+        Case("import sqlalchemy\ns = sqlalchemy.Session()", "r = s.query(A).all()", says=("yield_per=1000",)),
+        is_method_of("sqlalchemy"),
+    ),
+    LesserWay(
+        ("bs4.BeautifulSoup",),
+        "Keep texts, not tags: a tag keeps its whole page",
+        "makes an object of each element. They refer to each other: as long as one tag is kept, all of its page is.",
+        "{to} = BeautifulSoup({a0}, 'html.parser')\ntext = {to}.find('title').get_text()  # or str(tag), tag['href']\n"
+        "{to}.decompose()  # the rest of the page can go",
+        Case("from bs4 import BeautifulSoup", "soup = BeautifulSoup(html)", says=("soup.decompose()", "get_text()")),
+    ),
+    LesserWay(
+        (".pipe",),
+        "Keep of each text only what you need of it",
+        "gives an object of many tables for each text, and all of them are kept.",
+        "for doc in {owner}.pipe(texts, batch_size=50):\n    lemmas = [token.lemma_ for token in doc]  # not `doc`",
+        Case(
+            "import spacy\nnlp = spacy.load('en')", "docs = list(nlp.pipe(texts))", says=("for doc in nlp.pipe(texts",)
+        ),
+        is_made_by("spacy.load"),
+    ),
+    LesserWay(
+        ("gensim.models.KeyedVectors.load_word2vec_format", "gensim.downloader.load"),
+        "Load the most frequent words only: limit=200_000",
+        "loads a vector for each word, also for those that never occur.",
+        "vectors = KeyedVectors.load_word2vec_format({a0}, binary=True, limit=200_000)  # the most frequent",
+        Case(
+            "from gensim.models import KeyedVectors",
+            "v = KeyedVectors.load_word2vec_format('a')",
+            says=("limit=200_000",),
+        ),
+    ),
+    LesserWay(
+        (".join",),
+        "Write the parts to a file, one after the other",
+        "makes one text of all parts, beside them.",
+        "with open('out.txt', 'w') as file:\n    for part in {a0}:\n        file.write(f'{{part}}\\n')",
+        Case("text = ', '.join(map(str, numbers))", says=("for part in map(str, numbers)",)),
+        _of_text,
+    ),
+    LesserWay(
+        (".submit",),
+        "Take each result as it comes, and forget its future",
+        "gives a future for each item, and each keeps its result.",
+        "from concurrent.futures import as_completed\n\nwaiting = {{executor.submit(f, x) for x in items}}\n"
+        "for done in as_completed(waiting):\n    waiting.discard(done)\n    ...  # keep a number of done.result()",
+        Case("futures = [ex.submit(f, x) for x in xs]", says=("as_completed(waiting)",)),
+        is_gathered,
+    ),
+    LesserWay(
+        ("collections.Counter",),
+        "Forget what came once now and then, or count hashes",
+        "keeps each different item, as text, with its number.",
+        "counts = Counter()\nfor at, item in enumerate(items):\n    counts[item] += 1\n"
+        "    if at % 1_000_000 == 0:\n        counts = Counter({{k: n for k, n in counts.items() if n > 1}})",
+        Case("from collections import Counter", "c = Counter(w for w in ws)", says=("if n > 1",)),
+    ),
+)
+
+GENERAL = (
+    LesserWay(
+        ("builtins.list", "builtins.tuple", "builtins.sorted", "builtins.set"),
+        "Take one after the other, not all at once",
+        "holds all that it is given at the same time.",
+        "for one in {a0}:\n    ...  # a sum, a count, the best so far\n\n"
+        "import heapq\n\nbest = heapq.nlargest(10, {a0})  # with key=; holds ten",
+        Case("everything = list(read(path))", says=("for one in read(path)", "heapq.nlargest(10, read(path))")),
+        _is_of_many,
+    ),
+    LesserWay(
+        ("builtins.dict",),
+        "Keep numbers in an array, or a table in place of a dict",
+        "makes an object of each key and each value, a hundred bytes and more for a pair.",
+        "table = pd.Series(values, index=keys)  # eight bytes for a number; table[key] as before",
+        Case("d = dict(zip(keys, values))", says=("pd.Series(values, index=keys)",)),
+        lambda call, _death: len(call.node.args) == 1,
     ),
 )

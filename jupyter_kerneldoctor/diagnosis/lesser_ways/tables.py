@@ -5,7 +5,7 @@ import ast
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .way import LesserWay, made_by
+from .way import LesserWay, is_gathered, is_method_of, made_by
 
 
 def _of_a_product(call: Call, death: Death) -> bool:
@@ -18,6 +18,49 @@ def _again_and_again(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the
     inside = call.scope.inside(call.statement)
     made = (one for one in inside if isinstance(one, ast.ListComp | ast.DictComp | ast.GeneratorExp))
     return any(isinstance(one, ast.For) for one in around) or any(call.node in ast.walk(one) for one in made)
+
+
+_FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
+
+_COPY = (
+    *("sort_values", "drop_duplicates", "fillna", "dropna", "reset_index", "set_index", "copy", "assign", "rename"),
+    *("query", "transform", "rolling", "interpolate", "round", "abs", "clip", "rank", "diff", "pct_change", "cumsum"),
+)
+
+
+_PANDAS = is_method_of("pandas")
+
+
+def _to_texts(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    given = call.node.args[:1]
+    return any(isinstance(one, ast.Name) and one.id in ("str", "object") for one in given) or any(
+        isinstance(one, ast.Constant) and one.value in ("str", "object", "O") for one in given
+    )
+
+
+def _by_rows(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    axis = call.argument("axis", 1)
+    return isinstance(axis, ast.Constant) and axis.value in (1, "columns")
+
+
+def _to_lists(call: Call, death: Death) -> bool:
+    kinds = (one.id for one in call.node.args[:1] if isinstance(one, ast.Name))
+    return any(kind in ("list", "set", "tuple") for kind in kinds) and bool(_PANDAS(call, death))
+
+
+def _of_values(call: Call, death: Death) -> bool:
+    match call.node.func:
+        case ast.Attribute(value=ast.Attribute(attr="values") | ast.Call(func=ast.Attribute(attr="to_numpy"))):
+            return death.code.imports("pandas")
+    return call.name == "pandas.DataFrame.to_numpy" and call.argument("dtype", 0) is None
+
+
+def _of_groups(call: Call, death: Death) -> bool:
+    owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+    while isinstance(owner, ast.Subscript | ast.Attribute):
+        owner = owner.value
+    is_group = isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr == "groupby"
+    return is_group and bool(_PANDAS(call, death))
 
 
 WAYS = (
@@ -35,7 +78,7 @@ WAYS = (
         ),
     ),
     LesserWay(
-        ("pandas.DataFrame.melt", "pandas.melt", "pandas.wide_to_long"),
+        ("pandas.DataFrame.melt", "pandas.melt", "pandas.wide_to_long", "pandas.DataFrame.stack"),
         "Work on the wide form, or on some columns at a time",
         "repeats the other columns, and the name of its column, for each value.",
         "{table}.mean(numeric_only=True)  # most questions can be asked of the wide form\n\n"
@@ -71,4 +114,187 @@ WAYS = (
         ),
         _again_and_again,
     ),
+    LesserWay(
+        ("pandas.DataFrame.to_dict", "pandas.DataFrame.to_records"),
+        "Write it with to_json, or take one row at a time",
+        "makes a Python object of each value, many times the size of the table.",
+        "{table}.to_json('rows.json', orient='records', lines=True)  # straight into a file\n\n"
+        "for row in {table}.itertuples(index=False):  # or one row at a time\n    ...",
+        Case(_FRAME, "rows = df.to_dict('records')", says=("df.to_json(", "df.itertuples(")),
+    ),
+    LesserWay(
+        ("pandas.DataFrame.iterrows", "pandas.DataFrame.itertuples"),
+        "Take one row after the other, not a list of all",
+        "gives an object for each row, and all of them are kept.",
+        "for row in {table}.itertuples(index=False):\n    ...  # or whole columns: {table}['a'] * {table}['b']",
+        Case(_FRAME, "rows = [row for _, row in df.iterrows()]", says=("in df.itertuples(",)),
+        is_gathered,
+    ),
+    LesserWay(
+        tuple(f"pandas.{kind}.{name}" for kind in ("DataFrame", "Series") for name in ("astype", "map", "apply")),
+        "Compare hashes or categories, not texts",
+        "makes a text of each value, of some 50 bytes.",
+        "keys = pd.util.hash_pandas_object({table}, index=False)  # eight bytes for each row\n"
+        "same = {table}.duplicated()  # duplicates need no texts at all\n"
+        "small = {column}.astype('category')  # where few values are different",
+        Case(_FRAME, "key = df['a'].map(str) + df['b'].astype(str)", says=("hash_pandas_object(df", "duplicated()")),
+        _to_texts,
+    ),
+    LesserWay(
+        ("pandas.Series.apply",),
+        "Make the table of a list of the values",
+        "makes a Series of each value.",
+        "{to} = pd.DataFrame({owner}.tolist(), index={owner}.index)",
+        Case(_FRAME, "wide = df['parts'].apply(pd.Series)", says=("pd.DataFrame(df['parts'].tolist()",)),
+        lambda call, death: (
+            death.code.qualified(call.node.args[0], call.scope) == "pandas.Series" if call.node.args else False
+        ),
+    ),
+    LesserWay(
+        ("pandas.DataFrame.apply",),
+        "Work on whole columns, not row by row",
+        "makes a Series of each row, and keeps what comes of each.",
+        "{table}['new'] = {table}['a'] * {table}['b']  # whole columns at once\n\n"
+        "{table}['new'] = [f(row) for row in {table}.itertuples(index=False)]  # or a number of each row",
+        Case(_FRAME, "out = df.apply(f, axis=1)", says=("df['a'] * df['b']", "in df.itertuples(")),
+        _by_rows,
+    ),
+    LesserWay(
+        ("pandas.DataFrame.corr", "pandas.DataFrame.cov"),
+        "Correlate with one column, or fewer columns",
+        "makes a number for each pair of columns.",
+        "{table}.corrwith({table}['target'])  # with one column\n\n"
+        "few = {table}.loc[:, {table}.var().nlargest(500).index].astype('float32')  # or those that vary most",
+        Case(_FRAME, "c = df.corr()", says=("df.corrwith(df['target'])",)),
+    ),
+    LesserWay(
+        (".agg", ".apply", ".aggregate"),
+        "Sum up each group; lists of its values take many times the table",
+        "makes a Python list of the values of each group.",
+        "{to} = {owner}.agg(['count', 'mean', 'last'])\n\nfor key, part in {owner}:  # or one group at a time\n    ...",
+        Case(_FRAME, "g = df.groupby('id')['x'].agg(list)", says=("df.groupby('id')['x'].agg(['count'",)),
+        _to_lists,
+    ),
+    LesserWay(
+        ("pandas.json_normalize",),
+        "Take of each record only the fields you need",
+        "makes a column of each field, and a text or number of each value.",
+        "{to} = pd.DataFrame([(one['id'], one['price']) for one in {a0}], columns=['id', 'price'])",
+        Case(_FRAME, "t = pd.json_normalize(docs)", says=("t = pd.DataFrame([", "in docs]")),
+    ),
+    LesserWay(
+        tuple(f"pandas.Series.str.{name}" for name in ("split", "findall", "extractall", "rsplit")),
+        "Take one text after the other, and keep counts",
+        "makes a list of texts for each row.",
+        "from collections import Counter\n\ncounts = Counter()\nfor text in {column}:\n    counts.update(text.split())",
+        Case(_FRAME, "words = df['text'].str.split()", says=("for text in df['text']",)),
+        lambda call, _death: call.argument("expand") is None,
+    ),
+    LesserWay(
+        tuple(f"pandas.DataFrame.{name}" for name in ("to_html", "to_string", "to_markdown", "to_latex")),
+        "Show the first rows, or write a file",
+        "makes one text of all rows.",
+        "{table}.head(1000).to_html()\n\n{table}.to_csv('table.csv', index=False)  # all of it, piece by piece",
+        Case(_FRAME, "page = df.to_html()", says=("df.head(1000).to_html()",)),
+    ),
+    LesserWay(
+        (".repeat",),
+        "Keep how often as a column: weights",
+        "writes each row as often as it counts.",
+        "total = ({table}['value'] * {table}['count']).sum()  # weighted sums need no copies\n"
+        "mean = np.average({table}['value'], weights={table}['count'])",
+        Case(_FRAME, "rows = df.loc[df.index.repeat(df['n'])]", says=("weights=df['count']",)),
+        is_method_of("pandas"),
+    ),
+    LesserWay(
+        (".astype", "pandas.DataFrame.to_numpy"),
+        "Take the numbers as float32, without a copy of each type",
+        "makes one array of all columns, of the widest type that there is among them.",
+        "{to} = {table}.select_dtypes('number').to_numpy(dtype='float32')  # half of float64; no texts",
+        Case(_FRAME, "X = df.values.astype(float)", says=("X = df.select_dtypes('number').to_numpy(",)),
+        _of_values,
+    ),
+    LesserWay(
+        ("pandas.DataFrame.to_excel",),
+        "Write a CSV or Parquet file, or the sheet row by row",
+        "makes an object of each cell.",
+        "{table}.to_parquet('table.parquet')  # or to_csv\n\nfrom openpyxl import Workbook\n\n"
+        "book = Workbook(write_only=True)\nsheet = book.create_sheet()\n"
+        "for row in {table}.itertuples(index=False):\n    sheet.append(row)\nbook.save('table.xlsx')",
+        Case(_FRAME, "df.to_excel('a.xlsx')", says=("write_only=True", "df.itertuples")),
+    ),
+    LesserWay(
+        ("pandas.MultiIndex.from_product",),
+        "Keep only the combinations that occur",
+        "makes a row for each combination.",
+        "occur = df.groupby(['a', 'b', 'c'], observed=True).size()  # those that there are",
+        Case("import pandas as pd", "i = pd.MultiIndex.from_product([a, b])", says=("observed=True",)),
+    ),
+    LesserWay(
+        ("pandas.read_json",),
+        "Read a record from each line, some at a time",
+        "makes objects of all records before there is a table.",
+        "for part in pd.read_json({a0}, lines=True, chunksize=100_000):  # a record in each line\n"
+        "    ...  # keep only the columns you need",
+        Case("import pandas as pd", "df = pd.read_json('a.json')", says=("pd.read_json('a.json', lines=True, chunk",)),
+        lambda call, _death: call.argument("chunksize") is None,
+    ),
+    LesserWay(
+        ("pandas.read_pickle", "pandas.read_feather", "pandas.read_hdf", "pandas.read_stata", "pandas.read_sas"),
+        "Keep it as Parquet, and read only the columns you need",
+        "reads every column.",
+        "{to}.to_parquet('table.parquet')  # once, where there is room for it\n"
+        "{to} = pd.read_parquet('table.parquet', columns=['a', 'b'])",
+        Case("import pandas as pd", "df = pd.read_pickle('a.pkl')", says=("columns=['a', 'b']",)),
+    ),
+    LesserWay(
+        ("geopandas.sjoin", "geopandas.overlay", "geopandas.sjoin_nearest", "geopandas.GeoDataFrame.sjoin"),
+        "Join fewer columns, some rows at a time",
+        "gives a row with a geometry for each pair that meets.",
+        "few = {a1}[['geometry', 'id']]\nparts = []\nfor at in range(0, len({a0}), 10_000):\n"
+        "    part = gpd.sjoin({a0}.iloc[at : at + 10_000], few)\n"
+        "    parts.append(part.groupby('id').size())  # only what you need of the pairs",
+        Case("import geopandas as gpd", "j = gpd.sjoin(a, b)", says=("few = b[['geometry'", "a.iloc[at")),
+    ),
 )
+
+GENERAL = (
+    LesserWay(
+        ("pandas.concat",),
+        "Keep of each part only what you need, before they are joined",
+        "copies all parts, which stay beside the result.",
+        "parts.append(part[['a', 'b']].astype({{'a': 'float32', 'b': 'category'}}))  # in the loop; or its sums only:\n"
+        "parts.append(part.groupby('key').sum())\n{to} = pd.concat(parts)\ndel parts",
+        Case("import pandas as pd", "df = pd.concat(frames)", says=("df = pd.concat(parts)", "groupby('key').sum()")),
+    ),
+    LesserWay(
+        tuple(f"pandas.DataFrame.{name}" for name in _COPY),
+        "Work on fewer columns of smaller types",
+        "makes another table, beside the first.",
+        "few = {table}[['a', 'b']]  # only the columns that this needs\n"
+        "few = few.astype({{'a': 'float32', 'b': 'category'}})  # half, and less\n"
+        "{to} = few.{method}(...)  # with your arguments",
+        Case(_FRAME, "out = df.sort_values('a')", says=("few = df[['a', 'b']]", "out = few.sort_values(")),
+        lambda call, _death: {"method": call.name.rpartition(".")[2]},
+    ),
+    LesserWay(
+        tuple(
+            f"pandas.Series.str.{name}" for name in ("replace", "lower", "upper", "strip", "extract", "cat", "slice")
+        ),
+        "Work on each different text once",
+        "makes a new text for each row.",
+        "texts = {column}.astype('category')  # each different text is held once\n"
+        "{to} = texts.cat.rename_categories(lambda text: text.lower())  # the new names must differ, too",
+        Case(_FRAME, "t = df['text'].str.lower()", says=("df['text'].astype('category')",)),
+    ),
+    LesserWay(
+        (".apply", ".transform", ".agg", ".filter"),
+        "Take one group at a time, and keep its result only",
+        "makes a table of what each group gives, and joins them.",
+        "{to} = {{}}\nfor key, part in {owner}:\n    {to}[key] = part['value'].mean()  # a number of each group\n\n"
+        "# or what pandas does without Python: .agg(['mean', 'max']), .cumsum(), .rank()",
+        Case(_FRAME, "g = df.groupby('id').apply(f)", says=("for key, part in df.groupby('id')",)),
+        _of_groups,
+    ),
+)
+"""What any table would do with less; asked after all that know more."""

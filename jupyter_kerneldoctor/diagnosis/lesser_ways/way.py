@@ -1,19 +1,30 @@
 """What an entry is: calls that make too much, what is wrong with them, and a snippet that makes less.
 
 `calls` are full names; or `.fetchall`, any method of that name, or `.()`, any object that is called. A snippet may name
-`{owner}` (what a method is called on, or the object), `{table}` (where that begins), `{column}` (without `.str`), and
-`{a0}`, `{a1}`: the call's first arguments as they are written.
+`{owner}` (what a method is called on, or the object), `{table}` (where that begins), `{column}` (without `.str`),
+`{function}` (what is called), `{a0}`, `{a1}` (the call's first arguments as they are written), `{to}` (the name that
+the result gets), and what the entry's test gives.
 """
 
 import ast
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
-from ..calls import calls_at
+from ..calls import calls_at, is_of
 from ..case import Case
 from ..code.notebook import Call
 from ..code.origins import all_origins
+from ..code.scopes import Scope
 from ..death import Death
+
+Test: TypeAlias = Callable[[Call, Death], bool | Mapping[str, str]]
+"""Whether an entry is about a call; and, where it is, what more its snippet may name."""
+
+_LONGEST = 50
+_PARTS = 8  # of the missing memory: what is smaller, with some copies of it, does not explain that
+_COPIES = ("numpy.sort", "numpy.argsort", "numpy.unique", "numpy.median", "numpy.percentile", "numpy.quantile")
+"""What takes about as much memory as it is given."""
+_GATHER = ("list", "tuple", "set", "sorted", "dict", "max", "min")
 
 
 class LesserWay(NamedTuple):
@@ -26,18 +37,38 @@ class LesserWay(NamedTuple):
     snippet: str
     example: Case
     """In which it is proposed."""
-    fits: Callable[[Call, Death], bool] = lambda _call, _death: True
+    fits: Test = lambda _call, _death: True
 
 
-def running(way: LesserWay, death: Death) -> Iterator[Call]:
-    """Yield the calls of an entry that may have been running at the death, where the cell took the memory."""
+def first_running(ways: Iterable[LesserWay], death: Death) -> Iterator[tuple[LesserWay, Call, str]]:
+    """Yield the first entry of which a call was running, where the cell took the memory, and the entry's snippet."""
+    for way in ways if death.memory.grew_here else ():
+        for call, named in _running(way, death):
+            yield way, call, way.snippet.format(**named)
+            return
+
+
+def _running(way: LesserWay, death: Death) -> Iterator[tuple[Call, dict[str, str]]]:
+    """Yield the calls of an entry that may have been running, where the cell took the memory, and what texts name."""
     known = [one for one in way.calls if not one.startswith(".")]
-    methods = {one[1:] for one in way.calls} if not known else set()
+    methods = {one[1:] for one in way.calls} - set(known)
     found = [*calls_at(death, *known)] if known else []
     for scope in death.code.running if methods and death.is_of_this_cell else ():
-        found += [Call(node, scope, way.calls[0]) for node in scope.calls if methods & set(_called(node))]
-    at_work = (one for one in found if known or death.was_running(one.node, one.scope))
-    yield from (one for one in at_work if way.fits(one, death))
+        named = [(node, word) for node in scope.calls for word in _called(node) if word in methods]
+        found += [Call(node, scope, f".{word}") for node, word in named if death.was_running(node, scope)]
+    for call in found:
+        if _is_too_small(call, death):
+            continue
+        if (told := way.fits(call, death)) is not False:
+            yield call, {**names(call), **({} if told is True else told)}
+
+
+def _is_too_small(call: Call, death: Death) -> bool:
+    """Whether neither what the call is given nor what it gives can explain the missing memory, as far as is known."""
+    parts = call.node.args if call.name in _COPIES else [call.node, *call.node.args]
+    values = [death.values.of(one, call.scope) for one in parts]
+    known = [one.bytes for one in values if one is not None and one.bytes is not None]
+    return bool(known) and len(known) == len(values) and max(known) < (death.memory.missing_bytes or 0) // _PARTS
 
 
 def _called(node: ast.Call) -> tuple[str, ...]:
@@ -54,13 +85,31 @@ def names(call: Call) -> dict[str, str]:
     """Return what the texts of an entry may name of a call."""
     segment, function = call.scope.segment, call.node.func
     owner = segment(function.value) if isinstance(function, ast.Attribute) else segment(function)
-    given = {f"a{at}": segment(one) for at, one in enumerate(call.node.args[:2])}
+    given = {f"a{at}": _short(segment(one), "data") for at, one in enumerate(call.node.args[:2])}
     table = owner.split(".")[0].split("[")[0] if not owner.startswith("self.") else owner.split("[")[0]
     owner = segment(function) if call.name.startswith("jax.") else owner
-    return {"owner": owner, "column": owner.removesuffix(".str"), "table": table, "a0": "data", "a1": "other", **given}
+    match call.statement:
+        case ast.Assign(targets=[ast.Name(id=to)]):
+            pass
+        case _:
+            to = "result"
+    usual = {"a0": "data", "a1": "other", "function": _short(segment(function), "f"), "to": to}
+    return {
+        **usual,
+        "owner": _short(owner, "table"),
+        "column": _short(owner.removesuffix(".str"), "column"),
+        "table": _short(table, "table"),
+        **given,
+    }
 
 
-def is_made_by(*makers: str) -> Callable[[Call, Death], bool]:
+def _short(text: str, other: str) -> str:
+    """Return a text, without line breaks, where that is short enough for a snippet; else another name."""
+    text = " ".join(text.split()).strip("( ")
+    return text if len(text) <= _LONGEST and text else other
+
+
+def is_made_by(*makers: str) -> Test:
     """Return a test whether what a method is called on, or an object that is called, was made by one of these."""
 
     def test(call: Call, death: Death) -> bool:
@@ -71,7 +120,45 @@ def is_made_by(*makers: str) -> Callable[[Call, Death], bool]:
     return test
 
 
+def is_method_of(*packages: str) -> Test:
+    """Return a test whether a method is called on an object of these packages."""
+
+    def test(call: Call, death: Death) -> bool:
+        if not any(map(death.code.imports, packages)) or death.code.qualified(call.node.func, call.scope) is not None:
+            return False
+        match call.node.func:
+            case ast.Attribute(value=owner):
+                return is_of(packages, owner, call.scope, death)
+        return False
+
+    return test
+
+
 def made_by(node: ast.expr, call: Call, death: Death) -> Iterator[str]:
+    """Yield the full names of the functions that may have made what an expression stands for."""
     for one, where in all_origins(node, call.scope, death.code):
         if isinstance(one, ast.Call) and (name := death.code.qualified(one.func, where)):
             yield name
+        if isinstance(one, ast.Name):
+            yield from _opened_as(one.id, where, death)
+
+
+def _opened_as(name: str, scope: Scope, death: Death) -> Iterator[str]:
+    """Yield what made the object of `with Pool(2) as pool`."""
+    for node in scope.nodes:
+        for item in node.items if isinstance(node, ast.With) else ():
+            match item:
+                case ast.withitem(context_expr=ast.Call(func=function), optional_vars=ast.Name(id=given)):
+                    if given == name and (found := death.code.described(function, scope)):
+                        yield found
+
+
+def is_gathered(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    """Whether all that a call gives one by one is put into a list, or the like, on the same line."""
+    for node in call.scope.inside(call.statement):
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=[given, *_]) if name in _GATHER and given is call.node:
+                return True
+            case ast.ListComp() | ast.DictComp() | ast.SetComp() if any(one is call.node for one in ast.walk(node)):
+                return True
+    return False

@@ -1,0 +1,113 @@
+"""Tables and arrays of other engines than pandas and NumPy: polars, Spark, Dask, DuckDB, xarray, Arrow."""
+
+from collections.abc import Mapping
+
+from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
+from .way import LesserWay, is_method_of
+
+_POLARS = is_method_of("polars")
+
+
+def _joins(call: Call, death: Death) -> bool | Mapping[str, str]:
+    on = call.argument("on", 1)
+    return {"on": call.scope.segment(on) if on is not None else "'key'"} if _POLARS(call, death) else False
+
+
+WAYS = (
+    LesserWay(
+        (".join",),
+        "Make one row for each key before the join, or let polars stream it",
+        "gives each row with every row of the other table that has the same key.",
+        "right = {a0}.group_by({on}).agg(pl.len())  # one row for each key: sums, means, the first\n"
+        "{to} = {table}.join(right, on={on})\n\n# or never hold the whole: aggregate what is joined, streamed\n"
+        "{to} = ({table}.lazy().join({a0}.lazy(), on={on})\n"
+        "        .group_by({on}).agg(pl.len()).collect(engine='streaming'))",
+        Case(
+            "import polars as pl\na = pl.DataFrame()\nb = pl.DataFrame()",
+            "c = a.join(b, on='id', how='inner')",
+            says=("b.group_by('id')", "c = (a.lazy().join(b.lazy(), on='id')"),
+        ),
+        _joins,
+    ),
+    LesserWay(
+        (".pivot", ".to_dummies", ".collect", ".to_dicts", ".rows", ".partition_by"),
+        "Stay lazy: let polars stream the query",
+        "makes all rows at once.",
+        "q = {table}.lazy().filter(...).select('a', 'b')  # only the rows and columns you need\n"
+        "{to} = q.group_by('a').agg(pl.col('b').mean()).collect(engine='streaming')\n\n"
+        "q.sink_parquet('result.parquet')  # or into a file, piece by piece",
+        Case("import polars as pl\na = pl.DataFrame()", "wide = a.pivot('x')", says=("a.lazy()", "sink_parquet")),
+        is_method_of("polars"),
+    ),
+    LesserWay(
+        (".toPandas", ".collect"),
+        "Sum it up in Spark, or write it to files",
+        "brings all rows into this process.",
+        "{owner}.write.parquet('result/')  # or a part of it: {owner}.limit(100_000).toPandas()",
+        Case("import pyspark\ndf = pyspark.read()", "p = df.toPandas()", says=("df.write.parquet",)),
+        is_method_of("pyspark"),
+    ),
+    LesserWay(
+        (".compute", ".persist"),
+        "Sum it up before `compute()`, or write it to files",
+        "puts the whole result into this process.",
+        "{owner}.to_parquet('result/')  # piece by piece\n"
+        "{to} = {owner}.groupby('key').mean().compute()  # or a small result",
+        Case("import dask.dataframe as dd\nd = dd.read_csv('a')", "df = d.compute()", says=("d.to_parquet",)),
+        is_method_of("dask"),
+    ),
+    LesserWay(
+        (".df", ".fetchdf", ".fetch_df", ".pl", ".arrow", ".fetchnumpy"),
+        "Let DuckDB sum it up, or write it to a file",
+        "brings all rows into this process.",
+        "duckdb.sql(\"COPY (SELECT ...) TO 'result.parquet'\")  # no row of it comes here\n"
+        "duckdb.sql('SELECT key, avg(value) FROM ... GROUP BY key').df()",
+        Case("import duckdb", "t = duckdb.sql('select * from x').df()", says=("GROUP BY", "COPY")),
+        is_method_of("duckdb"),
+    ),
+    LesserWay(
+        (".to_dataframe", ".load", ".compute", ".to_series", ".to_numpy"),
+        "Reduce it in chunks before it is loaded",
+        "loads every value.",
+        "ds = xr.open_dataset(path, chunks={{'time': 100}})  # with dask: nothing is read yet\n"
+        "{to} = ds['name'].mean('time').compute()  # or a part of it: ds.isel(time=slice(0, 100))",
+        Case("import xarray as xr\nd = xr.open_dataset('a')", "t = d.to_dataframe()", says=("chunks={'time'",)),
+        is_method_of("xarray"),
+    ),
+    LesserWay(
+        (".interp", ".reindex", ".resample", ".stack", ".groupby", ".rolling", ".expand_dims", ".broadcast_like"),
+        "Do it for a part of the time steps after the other, as float32",
+        "makes a new array of all time steps.",
+        "parts = []\nfor at in range(0, {table}.sizes['time'], 100):\n"
+        "    part = {table}.isel(time=slice(at, at + 100)).astype('float32')\n"
+        "    parts.append(part.mean('time'))  # the same as for the whole, and only what you need of it",
+        Case("import xarray as xr\nd = xr.open_dataarray('a')", "f = d.interp(x=xs)", says=("d.isel(time=", "float32")),
+        is_method_of("xarray"),
+    ),
+    LesserWay(
+        (".to_pandas",),
+        "Give the Arrow table up while it is converted, and take fewer columns",
+        "makes a second copy of all columns.",
+        "df = {owner}.select(['a', 'b']).to_pandas(split_blocks=True, self_destruct=True)\ndel {table}",
+        Case("import pyarrow as pa\nt = pa.table({})", "df = t.to_pandas()", says=("self_destruct=True",)),
+        is_method_of("pyarrow"),
+    ),
+    LesserWay(
+        ("pyarrow.parquet.read_table", "pyarrow.feather.read_table", "pandas.read_parquet"),
+        "Read only the columns you need, some rows at a time",
+        "reads all columns and all rows.",
+        "import pyarrow.parquet as pq\n\nfor part in pq.ParquetFile({a0}).iter_batches(columns=['a', 'b']):\n    ...",
+        Case("import pyarrow.parquet as pq", "t = pq.read_table('a')", says=("iter_batches(columns=",)),
+        lambda call, _death: call.argument("columns", 1) is None,
+    ),
+    LesserWay(
+        ("pyarrow.csv.read_csv", "pyarrow.json.read_json"),
+        "Read only the columns you need, a batch at a time",
+        "reads all columns and all rows.",
+        "from pyarrow import dataset\n\n"
+        "for part in dataset.dataset({a0}, format='csv').to_batches(columns=['a', 'b']):\n    ...",
+        Case("import pyarrow.csv as pc", "t = pc.read_csv('a.csv')", says=("dataset.dataset('a.csv'",)),
+    ),
+)

@@ -1,0 +1,164 @@
+"""Models that scikit-learn fits, and what explains them."""
+
+import ast
+from collections.abc import Mapping
+
+from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
+from .way import LesserWay, is_made_by, is_method_of, made_by, names
+
+_SCALERS = ("StandardScaler", "MinMaxScaler", "RobustScaler", "MaxAbsScaler", "Normalizer")
+
+
+def _scales(call: Call, death: Death) -> bool | Mapping[str, str]:
+    match call.node.func:
+        case ast.Attribute(value=owner):
+            found = (name.rpartition(".")[2] for name in made_by(owner, call, death))
+            maker = next((name for name in found if name in _SCALERS), None)
+            return False if maker is None else {"maker": maker}
+    return False
+
+
+_BATCHES = {
+    "KMeans": "from sklearn.cluster import MiniBatchKMeans\n\n{to} = MiniBatchKMeans(n_clusters=50).fit({a0})",
+    "NMF": "from sklearn.decomposition import MiniBatchNMF\n\n{to} = MiniBatchNMF(n_components=20).fit({a0})",
+    "LatentDirichletAllocation": "from sklearn.decomposition import LatentDirichletAllocation\n\n"
+    "{to} = LatentDirichletAllocation(learning_method='online', batch_size=256).fit({a0})",
+    "SVC": "from sklearn.kernel_approximation import Nystroem\nfrom sklearn.linear_model import SGDClassifier\n\n"
+    "Z = Nystroem(n_components=300).fit_transform({a0})\n{to} = SGDClassifier().fit(Z, {a1})",
+    "SVR": "from sklearn.svm import LinearSVR\n\n{to} = LinearSVR().fit({a0}, {a1})",
+    "LinearRegression": "from sklearn.linear_model import SGDRegressor\n\n{to} = SGDRegressor()\n"
+    "for at in range(0, len({a0}), 10_000):\n    {to}.partial_fit({a0}[at : at + 10_000], {a1}[at : at + 10_000])",
+    "LogisticRegression": "from sklearn.linear_model import SGDClassifier\n\n{to} = SGDClassifier(loss='log_loss')\n"
+    "for at in range(0, len({a0}), 10_000):\n    "
+    "{to}.partial_fit({a0}[at : at + 10_000], {a1}[at : at + 10_000], classes=[0, 1])",
+    "GridSearchCV": "{to} = GridSearchCV(model, grid, n_jobs=2, pre_dispatch=2)  # fewer copies at a time\n"
+    "{to}.fit({a0}[::10], {a1}[::10])  # search on a tenth, then fit the best to all",
+    "GradientBoostingClassifier": "from sklearn.ensemble import HistGradientBoostingClassifier\n\n"
+    "{to} = HistGradientBoostingClassifier().fit({a0}, {a1})",
+    "GradientBoostingRegressor": "from sklearn.ensemble import HistGradientBoostingRegressor\n\n"
+    "{to} = HistGradientBoostingRegressor().fit({a0}, {a1})",
+}
+"""For models that work on all rows at once: those that work on some rows at a time, or on less."""
+
+
+def _of_sklearn(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Whether a model of scikit-learn predicts."""
+    return {"method": call.name.removeprefix(".")} if is_method_of("sklearn")(call, death) else False
+
+
+def _in_batches(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Say what to take in place of the model that is fitted."""
+    match call.node.func:
+        case ast.Attribute(value=owner):
+            found = (name for name in made_by(owner, call, death) if name.startswith("sklearn."))
+            maker = next((name.rpartition(".")[2] for name in found if name.rpartition(".")[2] in _BATCHES), None)
+            return False if maker is None else {"instead": _BATCHES[maker].format(**{**names(call), "to": "model"})}
+    return False
+
+
+WAYS = (
+    LesserWay(
+        (".fit_transform", ".fit"),
+        "Count with a fixed number of columns: HashingVectorizer",
+        "keeps every word and n-gram that occurs in a dict; `max_features` only helps afterwards.",
+        "from sklearn.feature_extraction.text import HashingVectorizer\n"
+        "X = HashingVectorizer(ngram_range=(2, 4), n_features=2**20).transform({a0})  # with your other arguments",
+        Case(
+            "from sklearn.feature_extraction.text import TfidfVectorizer\nvec = TfidfVectorizer(ngram_range=(1, 5))",
+            "X = vec.fit_transform(texts)",
+            says=("HashingVectorizer", "transform(texts)"),
+        ),
+        is_made_by("text.CountVectorizer", "text.TfidfVectorizer"),
+    ),
+    LesserWay(
+        ("sklearn.model_selection.train_test_split",),
+        "Split the numbers of the rows, not the rows",
+        "copies all rows into the two parts, beside the table itself.",
+        "train, test = train_test_split(np.arange(len({a0})), random_state=0)\n"
+        "model.fit({a0}[train], ...)  # or delete what they were made of: del {a0}",
+        Case(
+            "from sklearn.model_selection import train_test_split",
+            "a, b = train_test_split(X)",
+            says=("np.arange(len(X))",),
+        ),
+    ),
+    LesserWay(
+        (".fit_transform", ".transform", ".fit"),
+        "Fill the gaps without comparing rows: SimpleImputer",
+        "compares each row with all others.",
+        "from sklearn.impute import SimpleImputer\n\n{to} = SimpleImputer(strategy='median').fit_transform({a0})",
+        Case(
+            "from sklearn.impute import KNNImputer\ni = KNNImputer()",
+            "Z = i.fit_transform(X)",
+            says=("Z = SimpleImputer(",),
+        ),
+        is_made_by("impute.KNNImputer"),
+    ),
+    LesserWay(
+        (".fit_transform", ".transform", ".fit"),
+        "Scale float32 in place: copy=False",
+        "copies all numbers, as float64 where they were whole numbers.",
+        "X = {a0}.astype('float32')\nX = {maker}(copy=False).fit_transform(X)  # in place",
+        Case(
+            "from sklearn.preprocessing import StandardScaler\ns = StandardScaler()",
+            "Z = s.fit_transform(X)",
+            says=("StandardScaler(copy=False)",),
+        ),
+        _scales,
+    ),
+    LesserWay(
+        (".shap_values", "sklearn.inspection.permutation_importance", "sklearn.manifold.TSNE", "umap.UMAP"),
+        "Explain or draw a sample of the rows",
+        "takes memory for each row, and a sample shows the same.",
+        "rng = np.random.default_rng(0)\nsample = {a0}[rng.choice(len({a0}), 2000, replace=False)]  # 2,000 rows",
+        Case("import shap\ne = shap.TreeExplainer(m)", "v = e.shap_values(X)", says=("X[rng.choice(len(X), 2000",)),
+    ),
+    LesserWay(
+        (".kneighbors", ".radius_neighbors", ".query_ball_point", ".query_ball_tree", ".query_pairs"),
+        "Ask for fewer neighbours, some rows at a time",
+        "gives a list of all neighbours of each row.",
+        "for at in range(0, len({a0}), 1000):\n    part = {function}({a0}[at : at + 1000])  # with a smaller radius\n"
+        "    ...  # keep a count or a mean of each row",
+        Case(
+            "from sklearn.neighbors import BallTree\nt = BallTree(X)",
+            "n = t.radius_neighbors(X)",
+            says=("X[at : at + 1000]",),
+        ),
+        is_method_of("sklearn", "scipy"),
+    ),
+    LesserWay(
+        (".predict", ".predict_proba", ".decision_function", ".score_samples"),
+        "Predict some rows at a time",
+        "works on all rows at once, as float64.",
+        "parts = np.array_split({a0}, 100)  # a hundredth at a time\n"
+        "{to} = np.concatenate([{owner}.{method}(part) for part in parts])",
+        Case(
+            "from sklearn.neighbors import KNeighborsClassifier\nk = KNeighborsClassifier()",
+            "p = k.predict(X)",
+            says=("p = np.concatenate([k.predict(part)",),
+        ),
+        _of_sklearn,
+    ),
+    LesserWay(
+        ("sklearn.metrics.silhouette_score", "sklearn.metrics.silhouette_samples", "sklearn.metrics.roc_auc_score"),
+        "Score a sample: sample_size=5000",
+        "compares each row with all others.",
+        "from sklearn.metrics import silhouette_score\n\n"
+        "{to} = silhouette_score({a0}, {a1}, sample_size=5000, random_state=0)",
+        Case("from sklearn.metrics import silhouette_score", "s = silhouette_score(X, y)", says=("sample_size=5000",)),
+    ),
+    LesserWay(
+        (".fit", ".fit_transform", ".fit_predict"),
+        "Take the method that learns some rows at a time",
+        "works on all rows at once, and on copies of them.",
+        "{instead}\n\nX = {a0}.astype('float32')  # half of it, where the model keeps float32",
+        Case(
+            "from sklearn.cluster import KMeans\nk = KMeans(50)",
+            "k.fit(X)",
+            says=("MiniBatchKMeans(n_clusters=50).fit(X)", "X.astype('float32')"),
+        ),
+        _in_batches,
+    ),
+)

@@ -1,0 +1,166 @@
+"""Pictures, figures and graphs."""
+
+import ast
+from collections.abc import Mapping
+
+from ..case import Case
+from ..code.notebook import Call
+from ..death import Death
+from .way import LesserWay, is_gathered, is_method_of, made_by
+
+_PAIRS = (
+    *("all_pairs_shortest_path_length", "all_pairs_shortest_path", "all_pairs_dijkstra_path_length", "johnson"),
+    *("all_pairs_dijkstra_path", "all_pairs_dijkstra", "all_pairs_bellman_ford_path_length", "floyd_warshall"),
+)
+
+
+def _of_matplotlib(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Whether a method draws a picture of an array; `cv2.imshow(name, image)` opens a window."""
+    name = death.code.qualified(call.node.func, call.scope) or ""
+    is_it = isinstance(call.node.func, ast.Attribute) and not name.startswith("cv2")
+    return {"method": call.name.removeprefix(".")} if is_it else False
+
+
+def _of_windows(call: Call, death: Death) -> bool:
+    """Whether the windows of an image are reshaped: that copies what was a view."""
+    match call.node.func:
+        case ast.Attribute(attr="reshape", value=owner):
+            views = ("view_as_windows", "sliding_window_view", "as_strided")
+            return any(name.endswith(views) for name in made_by(owner, call, death))
+    return False
+
+
+WAYS = (
+    LesserWay(
+        ("networkx.to_numpy_array", "networkx.adjacency_matrix", "networkx.floyd_warshall_numpy"),
+        "Keep the graph's matrix sparse: to_scipy_sparse_array",
+        "makes a number for each pair of nodes.",
+        "A = nx.to_scipy_sparse_array({a0})",
+        Case("import networkx as nx", "A = nx.to_numpy_array(G)", says=("to_scipy_sparse_array(G)",)),
+    ),
+    LesserWay(
+        ("skimage.util.view_as_windows", ".reshape"),
+        "Let the windows stay a view: reduce them before they are reshaped",
+        "copies each window, and each value as often as a window has values.",
+        "means = windows.mean(axis=(-2, -1))  # of the view, nothing is copied\n\n"
+        "# what needs whole windows: some rows at a time, or every fourth window\n"
+        "for row in windows[::4, ::4]:\n    part = row.reshape(len(row), -1)",
+        Case(
+            "from skimage.util import view_as_windows",
+            "w = view_as_windows(img, (9, 9))\nX = w.reshape(-1, 81)",
+            says=("axis=(-2, -1)",),
+            line=2,
+        ),
+        _of_windows,
+    ),
+    LesserWay(
+        ("cv2.resize", "cv2.warpPerspective", "cv2.warpAffine", "cv2.copyMakeBorder", "PIL.Image.new"),
+        "Make the picture smaller, or keep less of each",
+        "makes a picture of width x height x 3 bytes, each time.",
+        "import cv2\n\nsmall = cv2.resize({a0}, None, fx=0.25, fy=0.25, interpolation=cv2.INTER_AREA)  # a sixteenth",
+        Case("import cv2", "big = cv2.resize(img, (40_000, 40_000))", says=("cv2.resize(img, None", "a sixteenth")),
+    ),
+    LesserWay(
+        tuple(f"networkx.{name}" for name in _PAIRS),
+        "Take one node after the other: single_source_…",
+        "holds an entry for each pair of nodes.",
+        "for node in {a0}:\n    lengths = nx.single_source_shortest_path_length({a0}, node)\n"
+        "    ...  # keep only what is needed of it; `cutoff=3` looks no further\n\n"
+        "# as numbers, a block of nodes at a time\nfrom scipy.sparse.csgraph import dijkstra\n"
+        "part = dijkstra(nx.to_scipy_sparse_array({a0}), indices=range(1000), unweighted=True)",
+        Case(
+            "import networkx as nx",
+            "d = dict(nx.all_pairs_shortest_path_length(G))",
+            says=("for node in G", "single_source"),
+        ),
+    ),
+    LesserWay(
+        tuple(f"networkx.{name}" for name in ("all_simple_paths", "find_cliques", "enumerate_all_cliques")),
+        "Take one after the other, not a list of all",
+        "finds more than can be kept.",
+        "for one in {function}({a0}):  # with your other arguments; `cutoff=4` bounds the paths\n    ...",
+        Case("import networkx as nx", "p = list(nx.all_simple_paths(G, 1, 2))", says=("in nx.all_simple_paths(G)",)),
+        is_gathered,
+    ),
+    LesserWay(
+        ("networkx.from_pandas_edgelist", "networkx.read_edgelist", "networkx.complete_graph", "networkx.complement"),
+        "Keep a large graph as a sparse matrix",
+        "makes dictionaries of dictionaries, some hundred bytes for each edge.",
+        "from scipy import sparse\nfrom scipy.sparse import csgraph\n\n"
+        "A = sparse.coo_array((np.ones(len(start)), (start, end)), shape=(n, n)).tocsr()  # numbers of the nodes\n"
+        "parts, labels = csgraph.connected_components(A)",
+        Case("import networkx as nx", "G = nx.from_pandas_edgelist(df)", says=("sparse.coo_array",)),
+    ),
+    LesserWay(
+        (".imshow", ".pcolormesh", ".pcolor", ".contourf", ".plot_surface", ".matshow"),
+        "Draw every tenth row and column: nobody sees more dots than the screen has",
+        "copies the data, and makes colours of four numbers for each value.",
+        "{owner}.{method}({a0}[::10, ::10])  # a hundredth of it, with your other arguments",
+        Case("import matplotlib.pyplot as plt", "plt.imshow(img)", says=("plt.imshow(img[::10, ::10])",)),
+        _of_matplotlib,
+    ),
+    LesserWay(
+        (".savefig", "matplotlib.pyplot.savefig"),
+        "Save it with fewer dots to the inch, or as PDF",
+        "draws width x dpi by height x dpi dots of four bytes, and needs more than one picture of that size.",
+        "{owner}.savefig({a0}, dpi=150)\n\n# or lines and texts in place of dots\n{owner}.savefig('figure.pdf')",
+        Case("import matplotlib.pyplot as plt", "plt.savefig('a.png', dpi=3000)", says=("dpi=150", "figure.pdf")),
+    ),
+    LesserWay(
+        (
+            *("cv2.imread", "PIL.Image.open", "skimage.io.imread", "matplotlib.pyplot.imread", "tifffile.imread"),
+            *("imageio.imread", "imageio.v2.imread", "imageio.v3.imread", "matplotlib.image.imread"),
+        ),
+        "Make each picture small when it is read, or read it when it is needed",
+        "reads a picture of width x height x 3 bytes, and all of them are kept.",
+        "def pictures(paths):  # one after the other, half as wide and high\n    for path in paths:\n"
+        "        with Image.open(path) as picture:\n            picture.thumbnail((256, 256))\n"
+        "            yield np.asarray(picture)  # uint8: one byte for each value",
+        Case("import cv2", "frames = [cv2.imread(p) for p in paths]", says=("picture.thumbnail((256, 256))",)),
+        is_gathered,
+    ),
+    LesserWay(
+        (".convert", ".resize", ".rotate", ".filter", ".crop", ".transpose", ".load"),
+        "Make the picture smaller before anything else: thumbnail",
+        "makes another picture in full, of up to four bytes a dot.",
+        "picture = Image.open(path)\npicture.draft('RGB', (2048, 2048))  # a JPEG is read smaller at once\n"
+        "picture.thumbnail((2048, 2048))  # in place",
+        Case("from PIL import Image\nimg = Image.open('a')", "x = img.convert('RGB')", says=("thumbnail",)),
+        is_method_of("PIL"),
+    ),
+    LesserWay(
+        ("seaborn.*", "plotly.express.*", "plotly.graph_objects.*", "altair.Chart"),
+        "Draw a sample, or the sums of groups",
+        "copies the data into the figure, once for each panel.",
+        "few = {a0}.sample(5000)  # nobody sees more points than that\n{function}(few)  # with your other arguments",
+        Case("import seaborn as sns", "sns.pairplot(df)", says=("df.sample(5000)", "sns.pairplot(few)")),
+    ),
+    LesserWay(
+        ("matplotlib.pyplot.hist", ".hist"),
+        "Take fewer bins",
+        "makes a bar for each bin, with some kilobytes each.",
+        "plt.hist({a0}, bins=100)",
+        Case("import matplotlib.pyplot as plt", "plt.hist(x, bins=10**8)", says=("bins=100",)),
+        lambda call, _death: call.argument("bins") is not None,
+    ),
+    LesserWay(
+        ("matplotlib.pyplot.subplots",),
+        "Draw fewer panels to a figure, and close each figure",
+        "makes axes with all their ticks for each panel, some hundred kilobytes each.",
+        "for at in range(0, len(panels), 20):  # twenty to a figure\n"
+        "    fig, axes = plt.subplots(5, 4)\n    ...\n    fig.savefig(f'panels-{{at}}.png')\n    plt.close(fig)",
+        Case("import matplotlib.pyplot as plt", "f, a = plt.subplots(100, 100)", says=("plt.close(fig)",)),
+        lambda call, _death: len(call.node.args) > 1,
+    ),
+)
+
+GENERAL = (
+    LesserWay(
+        ("skimage.*", "scipy.ndimage.*"),
+        "Work on a smaller picture, or with float32",
+        "makes new pictures, most of them of float64: eight bytes for each value.",
+        "small = {a0}[::2, ::2].astype('float32')  # half as wide and high, half as exact: an eighth\n"
+        "{to} = {function}(small)  # with your other arguments",
+        Case("from scipy import ndimage", "out = ndimage.gaussian_filter(img, 3)", says=("img[::2, ::2]",)),
+    ),
+)
