@@ -1,16 +1,11 @@
-"""The fix `a-part-at-a-time`."""
-
 import ast
 from collections.abc import Iterator
 
 from ..calls import is_of, ran_in
-from ..case import Case
 from ..code.arrays import Value
 from ..code.origins import all_origins
 from ..code.scopes import Scope
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..place import Place, guilty_place
 from ..units import quote, size
 

@@ -1,17 +1,12 @@
-"""The fix `an-item-at-a-time`."""
-
 import ast
 from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
-from ..case import Case
 from ..code.scopes import Scope
 from ..code.stores import Store, stores
-from ..death import Death
 from ..examples import MIB
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..place import Place, guilty_place
 from ..units import quote
 

@@ -1,13 +1,9 @@
-"""The fix `bound-the-wait`."""
-
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..case import Case
-from ..death import Death
 from ..examples.stuck import frame, look
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
 _WAYS = (

@@ -1,12 +1,8 @@
-"""The fix `bound-what-c-writes`."""
-
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.notebook import Call
-from ..death import Death
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
 _WRITERS = frozenset({"strcpy", "strcat", "sprintf", "gets", "memcpy", "memmove", "memset", "strncpy", "readinto"})

@@ -1,11 +1,7 @@
-"""The fix `call-in-a-process`."""
-
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
 _SNIPPET = (

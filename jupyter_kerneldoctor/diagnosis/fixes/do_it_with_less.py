@@ -1,11 +1,6 @@
-"""The fix `do-it-with-less`."""
-
 from collections.abc import Iterator
 
-from ..case import Case
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..lesser_ways import GENERAL, first_running
 from ..units import quote
 

@@ -1,13 +1,8 @@
-"""The fix `read-a-slice`."""
-
 import ast
 from collections.abc import Iterator
 
-from ..case import Case
 from ..code.scopes import Scope
-from ..death import Death
-from ..family import Family
-from ..fix import Fix, Proposal
+from ..fix import Case, Death, Family, Fix, Proposal
 from ..units import quote
 
 _READERS = ("h5py", "netCDF4", "zarr", "tables", "xarray", "rasterio", "nibabel")
