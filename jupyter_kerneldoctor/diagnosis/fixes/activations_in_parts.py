@@ -74,6 +74,8 @@ class ActivationsInParts(Fix):
                 f"    loss = ...  # as before\n    (loss * len(part) / len({given})).backward()\n\n"
                 f"# or, in {network}:\n{snippet}"
             )
+        elif (pairs := _of_pairs(death)) is not None:
+            title, snippet = "Compare a block of rows at a time, and work it out again: checkpoint", pairs
         why += "With `checkpoint`, a block keeps only what goes into it."
         yield Proposal((), why, missing * 6 // 10, title, snippet)
 
@@ -83,4 +85,21 @@ def _rows(call: ast.Call, scope: Scope) -> str | None:
     match call.args[:1]:
         case [ast.Name() | ast.Attribute() as given]:
             return scope.segment(given)
+    return None
+
+
+def _of_pairs(death: Death) -> str | None:
+    """Return the call of the function at work on some rows at a time, where it compares all pairs of rows."""
+    for scope in death.code.running.functions:
+        names = scope.parameters
+        for node in scope.nodes if names and not scope.owner else ():
+            if not isinstance(node, ast.BinOp):
+                continue
+            pairs = sum("None" in scope.segment(one) for one in (node.left, node.right))
+            if pairs == 2 and death.user_frames and death.was_running(node, scope):
+                given = ", ".join([scope.function, "part", *names[1:], "use_reentrant=False"])
+                return (
+                    "from torch.utils.checkpoint import checkpoint\n\n"
+                    f"rows = [checkpoint({given}) for part in {names[0]}.split(256)]\nall_rows = torch.cat(rows)"
+                )
     return None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..calls import network_call_at
 from ..code.notebook import Notebook, Scope
-from ..code.origins import all_origins
+from ..code.origins import Origins, all_origins
 from ..edits import import_as, replace
 from ..fix import Case, Death, Family, Fix, Proposal
 from ..frameworks.evaluation import is_made_tensor, whole_calls
@@ -77,6 +77,12 @@ class BatchedInference(Fix):
             "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.ReLU(), nn.Conv2d(3, 64, 3, padding=1))",
             "with torch.no_grad():\n    y = net(X)",
             says=("keep less", "[net(part).mean(dim=(-2, -1)) for part in X.split(64)]"),
+        ),
+        Case(  # what a tokenizer made of all texts
+            _NET + "def embed(texts):\n    enc = tok(texts)\n    return net(**enc).hidden",
+            "E = embed(all_texts)",
+            growth="jump",
+            says=("embed(all_texts[start:start + 32]) for start in range(0, len(all_texts), 32)",),
         ),
         Case(  # the rows of one view are too many
             _NET + "def render(view):\n    rays = view.reshape(-1, 9)\n    with torch.no_grad():\n"
@@ -155,6 +161,7 @@ def _parts(death: Death) -> Iterator[Proposal]:
     names = [one for given in call.args for one in ast.walk(given) if isinstance(one, ast.Name | ast.Attribute)]
     rows = next((scope.segment(one) for one in names if code.qualified(one, scope) is None and _is_data(one, call)), "")
     if not rows:
+        yield from _in_batches(death, scope)
         return
     one_part = re.sub(rf"(?<![\w.]){re.escape(rows)}(?!\w)", "part", scope.segment(call))
     why = (
@@ -166,6 +173,21 @@ def _parts(death: Death) -> Iterator[Proposal]:
         "result = torch.cat(parts)"
     )
     yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in parts", snippet)
+
+
+def _in_batches(death: Death, scope: Scope) -> Iterator[Proposal]:
+    """Yield the call of the function around on some rows at a time, where the network gets named arguments."""
+    missing = death.memory.missing_bytes or 0
+    for call, caller in Origins(death.code).calls_of(scope)[:1]:
+        rows = caller.segment(call.args[0]) if call.args else ""
+        one_part = caller.segment(call).replace(rows, f"{rows}[start:start + 32]", 1)
+        why = f"{quote(caller.segment(call))} takes all of {quote(rows)} at once: memory grew by {size(missing)}."
+        snippet = (
+            f"with torch.no_grad():\n    parts = [{one_part} for start in range(0, len({rows}), 32)]\n"
+            "result = torch.cat(parts)"
+        )
+        if rows and not caller.loops_around(call):
+            yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in batches", snippet)
 
 
 def _is_data(node: ast.expr, call: ast.Call) -> bool:

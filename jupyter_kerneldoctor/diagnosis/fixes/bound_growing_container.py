@@ -1,7 +1,10 @@
 import ast
+import re
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
+from ..code.origins import all_origins
+from ..code.scopes import Scope
 from ..code.stores import stores
 from ..examples import MIB
 from ..fix import Advice, Case, Death, Family
@@ -38,6 +41,16 @@ _TENSORS = (
     "grew by {grew}{items} while the cell ran. Keep of each round only what is read later: a mean, the class of the "
     "highest score, half as many digits. Or write the values to a file, which `mmap_mode='r'` opens without reading it."
 )
+_ENTRIES = (
+    "grew by {grew}{items} while the cell ran. Keep the numbers and classes of each round; networks, optimizers and "
+    "what a network gave belong into files."
+)
+_FEWER = (
+    "{entries}\n\n# what is large, into a file of each round:\n"
+    "torch.save(model.state_dict(), f'model-{{i}}.pt')  # Keras: model.save; arrays: np.save"
+)
+_MODELS = re.compile(r"torch\.optim|keras.*(Sequential|Model)$|state_dict|deepcopy")
+_SCORES = re.compile("logit|prob|score|pred")
 _SMALLER = (
     "small = {value}.{number}  # keep this in {plain}, or .argmax(1), or as float16\n\n"
     "# or a file for each round, which np.load(..., mmap_mode='r') opens:\n"
@@ -82,6 +95,12 @@ class BoundGrowingContainer(Advice):
             held=[Held(-0.5, 2, (_ROWS,))],
             says=("small = net(x).mean().item()", "net(x).detach().cpu().numpy()"),
         ),
+        Case(
+            "import torch\nrows = {}\nnet = torch.nn.Linear(9, 9)",
+            "for k in range(9000):\n    rows[k] = {'net': net, 'loss': 1.5, 'p': probs}",
+            held=[Held(-0.5, 2, (_ROWS,))],
+            says=("rows[k] = {'loss': 1.5, 'p': probs.argmax(-1)}",),
+        ),
     ]
     SILENT = [
         Case(_LOOP, held=[Held(-0.5, 1, (_CACHE,))]),
@@ -105,6 +124,8 @@ class BoundGrowingContainer(Advice):
         if not one.with_graph and (array := _array(death, one)) is not None:
             told, code = _TENSORS, _SMALLER
             names |= dict(zip(("value", "number", "array"), array, strict=True))
+        elif not one.with_graph and (entries := _smaller_entries(death, one)) is not None:
+            told, code, names = _ENTRIES, _FEWER, {"plain": one.name, "entries": entries}
         told = f"{quote(one.name)} {told.format(grew=size(grew), items=items, count=gained)}"
         return {"name": quote(one.name), "told": told, "code_": code.format(**names)}
 
@@ -114,6 +135,35 @@ class BoundGrowingContainer(Advice):
         if one is None or not death.memory.grew_here:
             return None
         return death.memory.ramp_bytes if one.with_graph else one.grew_bytes or one.bytes
+
+
+def _smaller_entries(death: Death, container: Grown) -> str | None:
+    """Return the statement that keeps a dict of each round, with numbers and classes in place of what is large."""
+    tensors = Tensors(death.code)
+    for store in stores(death.code.running):
+        is_it = store.container.rpartition(".")[2] == container.name.rpartition(".")[2]
+        match store.values:
+            case [ast.Dict(keys=keys, values=values) as entry] if is_it and all(
+                isinstance(one, ast.Constant) for one in keys
+            ):
+                segment, kept = store.scope.segment, []
+                for key, value in zip(keys, values, strict=True):
+                    if _is_model(value, store.scope, tensors):
+                        continue
+                    text = segment(value)
+                    scores = isinstance(value, ast.Name) and _SCORES.search(text)
+                    kept.append(f"{segment(key) if key else ''}: {text}{'.argmax(-1)' if scores else ''}")
+                less = "{" + ", ".join(kept) + "}"
+                if kept and (len(kept) < len(keys) or "argmax" in less):
+                    return segment(store.statement).replace(segment(entry), less)
+    return None
+
+
+def _is_model(value: ast.expr, scope: Scope, tensors: Tensors) -> bool:
+    """Whether a value is a network or its optimizer."""
+    made = [one.func for one, _ in all_origins(value, scope, tensors.code) if isinstance(one, ast.Call)]
+    names = (tensors.code.qualified(one, scope) or "" for one in made)
+    return tensors.kind(value, scope) is Kind.MODULE or any(_MODELS.search(name) for name in names)
 
 
 def _array(death: Death, container: Grown) -> tuple[str, str, str] | None:

@@ -9,7 +9,7 @@ from ..frameworks.torch import Tensors
 from ..units import quote, size
 
 _READS = re.compile(r"imread|open|load\w*|read\w*|decode\w*|to_tensor|img_to_array", re.IGNORECASE)
-_TABLES = re.compile("csv|parquet|excel|json|sql|table")
+_NOT_ITEMS = re.compile("csv|parquet|excel|json|sql|table|predict|encode|embed|generate")
 _FRAMEWORKS = ("torch", "tensorflow", "keras")
 _LOOP = "{begin}for p in paths:\n    img = cv2.imread(p)\n    xs.append(torch.tensor(img) / 255)"
 _SNIPPETS = {
@@ -63,6 +63,7 @@ class LoadItemsOnDemand(Fix):
     SILENT = [
         Case("import cv2\nxs = []", _LOOP.format(begin="")),
         Case("import torch\nxs = []", "for p in paths:\n    xs.append(net(p))"),
+        Case("import keras\nxs = []", "for p in paths:\n    xs.append(net.predict(keras.utils.load_img(p)))"),
         Case("import torch, cv2\nxs = []", _LOOP.format(begin="big = [0] * 10**10\n"), line=1),
         Case("import torch, cv2", "for p in paths:\n    n = cv2.imread(p).sum()\n    sizes.append(len(p))"),
     ]
@@ -109,9 +110,7 @@ def _before(kept: Kept, loop: ast.For | ast.ListComp) -> list[str]:
 
 
 def _is_read(kept: Kept, death: Death) -> bool:
-    """Whether a value comes from a function that reads something else than a table."""
+    """Whether a value comes from a function that reads, no table, and is not what a network gives."""
     parts = [one for one, _ in all_origins(kept.value, kept.scope, death.code, parts=True)]
     calls = [getattr(one.func, "attr", getattr(one.func, "id", "")) for one in parts if isinstance(one, ast.Call)]
-    return any(_READS.fullmatch(name) for name in calls) and not any(
-        "csv" in name or "parquet" in name for name in calls
-    )
+    return any(map(_READS.fullmatch, calls)) and not any(map(_NOT_ITEMS.search, calls))

@@ -11,7 +11,8 @@ from .way import LesserWay, is_made_by, made_by
 
 
 def _of_keras(call: Call, death: Death) -> bool:
-    return any(map(death.code.imports, ("keras", "tensorflow"))) and bool(call.node.args)
+    of_rows = any(isinstance(one, ast.Name | ast.Attribute) for one in call.node.args[:1])
+    return any(map(death.code.imports, ("keras", "tensorflow"))) and of_rows
 
 
 def _of_a_data_set(call: Call, death: Death) -> bool:
