@@ -42,9 +42,6 @@ _BY_KIND: dict[str, tuple[str, str, Certainty, str]] = {
 }
 """Cause, title, certainty and headline of kinds that a cause may leave unexplained."""
 
-_HANGS = ("hang", "fork-unsafe")
-"""Causes of a stuck_cell that would have lasted for ever."""
-
 _OTHER = ("unknown", "An error that the kernel survived", Certainty.WEAK, "The kernel survived a system error {where}.")
 
 

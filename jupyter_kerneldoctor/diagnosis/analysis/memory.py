@@ -257,7 +257,7 @@ class Memory:
         return f"the {kind}" if noun == "limit" and kind not in ("", "memory") else None
 
     @property
-    def allowance(self) -> str:
+    def limit_clause(self) -> str:
         """Return "the container allows 500 MiB", "the session limit is 2.0 GiB"; empty when no limit is known."""
         if not self.limit_bytes:
             return ""

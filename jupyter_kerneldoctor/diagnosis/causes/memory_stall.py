@@ -61,7 +61,7 @@ class MemoryStall(Cause):
             return None
         certainty, evidence = found
         at = "" if still is None else still.at()
-        allowed = f": {death.memory.allowance}" if death.memory.has_group_limit else ""
+        allowed = f": {death.memory.limit_clause}" if death.memory.has_group_limit else ""
         return self.finding(
             death,
             certainty,

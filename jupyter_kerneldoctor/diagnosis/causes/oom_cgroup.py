@@ -56,7 +56,7 @@ class OutOfMemoryInCgroup(Cause):
         if certainty is None:
             return None
         memory, held = death.memory, filled_by_others(death)
-        allowed = memory.allowance if memory.has_group_limit else ""
+        allowed = memory.limit_clause if memory.has_group_limit else ""
         at = f"at the {memory.limit_name}" if memory.has_group_limit else "as memory was full"
         proof = (*evidence.logged_kill(logged), *evidence.counts_of_kills(death))
         return self.finding(
@@ -144,7 +144,7 @@ def of_a_worker(cause: Cause, death: Death) -> CauseFinding | None:
             f"{sentence(worker.name)} was killed {death.where()}, most likely because memory ran out",
         )
     )
-    allowed = f": {death.memory.allowance}" if death.memory.allowance else ""
+    allowed = f": {death.memory.limit_clause}" if death.memory.limit_clause else ""
     title = "A worker process was killed for memory"
     return cause.finding(death, certainty, f"{told}{allowed}.", worker.evidence(), title=title)
 

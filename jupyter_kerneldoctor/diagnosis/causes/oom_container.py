@@ -50,7 +50,7 @@ class OutOfMemoryInContainer(Cause):
         if certainty is None:
             return None
         surely = "ran out of memory" if group is not None else "probably ran out of memory"
-        allowed = death.memory.allowance if death.memory.has_group_limit else ""
+        allowed = death.memory.limit_clause if death.memory.has_group_limit else ""
         ran_on = death.recording.rebooted is False
         return self.finding(
             death,

@@ -165,11 +165,11 @@ def container(kind: str, items: Sequence[Value | None]) -> Value:
     return Value(kind, total, shape, first.dtype if first is not None and alike else None, numbers=plain)
 
 
-def repeated(item: Value, count: int, kind: str = "list") -> Value:
+def repeated(item: Value, count: int) -> Value:
     """Return a list of as many new items like this one."""
     each = None if item.bytes is None else item.bytes + _POINTER_BYTES
     return Value(
-        kind,
+        "list",
         None if each is None else each * count,
         (count, *(item.shape if item.dtype else ())),
         item.dtype,

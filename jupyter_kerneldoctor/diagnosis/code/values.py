@@ -33,6 +33,7 @@ from .arrays import (
     repeated,
     whole,
 )
+from .builtin_functions import BUILT_IN
 from .combinations import combined, combined_method, taken
 from .notebook import Notebook
 from .origins import Origins
@@ -43,8 +44,6 @@ _BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match)
 _MAKERS = (ast.Call, ast.BinOp, ast.ListComp, ast.Compare)
 """Expressions that make an object; a name or an attribute only gives one that was there."""
 
-_TUPLE_BYTES = 40
-"""An empty tuple, with what the garbage collector keeps of it (CPython, sys.getsizeof)."""
 
 _TYPES = {"ndarray": ARRAY, "Tensor": TENSOR, "DataFrame": FRAME}
 
@@ -228,8 +227,8 @@ class Values:
             return result
         if function in ("pandas.DataFrame", "pandas.Series"):
             return values[0] and replace(values[0], type=FRAME) if values else None
-        if function in _BUILT_IN and values and values[0] is not None:
-            return _BUILT_IN[function](values)
+        if function in BUILT_IN and values and values[0] is not None:
+            return BUILT_IN[function](values)
         called = self._origins.called(call.func, at.scope)
         if called is not None:
             return self._returned(called, call, at)
@@ -244,44 +243,6 @@ class Values:
             return None
         given = self._given(call, function, at) or {"": number(0)}  # not empty: it holds for this call only
         return None if returns[0].value is None else self._of(returns[0].value, _Place(function, given, at.depth + 1))
-
-
-def _range(values: Sequence[Value | None]) -> Value | None:
-    numbers = [whole(one) for one in values]
-    known = [one for one in numbers if one is not None]
-    return Value("range", 48, (len(range(*known)),)) if len(known) == len(numbers) and known[2:] != [0] else None
-
-
-def _length(values: Sequence[Value | None]) -> Value | None:
-    return number(values[0].shape[0]) if values[0] is not None and values[0].shape else None
-
-
-def _listed(values: Sequence[Value | None]) -> Value | None:
-    one = values[0]
-    if one is not None and one.type.startswith("itertools."):
-        return repeated(Value("tuple", _TUPLE_BYTES + 8 * one.shape[1]), one.shape[0])
-    return repeated(Value("int", 32), one.shape[0]) if one is not None and one.type == "range" else None
-
-
-def _zeroed(values: Sequence[Value | None]) -> Value | None:
-    length = whole(values[0])
-    return None if length is None else Value("bytes", length, (length,))
-
-
-def _truncated(values: Sequence[Value | None]) -> Value | None:
-    length = whole(values[0])
-    return None if length is None else number(length)
-
-
-_BUILT_IN = {
-    "range": _range,
-    "len": _length,
-    "list": _listed,
-    "bytes": _zeroed,
-    "bytearray": _zeroed,
-    "int": _truncated,
-}
-"""What Python's own functions give."""
 
 
 def _newest(code: Notebook, looks: Sequence[Namespace]) -> dict[str, tuple[int, Value]]:

@@ -111,11 +111,9 @@ def crash_report(message: str, *frames: tuple[str, int, str], cut: bool = False)
     return "\n".join([f"Fatal Python error: {message}", "", header, *lines, *more, ""])
 
 
-def crash_in(
-    source: str, *inner: tuple[str, int, str], line: int = 1, message: str = "Segmentation fault", cut: bool = False
-) -> str:
+def crash_in(source: str, *inner: tuple[str, int, str], line: int = 1, message: str = "Segmentation fault") -> str:
     """Make what faulthandler writes of a crash at a line of a cell; `inner` are the functions called there."""
-    return crash_report(message, *inner, (cell_file(source), line, "<module>"), cut=cut)
+    return crash_report(message, *inner, (cell_file(source), line, "<module>"))
 
 
 def cell_file(source: str) -> str:

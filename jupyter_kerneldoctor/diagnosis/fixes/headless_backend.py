@@ -2,8 +2,6 @@ import ast
 import re
 from collections.abc import Iterator
 
-from jupyter_kerneldoctor.recording.events import SystemState
-
 from ..code.notebook import Call
 from ..edits import Changes, import_as, insert_before, replace, replace_magic
 from ..fix import Case, Death, Fix, Proposal
@@ -16,7 +14,6 @@ _QT = ("PyQt5", "PyQt6", "PySide2", "PySide6", "pyqtgraph", "napari", "qtpy")
 _QT_SAID = re.compile(r"qt\.qpa|Qt platform plugin")
 _QT_OFF = 'os.environ["QT_QPA_PLATFORM"] = "offscreen"'
 _INLINE = "'module://matplotlib_inline.backend_inline'"
-_NONE = [SystemState(-5, "start", display="")]
 
 
 class HeadlessBackend(Fix):

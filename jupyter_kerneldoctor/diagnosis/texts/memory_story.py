@@ -173,9 +173,9 @@ def _limit(death: Death) -> Iterator[str]:
         return
     full = memory.before_bytes is not None and memory.before_bytes >= FULL_HOUSE * memory.limit_bytes
     above = memory.has_group_limit and (memory.peak_bytes or 0) > _ABOVE * memory.limit_bytes
-    if not death.causes or memory.allowance not in death.causes[0].headline:
+    if not death.causes or memory.limit_clause not in death.causes[0].headline:
         most = ", and most of that was in use before the cell began" if full else ""
-        yield sentence(f"{memory.allowance}{most}.")
+        yield sentence(f"{memory.limit_clause}{most}.")
     elif full:
         yield "Most of the memory allowed was in use before the cell began."
     if above:

@@ -138,9 +138,9 @@ def _of_a_crash(death: Death) -> Iterator[Reason]:
         view = names[0] if names else "view"
         yield Reason("The memory under a buffer may have been freed or moved.", f"print({view}.base)  # who keeps it?")
     if names:
-        whom = f"{package} does" if package is not None else "native code does"
+        caller = f"{package} does" if package is not None else "native code does"
         checks = ", ".join(f'type({name}), getattr({name}, "shape", None)' for name in names[:2])
-        yield Reason(f"An argument may be one that {whom} not check.", f"print({checks})")
+        yield Reason(f"An argument may be one that {caller} not check.", f"print({checks})")
     if package is not None:
         told = f"This version of {package} may have a fault, or not fit the packages beside it."
         name = distribution(package)
