@@ -95,9 +95,9 @@ export class PostMortems {
   /** Read the list again, and the report when it may have changed. */
   async refresh(): Promise<void> {
     const request = ++this._request;
-    // What the user has picked is known before the list is there.
+    // What the user has picked is known before the list is there, which takes longer the more there is.
     const picked = this._shown === null ? this._chosen : null;
-    const early = picked === null ? null : this._client.report(picked);
+    const early = picked === null ? null : this._read(picked, request);
     early?.catch(() => undefined);
     try {
       const rows = await this._client.list();
@@ -116,24 +116,36 @@ export class PostMortems {
       const own = _isOwn ? this.cases.filter(row => _isOwn(row)) : this.cases;
       const wanted = this._chosen ?? own[0]?.recording ?? null;
       const version = this._versionOf(wanted);
+      if (wanted === picked) {
+        await early;
+      }
+      if (request !== this._request) {
+        return;
+      }
       if (wanted === null) {
         this._shown = null;
         this._show({ kind: 'empty' });
       } else if (version !== this._shown) {
-        let report = wanted === picked ? await early : null;
-        if (!report || versionOf(report) !== version) {
-          report = await this._client.report(wanted);
-        }
-        if (request === this._request) {
-          this._shown = version;
-          this._show({ kind: 'report', report });
-        }
+        await this._read(wanted, request, version);
       }
     } catch (error) {
       if (request === this._request) {
         this._shown = null;
         this._show({ kind: 'error', error: asApiError(error) });
       }
+    }
+  }
+
+  /** Read a report and show it, unless something else was asked for meanwhile. */
+  private async _read(
+    recording: string,
+    request: number,
+    version?: string
+  ): Promise<void> {
+    const report = await this._client.report(recording);
+    if (request === this._request) {
+      this._shown = version ?? versionOf(report);
+      this._show({ kind: 'report', report });
     }
   }
 
