@@ -98,7 +98,10 @@ test('a second death is shown, and the first one is still listed', async ({
   ).toBeVisible();
 });
 
-test('a fix is applied to the cell, and undone', async ({ page, tmpPath }) => {
+test('a fix is applied to the cell, undone, and applied also after a reload', async ({
+  page,
+  tmpPath
+}) => {
   const cell = 'import os\nrows = []\nif not rows:\n    os._exit(3)';
   await openNotebook(page, tmpPath, 'leaves.ipynb', [LOAD, cell]);
   await die(page, 1);
@@ -115,6 +118,14 @@ test('a fix is applied to the cell, and undone', async ({ page, tmpPath }) => {
   await expect(
     report.getByRole('button', { name: 'Apply to cell [2]' })
   ).toBeVisible();
+
+  // Applied it stays, also after a reload, when nothing is left to undo.
+  await report.getByRole('button', { name: 'Apply to cell [2]' }).click();
+  await page.notebook.save();
+  // JupyterLab opens notebook and panel again; Galata would wait for a launcher.
+  await page.reload({ waitForIsReady: false });
+  await expect(report).toContainText('Applied.');
+  await expect(report).not.toContainText('Undo with');
 
   // An edited cell is the user's: no button, a reason instead.
   await page.notebook.setCell(1, 'code', 'print("mine")');
