@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ..edits import set_argument
+from ..facts import kills_a_childs_group
 from ..fix import Case, Death, Fix, Proposal
 
 _STOPS = """\
@@ -39,7 +40,8 @@ class OwnProcessGroup(Fix):
     FIRES = [
         Case(
             _STOPS,
-            "server = Server()\nserver.stop()",
+            "servers = [Server()]",
+            "for one in servers:\n    one.stop()",
             cause="self-kill",
             becomes={1: _STOPS.replace('["server"]', '["server"], start_new_session=True')},
         ),
@@ -48,10 +50,9 @@ class OwnProcessGroup(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Give every child a group of its own."""
-        code = death.code
-        if not [*code.running.calls("os.killpg")] or not [*code.running.calls("os.getpgid")]:
+        if not kills_a_childs_group(death):
             return
-        for call in code.calls("subprocess.Popen"):
+        for call in death.code.calls("subprocess.Popen"):
             if any(call.argument(name) is not None for name in _APART):
                 continue
             yield Proposal(

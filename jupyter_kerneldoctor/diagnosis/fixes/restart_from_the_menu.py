@@ -1,6 +1,7 @@
 import re
 from collections.abc import Iterator
 
+from ..facts import kills_a_childs_group
 from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
@@ -40,8 +41,8 @@ class RestartFromTheMenu(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the menu, and the call for those who need one."""
         call = next(death.code.running.calls(*_KILLS), None)
-        if call is not None and call.name == "os.killpg" and [*death.code.running.calls("os.getpgid")]:
-            return  # what was to end is a child
+        if kills_a_childs_group(death):
+            return
         lines = [] if death.cell is None else death.cell.source.split("\n")
         shell = next((line.strip() for line in lines if _SHELL.search(line)), None)
         sent = "The signal" if call is None and shell is None else quote(shell or "" if call is None else call.text)
