@@ -184,6 +184,8 @@ class Advice(Fix):
 
     functions: ClassVar[tuple[str, ...]] = ()
     """Only where one of these may have been running; `{call}` is the first of them."""
+    share: ClassVar[float | None] = None
+    """How much of the missing memory it saves, 0 to 1, whoever took that."""
     library: ClassVar[str] = ""
     """Only where a cell imports it."""
     unless: ClassVar[tuple[str, ...]] = ()
@@ -218,5 +220,7 @@ class Advice(Fix):
         return {}
 
     def saves(self, death: Death) -> int | None:
-        """Return how many bytes it saves: all that was missing, where the cell itself took that."""
+        """Return how many bytes it saves: its share, or else all that was missing, where the cell itself took that."""
+        if self.share is not None:
+            return round((death.memory.missing_bytes or 0) * self.share)
         return death.memory.missing_bytes if death.memory.grew_here else None

@@ -25,6 +25,7 @@ class AutomaticMixedPrecision(Advice):
     id, title = "automatic-mixed-precision", "Keep intermediate results in 16 bits: torch.autocast"
     causes, general = ("gpu-oom",), True
     unless = ("autocast", "bfloat16", ".half()")
+    share = 1 / 3  # what is kept is not all that the step needs
     why = "What the network keeps for the backward pass is in 32 bits. Under autocast most of it takes half."
     snippet = (
         'with torch.autocast("cuda", dtype=torch.bfloat16):\n    output = model(x)\n    loss = criterion(output, y)\n'
@@ -41,7 +42,3 @@ class AutomaticMixedPrecision(Advice):
         """Keep silent where nothing is trained, or each step leaves memory behind."""
         trains = any(backward_calls(scope.node, scope) for scope in death.code.running)
         return {} if trains and not grows_by_the_step(death.code) else None
-
-    def saves(self, death: Death) -> int | None:
-        """Count a third: what is kept is not all that the step needs."""
-        return (death.memory.missing_bytes or 0) // 3

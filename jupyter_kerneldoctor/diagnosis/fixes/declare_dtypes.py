@@ -26,6 +26,7 @@ class DeclareDtypes(Advice):
 
     id, title, causes = "declare-dtypes", "Tell pandas the types of the columns: dtype", (Family.MEMORY,)
     functions = ("pandas.read_csv", "pandas.read_table")
+    share = 3 / 5  # text that repeats shrinks most
     why = (
         "{call} reads numbers with 8 bytes each and text entry by entry. With `dtype=` text that repeats is "
         "stored once (`'category'`), and `'float32'` takes half."
@@ -67,7 +68,3 @@ class DeclareDtypes(Advice):
             return None
         sample, typed = set_argument(call, "nrows", "10_000"), set_argument(call, "dtype", "types")
         return {"name": frame_name(call) or "df", "sample": text_of(call, sample), "typed": text_of(call, typed)}
-
-    def saves(self, death: Death) -> int | None:
-        """Count a good half: text that repeats shrinks most."""
-        return (death.memory.missing_bytes or 0) * 3 // 5

@@ -31,6 +31,7 @@ class GradientAccumulation(Advice):
 
     id, title = "gradient-accumulation", "Accumulate the gradient of smaller batches"
     causes = (Family.MEMORY, "gpu-oom")
+    share = 9 / 10  # the smaller batch alone does as much
     why = (
         "{reason} With {small} in place of {now}, a step of the optimizer after every {steps} batches sees as"
         " many samples as before."
@@ -66,7 +67,3 @@ class GradientAccumulation(Advice):
             now, small = batch.written.value, batch.choice.value
             return {"reason": batch.reason, "now": str(now), "small": str(small), "steps": str(-(-now // small))}
         return None
-
-    def saves(self, death: Death) -> int | None:
-        """Count nine tenths: the smaller batch alone does as much."""
-        return (death.memory.missing_bytes or 0) * 9 // 10

@@ -24,6 +24,7 @@ class KerasMixedPrecision(Advice):
     id, title = "keras-mixed-precision", "Keep intermediate results in 16 bits: mixed_float16"
     causes, general = ("gpu-oom",), True
     unless = ("mixed_",)
+    share = 1 / 3  # what is kept is not all that the step needs
     why = "What the layers give is kept in 32 bits for the backward pass; in 16 bits most of it takes half."
     snippet = (
         '{keras}.mixed_precision.set_global_policy("mixed_float16")  # before the model is built\n'
@@ -41,7 +42,3 @@ class KerasMixedPrecision(Advice):
         name, code = known_as(death.code), death.code
         trains = any(call.name == "fit" for call in training_calls(code))
         return {"keras": name} if name is not None and trains else None
-
-    def saves(self, death: Death) -> int | None:
-        """Count a third: what is kept is not all that the step needs."""
-        return (death.memory.missing_bytes or 0) // 3

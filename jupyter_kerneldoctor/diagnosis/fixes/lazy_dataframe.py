@@ -24,6 +24,7 @@ class LazyDataframe(Advice):
 
     id, title, causes = "lazy-dataframe", "Let polars stream the file through your query", (Family.MEMORY,)
     functions = ("pandas.read_csv", "pandas.read_parquet", "polars.read_csv", "polars.read_parquet")
+    share = 1 / 2  # what the result takes is not known, and less has to be learned for other ways
     why = (
         "{call} reads all of the file before the first row is used. `scan_{kind}` of polars reads piece by piece what "
         "the result needs."
@@ -63,7 +64,3 @@ class LazyDataframe(Advice):
             "path": call.scope.segment(path),
             "columns": columns,
         }
-
-    def saves(self, death: Death) -> int | None:
-        """Count half: what the result takes is not known, and less has to be learned for other ways."""
-        return (death.memory.missing_bytes or 0) // 2
