@@ -17,6 +17,25 @@ _ROWS = (
     "    ...  # {line}, and what follows it, with `part` for `{name}`\n"
     "    parts.append(...)  # only what you need of these rows\nresult = np.concatenate(parts)"
 )
+_EACH = tuple(
+    f"numpy.{name}"
+    for name in (
+        "exp",
+        "log",
+        "log1p",
+        "sqrt",
+        "square",
+        "abs",
+        "sin",
+        "cos",
+        "tanh",
+        "clip",
+        "maximum",
+        "minimum",
+        "power",
+    )
+)
+"""Functions of NumPy that work on each number by itself."""
 _DIMENSIONS = (
     "print({left}.dims, {right}.dims)  # what only one of them has, is repeated for all of the other\n"
     "{right} = {right}.rename({{'its_name': 'the_same_name'}})  # where one dimension has two names"
@@ -114,27 +133,46 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
 def _rows_of(at: Place, death: Death) -> ast.expr | None:
     """Return what is worked on row by row: `x` of `x[:, None] - y`, a side of arithmetic, what a function is given."""
     code, scope, values = death.code, at.scope, death.values
-    sides: list[ast.expr] = []
+    if any(
+        isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) for node in ast.walk(at.node)
+    ):
+        return None
     for node in ast.walk(at.node):
         match node:
             case ast.Subscript(value=base, slice=ast.Tuple(elts=[ast.Slice(), ast.Attribute(attr="newaxis"), *_])):
                 return base
             case ast.Subscript(value=base, slice=ast.Tuple(elts=[ast.Slice(), ast.Constant(value=None), *_])):
                 return base
-            case ast.BinOp(left=left, right=right) if not isinstance(node.op, ast.MatMult):
-                sides += [one.args[0] if isinstance(one, ast.Call) and one.args else one for one in (left, right)]
-            case ast.Call(func=function, args=[first, *_]) if code.definition(function, scope) is not None:
-                sides.append(first)
+    value = getattr(at.node, "value", None)
+    sides = [] if value is None or isinstance(value, ast.Name) else _sides(value, scope, death)
     if code.imports("sympy"):
         return None
     loops = [loop.target for loop in scope.loops_around(at.node) if isinstance(loop, ast.For)]
     items = {one.id for target in loops for one in ast.walk(target) if isinstance(one, ast.Name)}
-    names = [one for one in sides if isinstance(one, ast.Name) and code.qualified(one, scope) is None]
-    names = [one for one in names if one.id not in items]
+    free = [one for one in sides if isinstance(one, ast.Name) and code.qualified(one, scope) is None]
+    names = [one for one in free if one.id not in items]
     found = [(name, values.of(name, scope)) for name in names]
     arrays = [(value.bytes or 0 if value is not None else 0, name) for name, value in found if _may_be_array(value)]
     largest = max(arrays, key=lambda pair: pair[0], default=None)
     return None if largest is None else _spread(largest[1], scope, death) or largest[1]
+
+
+def _sides(node: ast.expr, scope: Scope, death: Death) -> list[ast.expr]:
+    """Return what an expression works on number by number, or row by row; no settings of a library's function."""
+    match node:
+        case ast.BinOp(left=left, right=right) if not isinstance(node.op, ast.MatMult):
+            return [*_sides(left, scope, death), *_sides(right, scope, death)]
+        case ast.Compare(left=left, comparators=[right]):
+            return [*_sides(left, scope, death), *_sides(right, scope, death)]
+        case ast.UnaryOp(operand=inner) | ast.Subscript(value=inner):
+            return _sides(inner, scope, death)
+        case ast.Call(func=function, args=[first, *_]):
+            name = death.code.qualified(function, scope) or ""
+            is_own = death.code.definition(function, scope) is not None
+            return _sides(first, scope, death) if is_own or name in _EACH else []
+        case ast.Name():
+            return [node]
+    return []
 
 
 def _may_be_array(value: Value | None) -> bool:

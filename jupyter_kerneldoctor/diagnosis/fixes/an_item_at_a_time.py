@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
+from ..code.origins import all_origins
 from ..code.scopes import Scope
 from ..code.stores import Store, stores
 from ..examples import MIB
@@ -29,7 +30,8 @@ _BEST = (
     " nlargest for the largest"
 )
 _KEPT = (
-    "{store} = ...  # a number, a text or a small copy of {value}, nothing that refers to more\n\n"
+    "{store} = ...  # of {value} a number, a text, or a small copy as `.head(100)`; nothing that refers to more\n"
+    "{container}.clear()  # or this before: only the newest is kept\n\n"
     "with open('kept.txt', 'a') as file:  # or write each to a file, and keep none\n    print({value}, file=file)"
 )
 
@@ -61,6 +63,12 @@ class AnItemAtATime(Fix):
             says=("heapq.nsmallest(10, (score(c) for c in pairs(xs)), key=cost)",),
         ),
         Case("sieve = [True] * n", says=("sieve = np.zeros(n, dtype=bool)",)),
+        Case(
+            "import numpy as np",
+            "out = np.zeros((n, 9))\nfor i, x in enumerate(xs):\n    out[i] = x",
+            line=3,
+            says=("out = np.zeros((n, 9), dtype='float32')",),
+        ),
         Case("grid = [[0] * 9000 for _ in range(9000)]", says=("grid = np.zeros((n, m)",)),
         Case("for a in words:\n    n[a, b] += 1", line=2, says=("del n[key]",)),
         Case("rows = {k: load(k) for k in names}", says=("for k in names", "load(k)")),
@@ -92,6 +100,7 @@ def _collected(at: Place, death: Death) -> Proposal | None:
     segment = at.scope.segment
     made = [one for one in ast.walk(at.node) if isinstance(one, ast.ListComp | ast.SetComp | ast.DictComp)]
     repeated = [one for one in ast.walk(at.node) if isinstance(one, ast.BinOp) and _is_list(one)]
+    repeated = [one for one in repeated if any(isinstance(x, ast.Constant) for x in ast.walk(one.left))]
     if repeated and not made:
         why = f"{quote(at.text)} makes a list with 8 bytes for each item, and more for what they point at. An array "
         why += "takes 1 for each `bool`, 4 for a float32."
@@ -161,6 +170,8 @@ def _kept(at: Place, death: Death) -> Proposal | None:
     if store is None or not store.values:
         return None
     segment, statement = store.scope.segment, store.statement
+    if (filled := _filled(store, death)) is not None:
+        return filled
     value = segment(store.values[0])
     left = segment(statement.targets[0]) if isinstance(statement, ast.Assign) else f"{store.container}_less"
     why = (
@@ -174,7 +185,30 @@ def _kept(at: Place, death: Death) -> Proposal | None:
             snippet = _COUNTED.format(container=store.container)
             return Proposal((), why, death.memory.missing_bytes, "Forget rare keys, or count in an array", snippet)
     title = f"Keep less in `{store.container}`: a number, a text, a copy of the part"
-    return Proposal((), why, death.memory.missing_bytes, title, _KEPT.format(store=left, value=value))
+    return Proposal(
+        (), why, death.memory.missing_bytes, title, _KEPT.format(store=left, value=value, container=store.container)
+    )
+
+
+def _filled(store: Store, death: Death) -> Proposal | None:
+    """Tell of an array that was made empty, and takes its memory as it is filled."""
+    match store.statement:
+        case ast.Assign(targets=[ast.Subscript(value=ast.Name() as array)]):
+            for one, where in all_origins(array, store.scope, death.code)[1:]:
+                name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+                if isinstance(one, ast.Call) and name in ("numpy.zeros", "numpy.empty", "numpy.ones", "numpy.full"):
+                    made = where.segment(one)
+                    why = (
+                        f"{quote(made)} takes its memory as it is filled here. Most of it may be needed only for a sum."
+                    )
+                    snippet = (
+                        f"{array.id} = {made[:-1].rstrip(', ')}, dtype='float32')  # half of float64\n\n"
+                        f"# or keep of each row only what is used of it later\nsums = np.zeros(n, dtype='float32')\n"
+                        "for i, item in enumerate(items):\n    sums[i] = ...  # its mean or sum, not the row"
+                    )
+                    title = f"Fill `{array.id}` with float32, or with what is used of each row only"
+                    return Proposal((), why, death.memory.missing_bytes, title, snippet)
+    return None
 
 
 def _is_repeated(store: Store) -> bool:
