@@ -142,20 +142,20 @@ def _lines_of(node: ast.expr, scope: Scope, death: Death) -> str | None:
 
 def _opened(node: ast.expr, scope: Scope, death: Death) -> str | None:
     """Return the path, as written, of what a file object was opened from; None where it is no file."""
-    opened: list[ast.expr] = [node]
+    opened: list[tuple[ast.expr, Scope]] = [(node, scope)]
     if isinstance(node, ast.Name):
         binding = death.code.lookup(node.id, scope, node)
-        opened = [binding.value] if binding is not None and binding.value is not None else []
+        opened = [(binding.value, binding.scope)] if binding is not None and binding.value is not None else []
         for one in scope.nodes:
             match one:
                 case ast.withitem(context_expr=made, optional_vars=ast.Name(id=name)) if name == node.id:
-                    opened.append(made)
-    for one in opened:
-        match one:
-            case ast.Call(func=function, args=[path, *_]) if death.code.qualified(function, scope) in _OPENS:
-                return scope.segment(path)
+                    opened.append((made, scope))
+    for call, where in opened:
+        match call:
+            case ast.Call(func=function, args=[path, *_]) if death.code.qualified(function, where) in _OPENS:
+                return where.segment(path)
             case ast.Call(func=ast.Attribute(attr="open", value=path)):
-                return scope.segment(path)
+                return where.segment(path)
     return None
 
 

@@ -105,7 +105,8 @@ def names(call: Call) -> dict[str, str]:
 
 def _short(text: str, other: str) -> str:
     """Return a text, without line breaks, where that is short enough for a snippet; else another name."""
-    text = " ".join(text.split()).strip("( ")
+    text = " ".join(text.split())
+    text = text if text.count("(") == text.count(")") else text.lstrip("( ")  # the beginning of a longer one
     return text if len(text) <= _LONGEST and text else other
 
 
