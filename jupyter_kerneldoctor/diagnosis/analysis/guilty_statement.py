@@ -22,6 +22,7 @@ _MOST = 0.5  # of the growth
 _LITTLE = 0.25
 _OVERLAP = 1.1  # more than all of the growth: what one statement made is what the container holds
 _SEVERAL = 3
+_NUMBERS = ("item", "float", "int", "len", "round", "str")
 _FIGURES = "open figures"
 _MAKES_FIGURES = ("matplotlib.pyplot.figure", "matplotlib.pyplot.subplots", "matplotlib.pyplot.subplot_mosaic")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
@@ -36,7 +37,8 @@ def guilty_statement(growth: Growth, last: Statement | None) -> Statement | None
     if growth.shape is not None and growth.shape.is_in_files:
         return last if last is not None and last.function is not None else _largest(growth) or last
     try:
-        return next((one for one in _suspects(growth) if _outweighs(growth, one, last)), last)
+        found = next((one for one in _suspects(growth) if _outweighs(growth, one, last)), last)
+        return found or _largest_of_a_function(growth)
     except (CodeTooLargeError, RecursionError):
         return last
 
@@ -130,6 +132,15 @@ def _dispatching(growth: Growth) -> Iterator[Statement]:
             yield replace(statement_at(growth.code, cell, caller.line), via=below[0].statement.via[:-1])
 
 
+def _largest_of_a_function(growth: Growth) -> Statement | None:
+    """Return the largest statement of the function in which most of it grew, a little in each of its statements."""
+    for top in growth.charged:
+        same = [one for one in growth.charged if _is_same_function(one.statement, top.statement)]
+        if top.statement.function is not None and sum(one.bytes for one in same) >= _MOST * growth.known_bytes:
+            return top.statement
+    return None
+
+
 def _outweighs(growth: Growth, found: Statement, last: Statement | None) -> bool:
     if last is None or growth.share_of(last) < _LITTLE:
         return True
@@ -200,11 +211,18 @@ def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
         if isinstance(node, ast.Assign) and node.lineno in lines
         for target in node.targets
     }
-    return any(
-        isinstance(node, ast.Name) and node.id in made and not isinstance(value, ast.Call)
-        for value in store.values
-        for node in ast.walk(value)
-    )
+    kept = [value for value in store.values if not isinstance(value, ast.Call)]
+    return any(isinstance(node, ast.Name) and node.id in made for value in kept for node in _but_numbers(value))
+
+
+def _but_numbers(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk an expression, but not into what is made a number of: `loss.item()`, `len(rows)`."""
+    function = node.func if isinstance(node, ast.Call) else None
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name not in _NUMBERS:
+        yield node
+        for child in ast.iter_child_nodes(node):
+            yield from _but_numbers(child)
 
 
 def _collecting(code: Notebook, top: Statement) -> Statement | None:

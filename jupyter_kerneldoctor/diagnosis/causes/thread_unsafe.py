@@ -21,8 +21,9 @@ datasets, GUI toolkits; Matplotlib's figures and its font cache."""
 _USED_BY = {
     "xarray/backends/netCDF4_.py": "netCDF4",
     "xarray/backends/h5netcdf_.py": "h5netcdf",
+    "xarray/backends/api.py": "netCDF4",
 }
-"""Of whose functions a crash report shows the caller only, as they are compiled."""
+"""Of whose functions a crash report shows the caller only, as they are compiled, or none, as the memory is damaged."""
 
 _NAMES = "|".join(sorted(_ONE_AT_A_TIME))
 _IMPORTED = re.compile(rf"^[ \t]*(?:import[ \t]+.*?|from[ \t]+)\b({_NAMES})\b", re.MULTILINE)
@@ -113,6 +114,12 @@ class ThreadUnsafe(Cause):
         yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("netCDF4/utils.py"))
         yield recording("import netCDF4 as nc", _READ, cell, signal="SIGSEGV", crash=_in_a_thread(_READ))
         yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("xarray/backends/netCDF4_.py"))
+        opened = ("/env/lib/python3.11/site-packages/xarray/backends/api.py", 625, "open_dataset")
+        pool = ("/usr/lib/python3.11/concurrent/futures/thread.py", 58, "run")
+        started = ("/usr/lib/python3.11/threading.py", 1002, "_bootstrap")
+        frames = ("/usr/lib/python3.11/importlib/metadata/__init__.py", 476, "load"), opened, pool, started
+        crash = crash_report("Segmentation fault", *frames)
+        yield recording("ds = xr.open_mfdataset(paths, parallel=True)", signal="SIGSEGV", crash=crash)
         yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("matplotlib/text.py"))
 
     def silent_on(self) -> Iterable[Recording]:

@@ -421,3 +421,13 @@ def test_a_comprehension_beside_a_call_collects_nothing_of_it():
     answer = diagnose(killed(write, call, growths=[growth(3, grew_in(800 * MIB, *frames))], at=frames))
 
     assert place(answer) == (2, 2, "write")
+
+
+def test_without_a_stack_growth_spread_over_a_function_is_of_its_largest_statement():
+    net = "def forward(x):\n    a = d1(x)\n    b = d2(a)\n    return u1(b)"
+    call = "x = 1\nforward(x)\ny = 2"
+    shares = [(own_frame(net, line, "forward"), 100 * n * MIB) for line, n in ((2, 3), (3, 2), (4, 2))]
+    parts = [grew_in(size, inner, own_frame(call, 2)) for inner, size in shares]
+    answer = diagnose(killed(net, call, growths=[growth(3, *parts, grew_in(200 * MIB, own_frame(call, 1)))]))
+
+    assert place(answer) == (2, 2, "forward")
