@@ -162,16 +162,17 @@ def _best(name: str, scope: Scope) -> tuple[str, str] | None:
 
 def _kept(at: Place, death: Death) -> Proposal | None:
     """Tell of something that is kept of each round, where the container is not known by its size."""
+    here = [one for one in stores([at.scope]) if one.statement is at.node and _is_repeated(one)]
+    if here and (filled := _filled(here[0], death)) is not None:
+        return filled
     longer = {one.name for one in death.growth.objects if death.growth.items_gained(one) >= _ROUNDS}
     found = [one for one in stores(death.code.running) if one.container in longer and death.growth.container is None]
     if not found and death.growth.goes_on and not (isinstance(at.node, ast.Assign) and _is_name(at.node.targets[0])):
-        found = [one for one in stores([at.scope]) if one.statement is at.node and _is_repeated(one)]
+        found = here
     store = next(iter(found), None)
     if store is None or not store.values:
         return None
     segment, statement = store.scope.segment, store.statement
-    if (filled := _filled(store, death)) is not None:
-        return filled
     value = segment(store.values[0])
     left = segment(statement.targets[0]) if isinstance(statement, ast.Assign) else f"{store.container}_less"
     why = (
