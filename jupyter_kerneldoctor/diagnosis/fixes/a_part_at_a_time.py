@@ -78,6 +78,7 @@ class APartAtATime(Fix):
         Case("x = load()"),
         Case("y = a - b", cause="segfault"),
         Case("n = 1 + 2"),
+        Case("params = {'w': 1}\ndef run(p): return load(p)", "y = run(params)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -150,11 +151,16 @@ def _rows_of(at: Place, death: Death) -> ast.expr | None:
     loops = [loop.target for loop in scope.loops_around(at.node) if isinstance(loop, ast.For)]
     items = {one.id for target in loops for one in ast.walk(target) if isinstance(one, ast.Name)}
     free = [one for one in sides if isinstance(one, ast.Name) and code.qualified(one, scope) is None]
-    names = [one for one in free if one.id not in items]
+    names = [one for one in free if one.id not in items and not _is_dict(one, scope, death)]
     found = [(name, values.of(name, scope)) for name in names]
     arrays = [(value.bytes or 0 if value is not None else 0, name) for name, value in found if _may_be_array(value)]
     largest = max(arrays, key=lambda pair: pair[0], default=None)
     return None if largest is None else _spread(largest[1], scope, death) or largest[1]
+
+
+def _is_dict(name: ast.Name, scope: Scope, death: Death) -> bool:
+    """Whether a name stands for settings or weights in a dict, which has no rows."""
+    return any(isinstance(one, ast.Dict) for one, _ in all_origins(name, scope, death.code))
 
 
 def _sides(node: ast.expr, scope: Scope, death: Death) -> list[ast.expr]:
