@@ -50,7 +50,7 @@ def look_cost(work: Path, rounds: int) -> Iterator[Figure]:
         kernel.run(DEFINITIONS.replace("ROUNDS", str(rounds)))
         took, cpu, longest = eval(kernel.run("Trainer().fit()").result)
         yield Figure("a look at what a growing cell holds, median", took * 1000, "ms")
-        yield Figure("processor time of it, median", cpu * 1000, "ms", 5)
-        yield Figure("processor time of it, 99th percentile", longest * 1000, "ms")
+        yield Figure("a look at what a growing cell holds: processor time, median", cpu * 1000, "ms", 5)
+        yield Figure("a look at what a growing cell holds: processor time, 99th percentile", longest * 1000, "ms")
     finally:
         kernel.close()

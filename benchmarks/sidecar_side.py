@@ -30,7 +30,7 @@ def sidecar_cost(work: Path, seconds: float) -> Iterator[Figure]:
         yield Figure("sidecar: memory (PSS, shared pages by share)", rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
         yield Figure("sidecar: memory (RSS, shared pages in full)", rollup_bytes(sidecar, "Rss:") / 2**20, "MiB")
         yield Figure("sidecar: processor, kernel idle", _cpu_share(sidecar, lambda: time.sleep(seconds)), "% core", 0.2)
-        for what, length in (("memory moving all the time", seconds), ("the first second of that", 1.0)):
+        for what, length in (("memory moving all the time", seconds), ("the first second in which memory moves", 1.0)):
             share = _cpu_share(sidecar, lambda length=length: kernel.run(BUSY.format(seconds=length)))
             yield Figure(f"sidecar: processor, {what}", share, "% core", 1)
     finally:
@@ -69,7 +69,7 @@ def growing_cell(work: Path, seconds: float) -> Iterator[Figure]:
         time.sleep(1)
         share = _cpu_share(sidecar, lambda: kernel.run(growing))
         yield Figure(f"sidecar: processor, a cell that grows for {seconds:g} s", share, "% core", 1)
-        yield Figure("sidecar: memory (PSS) after that", rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
+        yield Figure("sidecar: memory (PSS) after a cell that grew", rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
         turns = []
         runs = Thread(target=lambda: turns.append(kernel.run(growing)))
         runs.start()

@@ -41,4 +41,4 @@ def trial_cost(work: Path, rounds: int) -> Iterator[Figure]:
     yield Figure("cells run in a plain kernel, its start and end included", statistics.median(plain), "s")
     yield Figure("the same cells tried: limit, copy, recorder, answer", statistics.median(tried), "s")
     ratio = statistics.median(after / before for before, after in zip(plain, tried, strict=True))
-    yield Figure("try / plain", ratio, "times", 2.0)
+    yield Figure("`jupyter kerneldoctor try`, against the same cells run plainly", ratio, "times", 2.0)

@@ -63,7 +63,9 @@ def cell_overhead(work: Path, rounds: int) -> Iterator[Figure]:
         name = "%%memwatch on a cell that does nothing, after 200 others"
         yield median_added(name, walls(recorded), walls(measured), "ms", 0.5)
         recorded, printed = in_turn(watched, watched, "pass", None, rounds, others=f"print({'x' * 120!r})")
-        yield median_added("of which to print a line, whatever it says", walls(recorded), walls(printed), "ms")
+        yield median_added(
+            "a cell that prints a line, against one that does nothing", walls(recorded), walls(printed), "ms"
+        )
     finally:
         plain.close()
         watched.close()
@@ -181,8 +183,9 @@ def output_latency(work: Path, lines: int) -> Iterator[Figure]:
         watched.load()
         before, after = _latencies_ms(plain, lines), _latencies_ms(watched, lines)
         for place in ("notebook", "log"):
-            yield Figure(f"output of native code into the {place}, without, median", before[place], "ms")
-            yield Figure("added to it by KernelDoctor (difference of medians)", after[place] - before[place], "ms", 100)
+            name = f"until what native code writes is in the {place}"
+            yield Figure(f"{name}: without KernelDoctor", before[place], "ms")
+            yield Figure(f"{name}: added (difference of medians)", after[place] - before[place], "ms", 100)
     finally:
         plain.close()
         watched.close()
