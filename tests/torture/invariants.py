@@ -87,11 +87,16 @@ def without_leftovers() -> Iterator[tuple[Path, list[str]]]:
     for pid, command in left.items():
         wrong.append(f"left behind: {command[:200]}")
         signalled(pid, signal.SIGKILL)
-    for recording_id, store in _read.items():
-        with suppress(UnknownRecordingError):
-            store.delete(recording_id)
+    delete_recordings()
     wrong += [f"left behind: {path}" for path in map(file_of, _read) if Path(path).exists()]
     shutil.rmtree(work, ignore_errors=True)
+
+
+def delete_recordings() -> None:
+    """Delete what was read in this round, as long as its disk is there."""
+    for recording_id, store in _read.items():
+        with suppress(UnknownRecordingError, OSError):
+            store.delete(recording_id)
 
 
 def _naming(work: str) -> dict[int, str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from support.kernels import LiveKernel
 
 from .cells import CELLS, STOPS_RECORDING, WRITTEN
-from .invariants import Outcome, failure, judged, newest, signalled, without_leftovers
+from .invariants import Outcome, delete_recordings, failure, judged, newest, signalled, without_leftovers
 from .surroundings import AVAILABLE, Surroundings
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def play(seed: int) -> Outcome:
                     kernel.close()
         except Exception as error:
             wrong.append(failure(error, work))
+        delete_recordings()
     return Outcome(seed, place, disturbance, end, started, tuple(wrong))
 
 
