@@ -83,6 +83,9 @@ class AnItemAtATime(Fix):
     ]
     SILENT = [
         Case("x = load()"),
+        Case("from torch import nn", "net = nn.Sequential(*[nn.Linear(9, 9) for _ in range(9)])"),
+        Case("import numpy as np\ngrid = np.zeros(9)", "for at in starts:\n    grid[at : at + 9] += 1", line=2),
+        Case("text = 'x' * 9", "while True:\n    text += text", line=2),
         Case("y = a - b", cause="segfault"),
         Case("n = 1 + 2"),
     ]
@@ -98,7 +101,9 @@ class AnItemAtATime(Fix):
 def _collected(at: Place, death: Death) -> Proposal | None:
     """Tell of a comprehension that holds all of its items."""
     segment = at.scope.segment
-    made = [one for one in ast.walk(at.node) if isinstance(one, ast.ListComp | ast.SetComp | ast.DictComp)]
+    spread = {one.value for one in ast.walk(at.node) if isinstance(one, ast.Starred)}  # all are given to one call
+    lists = (one for one in ast.walk(at.node) if isinstance(one, ast.ListComp | ast.SetComp | ast.DictComp))
+    made = [one for one in lists if one not in spread]
     repeated = [one for one in ast.walk(at.node) if isinstance(one, ast.BinOp) and _is_list(one)]
     repeated = [one for one in repeated if any(isinstance(x, ast.Constant) for x in ast.walk(one.left))]
     if repeated and not made:
@@ -173,7 +178,9 @@ def _kept(at: Place, death: Death) -> Proposal | None:
     if store is None or not store.values:
         return None
     segment, statement = store.scope.segment, store.statement
-    value = segment(store.values[0])
+    value, kept = segment(store.values[0]), death.values.of(store.values[0], store.scope)
+    if kept is not None and kept.type in ("str", "bytes"):
+        return None
     left = segment(statement.targets[0]) if isinstance(statement, ast.Assign) else f"{store.container}_less"
     why = (
         f"{quote(Place(statement, store.scope).text)} keeps something of each round, with all that it refers to: a row "
@@ -181,7 +188,9 @@ def _kept(at: Place, death: Death) -> Proposal | None:
         "used, or the newest only."
     )
     match statement:
-        case ast.AugAssign(target=ast.Subscript()):
+        case ast.AugAssign(target=ast.Subscript(value=table, slice=key)):
+            if isinstance(key, ast.Slice) or ((known := death.values.of(table, store.scope)) and known.dtype):
+                return None  # an array has its memory, whatever is added to its numbers
             why = f"{quote(Place(statement, store.scope).text)} keeps an entry for each key that ever came."
             snippet = _COUNTED.format(container=store.container)
             return Proposal((), why, death.memory.missing_bytes, "Forget rare keys, or count in an array", snippet)

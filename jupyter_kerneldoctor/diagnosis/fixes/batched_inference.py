@@ -16,6 +16,8 @@ from ..units import quote, size
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nX = torch.rand(10_000, 9)\n"
 _USUAL, _LARGEST = 64, 256
+_OF_IMAGES = 8
+"""What a convolution gives for one row may be as large as for many rows of numbers."""
 
 
 class BatchedInference(Fix):
@@ -76,7 +78,7 @@ class BatchedInference(Fix):
         Case(  # an image for each row: no edit keeps all of them
             "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.ReLU(), nn.Conv2d(3, 64, 3, padding=1))",
             "with torch.no_grad():\n    y = net(X)",
-            says=("keep less", "[net(part).mean(dim=(-2, -1)) for part in X.split(64)]"),
+            says=("keep less", "[net(part).mean(dim=(-2, -1)) for part in X.split(8)]"),
         ),
         Case(  # what a tokenizer made of all texts
             _NET + "def embed(texts):\n    enc = tok(texts)\n    return net(**enc).hidden",
@@ -123,7 +125,8 @@ def _whole(death: Death) -> Iterator[Proposal]:
         choice = None if rows is None else choose(death, rows, from_runs=False)
         if rows is not None and choice is None:
             continue
-        part = _USUAL if choice is None else min(choice.value, _LARGEST)
+        usual = _OF_IMAGES if _has_convolutions(code) else _USUAL
+        part = usual if choice is None else min(choice.value, _LARGEST)
         text, given = scope.segment(call), scope.segment(data)
         torch, edits = import_as(scope, code, "torch", "torch")
         rest, parts = "part", f"for part in {given}.split({part})"
@@ -202,6 +205,13 @@ def _gives_images(network: ast.expr, scope: Scope, code: Notebook) -> bool:
             layer = code.qualified(last.func, made.scope) or ""
             return layer.startswith("torch.nn.") and ("Conv" in layer or "Upsample" in layer)
     return False
+
+
+def _has_convolutions(code: Notebook) -> bool:
+    """Whether a network of images is in the code."""
+    if code.imports("torchvision"):
+        return True
+    return any(True for _ in code.calls("torch.nn.Conv1d", "torch.nn.Conv2d", "torch.nn.Conv3d"))
 
 
 def _rows(death: Death, data: ast.expr, scope: Scope) -> int | None:

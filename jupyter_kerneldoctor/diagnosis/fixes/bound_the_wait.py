@@ -6,6 +6,7 @@ from ..examples.stuck import frame, look
 from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
+_EVENT = "waits for something that is to be told, and nobody tells it."
 _WAYS = (
     (
         r"\bbarrier|Barrier\b",
@@ -73,7 +74,7 @@ _WAYS = (
     (
         r"\.wait\(|\.wait_for\(",
         "Set the event also after an error, and give the wait an end",
-        "waits for something that is to be told, and nobody tells it.",
+        _EVENT,
         (
             "try:\n    ...\nfinally:\n    event.set()  # also after an error\n\n"
             "if not event.wait(timeout=60):\n    raise TimeoutError('nobody has set the event')"
@@ -92,7 +93,7 @@ _WAYS = (
         "fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises BlockingIOError; FileLock(path, timeout=60)",
     ),
     (
-        r"subprocess|os\.system|check_output|Popen|\brun\(",
+        r"subprocess|os\.system|check_output|Popen|\brun\(|\.communicate\(|\.wait\(",
         "Let the program ask nobody, and give it an end",
         "waits for a program that does not end.",
         "subprocess.run(command, stdin=subprocess.DEVNULL, timeout=60)  # raises TimeoutExpired",
@@ -144,6 +145,7 @@ class BoundTheWait(Fix):
         still = death.stuck_cell
         code = "" if still is None else still.main.code.strip()
         for pattern, title, waits, snippet in _WAYS if code else ():
-            if re.search(pattern, code) is not None:
+            is_child = still is not None and still.main.kind == "child"
+            if re.search(pattern, code) is not None and not (is_child and waits == _EVENT):
                 yield Proposal((), f"{quote(code)} {waits}", title=title, snippet=snippet)
                 return

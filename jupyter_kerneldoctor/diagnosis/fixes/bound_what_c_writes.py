@@ -5,7 +5,7 @@ from ..code.notebook import Call
 from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
-_WRITERS = frozenset({"strcpy", "strcat", "sprintf", "gets", "memcpy", "memmove", "memset", "strncpy", "readinto"})
+_WRITERS = frozenset({"strcpy", "strcat", "sprintf", "gets", "memcpy", "memmove", "strncpy", "readinto"})
 _LIBC = "import ctypes\nlibc = ctypes.CDLL(None)\np = libc.malloc(16)"
 _TOO_FEW = (
     "{call} writes as much as it is given, and does not know how much room there is. What comes after the buffer is "
@@ -56,7 +56,11 @@ class BoundWhatCWrites(Fix):
         Case(_LIBC, "libc.free(p)\nlibc.free(p)", cause="heap-corruption", says=("p = None",)),
         Case("import geo", "geo.fill(9)", cause="heap-corruption", says=("MALLOC_CHECK_=3",)),
     ]
-    SILENT = [Case("import geo", "geo.fill(9)", cause="segfault"), Case("x = [0] * 10**9")]
+    SILENT = [
+        Case("import geo", "geo.fill(9)", cause="segfault"),
+        Case(_LIBC, "libc.memset(p, 0, 9)", cause="segfault"),  # its length is written there: the address is wrong
+        Case("x = [0] * 10**9"),
+    ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the last call of such a function; else say how the write is found."""
@@ -76,7 +80,12 @@ class BoundWhatCWrites(Fix):
         for call, target in freed[-1:]:
             place = call.scope.segment(target)
             snippet = _ONCE.format(call=call.text, target=place)
-            yield Proposal((), _TWICE.format(call=quote(call.text)), title="Give memory back once", snippet=snippet)
+            yield Proposal(
+                (),
+                _TWICE.format(call=quote(call.text)),
+                title="Give back only what malloc gave, and only once",
+                snippet=snippet,
+            )
             return
         if is_damaged:
             yield Proposal((), _SOMEWHERE, title="Find the call that writes beyond its memory", snippet=_CHECKED)

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
+_ENDS = frozenset({"os.abort", "os.kill", "os.killpg", "signal.raise_signal", "faulthandler._sigsegv"})
+
 _SNIPPET = (
     "import multiprocessing\nfrom concurrent.futures import ProcessPoolExecutor\n\n"
     "context = multiprocessing.get_context('fork')  # the functions of the notebook are there\n"
@@ -41,7 +43,12 @@ class CallInAProcess(Fix):
         Case("import geo", "area = geo.area(shape, 3)", cause="segfault", says=("submit(geo.area, shape, 3)",)),
         Case("import geo\nindex = geo.Index()", "index.build(x)", cause="abort", says=("submit(index.build, x)",)),
     ]
-    SILENT = [Case("x = 1", cause="segfault"), Case("import torch", "m.cuda()", cause="segfault"), Case("f(x)")]
+    SILENT = [
+        Case("x = 1", cause="segfault"),
+        Case("import torch", "m.cuda()", cause="segfault"),
+        Case("f(x)"),
+        Case("import os\nos.abort()", cause="abort"),
+    ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the call of the line that crashed."""
@@ -49,12 +56,14 @@ class CallInAProcess(Fix):
             return
         line = death.causes[0].line if death.line is None else death.line
         module = next(iter(death.code.scopes(death.code.last)), None) if death.cell is not None else None
-        for node in (
-            (one for one in module.nodes if isinstance(one, ast.Expr | ast.Assign)) if module is not None else ()
-        ):
+        if module is None:
+            return
+        for node in (one for one in module.nodes if isinstance(one, ast.Expr | ast.Assign)):
             inner = node.value
+            if isinstance(inner, ast.Call) and (death.code.qualified(inner.func, module) or "") in _ENDS:
+                return
             is_there = line is None or node.lineno <= line <= (node.end_lineno or 0)
-            if isinstance(inner, ast.Call) and is_there and not inner.keywords and module is not None:
+            if isinstance(inner, ast.Call) and is_there and not inner.keywords:
                 given = "".join(f", {module.segment(one)}" for one in inner.args)
                 snippet = _SNIPPET.format(function=module.segment(inner.func), given=given)
                 yield Proposal((), _WHY.format(call=quote(module.segment(inner))), snippet=snippet)

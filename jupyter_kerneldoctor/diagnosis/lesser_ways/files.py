@@ -5,7 +5,14 @@ import ast
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .way import LesserWay, is_gathered, is_made_by, is_method_of
+from ..workers import workers_bytes
+from .way import LesserWay, Test, is_gathered, is_made_by, is_method_of
+
+
+def _keeps_results_of(*makers: str) -> Test:
+    """Return a test whether it is the kernel that holds the memory, not the workers of a pool."""
+    is_made = is_made_by(*makers)
+    return lambda call, death: workers_bytes(death) is None and is_made(call, death)
 
 
 def _captures(call: Call, death: Death) -> bool:
@@ -162,7 +169,7 @@ WAYS = (
         Case(
             "import multiprocessing\npool = multiprocessing.Pool(2)", "r = pool.map(f, xs)", says=("imap_unordered(",)
         ),
-        is_made_by("Pool", "ProcessPoolExecutor", "ThreadPoolExecutor"),
+        _keeps_results_of("Pool", "ProcessPoolExecutor", "ThreadPoolExecutor"),
     ),
     LesserWay(
         (".()",),
@@ -175,7 +182,7 @@ WAYS = (
             "r = Parallel(n_jobs=2)(delayed(f)(x) for x in xs)",
             says=("return_as='generator'",),
         ),
-        is_made_by("joblib.Parallel"),
+        _keeps_results_of("joblib.Parallel"),
     ),
     LesserWay(
         (".all", ".scalars"),
