@@ -20,6 +20,8 @@ _METHODS_OF = {
 }
 """Classes whose methods are found by the object that they are called on, and the packages that make such objects."""
 
+CLASSES = frozenset(_METHODS_OF)
+
 _RUNS = ("fit", "fit_transform", "fit_predict", "transform", "predict", "predict_proba", "score")
 """Methods that run an estimator of scikit-learn."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -187,15 +187,21 @@ class Death(DeathSite):
 
     def was_running(self, node: ast.expr | ast.stmt, scope: CodeScope) -> bool:
         """Whether a node may have been running at the end: false only where the last stack, or the line, denies it."""
+        if self._running_lines is None:
+            return self.code.is_at_line(node, scope)
+        last = node.end_lineno or node.lineno
+        return any(cell == scope.cell and node.lineno <= line <= last for cell, line in self._running_lines)
+
+    @cached_property
+    def _running_lines(self) -> Sequence[tuple[int, int]] | None:
+        """The lines in the calls that led to where it ended and to where memory grew, by cell; None if not known."""
         at = [(self.recording.cells.index(one.cell), one.line) for one in self.user_frames if one.cell is not None]
         charged = (one for one in self.growth.charged if one.bytes >= _A_PART * self.growth.known_bytes)
         for one in charged:
             cell = self._cell_of(one.statement)
             at += [] if cell is None else [(cell, one.statement.line)]
             at += [(cell, call.line) for call in one.statement.via if (cell := self._cell_run_as(call)) is not None]
-        if not at or any(self._has_other_lines(cell) for cell, _ in at):
-            return self.code.is_at_line(node, scope)
-        return any(cell == scope.cell and node.lineno <= line <= (node.end_lineno or line) for cell, line in at)
+        return None if not at or any(self._has_other_lines(cell) for cell, _ in at) else at
 
     def _cell_of(self, statement: Statement) -> int | None:
         """Return the index of the cell that a statement stands in; None for one in a file."""

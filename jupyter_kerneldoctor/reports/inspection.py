@@ -132,8 +132,8 @@ def _signal(sidecar: ProcessIdentity, directory: Path) -> bool:
 
 
 def _records_into(pid: int, directory: Path) -> bool:
-    kernel_pid = directory.name.split("-")[1]
-    told = directory_of(pid, int(kernel_pid) if kernel_pid.isdigit() else 0)
+    kernel_pid = directory.name.split("-")[1:2]
+    told = directory_of(pid, int(kernel_pid[0]) if kernel_pid and kernel_pid[0].isdigit() else 0)
     try:
         return told is not None and told.samefile(directory)
     except OSError:

@@ -49,4 +49,4 @@ def test_the_sdist_has_the_panel(packages: Path) -> None:
         names = archive.getnames()
 
     assert any("labextension/static/remoteEntry" in name for name in names)
-    assert not any("node_modules" in name or "shared" in name for name in names)
+    assert not any("/node_modules" in name or "/shared/" in name for name in names)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from ..calls import calls_at, is_of
+from ..calls import CLASSES, calls_at, is_of
 from ..case import Case
 from ..code.notebook import Call
 from ..code.origins import all_origins
@@ -42,21 +42,43 @@ class LesserWay(NamedTuple):
 
 def first_running(ways: Iterable[LesserWay], death: Death) -> Iterator[tuple[LesserWay, Call, str]]:
     """Yield the first entry of which a call was running, where the cell took the memory, and the entry's snippet."""
-    for way in ways if death.memory.grew_here else ():
-        for call, named in _running(way, death):
+    if not death.memory.grew_here:
+        return
+    by_name, by_word = _running_calls(death)
+    for way in ways:
+        found = [call for name in way.calls if not name.startswith(".") for call in _named(name, by_name)]
+        of_classes = [name for name in way.calls if name.rpartition(".")[0] in CLASSES]
+        found += calls_at(death, *of_classes) if of_classes else ()
+        found += [call for name in way.calls if name.startswith(".") for call in by_word.get(name[1:], ())]
+        for call, named in _fitting(way, found, death):
             yield way, call, way.snippet.format(**named)
             return
 
 
-def _running(way: LesserWay, death: Death) -> Iterator[tuple[Call, dict[str, str]]]:
-    """Yield the calls of an entry that may have been running, where the cell took the memory, and what texts name."""
-    known = [one for one in way.calls if not one.startswith(".")]
-    methods = {one[1:] for one in way.calls} - set(known)
-    found = [*calls_at(death, *known)] if known else []
-    for scope in death.code.running if methods and death.is_of_this_cell else ():
-        named = [(node, word) for node in scope.calls for word in _called(node) if word in methods]
-        found += [Call(node, scope, f".{word}") for node, word in named if death.was_running(node, scope)]
-    for call in found:
+def _running_calls(death: Death) -> tuple[dict[str, list[Call]], dict[str, list[Call]]]:
+    """Return the calls that may have been running, by the full name of the function, and by that of the method."""
+    by_name: dict[str, list[Call]] = {}
+    by_word: dict[str, list[Call]] = {}
+    for scope in death.code.running:
+        for node in scope.calls:
+            if death.was_running(node, scope):
+                name = death.code.qualified(node.func, scope)
+                if name is not None and (death.is_of_this_cell or not death.is_about_memory):
+                    by_name.setdefault(name, []).append(Call(node, scope, name))
+                for word in _called(node) if death.is_of_this_cell else ():
+                    by_word.setdefault(word, []).append(Call(node, scope, f".{word}"))
+    return by_name, by_word
+
+
+def _named(name: str, by_name: Mapping[str, list[Call]]) -> Iterable[Call]:
+    if not name.endswith("*"):
+        return by_name.get(name, ())
+    return [call for known, calls in by_name.items() if known.startswith(name[:-1]) for call in calls]
+
+
+def _fitting(way: LesserWay, calls: Iterable[Call], death: Death) -> Iterator[tuple[Call, dict[str, str]]]:
+    """Yield the calls that an entry is about and that took the memory, and what its texts name."""
+    for call in calls:
         if _is_too_small(call, death):
             continue
         if (told := way.fits(call, death)) is not False:
