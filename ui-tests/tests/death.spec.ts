@@ -126,6 +126,7 @@ test('a fix is applied to the cell, undone, and applied also after a reload', as
   await page.reload({ waitForIsReady: false });
   await expect(report).toContainText('Applied.');
   await expect(report).not.toContainText('Undo with');
+  await openPanel(page); // JupyterLab notes which panels are open a moment later
 
   // An edited cell is the user's: no button, a reason instead.
   await page.notebook.setCell(1, 'code', 'print("mine")');
