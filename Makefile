@@ -1,7 +1,7 @@
 # Two commands do everything on a fresh machine (Python 3.10+, Node 20+, git, make):
 #   make demo   a real kernel dies, its post-mortem is shown
 #   make test   all tests
-#   make check  lint and the quick unit tests: 3.5 minutes of processor time
+#   make check  lint and the quick unit tests: 1.5 minutes of processor time
 #   make dev    JupyterLab on this tree: Python is installed editable, the panel is built anew when it changes
 # make deaths plays every real death there is and keeps the score; it needs 7 GB for the libraries that die.
 
