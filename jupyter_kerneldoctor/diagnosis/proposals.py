@@ -26,7 +26,8 @@ def propose(death: Death) -> tuple[FixProposal, ...]:
     """
     found = [(fix.general, one) for fix in all_fixes() if (one := _offered(fix, death)) is not None]
     found.sort(key=lambda pair: (pair[0], -round(_share(pair[1].explained_bytes, death), 1), not pair[1].edits))
-    return tuple(one for _, one in found)
+    titles = [one.title for _, one in found]
+    return tuple(one for at, (_, one) in enumerate(found) if one.title not in titles[:at])
 
 
 def _offered(fix: Fix, death: Death) -> FixProposal | None:

@@ -83,6 +83,7 @@ class AnItemAtATime(Fix):
     ]
     SILENT = [
         Case("x = load()"),
+        Case("import numpy as np", "grid = np.meshgrid(*[np.linspace(0, 1, 99)] * 5)"),
         Case("from torch import nn", "net = nn.Sequential(*[nn.Linear(9, 9) for _ in range(9)])"),
         Case("import numpy as np\ngrid = np.zeros(9)", "for at in starts:\n    grid[at : at + 9] += 1", line=2),
         Case("text = 'x' * 9", "while True:\n    text += text", line=2),
@@ -104,7 +105,7 @@ def _collected(at: Place, death: Death) -> Proposal | None:
     spread = {one.value for one in ast.walk(at.node) if isinstance(one, ast.Starred)}  # all are given to one call
     lists = (one for one in ast.walk(at.node) if isinstance(one, ast.ListComp | ast.SetComp | ast.DictComp))
     made = [one for one in lists if one not in spread]
-    repeated = [one for one in ast.walk(at.node) if isinstance(one, ast.BinOp) and _is_list(one)]
+    repeated = [one for one in ast.walk(at.node) if isinstance(one, ast.BinOp) and _is_list(one) and one not in spread]
     repeated = [one for one in repeated if any(isinstance(x, ast.Constant) for x in ast.walk(one.left))]
     if repeated and not made:
         why = f"{quote(at.text)} makes a list with 8 bytes for each item, and more for what they point at. An array "

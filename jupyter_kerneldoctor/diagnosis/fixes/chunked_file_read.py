@@ -54,6 +54,7 @@ class ChunkedFileRead(Fix):
     SILENT = [
         Case("with open('a.log') as f:\n    for line in f: use(line)"),
         Case("data = response.read()"),
+        Case("import rasterio", "with rasterio.open('a.tif') as src:\n    data = src.read()"),
         Case("import json", "data = json.load(open(p))\nbig = [0] * 10**10", line=2),
         Case("for line in queue.readlines(): use(line)"),
     ]
@@ -78,7 +79,7 @@ def _by_line(death: Death) -> Iterator[Proposal]:
 
 def _streamed(death: Death) -> Iterator[Proposal]:
     """Show how to read JSON record by record."""
-    for call in calls_at(death, "json.load", "json.loads", "orjson.loads", "ujson.load"):
+    for call in calls_at(death, "json.load", "json.loads", "orjson.loads", "ujson.load", "simplejson.load"):
         source = call.argument(0)
         if isinstance(source, ast.Name) and _is_a_line(source.id, call.scope):
             yield Proposal(
@@ -154,7 +155,9 @@ def _opened(node: ast.expr, scope: Scope, death: Death) -> str | None:
         match call:
             case ast.Call(func=function, args=[path, *_]) if death.code.qualified(function, where) in _OPENS:
                 return where.segment(path)
-            case ast.Call(func=ast.Attribute(attr="open", value=path)):
+            case ast.Call(func=ast.Attribute(attr="open", value=path) as function) if (
+                death.code.qualified(function, where) is None
+            ):
                 return where.segment(path)
     return None
 

@@ -56,6 +56,11 @@ class ReadInChunks(Fix):
         ),
         Case(
             "import pandas as pd",
+            "df = pd.concat([pd.read_csv(one) for one in paths])",
+            says=("for one in paths:\n    for chunk in pd.read_csv(one, chunksize=50_000):\n        parts.append(",),
+        ),
+        Case(
+            "import pandas as pd",
             "df = pd.read_sql('select * from t', con)",
             says=("pd.read_sql('select * from t', con, chunksize=50_000)",),
         ),
@@ -113,9 +118,11 @@ def _snippet(call: Call, code: Notebook) -> str:
     module = call.scope.segment(function.value) if isinstance(function, ast.Attribute) else "pd"
     if call.argument("usecols") is None:
         fewer = text_of(call, set_argument(call, "usecols", f"[{chosen}]"))
+    around = _loop_around(call)
+    indent = "    " if around else ""
     read = (
-        f"parts = []\nfor chunk in {_in_chunks(call)}:\n"
-        f"    parts.append(chunk[[{chosen}]])  # keep only the rows, columns or sums you need\n"
+        f"parts = []\n{around}{indent}for chunk in {_in_chunks(call)}:\n"
+        f"{indent}    parts.append(chunk[[{chosen}]])  # keep only the rows, columns or sums you need\n"
         f"{name} = {module}.concat(parts, ignore_index=True)"
     )
     if call.name not in READERS:
@@ -127,13 +134,28 @@ def _snippet(call: Call, code: Notebook) -> str:
     )
 
 
+def _loop_around(call: Call) -> str:
+    """Return the head of the loop that gives the name of the file, as written; "" where there is none."""
+    given, segment = {one.id for one in ast.walk(call.node) if isinstance(one, ast.Name)}, call.scope.segment
+    for node in call.scope.inside(call.statement) if call.statement is not None else ():
+        match node:
+            case ast.comprehension(target=ast.Name(id=name), iter=items) if name in given:
+                return f"for {name} in {segment(items)}:\n"
+    for node in call.scope.loops_around(call.node):
+        match node:
+            case ast.For(target=ast.Name(id=name), iter=items) if name in given:
+                return f"for {name} in {segment(items)}:\n"
+    return ""
+
+
 def _why(call: Call, reads: int, death: Death) -> str:
     missing, code = death.memory.missing_bytes or 0, death.code
     is_alone = len(code.running) == 1 and len(code.running.scopes[0].body) == 1
     where = cell_name(code.cells[call.cell].execution_count)
     more = "" if reads == 1 else f"The cell reads {reads} files in this way; the same goes for each. "
+    what = "all rows" if "sql" in call.name else "the whole file"
     return (
-        f"{quote(call.text)} in {where} reads the whole file. This accounts for {'all' if is_alone else 'up to'} "
+        f"{quote(call.text)} in {where} reads {what}. This accounts for {'all' if is_alone else 'up to'} "
         f"{size(missing)} that the cell took. {more}With `chunksize={_ROWS}` only one piece "
         "is in memory at a time: take fewer rows if they are wide. `usecols=` and `dtype=` make what is kept smaller."
     )

@@ -62,12 +62,19 @@ def _of_a_table(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Whether an array of two dimensions is made, which needs much by itself, as far as is known."""
     first, value = call.argument("shape", 0), death.values.of(call.node, call.scope)
     is_large = value is None or value.bytes is None or value.bytes >= (death.memory.missing_bytes or 0) // 2
-    if first is None or not is_large:
+    is_looked_up = any(isinstance(one, ast.Subscript) and one.value is call.node for one in ast.walk(call.statement))
+    if first is None or not is_large or is_looked_up:
         return False
     text = call.scope.segment(first)
     if call.name in ("numpy.eye", "numpy.identity"):
         return {"shape": f"({text}, {text})"}
     return {"shape": text} if isinstance(first, ast.Tuple) and len(first.elts) == 2 else False
+
+
+def _repeats_a_whole(call: Call, _death: Death) -> bool:
+    """Whether an array is repeated as a whole: not each of its numbers, as when a picture is made larger."""
+    axes = [one for given in call.node.args[:1] for one in ast.walk(given) if isinstance(one, ast.Constant)]
+    return call.name == "numpy.tile" or any(one.value is None for one in axes)
 
 
 def _makes_much(call: Call, death: Death) -> bool:
@@ -123,6 +130,7 @@ WAYS = (
         "writes the same numbers again and again. Arithmetic repeats them by itself where a dimension is 1.",
         "view = np.broadcast_to({a0}, shape)  # takes no memory; often `x[:, None]` is enough",
         Case("import numpy as np", "grid = np.tile(row, (10**6, 1))", says=("np.broadcast_to(row",)),
+        _repeats_a_whole,
     ),
     LesserWay(
         (*(f".{one}" for one in _DRAWS), *(f"numpy.random.{one}" for one in _DRAWS)),
@@ -204,7 +212,7 @@ GENERAL = (
         tuple(f"numpy.{name}" for name in ("array", "asarray", "stack", "vstack", "hstack", "dstack", "concatenate")),
         "Fill one array as the items come: no list beside it",
         "copies all that it is given, which stays beside the result; as float64 where no type is given.",
-        "{to} = np.empty((n, *first.shape), np.float32)  # n: how many there will be\n"
+        "{to} = np.empty((n, *first.shape), first.dtype)  # n: how many there will be; all like the first\n"
         "for i, item in enumerate(items):\n    {to}[i] = item  # in place of a list that is put together",
         Case("import numpy as np", "X = np.array(rows)", says=("X = np.empty((n,", "X[i] = item")),
     ),
@@ -214,7 +222,7 @@ GENERAL = (
         "makes another array of the same size.",
         "{function}({a0}, out={a0})  # floats only; no second array, the old numbers are gone",
         Case("import numpy as np", "y = np.exp(x)", says=("np.exp(x, out=x)",)),
-        lambda call, _death: call.argument("out") is None and len(call.node.args) == 1,
+        lambda call, _death: call.argument("out") is None and [type(one) for one in call.node.args] == [ast.Name],
     ),
     LesserWay(
         (".astype", ".flatten", ".copy"),

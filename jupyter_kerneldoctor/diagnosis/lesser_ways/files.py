@@ -1,18 +1,27 @@
 """Files, databases, downloads and other programs."""
 
 import ast
+from collections.abc import Mapping
 
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
 from ..workers import workers_bytes
-from .way import LesserWay, Test, is_gathered, is_made_by, is_method_of
+from .way import LesserWay, Test, is_gathered, is_made_by, is_method_of, names
 
 
 def _keeps_results_of(*makers: str) -> Test:
     """Return a test whether it is the kernel that holds the memory, not the workers of a pool."""
     is_made = is_made_by(*makers)
     return lambda call, death: workers_bytes(death) is None and is_made(call, death)
+
+
+def _one_by_one(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Give the call that hands over one result after the other; an executor's `map` does so by itself."""
+    if not _keeps_results_of("Pool", "ProcessPoolExecutor", "ThreadPoolExecutor")(call, death):
+        return False
+    told, is_pool = names(call), _keeps_results_of("Pool")(call, death)
+    return {"lazily": f"{told['owner']}.{'imap' if is_pool else 'map'}({told['a0']}, {told['a1']}"}
 
 
 def _captures(call: Call, death: Death) -> bool:
@@ -69,7 +78,8 @@ WAYS = (
         "Read the sheet row by row: read_only=True",
         "makes an object of each cell of the workbook.",
         "from openpyxl import load_workbook\n"
-        "for row in load_workbook({a0}, read_only=True).active.iter_rows(values_only=True):\n    ...",
+        "for sheet in load_workbook({a0}, read_only=True):\n"
+        "    for row in sheet.iter_rows(values_only=True):\n        ...",
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "sheet = pd.read_excel('a.xlsx')", says=("read_only=True",)),
     ),
     LesserWay(
@@ -94,14 +104,6 @@ WAYS = (
         "rows = [(one['id'], one['price']) for one in map(json.loads, file)]  # or one record at a time, in a loop",
         Case("import json", "docs = [json.loads(line) for line in f]", says=("map(json.loads, file)",)),
         is_gathered,
-    ),
-    LesserWay(
-        ("json.load", "json.loads", "simplejson.load", "orjson.loads"),
-        "Read one record at a time: ijson, or a record in each line",
-        "makes objects of all that is in it, many times the size of the text.",
-        "import ijson  # pip install ijson\n\nwith open(path, 'rb') as file:\n"
-        "    for one in ijson.items(file, 'item'):\n        ...",
-        Case("import json", "data = json.load(f)", says=("ijson.items(file",)),
     ),
     LesserWay(
         ("json.dumps", "json.dump", "yaml.dump", "yaml.safe_dump"),
@@ -164,12 +166,12 @@ WAYS = (
         (".map", ".starmap", ".imap", ".imap_unordered", ".map_async"),
         "Take each result as it comes, and keep less of it",
         "keeps the results of all, and hands each over as a copy.",
-        "for result in pool.imap_unordered(f, items, chunksize=10):\n"
-        "    ...  # a number, or a file; better still that `f` returns no more than that",
+        "for result in {lazily}, chunksize=10):\n"
+        "    ...  # a number, or a file; better still that `{a0}` returns no more than that",
         Case(
-            "import multiprocessing\npool = multiprocessing.Pool(2)", "r = pool.map(f, xs)", says=("imap_unordered(",)
+            "import multiprocessing\npool = multiprocessing.Pool(2)", "r = pool.map(f, xs)", says=("pool.imap(f, xs,",)
         ),
-        _keeps_results_of("Pool", "ProcessPoolExecutor", "ThreadPoolExecutor"),
+        _one_by_one,
     ),
     LesserWay(
         (".()",),
@@ -242,9 +244,10 @@ WAYS = (
         ("collections.Counter",),
         "Forget what came once now and then, or count hashes",
         "keeps each different item, as text, with its number.",
-        "counts = Counter()\nfor at, item in enumerate(items):\n    counts[item] += 1\n"
+        "counts = Counter()\nfor at, item in enumerate({a0}):\n    counts[item] += 1\n"
         "    if at % 1_000_000 == 0:\n        counts = Counter({{k: n for k, n in counts.items() if n > 1}})",
         Case("from collections import Counter", "c = Counter(w for w in ws)", says=("if n > 1",)),
+        lambda call, _death: ".split(" not in "".join(call.scope.segment(one) for one in call.node.args[:1]),
     ),
 )
 
@@ -253,9 +256,8 @@ GENERAL = (
         ("builtins.list", "builtins.tuple", "builtins.sorted", "builtins.set"),
         "Take one after the other, not all at once",
         "holds all that it is given at the same time.",
-        "for one in {a0}:\n    ...  # a sum, a count, the best so far\n\n"
-        "import heapq\n\nbest = heapq.nlargest(10, {a0})  # with key=; holds ten",
-        Case("everything = list(read(path))", says=("for one in read(path)", "heapq.nlargest(10, read(path))")),
+        "for one in {a0}:\n    ...  # a sum, a count, the best so far; heapq.nlargest holds the ten best",
+        Case("everything = list(read(path))", says=("for one in read(path)", "heapq.nlargest")),
         _is_of_many,
     ),
     LesserWay(

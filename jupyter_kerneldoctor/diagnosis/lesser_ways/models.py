@@ -8,6 +8,7 @@ from ..code.notebook import Call
 from ..death import Death
 from .way import LesserWay, is_made_by, is_method_of, made_by, names
 
+_LARGER = ("toarray", "todense", "cosine_similarity", "linear_kernel", "pairwise_distances")
 _SCALERS = ("StandardScaler", "MinMaxScaler", "RobustScaler", "MaxAbsScaler", "Normalizer")
 
 
@@ -58,19 +59,26 @@ def _in_batches(call: Call, death: Death) -> bool | Mapping[str, str]:
     return False
 
 
+def _counts_words(call: Call, death: Death) -> bool:
+    """Whether texts are counted, and no table of all zeros or pairs is made of the counts as well."""
+    called = (one.func for scope in death.code.running for one in scope.calls)
+    large = any((one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "")) in _LARGER for one in called)
+    return not large and bool(is_made_by("text.CountVectorizer", "text.TfidfVectorizer")(call, death))
+
+
 WAYS = (
     LesserWay(
         (".fit_transform", ".fit"),
         "Count with a fixed number of columns: HashingVectorizer",
         "keeps every word and n-gram that occurs in a dict; `max_features` only helps afterwards.",
         "from sklearn.feature_extraction.text import HashingVectorizer\n"
-        "X = HashingVectorizer(ngram_range=(2, 4), n_features=2**20).transform({a0})  # with your other arguments",
+        "X = HashingVectorizer(n_features=2**20).transform({a0})  # with your other arguments",
         Case(
             "from sklearn.feature_extraction.text import TfidfVectorizer\nvec = TfidfVectorizer(ngram_range=(1, 5))",
             "X = vec.fit_transform(texts)",
             says=("HashingVectorizer", "transform(texts)"),
         ),
-        is_made_by("text.CountVectorizer", "text.TfidfVectorizer"),
+        _counts_words,
     ),
     LesserWay(
         ("sklearn.model_selection.train_test_split",),
@@ -112,8 +120,8 @@ WAYS = (
         (".shap_values", "sklearn.inspection.permutation_importance", "sklearn.manifold.TSNE", "umap.UMAP"),
         "Explain or draw a sample of the rows",
         "takes memory for each row, and a sample shows the same.",
-        "rng = np.random.default_rng(0)\nsample = {a0}[rng.choice(len({a0}), 2000, replace=False)]  # 2,000 rows",
-        Case("import shap\ne = shap.TreeExplainer(m)", "v = e.shap_values(X)", says=("X[rng.choice(len(X), 2000",)),
+        "from sklearn.utils import shuffle\n\nsample = shuffle({a0}, n_samples=2000, random_state=0)  # 2,000 rows",
+        Case("import shap\ne = shap.TreeExplainer(m)", "v = e.shap_values(X)", says=("shuffle(X, n_samples=2000",)),
     ),
     LesserWay(
         (".kneighbors", ".radius_neighbors", ".query_ball_point", ".query_ball_tree", ".query_pairs"),

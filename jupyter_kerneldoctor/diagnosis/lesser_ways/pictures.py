@@ -8,10 +8,20 @@ from ..code.notebook import Call
 from ..death import Death
 from .way import LesserWay, is_gathered, is_method_of, made_by
 
+_SMALL = 2048
 _PAIRS = (
     *("all_pairs_shortest_path_length", "all_pairs_shortest_path", "all_pairs_dijkstra_path_length", "johnson"),
     *("all_pairs_dijkstra_path", "all_pairs_dijkstra", "all_pairs_bellman_ford_path_length", "floyd_warshall"),
 )
+
+
+def _is_made_small(call: Call) -> bool:
+    """Whether its line makes a picture of a few dots of it."""
+    for node in call.scope.inside(call.statement):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="resize" | "thumbnail"), args=[ast.Tuple(elts=sides), *_]):
+                return all(isinstance(one, ast.Constant) and one.value in range(_SMALL) for one in sides)
+    return False
 
 
 def _of_matplotlib(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -126,7 +136,7 @@ WAYS = (
         "picture = Image.open(path)\npicture.draft('RGB', (2048, 2048))  # a JPEG is read smaller at once\n"
         "picture.thumbnail((2048, 2048))  # in place",
         Case("from PIL import Image\nimg = Image.open('a')", "x = img.convert('RGB')", says=("thumbnail",)),
-        is_method_of("PIL"),
+        lambda call, death: not _is_made_small(call) and is_method_of("PIL")(call, death),
     ),
     LesserWay(
         ("seaborn.*", "plotly.express.*", "plotly.graph_objects.*", "altair.Chart"),
@@ -134,6 +144,7 @@ WAYS = (
         "copies the data into the figure, once for each panel.",
         "few = {a0}.sample(5000)  # nobody sees more points than that\n{function}(few)  # with your other arguments",
         Case("import seaborn as sns", "sns.pairplot(df)", says=("df.sample(5000)", "sns.pairplot(few)")),
+        lambda call, _death: not call.name.endswith(("map", "imshow", "set_theme", "set_style")),  # no points
     ),
     LesserWay(
         ("matplotlib.pyplot.hist", ".hist"),

@@ -1,6 +1,7 @@
 """Tables."""
 
 import ast
+from collections.abc import Mapping
 
 from ..case import Case
 from ..code.notebook import Call
@@ -63,6 +64,22 @@ def _of_groups(call: Call, death: Death) -> bool:
     return is_group and bool(_PANDAS(call, death))
 
 
+def _again(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Give the call as it is written, where it is that of a table with a name: a column has no columns."""
+    function = call.node.func
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return False
+    again = call.text.removeprefix(call.scope.segment(function.value)).lstrip(".")
+    return {"again": again if "\n" not in again else f"{function.attr}(...)  # with your arguments"}
+
+
+def _each_text(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Give what is done to each text by the method of the same name of `str`."""
+    method = call.name.rpartition(".")[2]
+    is_same = method in ("lower", "upper", "strip") and not call.node.args and not call.node.keywords
+    return {"again": f"text.{method}()" if is_same else "..."}
+
+
 WAYS = (
     LesserWay(
         ("pandas.Series.str.get_dummies",),
@@ -106,7 +123,8 @@ WAYS = (
         ("pandas.DataFrame.shift", "pandas.Series.shift"),
         "Make fewer shifted copies, of float32",
         "makes a copy of the column for each shift, of eight bytes a number.",
-        "{table} = {table}.astype('float32')\nlags = [1, 2, 3, 24, 48, 168]  # those that matter",
+        "numbers = {table}.select_dtypes('float64').columns\n{table}[numbers] = {table}[numbers].astype('float32')\n"
+        "lags = [1, 2, 3, 24, 48, 168]  # those that matter",
         Case(
             "import pandas as pd\ndf = pd.DataFrame(a)",
             "lags = {k: df['x'].shift(k) for k in range(200)}",
@@ -237,15 +255,15 @@ WAYS = (
         "for part in pd.read_json({a0}, lines=True, chunksize=100_000):  # a record in each line\n"
         "    ...  # keep only the columns you need",
         Case("import pandas as pd", "df = pd.read_json('a.json')", says=("pd.read_json('a.json', lines=True, chunk",)),
-        lambda call, _death: call.argument("chunksize") is None,
+        lambda call, _death: call.argument("chunksize") is None and call.argument("lines") is None,
     ),
     LesserWay(
         ("pandas.read_pickle", "pandas.read_feather", "pandas.read_hdf", "pandas.read_stata", "pandas.read_sas"),
         "Keep it as Parquet, and read only the columns you need",
         "reads every column.",
         "{to}.to_parquet('table.parquet')  # once, where there is room for it\n"
-        "{to} = pd.read_parquet('table.parquet', columns=['a', 'b'])",
-        Case("import pandas as pd", "df = pd.read_pickle('a.pkl')", says=("columns=['a', 'b']",)),
+        "{to} = pd.read_parquet('table.parquet', columns=['the columns', 'you need'])",
+        Case("import pandas as pd", "df = pd.read_pickle('a.pkl')", says=("columns=['the columns',",)),
     ),
     LesserWay(
         ("geopandas.sjoin", "geopandas.overlay", "geopandas.sjoin_nearest", "geopandas.GeoDataFrame.sjoin"),
@@ -271,11 +289,11 @@ GENERAL = (
         tuple(f"pandas.DataFrame.{name}" for name in _COPY),
         "Work on fewer columns of smaller types",
         "makes another table, beside the first.",
-        "few = {table}[['a', 'b']]  # only the columns that this needs\n"
-        "few = few.astype({{'a': 'float32', 'b': 'category'}})  # half, and less\n"
-        "{to} = few.{method}(...)  # with your arguments",
-        Case(_FRAME, "out = df.sort_values('a')", says=("few = df[['a', 'b']]", "out = few.sort_values(")),
-        lambda call, _death: {"method": call.name.rpartition(".")[2]},
+        "few = {table}[['the columns', 'you need']]\nnumbers = few.select_dtypes('float64').columns\n"
+        "few = few.astype(dict.fromkeys(numbers, 'float32'))  # half of float64; repeated texts: 'category'\n"
+        "{to} = few.{again}",
+        Case(_FRAME, "out = df.sort_values('a')", says=("few = df[[", "out = few.sort_values('a')")),
+        _again,
     ),
     LesserWay(
         tuple(
@@ -284,8 +302,9 @@ GENERAL = (
         "Work on each different text once",
         "makes a new text for each row.",
         "texts = {column}.astype('category')  # each different text is held once\n"
-        "{to} = texts.cat.rename_categories(lambda text: text.lower())  # the new names must differ, too",
-        Case(_FRAME, "t = df['text'].str.lower()", says=("df['text'].astype('category')",)),
+        "{to} = texts.map(lambda text: {again}, na_action='ignore')",
+        Case(_FRAME, "t = df['text'].str.lower()", says=("df['text'].astype('category')", "text: text.lower()")),
+        _each_text,
     ),
     LesserWay(
         (".apply", ".transform", ".agg", ".filter"),

@@ -180,13 +180,22 @@ WAYS = (
         _in_network,
     ),
     LesserWay(
-        ("torch.nn.utils.rnn.pad_sequence", *(f"{package}.pad_sequences" for package in _PADDERS)),
+        ("torch.nn.utils.rnn.pad_sequence",),
         "Pad each batch to its own longest text: collate_fn",
         "makes every row as long as the longest of all.",
         "def collate(rows):  # DataLoader(..., collate_fn=collate)\n"
         "    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)\n"
         "# or cut what is longer than nearly all: {a0} = [row[:512] for row in {a0}]",
         Case("from torch.nn.utils.rnn import pad_sequence", "ids = pad_sequence(texts)", says=("for row in texts",)),
+    ),
+    LesserWay(
+        tuple(f"{package}.pad_sequences" for package in _PADDERS),
+        "Cut what is longer than nearly all: maxlen",
+        "makes every row as long as the longest of all.",
+        "print(np.percentile([len(row) for row in {a0}], [50, 95, 99]))  # how long nearly all are\n"
+        "{to} = {function}({a0}, maxlen=512)  # with your other arguments; keeps the end: truncating='post' the start",
+        Case("from keras.utils import pad_sequences", "X = pad_sequences(texts)", says=("(texts, maxlen=512)",)),
+        lambda call, _death: call.argument("maxlen", 1) is None,
     ),
     LesserWay(
         ("torch.nn.Linear",),
@@ -296,7 +305,7 @@ WAYS = (
         (".predict",),
         "Predict some rows at a time, and keep less of each",
         "keeps what the network gives of all rows, for a moment twice. A smaller batch does not change that.",
-        "parts = [{owner}.predict({a0}[start:start + 256], verbose=0).mean(axis=(1, 2))  # as pooling does\n"
+        "parts = [{owner}.predict({a0}[start:start + 256], verbose=0)  # of maps of pictures: .mean(axis=(1, 2))\n"
         "         for start in range(0, len({a0}), 256)]\nresults = np.concatenate(parts)",
         Case("import keras\nnet = keras.Sequential()", "y = net.predict(X)", says=("net.predict(X[start",)),
         _of_keras,

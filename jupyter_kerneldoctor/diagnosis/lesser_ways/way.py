@@ -111,7 +111,7 @@ def names(call: Call) -> dict[str, str]:
     table = owner.split(".")[0].split("[")[0] if not owner.startswith("self.") else owner.split("[")[0]
     owner = segment(function) if call.name.startswith("jax.") else owner
     match call.statement:
-        case ast.Assign(targets=[ast.Name(id=to)]):
+        case ast.Assign(targets=[ast.Name(id=to)], value=value) if value is call.node:
             pass
         case _:
             to = "result"
