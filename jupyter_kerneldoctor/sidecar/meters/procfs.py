@@ -4,6 +4,10 @@ import os
 
 _PF_EXITING = 0x4  # include/linux/sched.h
 
+MOST_BYTES = 16 << 20
+"""Of a file. How long the list of a process's mappings is, or what it shows as its environment, is up to its code."""
+_PIECE_BYTES = 64 << 10
+
 
 class ProcFile:
     """A file that says something new each time it is read from its beginning."""
@@ -58,13 +62,18 @@ def kilobytes(content: bytes, key: bytes) -> int | None:
     return None if found is None else found * 1024
 
 
-def read_file(path: str) -> bytes:
-    """All of a file of any length, or nothing when it cannot be read."""
+def read_file(path: str, most_bytes: int = MOST_BYTES) -> bytes:
+    """All of a file, or nothing when it cannot be read; of one that is too long whole lines from its beginning."""
+    content = bytearray()
     try:
         with open(path, "rb", buffering=0) as file:
-            return file.read()
+            while piece := file.read(_PIECE_BYTES):
+                content += piece
+                if len(content) > most_bytes:
+                    return bytes(content[: content.rfind(b"\n", 0, most_bytes) + 1])
     except OSError:
         return b""
+    return bytes(content)
 
 
 def link_target(path: str) -> str | None:

@@ -37,6 +37,7 @@ _TMP = "/tmp"  # noqa: S108 - the default of Python for temporary files; only lo
 
 _WITH_NEIGHBOURS = ("incident", "stuck")
 
+_ENVIRONMENT_BYTES = 1 << 20
 _CHANGES = 100
 _CHANGE_GAP_S = 5.0
 _OTHERS = 50
@@ -202,7 +203,7 @@ def _is_scarce(used: int | None, limit: int | None) -> bool:
 
 def _environment(pid: int) -> dict[str, str] | None:
     """Return the environment the process was started with (proc_pid_environ(5)); None when it may not be read."""
-    content = read_file(f"/proc/{pid}/environ").decode("utf-8", "replace")
+    content = read_file(f"/proc/{pid}/environ", _ENVIRONMENT_BYTES).decode("utf-8", "replace")
     return dict(line.split("=", 1) for line in content.split("\0") if "=" in line) if content else None
 
 

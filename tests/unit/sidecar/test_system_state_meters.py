@@ -22,6 +22,7 @@ from jupyter_kerneldoctor.sidecar.meters.filesystems import Mount, Mounts
 from jupyter_kerneldoctor.sidecar.meters.host import HostMeter, PressureMeter, cpu_flags
 from jupyter_kerneldoctor.sidecar.meters.pids import PidsMeter
 from jupyter_kerneldoctor.sidecar.meters.process_limits import ProcessLimitsMeter
+from jupyter_kerneldoctor.sidecar.meters.procfs import read_file
 from jupyter_kerneldoctor.sidecar.meters.storage import StorageMeter
 
 pytestmark = requires.linux
@@ -194,3 +195,12 @@ def test_a_real_limit_of_processes_is_found() -> None:
         child.kill()
         child.wait()
         group.rmdir()
+
+
+def test_a_file_without_end_is_read_up_to_a_bound(tmp_path: Path) -> None:
+    """A process decides how long its list of mappings is, and what is shown as its environment (PR_SET_MM_MAP)."""
+    (tmp_path / "maps").write_bytes(b"0-1 r--p 0 0:1 1 /a\n" * 100)
+
+    assert read_file("/dev/zero") == b""
+    assert read_file(str(tmp_path / "maps"), 50) == b"0-1 r--p 0 0:1 1 /a\n" * 2
+    assert read_file(str(tmp_path / "maps")).count(b"\n") == 100
