@@ -66,11 +66,18 @@ class SharedWatcher:
 
     def _begin(self, message: Message) -> None:
         """Watch the kernel that a message names: its directory, the server's socket for it, and its pidfd."""
-        link, *pidfds = message.descriptors
-        message.descriptors.clear()
-        reads, writes = _pipe()
+        try:
+            reads, writes = _pipe()
+        except OSError:  # too many files are open: the server finds its socket closed
+            return
         self._wakes[reads] = writes
-        starter = Inbox(socket.socket(fileno=link))
+        try:
+            starter = Inbox(socket.socket(fileno=message.descriptors.pop(0)))
+        except (IndexError, OSError, MemoryError):  # it did not arrive, for the same reason, or there is no memory
+            self._ended.append(reads)
+            return
+        pidfds = message.descriptors[:]
+        message.descriptors.clear()
         try:
             _thread.start_new_thread(self._watch, (Path(message["directory"]), starter, pidfds, reads))
         except RuntimeError:  # no thread can be started: the server finds its socket closed

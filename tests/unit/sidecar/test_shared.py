@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -267,3 +268,19 @@ def test_a_disk_that_does_not_answer_holds_up_nobody_else(
         one.process.kill()
         assert one.recorded(lambda found: found.end).end.signal == "SIGKILL"
     stuck.close()
+
+
+def test_where_no_file_can_be_opened_the_others_are_watched_on(watch: Callable[..., Watched]) -> None:
+    before = watch()
+    watcher = before.watcher_pid()
+    before.recorded(lambda found: found.system_states and found.samples)
+    limits = resource.prlimit(watcher, resource.RLIMIT_NOFILE)
+    resource.prlimit(watcher, resource.RLIMIT_NOFILE, (3, limits[1]))
+
+    refused = watch()
+    assert select.select([refused.link._ours], [], [], 20)[0], "its socket is closed"
+    resource.prlimit(watcher, resource.RLIMIT_NOFILE, limits)
+
+    assert watch().watcher_pid() == watcher
+    before.process.kill()
+    assert before.recorded(lambda found: found.end).end.signal == "SIGKILL"
