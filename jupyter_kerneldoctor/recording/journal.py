@@ -72,8 +72,8 @@ class JsonLines:
 
     def close(self) -> None:
         """Close the file; further writes are lost."""
-        os.close(self._fd)
-        self._fd = -1
+        descriptor, self._fd = self._fd, -1  # also where closing fails, as on a full quota: the number is free then
+        os.close(descriptor)
 
     def __del__(self) -> None:
         """Close the file: a sidecar that watches many kernels outlives each of them."""

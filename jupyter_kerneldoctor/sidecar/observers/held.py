@@ -61,9 +61,9 @@ class HeldObserver(Observer):
 
     def stop(self) -> None:
         """Close the pipe: the thread ends."""
-        if self._asks is not None:
-            os.close(self._asks)
-            self._asks = None
+        descriptor, self._asks = self._asks, None  # also where closing fails: the number is free then
+        if descriptor is not None:
+            os.close(descriptor)
 
     def _consider(self, now_mono_s: float) -> None:
         sample = self._watched.sample

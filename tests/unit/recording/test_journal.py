@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hypothesis import given
@@ -62,3 +64,21 @@ def test_reading_any_bytes_never_fails(tmp_path_factory: pytest.TempPathFactory,
         (directory / name).write_bytes(junk)
 
     assert read(directory).cells == ()
+
+
+def test_where_closing_fails_the_number_is_not_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a process that watches many kernels it may be another kernel's file by then."""
+    file = JsonLines(tmp_path / "a.jsonl")
+    number, close, closed = file._fd, os.close, list[int]()
+
+    def fails(descriptor: int) -> None:
+        closed.append(descriptor)
+        close(descriptor)
+        raise OSError
+
+    monkeypatch.setattr(os, "close", fails)
+    with suppress(OSError):
+        file.close()
+    del file
+
+    assert closed == [number]
