@@ -35,6 +35,11 @@ class AskForLess(Fix):
         Case("import torch\nopt = torch.optim.SGD(ps)", "opt.step()"),
         Case("from sklearn.linear_model import Ridge\nvec = Ridge()", "vec.fit(X)"),
         Case("net = load()", "y = net.predict(X)"),
+        Case("import matplotlib.pyplot as plt", "plt.savefig('a.png', dpi=50)"),
+        Case("from PIL import Image", "x = Image.open('a').resize((224, 224))"),
+        Case("import numpy as np", "y = np.repeat(x, 7, axis=1)"),
+        Case("import numpy as np", "y = np.eye(50_000)[labels]"),
+        Case("import seaborn as sns", "sns.heatmap(table)"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

@@ -36,13 +36,29 @@ _WAYS = (
         ),
     ),
     (
-        r"\.(?:acquire)\(|\bwith\s.*(?:lock|mutex|sem)",
+        r"\bwith\s.*(?:lock|mutex|sem)",
+        "Ask for the lock with an end, and see who keeps it",
+        "waits for a lock that somebody keeps.",
+        (
+            "if not lock.acquire(timeout=60):  # in place of with\n"
+            "    raise TimeoutError('somebody has kept the lock')\n"
+            "try:\n    ...\nfinally:\n    lock.release()"
+        ),
+    ),
+    (
+        r"\.(?:acquire)\(",
         "Give the lock back whatever happens: with",
         "waits for a lock that nobody gives back.",
         (
             "with lock:  # in place of acquire() and release(): an error or a return gives it back, too\n    ...\n\n"
             "if not lock.acquire(timeout=60):\n    raise TimeoutError('somebody has kept the lock')"
         ),
+    ),
+    (
+        r"\.(?:stdout|stderr)\.read",
+        "Read what the program writes with communicate, and give it an end",
+        "waits for output of a program that neither writes nor ends.",
+        "output, errors = program.communicate(timeout=60)  # raises TimeoutExpired; then program.kill()",
     ),
     (
         r"\.(?:recv|recv_bytes|accept|readline|read|get_message)\(",
@@ -131,6 +147,8 @@ class BoundTheWait(Fix):
         _hangs("r = pool.map(f, xs)", "BrokenProcessPool"),
         _hangs("x = future.result()", "result(timeout=60)"),
         _hangs("lock.acquire()", "with lock"),
+        _hangs("with journal_lock: save()", "lock.acquire(timeout=60)"),
+        _hangs("rows = p.stdout.read()", "communicate(timeout=60)"),
         _hangs("answer = sock.recv(10)", "SHUT_WR"),
         _hangs("item = q.get()", "queue.put(None)"),
         _hangs("t.join()", "stop.set()", frame("threading.py", "join")),

@@ -19,6 +19,9 @@ _ROOM = (
 )
 _TWICE = "{call} gives memory back. A block must be given back once, and only one that `malloc` gave."
 _ONCE = "if {target}:\n    {call}\n    {target} = None  # so that nobody gives it back, or uses it, again"
+_ONLY = (
+    "block = libc.malloc(64)\nlibc.free(block)  # only what malloc gave: no address within it, none of Python's memory"
+)
 _SOMEWHERE = (
     "Native code wrote beyond its memory, and that was noticed later, so the line says little. With these checks the "
     "process ends nearer to the write."
@@ -54,6 +57,7 @@ class BoundWhatCWrites(Fix):
     FIRES = [
         Case(_LIBC, "libc.strcpy(p, text.encode())", cause="heap-corruption", says=("the room that `p`", "len(data)")),
         Case(_LIBC, "libc.free(p)\nlibc.free(p)", cause="heap-corruption", says=("p = None",)),
+        Case(_LIBC, "libc.free(p + 16)", cause="heap-corruption", says=("no address within it",)),
         Case("import geo", "geo.fill(9)", cause="heap-corruption", says=("MALLOC_CHECK_=3",)),
     ]
     SILENT = [
@@ -79,7 +83,7 @@ class BoundWhatCWrites(Fix):
             return
         for call, target in freed[-1:]:
             place = call.scope.segment(target)
-            snippet = _ONCE.format(call=call.text, target=place)
+            snippet = _ONCE.format(call=call.text, target=place) if isinstance(target, ast.Name) else _ONLY
             yield Proposal(
                 (),
                 _TWICE.format(call=quote(call.text)),

@@ -5,6 +5,8 @@ from ..fix import Case, Death, Fix, Proposal
 from ..units import quote
 
 _ENDS = frozenset({"os.abort", "os.kill", "os.killpg", "signal.raise_signal", "faulthandler._sigsegv"})
+_NATIVE_NOWHERE = ("builtins.", "time.", "gc.", "threading.")
+"""What only waits for others, or works on what they left: the crash is somewhere else."""
 
 _SNIPPET = (
     "import multiprocessing\nfrom concurrent.futures import ProcessPoolExecutor\n\n"
@@ -42,11 +44,15 @@ class CallInAProcess(Fix):
     FIRES = [
         Case("import geo", "area = geo.area(shape, 3)", cause="segfault", says=("submit(geo.area, shape, 3)",)),
         Case("import geo\nindex = geo.Index()", "index.build(x)", cause="abort", says=("submit(index.build, x)",)),
+        Case("import geo", "print('now')\ngeo.area(shape)", cause="segfault", says=("submit(geo.area, shape)",)),
     ]
     SILENT = [
         Case("x = 1", cause="segfault"),
         Case("import torch", "m.cuda()", cause="segfault"),
         Case("f(x)"),
+        Case("import time", "time.sleep(1)", cause="segfault"),
+        Case("totals = list(pool.map(f, parts))", cause="segfault"),
+        Case("make(x).build(y)", cause="segfault"),  # what is made first is made in the kernel
         Case("import os\nos.abort()", cause="abort"),
     ]
 
@@ -60,8 +66,12 @@ class CallInAProcess(Fix):
             return
         for node in (one for one in module.nodes if isinstance(one, ast.Expr | ast.Assign)):
             inner = node.value
-            if isinstance(inner, ast.Call) and (death.code.qualified(inner.func, module) or "") in _ENDS:
+            name = death.code.qualified(inner.func, module) or "" if isinstance(inner, ast.Call) else ""
+            owner = getattr(getattr(inner, "func", None), "value", None)
+            if name in _ENDS:
                 return
+            if name.startswith(_NATIVE_NOWHERE) or isinstance(owner, ast.Call):
+                continue
             is_there = line is None or node.lineno <= line <= (node.end_lineno or 0)
             if isinstance(inner, ast.Call) and is_there and not inner.keywords:
                 given = "".join(f", {module.segment(one)}" for one in inner.args)

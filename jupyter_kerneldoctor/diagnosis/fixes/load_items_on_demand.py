@@ -59,6 +59,11 @@ class LoadItemsOnDemand(Fix):
             "X = np.array([np.asarray(Image.open(f)) / 255 for f in files])",
             says=("for f in files[i * 32",),
         ),
+        Case(
+            "import numpy as np, keras\nfrom PIL import Image",
+            "X = np.array([np.asarray(Image.open(f)) / 255 for f in files * 4])",
+            says=("items = list(files * 4)", "for f in items[i * 32", "The list keeps"),
+        ),
     ]
     SILENT = [
         Case("import cv2\nxs = []", _LOOP.format(begin="")),
@@ -85,19 +90,28 @@ class LoadItemsOnDemand(Fix):
                 case _:
                     continue
             segment = one.scope.segment
+            if isinstance(rows, ast.Call) and "tqdm" in segment(rows.func) and rows.args:
+                rows = rows.args[0]
             names = [segment(target), segment(rows), segment(one.value)]
             match target, rows:  # zip(paths, labels), enumerate(paths)
                 case ast.Tuple(elts=parts), ast.Call(func=ast.Name(id="zip" | "enumerate"), args=given):
                     names[:2] = [segment(parts[-len(given) :][0]), segment(given[0])]
+                    rows = given[0]
+            kept = quote(one.container) if one.container.isidentifier() else "The list"
             why = (
-                f"{quote(one.container)} keeps {quote(names[2])} of all {quote(names[1])} before anything is trained: "
+                f"{kept} keeps {quote(names[2])} of all {quote(names[1])} before anything is trained: "
                 f"{size(death.memory.missing_bytes or 0)} so far. A data set that reads an item when its batch is made "
                 "needs the room of some batches. Bytes (uint8) need a quarter of float32."
             )
             form = _SNIPPETS["torch" if package == "torch" else "keras"]
             before = _before(one, loop)
             body, inner = ("".join(f"\n{' ' * by}{line}" for line in before) for by in (8, 12))
-            snippet = form.format(target=names[0], rows=names[1], value=names[2], body=body, inner=inner)
+            is_named = isinstance(rows, ast.Name | ast.Attribute | ast.Subscript)  # else it is made once, as a list
+            form = form if is_named else "items = list({all_rows})\n\n" + form
+            names.append(names[1] if is_named else "items")
+            snippet = form.format(
+                all_rows=names[1], target=names[0], rows=names[3], value=names[2], body=body, inner=inner
+            )
             yield Proposal((), why, (death.memory.missing_bytes or 0) * 7 // 10, snippet=snippet)
             return
 

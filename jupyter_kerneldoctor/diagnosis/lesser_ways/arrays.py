@@ -120,8 +120,8 @@ WAYS = (
         tuple(f"numpy.{name}" for name in ("median", "nanmedian", "percentile", "nanpercentile", "quantile")),
         "Take it of a sample, or of some columns at a time",
         "copies all numbers to sort them.",
-        "sample = {a0}[::10]  # every tenth is enough for most\n\n# or exactly, some columns at a time, along axis 0\n"
-        "parts = [{function}({a0}[:, at : at + 100], axis=0) for at in range(0, {a0}.shape[1], 100)]",
+        "sample = {of0}[::10]  # every tenth is enough for most\n\n# or exactly, some columns at a time, along axis 0\n"
+        "parts = [{function}({of0}[:, at : at + 100], axis=0) for at in range(0, {of0}.shape[1], 100)]",
         Case("import numpy as np", "q = np.median(X, axis=0)", says=("np.median(X[:, at", "X[::10]")),
     ),
     LesserWay(
@@ -149,7 +149,7 @@ WAYS = (
         ("numpy.dot", "numpy.matmul", "numpy.inner"),
         "Multiply a block of rows at a time",
         "makes a number for each row of the one and each column of the other.",
-        "for at in range(0, len({a0}), 1000):\n    part = {function}({a0}[at : at + 1000], {a1})\n"
+        "for at in range(0, len({a0}), 1000):\n    part = {function}({of0}[at : at + 1000], {a1})\n"
         "    ...  # keep what is needed of it: the largest, a sum",
         Case("import numpy as np", "S = np.dot(X, X.T)", says=("np.dot(X[at : at + 1000], X.T)",)),
         _makes_much,
@@ -158,7 +158,7 @@ WAYS = (
         ("numpy.einsum",),
         "Let it choose the order, and take a block at a time",
         "makes a number for each combination of the indices behind the arrow, or on the way there.",
-        "for at in range(0, len({a1}), 1000):\n    part = {function}({a0}, {a1}[at : at + 1000], ..., optimize=True)\n"
+        "for at in range(0, len({a1}), 1000):\n    part = {function}({a0}, {of1}[at : at + 1000], ..., optimize=True)\n"
         "    ...  # keep what is needed of it",
         Case("import numpy as np", "K = np.einsum('ik,jk->ij', X, X)", says=("X[at : at + 1000]", "optimize=True")),
     ),
@@ -195,9 +195,10 @@ GENERAL = (
         ("numpy.sort", "numpy.argsort"),
         "Sort it where it is, or ask for the largest only",
         "makes a sorted copy, or eight bytes for each number.",
-        "{a0}.sort()  # in place: no copy, the old order is gone\n\n"
+        "{of0}.sort()  # in place: no copy, the old order is gone\n\n"
         "top = np.partition({a0}, -10)[-10:]  # the largest ten",
         Case("import numpy as np", "s = np.sort(x)", says=("x.sort()", "np.partition(x, -10)")),
+        lambda call, _death: isinstance(call.argument("a", 0), ast.Name),
     ),
     LesserWay(
         ("numpy.argwhere", "numpy.nonzero", "numpy.where", "numpy.flatnonzero"),

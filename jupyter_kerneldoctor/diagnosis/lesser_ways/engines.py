@@ -20,9 +20,9 @@ WAYS = (
         (".join",),
         "Make one row for each key before the join, or let polars stream it",
         "gives each row with every row of the other table that has the same key.",
-        "right = {a0}.group_by({on}).agg(pl.len())  # one row for each key: sums, means, the first\n"
+        "right = {of0}.group_by({on}).agg(pl.len())  # one row for each key: sums, means, the first\n"
         "{to} = {table}.join(right, on={on})\n\n# or never hold the whole: aggregate what is joined, streamed\n"
-        "{to} = ({table}.lazy().join({a0}.lazy(), on={on})\n"
+        "{to} = ({table}.lazy().join({of0}.lazy(), on={on})\n"
         "        .group_by({on}).agg(pl.len()).collect(engine='streaming'))",
         Case(
             "import polars as pl\na = pl.DataFrame()\nb = pl.DataFrame()",

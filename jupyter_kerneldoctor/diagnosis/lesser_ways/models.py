@@ -30,12 +30,12 @@ _BATCHES = {
     "Z = Nystroem(n_components=300).fit_transform({a0})\n{to} = SGDClassifier().fit(Z, {a1})",
     "SVR": "from sklearn.svm import LinearSVR\n\n{to} = LinearSVR().fit({a0}, {a1})",
     "LinearRegression": "from sklearn.linear_model import SGDRegressor\n\n{to} = SGDRegressor()\n"
-    "for at in range(0, len({a0}), 10_000):\n    {to}.partial_fit({a0}[at : at + 10_000], {a1}[at : at + 10_000])",
+    "for at in range(0, len({a0}), 10_000):\n    {to}.partial_fit({of0}[at : at + 10_000], {of1}[at : at + 10_000])",
     "LogisticRegression": "from sklearn.linear_model import SGDClassifier\n\n{to} = SGDClassifier(loss='log_loss')\n"
     "for at in range(0, len({a0}), 10_000):\n    "
-    "{to}.partial_fit({a0}[at : at + 10_000], {a1}[at : at + 10_000], classes=[0, 1])",
+    "{to}.partial_fit({of0}[at : at + 10_000], {of1}[at : at + 10_000], classes=[0, 1])",
     "GridSearchCV": "{to} = GridSearchCV(model, grid, n_jobs=2, pre_dispatch=2)  # fewer copies at a time\n"
-    "{to}.fit({a0}[::10], {a1}[::10])  # search on a tenth, then fit the best to all",
+    "{to}.fit({of0}[::10], {of1}[::10])  # search on a tenth, then fit the best to all",
     "GradientBoostingClassifier": "from sklearn.ensemble import HistGradientBoostingClassifier\n\n"
     "{to} = HistGradientBoostingClassifier().fit({a0}, {a1})",
     "GradientBoostingRegressor": "from sklearn.ensemble import HistGradientBoostingRegressor\n\n"
@@ -85,7 +85,7 @@ WAYS = (
         "Split the numbers of the rows, not the rows",
         "copies all rows into the two parts, beside the table itself.",
         "train, test = train_test_split(np.arange(len({a0})), random_state=0)\n"
-        "model.fit({a0}[train], ...)  # or delete what they were made of: del {a0}",
+        "model.fit({of0}[train], ...)  # or delete what they were made of: del {a0}",
         Case(
             "from sklearn.model_selection import train_test_split",
             "a, b = train_test_split(X)",
@@ -108,7 +108,7 @@ WAYS = (
         (".fit_transform", ".transform", ".fit"),
         "Scale float32 in place: copy=False",
         "copies all numbers, as float64 where they were whole numbers.",
-        "X = {a0}.astype('float32')\nX = {maker}(copy=False).fit_transform(X)  # in place",
+        "X = {of0}.astype('float32')\nX = {maker}(copy=False).fit_transform(X)  # in place",
         Case(
             "from sklearn.preprocessing import StandardScaler\ns = StandardScaler()",
             "Z = s.fit_transform(X)",
@@ -127,7 +127,7 @@ WAYS = (
         (".kneighbors", ".radius_neighbors", ".query_ball_point", ".query_ball_tree", ".query_pairs"),
         "Ask for fewer neighbours, some rows at a time",
         "gives a list of all neighbours of each row.",
-        "for at in range(0, len({a0}), 1000):\n    part = {function}({a0}[at : at + 1000])  # with a smaller radius\n"
+        "for at in range(0, len({a0}), 1000):\n    part = {function}({of0}[at : at + 1000])  # with a smaller radius\n"
         "    ...  # keep a count or a mean of each row",
         Case(
             "from sklearn.neighbors import BallTree\nt = BallTree(X)",
@@ -161,7 +161,7 @@ WAYS = (
         (".fit", ".fit_transform", ".fit_predict"),
         "Take the method that learns some rows at a time",
         "works on all rows at once, and on copies of them.",
-        "{instead}\n\nX = {a0}.astype('float32')  # half of it, where the model keeps float32",
+        "{instead}\n\nX = {of0}.astype('float32')  # half of it, where the model keeps float32",
         Case(
             "from sklearn.cluster import KMeans\nk = KMeans(50)",
             "k.fit(X)",

@@ -69,7 +69,7 @@ WAYS = (
         tuple(f"{package}.fft.{name}" for package in ("numpy", "scipy") for name in ("fft", "fft2", "fftn")),
         "Transform real numbers of float32: rfft",
         "gives complex numbers of 16 bytes, also for the half that mirrors the other.",
-        "from scipy import fft\n\n{to} = fft.r{last}({a0}.astype('float32'))  # real input: a quarter of it",
+        "from scipy import fft\n\n{to} = fft.r{last}({of0}.astype('float32'))  # real input: a quarter of it",
         Case("import numpy as np", "F = np.fft.fft2(img)", says=("F = fft.rfft2(img.astype",)),
         lambda call, _death: {"last": call.name.rpartition(".")[2]},
     ),
@@ -77,7 +77,7 @@ WAYS = (
         tuple(f"scipy.signal.{name}" for name in ("convolve", "fftconvolve", "convolve2d")),
         "Convolve a block at a time: oaconvolve, float32",
         "works on transforms of all data at once.",
-        "from scipy.signal import oaconvolve\n\n{to} = oaconvolve({a0}.astype('float32'), {a1})  # mode= as before",
+        "from scipy.signal import oaconvolve\n\n{to} = oaconvolve({of0}.astype('float32'), {a1})  # mode= as before",
         Case("from scipy import signal", "y = signal.fftconvolve(x, h)", says=("y = oaconvolve(x.astype",)),
     ),
     LesserWay(

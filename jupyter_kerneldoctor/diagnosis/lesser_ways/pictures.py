@@ -8,7 +8,7 @@ from ..code.notebook import Call
 from ..death import Death
 from .way import LesserWay, is_gathered, is_method_of, made_by
 
-_SMALL = 2048
+_SMALL, _FEW_DOTS = 2048, 150
 _PAIRS = (
     *("all_pairs_shortest_path_length", "all_pairs_shortest_path", "all_pairs_dijkstra_path_length", "johnson"),
     *("all_pairs_dijkstra_path", "all_pairs_dijkstra", "all_pairs_bellman_ford_path_length", "floyd_warshall"),
@@ -105,7 +105,7 @@ WAYS = (
         (".imshow", ".pcolormesh", ".pcolor", ".contourf", ".plot_surface", ".matshow"),
         "Draw every tenth row and column: nobody sees more dots than the screen has",
         "copies the data, and makes colours of four numbers for each value.",
-        "{owner}.{method}({a0}[::10, ::10])  # a hundredth of it, with your other arguments",
+        "{owner}.{method}({of0}[::10, ::10])  # a hundredth of it, with your other arguments",
         Case("import matplotlib.pyplot as plt", "plt.imshow(img)", says=("plt.imshow(img[::10, ::10])",)),
         _of_matplotlib,
     ),
@@ -115,6 +115,7 @@ WAYS = (
         "draws width x dpi by height x dpi dots of four bytes, and needs more than one picture of that size.",
         "{owner}.savefig({a0}, dpi=150)\n\n# or lines and texts in place of dots\n{owner}.savefig('figure.pdf')",
         Case("import matplotlib.pyplot as plt", "plt.savefig('a.png', dpi=3000)", says=("dpi=150", "figure.pdf")),
+        lambda call, _death: getattr(call.argument("dpi"), "value", 300) > _FEW_DOTS,
     ),
     LesserWay(
         (
@@ -142,7 +143,7 @@ WAYS = (
         ("seaborn.*", "plotly.express.*", "plotly.graph_objects.*", "altair.Chart"),
         "Draw a sample, or the sums of groups",
         "copies the data into the figure, once for each panel.",
-        "few = {a0}.sample(5000)  # nobody sees more points than that\n{function}(few)  # with your other arguments",
+        "few = {of0}.sample(5000)  # nobody sees more points than that\n{function}(few)  # with your other arguments",
         Case("import seaborn as sns", "sns.pairplot(df)", says=("df.sample(5000)", "sns.pairplot(few)")),
         lambda call, _death: not call.name.endswith(("map", "imshow", "set_theme", "set_style")),  # no points
     ),
@@ -170,7 +171,7 @@ GENERAL = (
         ("skimage.*", "scipy.ndimage.*"),
         "Work on a smaller picture, or with float32",
         "makes new pictures, most of them of float64: eight bytes for each value.",
-        "small = {a0}[::2, ::2].astype('float32')  # half as wide and high, half as exact: an eighth\n"
+        "small = {of0}[::2, ::2].astype('float32')  # half as wide and high, half as exact: an eighth\n"
         "{to} = {function}(small)  # with your other arguments",
         Case("from scipy import ndimage", "out = ndimage.gaussian_filter(img, 3)", says=("img[::2, ::2]",)),
     ),

@@ -269,8 +269,8 @@ WAYS = (
         ("geopandas.sjoin", "geopandas.overlay", "geopandas.sjoin_nearest", "geopandas.GeoDataFrame.sjoin"),
         "Join fewer columns, some rows at a time",
         "gives a row with a geometry for each pair that meets.",
-        "few = {a1}[['geometry', 'id']]\nparts = []\nfor at in range(0, len({a0}), 10_000):\n"
-        "    part = gpd.sjoin({a0}.iloc[at : at + 10_000], few)\n"
+        "few = {of1}[['geometry', 'id']]\nparts = []\nfor at in range(0, len({a0}), 10_000):\n"
+        "    part = gpd.sjoin({of0}.iloc[at : at + 10_000], few)\n"
         "    parts.append(part.groupby('id').size())  # only what you need of the pairs",
         Case("import geopandas as gpd", "j = gpd.sjoin(a, b)", says=("few = b[['geometry'", "a.iloc[at")),
     ),

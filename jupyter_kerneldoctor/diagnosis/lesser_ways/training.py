@@ -240,7 +240,7 @@ WAYS = (
         ("torch.cdist",),
         "Compare some rows at a time",
         "makes the table of all pairs at once.",
-        "nearest = torch.cat([torch.cdist(part, {a1}).topk(5, largest=False).indices for part in {a0}.split(1000)])",
+        "nearest = torch.cat([torch.cdist(part, {a1}).topk(5, largest=False).indices for part in {of0}.split(1000)])",
         Case("import torch", "d = torch.cdist(Q, X)", says=("in Q.split(1000)",)),
     ),
     LesserWay(
@@ -305,7 +305,7 @@ WAYS = (
         (".predict",),
         "Predict some rows at a time, and keep less of each",
         "keeps what the network gives of all rows, for a moment twice. A smaller batch does not change that.",
-        "parts = [{owner}.predict({a0}[start:start + 256], verbose=0)  # of maps of pictures: .mean(axis=(1, 2))\n"
+        "parts = [{owner}.predict({of0}[start:start + 256], verbose=0)  # of maps of pictures: .mean(axis=(1, 2))\n"
         "         for start in range(0, len({a0}), 256)]\nresults = np.concatenate(parts)",
         Case("import keras\nnet = keras.Sequential()", "y = net.predict(X)", says=("net.predict(X[start",)),
         _of_keras,

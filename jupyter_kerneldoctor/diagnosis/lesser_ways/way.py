@@ -2,8 +2,8 @@
 
 `calls` are full names; or `.fetchall`, any method of that name, or `.()`, any object that is called. A snippet may name
 `{owner}` (what a method is called on, or the object), `{table}` (where that begins), `{column}` (without `.str`),
-`{function}` (what is called), `{a0}`, `{a1}` (the call's first arguments as they are written), `{to}` (the name that
-the result gets), and what the entry's test gives.
+`{function}` (what is called), `{a0}`, `{a1}` (the call's first arguments as they are written), `{of0}`, `{of1}` (the
+same, so that a slice can follow), `{to}` (the name that the result gets), and what the entry's test gives.
 """
 
 import ast
@@ -107,7 +107,9 @@ def names(call: Call) -> dict[str, str]:
     """Return what the texts of an entry may name of a call."""
     segment, function = call.scope.segment, call.node.func
     owner = segment(function.value) if isinstance(function, ast.Attribute) else segment(function)
-    given = {f"a{at}": _short(segment(one), "data") for at, one in enumerate(call.node.args[:2])}
+    written = [one for one in call.node.args[:2] if not isinstance(one, ast.Starred)]
+    given = {f"a{at}": _short(segment(one), "data") for at, one in enumerate(written)}
+    given |= {f"of{at}": _short(_as_owner(one, call), "data") for at, one in enumerate(written)}
     table = owner.split(".")[0].split("[")[0] if not owner.startswith("self.") else owner.split("[")[0]
     owner = segment(function) if call.name.startswith("jax.") else owner
     match call.statement:
@@ -115,7 +117,14 @@ def names(call: Call) -> dict[str, str]:
             pass
         case _:
             to = "result"
-    usual = {"a0": "data", "a1": "other", "function": _short(segment(function), "f"), "to": to}
+    usual = {
+        "a0": "data",
+        "a1": "other",
+        "of0": "data",
+        "of1": "other",
+        "function": _short(segment(function), "f"),
+        "to": to,
+    }
     return {
         **usual,
         "owner": _short(owner, "table"),
@@ -123,6 +132,12 @@ def names(call: Call) -> dict[str, str]:
         "table": _short(table, "table"),
         **given,
     }
+
+
+def _as_owner(node: ast.expr, call: Call) -> str:
+    """Return the text of an expression as a slice or a method of it can follow: `(x / 2)`."""
+    text = call.scope.segment(node)
+    return f"({text})" if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp | ast.BoolOp) else text
 
 
 def _short(text: str, other: str) -> str:
