@@ -1,5 +1,14 @@
 import { expect } from '@jupyterlab/galata';
-import { die, openNotebook, run, showWhy, start, toast, test } from './helpers';
+import {
+  changeSetting,
+  die,
+  openNotebook,
+  run,
+  showWhy,
+  start,
+  toast,
+  test
+} from './helpers';
 
 const LOAD = '%load_ext kerneldoctor';
 
@@ -65,4 +74,32 @@ test('the death of a notebook behind is told in few words', async ({
   await expect(
     page.locator('#kerneldoctor-panel').getByRole('heading', { level: 2 })
   ).toContainText('behind.ipynb: ');
+});
+
+test('with the setting off the panel waits until it is asked for, and keys lead through it', async ({
+  page,
+  tmpPath
+}) => {
+  await openNotebook(page, tmpPath, 'quiet.ipynb', [
+    LOAD,
+    'import os\nos.abort()'
+  ]);
+  await changeSetting(page, 'openOnDeath', false);
+  await die(page, 1);
+  const died = toast(page, 'aborted itself in cell [2]');
+  await expect(died).toBeVisible();
+  await expect(page.locator('#kerneldoctor-panel')).toBeHidden();
+
+  await died.getByRole('button', { name: 'Show why' }).click();
+  const report = await showWhy(page, 'quiet.ipynb');
+
+  // Tab goes from control to control in the order in which they are read.
+  const controls = report.locator(
+    'button:visible, a[href]:visible, summary:visible, [tabindex="0"]:visible'
+  );
+  await controls.first().focus();
+  for (let next = 1; next < Math.min(8, await controls.count()); next++) {
+    await page.keyboard.press('Tab');
+    await expect(controls.nth(next)).toBeFocused();
+  }
 });

@@ -134,6 +134,23 @@ export function panel(page: IJupyterLabPageFixture): Locator {
   return page.locator('#kerneldoctor-panel');
 }
 
+/** Changes a setting, as the settings editor does. */
+export async function changeSetting(
+  page: IJupyterLabPageFixture,
+  name: string,
+  value: boolean
+): Promise<void> {
+  await page.evaluate(
+    async ([name, value]) => {
+      const settings = await window.galata.getPlugin(
+        '@jupyterlab/apputils-extension:settings'
+      );
+      await settings!.set('jupyter-kerneldoctor:plugin', name, value);
+    },
+    [name, value] as const
+  );
+}
+
 /** Opens the panel as from the command palette. */
 export async function openPanel(
   page: IJupyterLabPageFixture

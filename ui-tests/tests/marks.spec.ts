@@ -1,6 +1,7 @@
 import { readFile } from 'fs/promises';
-import { expect, IJupyterLabPageFixture } from '@jupyterlab/galata';
+import { expect } from '@jupyterlab/galata';
 import {
+  changeSetting,
   die,
   expectAccessible,
   openNotebook,
@@ -16,19 +17,6 @@ const LOAD = '%load_ext kerneldoctor';
 const BIG = 'import time\nblock = bytearray(60_000_000)\ntime.sleep(1.5)';
 const EXIT = 'import os\nrows = []\nif not rows:\n    os._exit(3)';
 
-/** Changes a setting, as the settings editor does. */
-async function set(page: IJupyterLabPageFixture, name: string, value: boolean) {
-  await page.evaluate(
-    async ([name, value]) => {
-      const settings = await window.galata.getPlugin(
-        '@jupyterlab/apputils-extension:settings'
-      );
-      await settings!.set('jupyter-kerneldoctor:plugin', name, value);
-    },
-    [name, value] as const
-  );
-}
-
 test('cells are marked, and a death is found again, passed on and deleted', async ({
   page,
   tmpPath
@@ -41,9 +29,9 @@ test('cells are marked, and a death is found again, passed on and deleted', asyn
   const peaks = page.locator('[data-kerneldoctor-peak]');
   await expect(peaks).toHaveCount(2);
   await expect(peaks.nth(1)).toHaveAttribute('title', /, 5\d MiB above the/);
-  await set(page, 'showPeaks', false);
+  await changeSetting(page, 'showPeaks', false);
   await expect(peaks).toHaveCount(0);
-  await set(page, 'showPeaks', true);
+  await changeSetting(page, 'showPeaks', true);
   await expect(peaks).toHaveCount(2);
 
   // The cell that ended the kernel: marked, with a line that tells the fix and stands in no way.
@@ -53,9 +41,9 @@ test('cells are marked, and a death is found again, passed on and deleted', asyn
   const marked = page.locator('.jp-KernelDoctor-culpritCell');
   await expect(line).toContainText(/this cell ended the kernel: .* Fix: /);
   await expect(marked).toHaveCount(1);
-  await set(page, 'markCulprits', false);
+  await changeSetting(page, 'markCulprits', false);
   await expect(line).toHaveCount(0);
-  await set(page, 'markCulprits', true);
+  await changeSetting(page, 'markCulprits', true);
   await expect(line).toHaveCount(1);
 
   // Code that has changed did not do it; undone, it is again the code that did.
