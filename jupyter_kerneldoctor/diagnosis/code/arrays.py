@@ -9,7 +9,7 @@ from typing import Any
 
 from .literals import number as literal
 
-_POINTER_BYTES = 8
+POINTER_BYTES = 8
 _MOST_BYTES = 1 << 62
 _MOST_DIMENSIONS = 32
 
@@ -129,7 +129,7 @@ def _calculated(op: ast.operator, left: float, right: float) -> Value | None:
 
 def _sized(kind: str, length: int, content_bytes: int) -> int:
     """Return the size of a repeated list, whose items are the same objects, or of a text."""
-    return length * _POINTER_BYTES if kind in ("list", "tuple") else content_bytes
+    return length * POINTER_BYTES if kind in ("list", "tuple") else content_bytes
 
 
 def elementwise(left: Value | None, right: Value | None) -> Value | None:
@@ -156,7 +156,7 @@ def container(kind: str, items: Sequence[Value | None]) -> Value:
     """Return a list or tuple of these items."""
     sizes = [None if one is None else one.bytes for one in items]
     known = [one for one in sizes if one is not None]
-    total = sum(known) + len(items) * _POINTER_BYTES if len(known) == len(items) else None
+    total = sum(known) + len(items) * POINTER_BYTES if len(known) == len(items) else None
     first = items[0] if items else None
     alike = first is not None and all(one is not None and one.shape == first.shape for one in items)
     numbers = [whole(one) for one in items if one is not None and isinstance(one.number, int)]
@@ -167,7 +167,7 @@ def container(kind: str, items: Sequence[Value | None]) -> Value:
 
 def repeated(item: Value, count: int) -> Value:
     """Return a list of as many new items like this one."""
-    each = None if item.bytes is None else item.bytes + _POINTER_BYTES
+    each = None if item.bytes is None else item.bytes + POINTER_BYTES
     return Value(
         "list",
         None if each is None else each * count,

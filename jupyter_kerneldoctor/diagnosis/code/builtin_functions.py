@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .arrays import Value, number, repeated, whole
+from .arrays import POINTER_BYTES, Value, number, repeated, whole
 
 _TUPLE_BYTES = 40
 """An empty tuple, with what the garbage collector keeps of it (CPython, sys.getsizeof)."""
@@ -21,7 +21,7 @@ def _length(values: Sequence[Value | None]) -> Value | None:
 def _listed(values: Sequence[Value | None]) -> Value | None:
     one = values[0]
     if one is not None and one.type.startswith("itertools."):
-        return repeated(Value("tuple", _TUPLE_BYTES + 8 * one.shape[1]), one.shape[0])
+        return repeated(Value("tuple", _TUPLE_BYTES + POINTER_BYTES * one.shape[1]), one.shape[0])
     return repeated(Value("int", 32), one.shape[0]) if one is not None and one.type == "range" else None
 
 

@@ -4,9 +4,7 @@ import ast
 import math
 from collections.abc import Callable, Sequence
 
-from .arrays import ARRAY, FRAME, TENSOR, Value, array, container, elementwise, operation, whole
-
-_POINTER_BYTES = 8
+from .arrays import ARRAY, FRAME, POINTER_BYTES, TENSOR, Value, array, container, elementwise, number, operation, whole
 
 _PAIRS = "sklearn.metrics.pairwise"
 PAIRWISE = {
@@ -38,6 +36,9 @@ _ONE_HOT = {
     "keras.utils.to_categorical": (ARRAY, "float64"),
     "tensorflow.keras.utils.to_categorical": (ARRAY, "float64"),
 }
+
+_MOST_CHOSEN = 64
+"""Tuples of more items are not counted: their number has no end, and to work it out takes long."""
 
 _TO_FLOAT = frozenset({"exp", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "tanh", "arctan2", "hypot"})
 _ELEMENTWISE = frozenset({"abs", "absolute", "square", "maximum", "minimum", "power", "add", "subtract", "multiply"})
@@ -90,7 +91,7 @@ def _joined(function: str, call: ast.Call, known: Sequence[Value]) -> Value | No
     if not is_plain or parts.type not in ("list", "tuple") or parts.bytes is None or not parts.shape:
         return None
     alike = array(parts.type, parts.shape, parts.dtype) if len(parts.shape) > 1 else None
-    size = parts.bytes - parts.shape[0] * _POINTER_BYTES if alike is None else alike.bytes
+    size = parts.bytes - parts.shape[0] * POINTER_BYTES if alike is None else alike.bytes
     return Value(_JOINS[function], size, recorded=parts.recorded) if size else None
 
 
@@ -108,14 +109,16 @@ def _choices(function: str, call: ast.Call, known: Sequence[Value]) -> Value | N
             return None
         times = keyword.value.value if isinstance(keyword.value.value, int) else 1
     numbers = [one for one in lengths if one is not None]
-    if len(numbers) != len(lengths):
+    if len(numbers) != len(lengths) or not 0 <= times <= _MOST_CHOSEN:
         return None
     if function == "itertools.product":
-        return Value(function, None, (math.prod(numbers) ** times, len(numbers) * times))
-    if len(numbers) != 2 or times != 1:
+        count, each = math.prod(numbers) ** times, len(numbers) * times
+    elif len(numbers) == 2 and times == 1 and 0 <= numbers[1] <= _MOST_CHOSEN and numbers[0] >= 0:
+        choose = math.comb if function.endswith("combinations") else math.perm
+        count, each = choose(*numbers), numbers[1]
+    else:
         return None
-    count = math.comb(*numbers) if function.endswith("combinations") else math.perm(*numbers)
-    return Value(function, None, (count, numbers[1]))
+    return None if whole(number(count)) is None else Value(function, None, (count, each))
 
 
 def _pairwise(function: str, call: ast.Call, known: Sequence[Value]) -> Value | None:

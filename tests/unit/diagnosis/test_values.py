@@ -147,6 +147,19 @@ def test_a_list_of_all_choices_has_a_tuple_for_each(expression):
     assert found.bytes == sum(map(sys.getsizeof, choices)) + 8 * len(choices)
 
 
+@pytest.mark.parametrize(
+    "choices",
+    [
+        "combinations(range(10**9), 10**8)",
+        "permutations(range(9), -1)",
+        "product(range(9), repeat=10**7)",
+        "product(range(10**9), repeat=60)",
+    ],
+)
+def test_choices_without_end_are_not_counted(choices):
+    assert value(f"list({choices})", "from itertools import combinations, permutations, product") is None
+
+
 def test_a_size_is_known_whether_or_not_the_memory_was_ever_touched():
     assert value("np.zeros((400_000, 400_000))").bytes == 400_000 * 400_000 * 8
 
