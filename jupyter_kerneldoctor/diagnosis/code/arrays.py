@@ -166,11 +166,11 @@ def container(kind: str, items: Sequence[Value | None]) -> Value:
 
 
 def repeated(item: Value, count: int) -> Value:
-    """Return a list of as many new items like this one."""
-    each = None if item.bytes is None else item.bytes + POINTER_BYTES
+    """Return a list of as many new items like this one; its size is not known where no machine could hold it."""
+    size = _MOST_BYTES if item.bytes is None else (item.bytes + POINTER_BYTES) * count
     return Value(
         "list",
-        None if each is None else each * count,
+        size if size < _MOST_BYTES else None,
         (count, *(item.shape if item.dtype else ())),
         item.dtype,
         recorded=item.recorded,

@@ -147,6 +147,14 @@ def test_a_list_of_all_choices_has_a_tuple_for_each(expression):
     assert found.bytes == sum(map(sys.getsizeof, choices)) + 8 * len(choices)
 
 
+def test_lists_of_lists_that_no_machine_could_hold_have_no_size():
+    nested = "0"
+    for _ in range(8):
+        nested = f"[{nested} for _ in range(10**18)]"
+
+    assert value(nested).bytes is None
+
+
 @pytest.mark.parametrize(
     "choices",
     [
