@@ -21,7 +21,8 @@ def tables(results: list[Result], first_tries: dict[str, Any]) -> str:
         "Measured by `make deaths`, which plays the cases in `tests/deaths/cases/` with real kernels: deaths that",
         "users reported, rebuilt, others thought up here, and what looks like trouble and is none. A case counts as",
         "right when the first cause is one of those that its file accepts. A fix counts when one of the first three is",
-        "accepted by the file; an edit, when the cells run to their end with it.",
+        "accepted by the file; an edit, when the cells run to their end with it. What is not played, and why:",
+        "[notes](accuracy_notes.md).",
         "",
         "| category | cases | cause | cell | statement | object | fix | first edit lives | ended as meant |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -77,6 +78,7 @@ def first_try_table(results: list[Result], first_tries: dict[str, Any]) -> list[
         rows.append((f"first played at {commit}", [one for one in first_tries.values() if one["commit"] == commit]))
     lines = [
         "The cases in `tests/deaths/fresh/` were written down, with what ought to be said, before they were played.",
+        "None is a near-copy of another case (`tests/deaths/test_cases.py`).",
         "",
         f"| | cases | {' | '.join(COLUMNS)} |",
         "| --- |" + " --- |" * (1 + len(COLUMNS)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 
 import pytest
@@ -18,6 +19,20 @@ def test_the_cases_are_well_formed() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
     assert sum(case.own for case in CASES) >= 15
     assert all(case.ends in ("lives", "hangs", "restarted") for case in CASES if set(case.cause) <= BENIGN)
+
+
+def test_no_fresh_case_is_a_near_copy() -> None:
+    """A rule may have been written with that other case in sight, and the first try would then prove nothing."""
+    sequences = {case.name: _sequences_of_tokens(case) for case in CASES}
+    for case in filter(lambda case: case.fresh, CASES):
+        for other in CASES:
+            common = len(sequences[case.name] & sequences[other.name])
+            assert case is other or common < max(30, 2 / 3 * len(sequences[case.name])), (case.name, other.name)
+
+
+def _sequences_of_tokens(case: Case, length: int = 6) -> set[tuple[str, ...]]:
+    tokens = re.findall(r"\w+|[^\w\s]", "\n".join(case.cells))
+    return {tuple(tokens[start : start + length]) for start in range(len(tokens) - length + 1)}
 
 
 def test_few_cases_allow_a_wide_interval() -> None:
