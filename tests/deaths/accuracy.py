@@ -1,8 +1,9 @@
 """`make deaths`: plays all cases and writes down how often the post-mortem was right (docs/accuracy.md).
 
-    python -m deaths.accuracy [NAME ...] [--environments DIR] [--write FILE] [--jobs N]
+    python -m deaths.accuracy [NAME ...] [--environments DIR] [--results DIR] [--write FILE] [--jobs N]
 
-An environment holds the libraries of the cases; what is missing is installed into it.
+An environment holds the libraries of the cases; what is missing is installed into it. `--results` keeps what was said
+of each case, NAME.json: a later run plays only the others, and judges all by the cases as they are written then.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .case import load
 from .conditions import CannotRunHereError
 from .edited import try_edits
 from .play import play
-from .result import Result, is_good
+from .result import Kept, Result, is_good
 from .tables import tables
 
 if TYPE_CHECKING:
@@ -47,19 +48,29 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only these cases")
     parser.add_argument("--environments", type=Path, default=Path(".venv-deaths"))
     parser.add_argument("--package", default=".", help="what is installed as KernelDoctor: a wheel or a checkout")
+    parser.add_argument("--results", type=Path, help="keeps what was said, and goes on from there")
     parser.add_argument("--write", type=Path, help="the file for the tables")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     cases = [case for case in load() if not options.names or case.name in options.names]
-    pythons = _environments(cases, options)
+    kept = Kept(options.results)
+    pythons = _environments([case for case in cases if kept.result(case) is None], options)
     with ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda case: _run(case, pythons[_environment(case)]), cases))
+        results = list(pool.map(lambda case: _result(case, pythons, kept), cases))
     first_tries = _note_first_tries(results)
     text = tables(results, first_tries)
     print(text)
     if options.write is not None:
         options.write.write_text(text, "utf-8")
     return 0 if is_good(results) else 1
+
+
+def _result(case: Case, pythons: dict[str, str], kept: Kept) -> Result:
+    result = kept.result(case)
+    if result is None:
+        result = _run(case, pythons[_environment(case)])
+        kept.add(result)
+    return result
 
 
 def _run(case: Case, python: str) -> Result:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from .edited import Tried
+from .play import Played
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from .case import Case
-    from .edited import Tried
-    from .play import Played
 
 SURE = 0.9
 
@@ -85,6 +88,27 @@ class Result:
     @property
     def as_expected(self) -> bool:
         return self.played is not None and self.played.ended in (self.case.ends, "gone")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The results of cases that were played, in a directory; None: nothing is kept."""
+
+    directory: Path | None
+
+    def add(self, result: Result) -> None:
+        if self.directory is not None and result.played is not None and not result.problem:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            document = {"played": asdict(result.played), "tried": [asdict(one) for one in result.tried]}
+            (self.directory / f"{result.case.name}.json").write_text(json.dumps(document, indent=1), "utf-8")
+
+    def result(self, case: Case) -> Result | None:
+        """Return what is kept of a case; None: it has to be played."""
+        path = self.directory / f"{case.name}.json" if self.directory is not None else None
+        if path is None or not path.exists():
+            return None
+        document = json.loads(path.read_text("utf-8"))
+        return Result(case, Played(**document["played"]), [Tried(**one) for one in document["tried"]])
 
 
 def is_good(results: list[Result]) -> bool:
