@@ -16,32 +16,21 @@ from ...recording.token_bucket import TokenBucket
 from ..meters.pace import Pace
 from ..meters.process import ProcessMeter
 from ..observer import Observer
-from ..stacks.discovery_process import DiscoveryProcess, shared_discovery
 from ..stacks.growth import STEP_BYTES, Growth, Statement, user_statement
-from ..stacks.layout import Runtime, UnexpectedLayoutError
 from ..stacks.memory import UnreadableError
-from ..stacks.privileges import is_file
 from ..stacks.read_schedule import ReadSchedule
-from ..stacks.relocation import relocated_runtime
 from ..stacks.snapshot import Stacks, child_states, threads_without_stacks
+from ..stacks.stack_access import StackAccess
 
 if TYPE_CHECKING:
     from ..observer import Watched
 
-_DISCOVERY_DELAY_S = 0.3
-"""A fork delays all other work, such as recording a kernel that dies at once."""
-_START_DELAY_S = 2.0
-"""By then a kernel that sends nothing should have executed its interpreter."""
-_DISCOVERY_STEP_S = 0.02
-_SHARED_DISCOVERY_STEP_S = 0.2
-"""Where many kernels wait for one discovery."""
 _STALLED_S = 1.0
 """Where the memory limit is reached and nobody is killed, reading would wait for memory for ever."""
 
 _MOST_EVENTS = 300
 _APART_S = ((8, 0.0), (60, 0.25), (120, 1.0), (_MOST_EVENTS, 10.0))
 """The time between two events, up to a number of events: so a day near a limit stays small."""
-
 
 _GROWTH_SHARE = 0.002
 """Of a processor, for reading stacks while memory grows far from a limit: some five times a second."""
@@ -51,10 +40,7 @@ _GROWTH_EVENTS, _GROWTH_REFILL_S = 60, 120.0
 
 
 class StacksObserver(Observer):
-    """Has the interpreter's layout discovered, and then reads stacks when the schedule says so.
-
-    A kernel that loads the extension sends the addresses of its interpreter. For others they are relocated.
-    """
+    """Reads the main thread's stack when the schedule says so, and charges what grows to the statement that runs."""
 
     def __init__(self, watched: Watched, interpreter: object = None, wakes_fd: int | None = None) -> None:
         """Watch a kernel; `interpreter` is what the server, if it started the kernel, resolved (`privileges.File`).
@@ -62,14 +48,9 @@ class StacksObserver(Observer):
         `wakes_fd` is readable when somebody may have asked in a process that watches many kernels.
         """
         self._watched = watched
-        self._interpreter = tuple(interpreter) if is_file(interpreter) else None
         self._process = ProcessMeter(watched.kernel.pid)
         self._schedule = ReadSchedule(watched)
-        self._runtime: Runtime | None = None
-        self._discovery_due_mono_s: float | None = None
-        """When to begin the discovery; None before it is asked for, and once it is over."""
-        self._is_wanted = False
-        self._discovery: DiscoveryProcess | None = None
+        self._access = StackAccess(watched, interpreter, is_shared=wakes_fd is not None)
         self._asked = False
         self._due_mono_s = math.inf
         self._newest: dict[str, Any] | None = None
@@ -79,11 +60,14 @@ class StacksObserver(Observer):
         self._other_statement: Statement = ()
         self._growth_pace = Pace(_GROWTH_SHARE, 0.0, saved_s=_GROWTH_SAVED_S)
         self._growth_events = TokenBucket(_GROWTH_EVENTS, _GROWTH_REFILL_S)
-        self.stacks: Stacks | None = None
-        """None while stacks cannot be read, or not yet."""
         self._is_shared = wakes_fd is not None
         self.wakes_fd = self._listen() if wakes_fd is None else wakes_fd
         """A descriptor that becomes readable when somebody asks; the loop empties it, and calls `woken`."""
+
+    @property
+    def stacks(self) -> Stacks | None:
+        """None while stacks cannot be read, or not yet."""
+        return self._access.stacks
 
     @property
     def due_mono_s(self) -> float:
@@ -98,17 +82,18 @@ class StacksObserver(Observer):
         """Begin the discovery when the start event asks for stacks; check often once a cell has started."""
         kind = event["event"]
         if kind == "start":
-            self._on_start(event, now_mono_s)
+            self._access.on_start(event, now_mono_s)
+            if self._access.due_mono_s is not None:
+                self.due_mono_s = self._access.due_mono_s
         elif kind == "cell_start":
             self._newest, self._other_statement = None, ()
             rss = event.get("rss_before_bytes")
             self._growth = Growth(
                 event.get("seq"), self._level(rss if type(rss) is int else self._process.rss_bytes() or 0)
             )
-            if self._discovery_due_mono_s is not None and self._discovery is None:
-                self._discovery_due_mono_s = self.due_mono_s = min(
-                    self._discovery_due_mono_s, now_mono_s + _DISCOVERY_DELAY_S
-                )
+            self._access.hurry(now_mono_s)
+            if self._access.due_mono_s is not None:
+                self.due_mono_s = self._access.due_mono_s
             if self.stacks is not None:
                 self.stacks.forget()
                 self._schedule.begin()
@@ -117,7 +102,7 @@ class StacksObserver(Observer):
             self._newest = None
             self._write_growth(now_mono_s, over=True)
             self._growth = None
-            if not self._watched.is_busy and self._discovery_due_mono_s is None:
+            if not self._watched.is_busy and self._access.due_mono_s is None:
                 self.due_mono_s = math.inf
 
     def turn(self, now_mono_s: float) -> None:
@@ -125,11 +110,11 @@ class StacksObserver(Observer):
         self.due_mono_s = math.inf
         if self._asked:
             self._answer()
-        if self._discovery_due_mono_s is not None:
-            if now_mono_s >= self._discovery_due_mono_s:
-                self._discover(now_mono_s)
-            else:
-                self.due_mono_s = self._discovery_due_mono_s
+        if (due_mono_s := self._access.due_mono_s) is not None:
+            if now_mono_s >= due_mono_s and self._access.advance(now_mono_s):
+                self._begin(now_mono_s)
+            elif self._access.due_mono_s is not None:
+                self.due_mono_s = self._access.due_mono_s
         elif self._watched.under_oom:
             self.due_mono_s = now_mono_s + _STALLED_S
         elif self.stacks is not None and self._watched.is_busy:
@@ -152,9 +137,7 @@ class StacksObserver(Observer):
 
     def stop(self) -> None:
         """Close the kernel's memory."""
-        if self.stacks is not None:
-            self.stacks.close()
-            self.stacks = None
+        self._access.close()
 
     def woken(self) -> None:
         """See whether this kernel was meant: of many, the one in whose directory the request is."""
@@ -173,66 +156,12 @@ class StacksObserver(Observer):
         threads = threads_without_stacks(pid) if self.stacks is None else self.stacks.threads()
         return [thread for thread in threads if thread["thread_id"] != self._watched.look_thread]
 
-    def _on_start(self, event: dict[str, Any], now: float) -> None:
-        """Take in a start event: the server's, and perhaps a later one of the kernel itself, which counts."""
-        runtime = event.get("runtime")
-        if isinstance(runtime, list):
-            self._runtime = Runtime(*runtime)
-        self._is_wanted = self._runtime is not None or event.get("stacks") is True
-        if not self._is_wanted:
-            self.stop()
-            if self._discovery is None:
-                self._discovery_due_mono_s = None
-        elif self.stacks is None and self._discovery is None:
-            delay_s = _START_DELAY_S if self._runtime is None else _DISCOVERY_DELAY_S
-            self._discovery_due_mono_s = self.due_mono_s = now + delay_s
-
-    def _discover(self, now: float) -> None:
-        if self._discovery is None:
-            try:
-                begin = shared_discovery if self._is_shared else DiscoveryProcess
-                self._discovery = begin(self._watched.kernel.pid, self._interpreter)
-            except (OSError, UnexpectedLayoutError) as error:
-                self._give_up(self._why(error))
-            else:
-                self.due_mono_s = now + (_SHARED_DISCOVERY_STEP_S if self._is_shared else _DISCOVERY_STEP_S)
-            return
-        self._discovery.poll()
-        if not self._discovery.is_done:
-            self.due_mono_s = now + (_SHARED_DISCOVERY_STEP_S if self._is_shared else _DISCOVERY_STEP_S)
-            return
-        discovery, self._discovery, self._discovery_due_mono_s = self._discovery, None, None
-        if not self._is_wanted:
-            return
-        if discovery.layout is None or discovery.interpreter is None:
-            self._give_up(discovery.problem)
-            return
-        pid = self._watched.kernel.pid
-        try:
-            self.stacks = Stacks(pid, discovery.layout, self._runtime or relocated_runtime(pid, discovery.interpreter))
-            # A first reading shows that the layout fits, and touches the memory that reading takes.
-            self.stacks.main()
-        except (OSError, UnexpectedLayoutError) as error:
-            self._give_up(self._why(error))
-        except UnreadableError:
-            pass  # the stack may have changed too fast just then
+    def _begin(self, now: float) -> None:
+        """Begin to read: stacks have just been opened."""
         self._schedule.begin()
         if self._growth is not None:
             self._growth.charge(self._level(self._process.rss_bytes() or 0), ())
         self.due_mono_s = now if self._watched.is_busy else math.inf
-
-    def _give_up(self, why: str) -> None:
-        self._discovery_due_mono_s = None
-        self._watched.note("no_stacks", why=why)
-
-    def _why(self, error: OSError | UnexpectedLayoutError) -> str:
-        if isinstance(error, PermissionError):
-            # Under Yama the kernel can permit it itself (`kernel.stack_access`).
-            may = "" if self._runtime is not None else "; `%load_ext kerneldoctor` in the kernel may permit it"
-            return f"this process may not read the kernel's memory (ptrace is not permitted){may}"
-        if isinstance(error, UnexpectedLayoutError):
-            return str(error)
-        return f"the kernel's memory cannot be read: {error.strerror or error}"
 
     def _read(self, reason: str) -> list[dict[str, Any]] | None:
         assert self.stacks is not None
