@@ -42,12 +42,21 @@ def pages(kind: Kind) -> dict[str, str]:
 def files(kind: Kind) -> dict[str, str]:
     """Return the files of a kind's reference, by their path below `docs`: causes are one page, each fix has its own."""
     if kind == "fixes":
-        lines = "".join(f"- [`{rule.id}`](fixes/{rule.id}.md): {rule.title}\n" for rule in _rules(kind))
         own = {f"fixes/{name}.md": text for name, text in pages(kind).items()}
-        return {"fixes.md": f"{_INTRODUCTIONS[kind]}\n{lines}", **own}
+        return {"fixes.md": "\n".join([_INTRODUCTIONS[kind], *_subjects()]), **own}
     contents = "".join(f"- [`{rule.id}`](#{rule.id}): {rule.title}\n" for rule in _rules(kind))
     parts = [_nested(rule) for rule in _rules(kind)]
     return {"causes.md": "\n".join([_INTRODUCTIONS[kind], contents, *parts])}
+
+
+def _subjects() -> list[str]:
+    """Return the list of all fixes, a part for each folder."""
+    parts: dict[str, str] = {}
+    for rule in _rules("fixes"):
+        package = sys.modules[rule.__module__.rpartition(".")[0]]
+        heading = f"## {(package.__doc__ or '').rstrip('.')}\n\n"
+        parts[heading] = parts.get(heading, "") + f"- [`{rule.id}`](fixes/{rule.id}.md): {rule.title}\n"
+    return [heading + lines for heading, lines in sorted(parts.items())]
 
 
 def _nested(rule: type[Rule]) -> str:

@@ -30,12 +30,11 @@ _UNDERLINED = re.compile(r"^(.+)\n-{3,}$", re.MULTILINE)
 
 @cache
 def rules(package: ModuleType, base: type[R]) -> tuple[type[R], ...]:
-    """Return the rule classes defined in the modules of `package`, sorted by id. `_helper.py` holds none."""
+    """Return the rule classes defined in `package` and the packages in it, sorted by id. `_helper.py` holds none."""
     found: list[type[R]] = []
-    for module in pkgutil.iter_modules(package.__path__):
-        if module.name.startswith("_"):
+    for _, name, _ in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if name.rpartition(".")[2].startswith("_"):
             continue
-        name = f"{package.__name__}.{module.name}"
         members = vars(importlib.import_module(name)).values()
         found += [
             member

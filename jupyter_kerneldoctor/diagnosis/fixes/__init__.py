@@ -1,4 +1,4 @@
-"""What to change: one fix in a file; a class in a module of this package is found by itself."""
+"""What to change: one fix in a file, in the folder of its subject; a class in such a file is found by itself."""
 
 import sys
 from functools import cache

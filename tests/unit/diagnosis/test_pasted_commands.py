@@ -8,9 +8,9 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, crash_in, recording
-from jupyter_kerneldoctor.diagnosis.fixes.cpu_limit import CpuLimit
-from jupyter_kerneldoctor.diagnosis.fixes.reinstall_kernelspec import ReinstallKernelspec
-from jupyter_kerneldoctor.diagnosis.fixes.start_it_by_hand import StartItByHand
+from jupyter_kerneldoctor.diagnosis.fixes.endings.cpu_limit import CpuLimit
+from jupyter_kerneldoctor.diagnosis.fixes.endings.reinstall_kernelspec import ReinstallKernelspec
+from jupyter_kerneldoctor.diagnosis.fixes.endings.start_it_by_hand import StartItByHand
 from jupyter_kerneldoctor.diagnosis.pasted_commands import distribution, shell_word
 from jupyter_kerneldoctor.recording.model import Limit, ServerView
 

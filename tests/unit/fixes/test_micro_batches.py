@@ -3,7 +3,7 @@
 import pytest
 
 from jupyter_kerneldoctor.diagnosis.case import Case
-from jupyter_kerneldoctor.diagnosis.fixes.micro_batch_split import MicroBatchSplit
+from jupyter_kerneldoctor.diagnosis.fixes.training.micro_batch_split import MicroBatchSplit
 from jupyter_kerneldoctor.diagnosis.proposals import ask
 
 torch = pytest.importorskip("torch", reason="cannot run here: torch is not installed")

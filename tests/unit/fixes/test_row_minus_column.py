@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from jupyter_kerneldoctor.diagnosis.case import Case
-from jupyter_kerneldoctor.diagnosis.fixes.row_minus_column_broadcast import RowMinusColumnBroadcast
+from jupyter_kerneldoctor.diagnosis.fixes.arrays.row_minus_column_broadcast import RowMinusColumnBroadcast
 from jupyter_kerneldoctor.diagnosis.proposals import ask
 from jupyter_kerneldoctor.recording.events import SystemState
 

@@ -3,8 +3,8 @@
 import pytest
 
 from jupyter_kerneldoctor.diagnosis.case import Case
-from jupyter_kerneldoctor.diagnosis.fixes.backward_each_batch import BackwardEachBatch
-from jupyter_kerneldoctor.diagnosis.fixes.sdpa_attention import SdpaAttention
+from jupyter_kerneldoctor.diagnosis.fixes.training.backward_each_batch import BackwardEachBatch
+from jupyter_kerneldoctor.diagnosis.fixes.training.sdpa_attention import SdpaAttention
 from jupyter_kerneldoctor.diagnosis.proposals import ask
 
 torch = pytest.importorskip("torch", reason="cannot run here: torch is not installed")

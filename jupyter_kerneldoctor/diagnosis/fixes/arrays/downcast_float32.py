@@ -1,0 +1,134 @@
+import ast
+from collections.abc import Iterator
+
+from ...calls import calls_at
+from ...code.notebook import Call
+from ...code.scopes import Scope
+from ...edits import Changes, import_as, replace, replace_by_lines, set_argument, text_of
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.numpy import FLOAT_MAKERS, GATHERERS, is_array, is_double, parts_bytes, single_precision
+from ...units import quote, size
+
+_SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+_DOUBLES = "Each of its numbers takes 8 bytes (float64). In float32 it takes half"
+
+
+class DowncastFloat32(Fix):
+    """Calculate with float32, which takes half the memory.
+
+    What it does
+    ------------
+    NumPy makes numbers of 8 bytes where no type is given, and so do `astype(float)` and the division of whole numbers.
+    float32 has seven decimal digits and takes 4 bytes; networks and images seldom need more.
+
+    When it is offered
+    ------------------
+    Memory ran out on a line that makes an array of float64, and half of it fits below the limit, as far as its shape
+    or what Linux had promised the process tells.
+
+    What it costs
+    -------------
+    Seven digits in place of sixteen: sums of millions of numbers should be made with `dtype=np.float64`.
+    """
+
+    id, title, causes = "downcast-float32", "Take float32, which needs half the memory", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            "import numpy as np\nROWS = 300_000",
+            "W = np.ones((ROWS, 1000))",
+            becomes="W = np.ones((ROWS, 1000), dtype=np.float32)",
+            says=("1.1 GiB",),
+        ),
+        Case(
+            "import numpy as np\ndef load(i): return np.zeros((300, 300, 3), dtype=np.uint8)\nN = 1200",
+            "images = np.stack([load(i) for i in range(N)])",
+            "X = images / 255.0",
+            becomes="X = images / np.float32(255.0)",
+        ),
+        Case(
+            "import numpy as np\npics = [np.zeros((300, 300, 3), dtype='uint8') for i in range(1000)]",
+            "X = np.array(pics).astype(float) / 255",
+            becomes="X = np.array(pics, dtype=np.float32)\nX /= 255",
+        ),
+    ]
+    SILENT = [
+        Case("import numpy as np", "for i in range(n):\n    X.append(x[i : i + 720].astype('float64'))"),
+        Case("import numpy as np", "W = np.ones((10**6, 1000))"),  # half of it does not fit either
+        Case("import numpy as np", "W = np.ones((300_000, 1000), dtype=np.int64)"),
+        Case("import numpy as np\npics = np.zeros((9000, 300, 300), dtype='uint8')", "X = pics / 255.0"),
+        Case("import numpy as np", "n = np.ones(10)\nbig = [0] * 10**10"),
+        Case("import numpy as np", "W = np.ones((300_000, 1000))\nbig = [0] * 10**10", line=2),
+        Case("import numpy as np\ndef f(): return np.ones((10_000, 10_000))", "f()", "f()", before_mib=1000),
+        Case("import jax.numpy as np", "W = np.ones((300_000, 1000))"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Halve the arrays of float64 that the line makes, where that is enough."""
+        for node, scope, edits in doubles(death) if death.is_of_this_cell and not death.ran_before else ():
+            value, room, missing = death.values.of(node, scope), death.room_bytes, death.memory.missing_bytes or 0
+            known = None if value is None else value.bytes
+            if known is None and scope.loops_around(node):
+                continue  # how many rounds were to come is not known
+            taken = known if known is not None else death.asked_bytes
+            if taken is None or room is None or taken < missing // 4:
+                continue
+            beside = 0 if known is None else parts_bytes(node, scope, death.values)
+            made = f"{quote(scope.segment(node))} makes {'at least ' if known is None else ''}{size(taken)}."
+            if taken // 2 + beside <= room:
+                yield Proposal(edits, f"{made} {_DOUBLES}: {size(taken // 2)}.", max(taken // 2, missing // 2))
+
+
+def doubles(death: Death) -> Iterator[tuple[ast.expr, Scope, Changes]]:
+    """Yield what makes an array of float64 on the line that ran, and the edit that makes it float32."""
+    for call in calls_at(death, *FLOAT_MAKERS):
+        place = 2 if call.name == "numpy.full" else 1
+        given = call.argument("dtype", place)
+        if call.is_written_out and (given is None or is_double(given)) and _makes_floats(call, death):
+            yield call.node, call.scope, set_argument(call, "dtype", single_precision(call, death.code), place)
+    for scope in death.code.running:
+        for node in scope.nodes:
+            match node:
+                case ast.Call(func=ast.Attribute(attr="astype", value=owner), args=[kind], keywords=[]):
+                    if is_double(kind) and death.was_running(node, scope):
+                        yield node, scope, _as_single(node, owner, scope, death)
+                case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by) if death.was_running(node, scope):
+                    value = death.values.of(left, scope)
+                    if is_array(value) and value is not None and "int" in (value.dtype or ""):
+                        name, imported = import_as(scope, death.code, "numpy", "np")
+                        new = replace(scope, by, f"{name}.float32({scope.segment(by)})")
+                        yield node, scope, imported + new
+
+
+def _makes_floats(call: Call, death: Death) -> bool:
+    value = death.values.of(call.node, call.scope)
+    return value is not None and value.dtype == "float64"
+
+
+def _as_single(node: ast.Call, owner: ast.expr, scope: Scope, death: Death) -> Changes:
+    """Return the edit of `….astype(float)`: without a copy of what is put together, and with a division in place."""
+    name = death.code.qualified(owner.func, scope) if isinstance(owner, ast.Call) else None
+    if isinstance(owner, ast.Call) and name in GATHERERS and not owner.keywords and len(owner.args) == 1:
+        inner = Call(owner, scope, name)
+        text = text_of(inner, set_argument(inner, "dtype", single_precision(inner, death.code)))
+    else:
+        text = f'{scope.segment(owner)}.astype("float32")'
+    match _in_two_lines(node, scope):
+        case ast.Assign(targets=[ast.Name(id=target)], value=ast.BinOp(op=op, right=by)) as statement:
+            return replace_by_lines(
+                scope, statement, f"{target} = {text}", f"{target} {_SIGNS[type(op)]}= {scope.segment(by)}"
+            )
+    return replace(scope, node, text)
+
+
+def _is_copied(node: ast.expr, scope: Scope) -> bool:
+    """Whether arithmetic makes another array of this one on the same line."""
+    return any(isinstance(one, ast.BinOp) and node in (one.left, one.right) for one in scope.nodes)
+
+
+def _in_two_lines(node: ast.expr, scope: Scope) -> ast.Assign | None:
+    """Return the statement `X = node / number`, which can be written as `X = node` and `X /= number`."""
+    match scope.tree.statements[node]:
+        case ast.Assign(targets=[ast.Name()], value=ast.BinOp(left=left, op=op, right=ast.Constant())) as statement:
+            return statement if left is node and type(op) in _SIGNS else None
+    return None

@@ -1,0 +1,112 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.arrays import Value
+from ...code.origins import all_origins
+from ...code.scopes import Scope
+from ...edits import replace_by_lines
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.numpy import is_array
+from ...units import quote, size
+
+_REDUCE = ("mean", "std", "min", "max", "sum", "median")
+_SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+_X = "import numpy as np\nX = np.random.rand(120_000, 1000)"
+
+
+class InPlaceArithmetic(Fix):
+    """Calculate in the array itself, not in a copy.
+
+    What it does
+    ------------
+    `X = (X - mean) / std` makes a new array beside the old one, which stays until the line has ended. `X -= mean` and
+    `X /= std` write the results over the old numbers.
+
+    When it is offered
+    ------------------
+    Memory ran out on a line that gives an array of floats its own name again, and one copy of it explains that.
+
+    What it costs
+    -------------
+    Other names of the same array see the new numbers, too.
+    """
+
+    id, title, causes = "in-place-arithmetic", "Calculate in the array itself: -=, /=", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _X,
+            "mu, sd = X.mean(0), X.std(0)\nX = (X - mu) / sd  # standardise",
+            becomes="mu, sd = X.mean(0), X.std(0)\nX -= mu\nX /= sd  # standardise",
+            before_mib=1000,
+            says=("916 MiB",),
+        ),
+        Case(_X, "X = X * (1 / 255)", becomes="X *= 1 / 255", before_mib=1000),
+    ]
+    SILENT = [
+        Case(
+            "import numpy as np\nX = np.ones((400_000, 1000), dtype='uint8')", "X = X / 255", before_mib=500
+        ),  # raises
+        Case(_X, "Y = X - X.mean(0)", before_mib=1000),
+        Case(_X, "X = (X - X.mean(0)) / X.std(0)", before_mib=1000),  # X.std would be another
+        Case(_X, "Y = X\nX = X / 2\nprint(Y)", before_mib=1000),  # Y is to stay as it is
+        Case(_X, "X = X / 2\nbig = [0] * 10**10", line=2, before_mib=1000),
+        Case("import numpy as np\nX = np.ones(1000)", "X = X / 2\nload()", before_mib=1000),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write each operation as a line of its own."""
+        for scope in death.code.running if death.is_of_this_cell else ():
+            for node in scope.nodes:
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value):
+                        steps = _steps(value, name) if death.was_running(node, scope) else []
+                        old = _array(value, name, steps, scope, death)
+                        if old is not None and old.bytes and not _has_other_name(name, scope, death):
+                            lines = [f"{name} {_SIGNS[type(op)]}= {ast.unparse(by)}" for op, by in steps]
+                            yield Proposal(
+                                replace_by_lines(scope, node, *lines),
+                                f"{quote(scope.segment(node))} makes a second array of {size(old.bytes)}. "
+                                f"In place the numbers of {quote(name)} are written over.",
+                                old.bytes,
+                            )
+
+
+def _steps(value: ast.expr, name: str) -> list[tuple[ast.operator, ast.expr]]:
+    """Return what is done to the array, innermost first; nothing where it is used again by what it is changed by."""
+    steps: list[tuple[ast.operator, ast.expr]] = []
+    while isinstance(value, ast.BinOp) and type(value.op) in _SIGNS:
+        if any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(value.right)):
+            return []
+        steps.insert(0, (value.op, value.right))
+        value = value.left
+    return steps if isinstance(value, ast.Name) and value.id == name else []
+
+
+def _array(
+    value: ast.expr, name: str, steps: list[tuple[ast.operator, ast.expr]], scope: Scope, death: Death
+) -> Value | None:
+    """Return the array that is given its name again, where it has floats and keeps its shape."""
+    inner = next((one for one in ast.walk(value) if isinstance(one, ast.Name) and one.id == name), None)
+    old = None if inner is None or not steps else death.values.of(inner, scope)
+    if old is None or not is_array(old) or not (old.dtype or "").startswith("float"):
+        return None
+    for _, by in steps:
+        other = death.values.of(by, scope)
+        origin = all_origins(by, scope, death.code)[:2]  # `mu`, `X.mean(0)`
+        reduced = any(
+            isinstance(one.node, ast.Call) and getattr(one.node.func, "attr", "") in _REDUCE for one in origin
+        )
+        if not reduced and (other is None or (other.number is None and other.shape != old.shape[-len(other.shape) :])):
+            return None
+    return old
+
+
+def _has_other_name(name: str, scope: Scope, death: Death) -> bool:
+    """Whether a name was given the array itself."""
+    for other in death.code.mentioning(name):
+        for node in other.nodes:
+            match node:
+                case ast.Assign(value=ast.Name(id=same)) if same == name:
+                    return True
+    return name in scope.parameters

@@ -1,0 +1,64 @@
+import ast
+
+from ...code.notebook import Call
+from ...fix import Case, Death, Family, SetArgument
+from ...frameworks.numpy import GATHERERS
+
+
+class MemoryMapArray(SetArgument):
+    """Leave the array in its file, and read only the parts that are used.
+
+    What it does
+    ------------
+    `np.load(path)` copies the whole file into memory. With `mmap_mode="r"` the array stays in the file: only the rows
+    that are used are read, and Linux drops them again when memory is short.
+
+    When it is offered
+    ------------------
+    Memory ran out on a line that loads a `.npy` file whole. Not for `.npz` files and pickled objects, which cannot be
+    mapped, and not where the cells write into the array.
+
+    What it costs
+    -------------
+    The array is read-only, and `X * 2` is a whole array again: work on slices. A row's first use waits for the disk.
+    """
+
+    id, title, causes = "memory-map-array", "Leave the array in its file: mmap_mode", (Family.MEMORY,)
+    functions, argument, position, value = ("numpy.load",), "mmap_mode", 1, '"r"'
+    why = 'copies the whole file into memory. With `mmap_mode="r"` only the rows that are used are read.'
+
+    FIRES = [
+        Case(
+            "import numpy as np",
+            "X = np.load('feats.npy')\nmean = X[:1000].mean()",
+            becomes="X = np.load('feats.npy', mmap_mode=\"r\")\nmean = X[:1000].mean()",
+        ),
+    ]
+    SILENT = [
+        Case("import numpy as np", "X = np.load('feats.npz')"),
+        Case("import numpy as np", "X = np.load(path, allow_pickle=True)"),
+        Case("import numpy as np", "X = np.load('feats.npy')\nX[0] = 1"),
+        Case("import numpy as np", "X = np.load('feats.npy')\nX /= 255"),
+        Case("import numpy as np", "X = np.concatenate([np.load(p) for p in paths])"),  # all is copied anyway
+        Case("import numpy as np", "X = np.load('small.npy')\nbig = [0] * 10**10", line=2),
+    ]
+
+    def saves(self, call: Call, death: Death) -> int | None:
+        """Count all that was missing; nothing for what cannot be mapped or is written to."""
+        match call.node.args[:1]:
+            case [ast.Constant(value=str(path))] if path.endswith(".npz"):
+                return None
+        match call.statement:
+            case ast.Assign(targets=[ast.Name(id=name)]) if _is_written_to(name, call):
+                return None
+        gathered = any(call.node in call.scope.inside(one.node) for one in death.code.running.calls(*GATHERERS))
+        return None if gathered or call.argument("allow_pickle", 2) is not None else death.memory.missing_bytes
+
+
+def _is_written_to(name: str, call: Call) -> bool:
+    for node in call.scope.nodes:
+        match node:
+            case ast.Subscript(value=ast.Name(id=array), ctx=ast.Store()) | ast.AugAssign(target=ast.Name(id=array)):
+                if array == name:
+                    return True
+    return False

@@ -1,0 +1,117 @@
+import ast
+from collections.abc import Iterator
+from typing import cast
+
+from ...code.notebook import Call, Notebook
+from ...edits import Changes, EditRefusedError, import_as, replace
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_NAME = "sliding_window_view"
+_STRIDED = "from numpy.lib.stride_tricks import as_strided\nimport numpy as np\nx = np.arange(1000.0)"
+
+
+class SlidingWindowView(Fix):
+    """Let NumPy make the windows, with as many as there are.
+
+    What it does
+    ------------
+    `as_strided` believes any shape that it is given, also one that reaches beyond the end of the array. What stands
+    there belongs to something else, or to nobody: reading it ends the process. `sliding_window_view(x, width)` makes
+    the same windows without a copy, and just as many as fit.
+
+    When it is offered
+    ------------------
+    Native code crashed, and the code that ran calls `as_strided`. Where it moves one item at a time the call is
+    rewritten.
+
+    What it costs
+    -------------
+    The result has `len(x) - width + 1` rows, however many rows were asked for, and may only be read.
+    """
+
+    id, title = "sliding-window-view", "Make only windows that lie within the array: sliding_window_view"
+    causes = ("segfault", "heap-corruption")
+
+    FIRES = [
+        Case(
+            _STRIDED,
+            "w = as_strided(x, shape=(10_000_000, 50), strides=(8, 8))  # é\nw.sum()",
+            cause="segfault",
+            becomes="from numpy.lib.stride_tricks import sliding_window_view\n"
+            "w = sliding_window_view(x, 50)  # é\nw.sum()",
+        ),
+        Case(
+            "import numpy as np\ndef cut(s, n):\n    b = s.strides[0]\n"
+            "    return np.lib.stride_tricks.as_strided(s, (s.size, n), (b, b))",
+            "cut(audio, 512).mean()",
+            cause="segfault",
+            becomes={
+                1: "import numpy as np\ndef cut(s, n):\n    b = s.strides[0]\n"
+                "    return np.lib.stride_tricks.sliding_window_view(s, n)"
+            },
+        ),
+        Case(
+            _STRIDED,
+            "as_strided(x, (n, 4), (16, 8)).sum()",
+            cause="segfault",
+            says=("believes the shape", "sliding_window_view(x, width)[::step]"),
+        ),
+    ]
+    SILENT = [
+        Case(_STRIDED, "w = as_strided(x, (3, 4), (8, 8))", "crash()", cause="segfault"),
+        Case("def as_strided(x, shape): return x", "as_strided(x, (3, 4))", cause="segfault"),
+        Case(_STRIDED, "as_strided(x, (3, 4), (8, 8))"),
+        Case(_STRIDED, "as_strided(x, (3, 4), (8, 8))\ncrash()", cause="segfault", line=2),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Rewrite windows that move one item at a time; show the others."""
+        for call in _strided(death):
+            what = "" if call.argument(0) is None else call.scope.segment(call.argument(0) or call.node)
+            yield Proposal(
+                _rewritten(call, death.code),
+                f"{quote(call.text)} believes the shape that it is given, also where it goes beyond the array. "
+                f"`{_NAME}` makes only the windows that lie within it.",
+                snippet=f"from numpy.lib.stride_tricks import {_NAME}\n"
+                f"windows = {_NAME}({what or 'x'}, width)[::step]  # windows that begin every `step` items",
+            )
+
+
+def _strided(death: Death) -> Iterator[Call]:
+    """Yield the calls whose windows may have been in use: at the line, or under a name that stands there."""
+    code = death.code
+    used = {
+        node.id
+        for scope in code.running
+        for node in scope.names
+        if isinstance(node, ast.Name) and code.is_at_line(node, scope)
+    }
+    for call in code.calls("numpy.lib.stride_tricks.as_strided"):
+        named = {
+            one.id
+            for target in getattr(call.statement, "targets", ())
+            for one in ast.walk(target)
+            if isinstance(one, ast.Name)
+        }
+        if (call.scope in code.running.scopes and code.is_at_line(call.node, call.scope)) or named & used:
+            yield call
+
+
+def _rewritten(call: Call, code: Notebook) -> Changes:
+    shape, strides = call.argument("shape", 1), call.argument("strides", 2)
+    array = call.argument("x", 0)
+    match shape, strides, array:
+        case ast.Tuple(elts=[_, width]), ast.Tuple(elts=[one, other]), ast.expr():
+            if len(call.node.args) + len(call.node.keywords) != 3 or ast.dump(one) != ast.dump(other):
+                return ()
+            segment = call.scope.segment
+            module, _, _ = segment(call.node.func).rpartition(".")
+            new, imported = f"{module}.{_NAME}", cast("Changes", ())
+            if not module:
+                try:
+                    new, imported = import_as(call.scope, code, f"numpy.lib.stride_tricks.{_NAME}", _NAME)
+                except EditRefusedError:
+                    return ()
+            return imported + replace(call.scope, call.node, f"{new}({segment(array)}, {segment(width)})")
+    return ()

@@ -1,0 +1,117 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.origins import all_origins
+from ...code.scopes import Scope
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import quote, size
+from ..arrays.downcast_float32 import doubles
+
+_READ_IMAGES = ("imread", "Image.open", "decode_png", "decode_jpeg", "decode_image", "load_img", "img_to_array")
+
+
+class KeepImagesAsBytes(Fix):
+    """Keep images as bytes, and convert one batch at a time.
+
+    What it does
+    ------------
+    A pixel of an image is a byte (uint8). `images / 255` makes a number of 8 bytes of it. Where half of that does not
+    fit either, keep the images as they are and divide each batch when it is used.
+
+    When it is offered
+    ------------------
+    Memory ran out on a line that divides or converts an array of uint8, or an image as it is read.
+
+    What it costs
+    -------------
+    Each batch is converted again in each round, which takes little time.
+    """
+
+    id, title, causes = "keep-images-as-bytes", "Keep the images as uint8, convert a batch at a time", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            "import numpy as np\npics = np.zeros((9000, 300, 300), dtype='uint8')",
+            "X = pics / 255.0",
+            says=("772 MiB", "yield pics[at : at + rows].astype('float32') / 255.0"),
+        ),
+        Case(
+            "import numpy as np\nfrom PIL import Image\ndef load(p): return np.asarray(Image.open(p)) / 255",
+            "pictures = [load(p) for p in paths]",
+            says=("np.asarray(Image.open(p)) / np.float32(255)",),
+        ),
+    ]
+    SILENT = [
+        Case("import numpy as np\npics = np.zeros((9000, 300, 300), dtype='float32')", "X = pics / 255.0"),
+        Case("import numpy as np\npics = np.zeros((90, 300, 300), dtype='uint8')", "X = pics / 255.0\nload()"),
+        Case(
+            "import numpy as np\nx = np.zeros((9000, 300, 300), dtype='uint8')", "x / 255\nbig = [0] * 10**10", line=2
+        ),
+        Case(  # it is the array that is too large, whatever is put into it
+            "import numpy as np\nfrom PIL import Image\nout = np.zeros((9000, 300, 300))",
+            "for i, p in enumerate(paths):\n    out[i] = np.asarray(Image.open(p)) / 255",
+        ),
+        Case("from PIL import Image", "pictures = [Image.open(p) for p in paths]"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Show the batches; for images that are read, the division by a float32."""
+        if death.is_of_this_cell and not death.ran_before:
+            yield from _arrays(death)
+            yield from _images(death)
+
+
+def _arrays(death: Death) -> Iterator[Proposal]:
+    room, missing = death.room_bytes, death.memory.missing_bytes or 0
+    for node, scope, _ in doubles(death):
+        value = death.values.of(node, scope)
+        inner = node.left if isinstance(node, ast.BinOp) else getattr(getattr(node, "func", None), "value", None)
+        source = None if inner is None else death.values.of(inner, scope)
+        if inner is None or source is None or value is None or source.dtype != "uint8":
+            continue
+        small, taken = source.bytes or 0, value.bytes or 0
+        if room is not None and taken // 2 > room - small and taken >= missing // 4:
+            by = scope.segment(node.right) if isinstance(node, ast.BinOp) else "255"
+            yield Proposal(
+                (),
+                f"{quote(scope.segment(node))} makes {size(taken)}. The numbers as they are take {size(small)}. "
+                "Convert one batch at a time.",
+                taken - small,
+                snippet=_batches(inner, by, small, scope),
+            )
+
+
+def _batches(inner: ast.expr, by: str, small: int, scope: Scope) -> str:
+    text = scope.segment(inner)
+    pixels, keep = (text, "") if isinstance(inner, ast.Name) else ("pixels", f"pixels = {text}  # {size(small)}\n\n")
+    return (
+        f"{keep}def batches(rows=64):\n    for at in range(0, len({pixels}), rows):\n"
+        f"        yield {pixels}[at : at + rows].astype('float32') / {by}"
+    )
+
+
+def _images(death: Death) -> Iterator[Proposal]:
+    for scope in death.code.running:
+        for node in scope.nodes:
+            match node:
+                case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by) if death.was_running(node, scope):
+                    stored = any(
+                        isinstance(one, ast.Subscript) for one in getattr(scope.statement_of(node), "targets", ())
+                    )
+                    if not stored and death.values.of(left, scope) is None and _is_read(left, scope, death):
+                        yield Proposal(
+                            (),
+                            f"{quote(scope.segment(node))} makes 8 bytes (float64) of each byte of the image. In "
+                            "float32 it takes half; kept as uint8 and divided batch by batch, an eighth.",
+                            (death.memory.missing_bytes or 0) // 2,
+                            "Keep the images as uint8, or divide by a float32",
+                            f"import numpy as np\n\n{scope.segment(left)} / np.float32({scope.segment(by)})",
+                        )
+
+
+def _is_read(node: ast.expr, scope: Scope, death: Death) -> bool:
+    """Whether a value comes from a function that reads an image."""
+    for one, where in all_origins(node, scope, death.code, parts=True):
+        if isinstance(one, ast.Call) and (death.code.described(one.func, where) or "").endswith(_READ_IMAGES):
+            return True
+    return False

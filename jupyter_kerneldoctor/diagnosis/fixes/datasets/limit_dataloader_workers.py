@@ -1,0 +1,75 @@
+from collections.abc import Iterator
+
+from ...edits import replace
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.loaders import loaders_with_workers
+from ...units import cell_name, plural, quote, size
+from ...workers import workers_bytes, workers_that_fit
+
+_LOADER = "from torch.utils.data import DataLoader\n"
+
+
+class LimitDataloaderWorkers(Fix):
+    """Load the data with fewer worker processes.
+
+    What it does
+    ------------
+    Each worker of a `DataLoader` is a process. It holds a copy of what it touches of the data set, its own imports, and
+    `prefetch_factor` batches that wait to be taken.
+
+    When it is offered
+    ------------------
+    Memory ran out while the kernel's child processes held a good part of it, and a cell makes a `DataLoader` with
+    workers.
+
+    What it costs
+    -------------
+    Speed, where loading is what the training waits for.
+    """
+
+    id, title, causes = "limit-dataloader-workers", "Load the data with fewer workers", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _LOADER + "loader = DataLoader(ds, batch_size=64, num_workers=8)",
+            "for x in loader: pass",
+            children_mib=1500,
+            becomes={1: _LOADER + "loader = DataLoader(ds, batch_size=64, num_workers=3)"},
+            says=("8", "num_workers"),
+        ),
+        Case(
+            _LOADER + "N_WORKERS = 4\ndef make(ds, workers=0):\n    return DataLoader(ds, num_workers=workers)",
+            "for x in make(ds, workers=N_WORKERS): pass",
+            children_mib=1500,
+            becomes={
+                1: _LOADER + "N_WORKERS = 1\ndef make(ds, workers=0):\n    return DataLoader(ds, num_workers=workers)"
+            },
+        ),
+    ]
+    SILENT = [
+        Case(_LOADER + "loader = DataLoader(ds, num_workers=8)", "for x in loader: pass"),  # nobody saw the children
+        Case(_LOADER + "loader = DataLoader(ds)", "for x in loader: pass", children_mib=1500),
+        # what its only worker held does not fit into the kernel either
+        Case(_LOADER + "loader = DataLoader(ds, num_workers=1)", "for x in loader: pass", children_mib=1500),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write a smaller number where the number of workers is written."""
+        held = workers_bytes(death)
+        for loader in loaders_with_workers(death.code) if held else ():
+            fewer = workers_that_fit(death, loader.workers)
+            if fewer is None:
+                continue
+            where = cell_name(death.code.cells[loader.number.scope.cell].execution_count)
+            why = (
+                f"{quote(loader.call.text)} starts {plural(loader.workers, 'process')} (`num_workers`). The kernel's "
+                f"child processes held {size(held or 0)} at the end. The number is written in {where}."
+            )
+            title = f"{self.title}: {fewer} in place of {loader.workers}"
+            yield Proposal(replace(loader.number.scope, loader.number.node, str(fewer)), why, held, title)
+            return
+
+    def is_cured(self, before: Death, after: Death) -> bool:
+        """There are fewer workers than before."""
+        counts = [sum(one.workers for one in loaders_with_workers(death.code)) for death in (before, after)]
+        return counts[1] < counts[0]

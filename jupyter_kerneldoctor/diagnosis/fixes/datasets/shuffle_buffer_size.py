@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...edits import replace
+from ...fix import Case, Family, Fix, Proposal
+from ...frameworks.keras import is_after_map, pipeline_steps, written_number
+from ...sizing import power_of_two
+from ...units import quote, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...death import Death
+
+_FEW = 256  # of what a pipeline gives one at a time; a first try
+_MANY = 10_000  # where the code does not show how many
+_CAUTION = 8  # the kill came while the buffer was filled
+_DATA = "import tensorflow as tf\ndata = tf.data.Dataset.range(20_000).map(load)\nmodel = tf.keras.Sequential()"
+
+_MAKE = (
+    "import tensorflow as tf\ndef make(files, train=True):\n    ds = tf.data.Dataset.from_tensor_slices(files)\n"
+    "    ds = ds.map(load)\n    if train:\n        ds = ds.shuffle({size})\n    return ds.batch(32)"
+)
+
+
+class ShuffleBufferSize(Fix):
+    """Shuffle with a smaller buffer.
+
+    What it does
+    ------------
+    `dataset.shuffle(10_000)` fills a buffer with 10,000 elements before the first step, and keeps it full. After a
+    `map` that loads images these are whole images: 10,000 of 224 x 224 x 3 in float32 are 5.6 GiB.
+
+    When it is offered
+    ------------------
+    Memory ran out in a cell that goes through a `tf.data` pipeline with a shuffle of more than 256 elements.
+
+    What it costs
+    -------------
+    The order is less random: an element moves by about the length of the buffer. Where that matters, shuffle the names
+    or numbers before the `map` that loads: then the buffer may be as long as the data.
+    """
+
+    id, title, causes = "shuffle-buffer-size", "Shuffle with a smaller buffer", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _DATA,
+            "BUFFER = 10_000\nmodel.fit(data.shuffle(BUFFER).batch(32), verbose=0)",
+            becomes="BUFFER = 256\nmodel.fit(data.shuffle(BUFFER).batch(32), verbose=0)",
+            says=("10000", "before the `map`"),
+        ),
+        Case(
+            "import tensorflow as tf\nN = 5000",
+            "def pipeline(train):\n    ds = tf.data.Dataset.range(N).map(load)\n    if train:\n"
+            "        ds = ds.shuffle(buffer_size=N)\n    return ds.batch(32)",
+            "model = tf.keras.Sequential()\nmodel.fit(pipeline(True))",
+            becomes={
+                2: "def pipeline(train):\n    ds = tf.data.Dataset.range(N).map(load)\n    if train:\n"
+                "        ds = ds.shuffle(buffer_size=256)\n    return ds.batch(32)"
+            },
+        ),
+        Case(
+            _MAKE.format(size="len(files)"),
+            "model = tf.keras.Sequential()\nmodel.fit(make(names))",
+            becomes={1: _MAKE.format(size="256")},
+            says=("all elements",),
+        ),
+    ]
+    SILENT = [
+        Case(
+            "import tensorflow as tf\nds = tf.data.Dataset.from_tensor_slices(files).shuffle(len(files)).map(load)",
+            "tf.keras.Sequential().fit(ds.batch(32))",
+        ),
+        Case(_DATA, "model.fit(data.shuffle(100).batch(32))"),
+        Case("import random", "random.shuffle(10_000)"),
+        Case("import torch\ndata = load()", "data.shuffle(10_000)"),
+        Case(_DATA, "model.fit(data.shuffle(10_000))", before_mib=1900),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write a smaller number where the buffer's length is written; where that says more, into the call."""
+        memory, code = death.memory, death.code
+        for step in pipeline_steps(code, "shuffle") if memory.grew_here else ():
+            call = step.call
+            given = next(
+                (word.value for word in call.keywords if word.arg == "buffer_size"), next(iter(call.args), None)
+            )
+            found = written_number(given, step.scope, code)
+            length = found[0] if found is not None else death.values.number(given, step.scope)
+            unknown = isinstance(given, ast.Call) and length is None and is_after_map(step, code)  # len(files)
+            if given is None or (length is None and not unknown) or (length or _MANY) <= _FEW:
+                continue
+            fewer = min(_FEW, power_of_two((length or _MANY) // _CAUTION))
+            is_own = found is not None and "buffer" in step.scope.segment(given).lower()
+            where, node = (found[2], found[1]) if found is not None and is_own else (step.scope, given)
+            many = length or "all"
+            why = (
+                f"{quote(step.scope.segment(call))} keeps {many} elements in memory before the first step; the cell "
+                f"took {size(memory.missing_bytes or 0)}. Try {fewer}. To shuffle better at no cost, shuffle the names "
+                "or numbers before the `map` that loads."
+            )
+            yield Proposal(replace(where, node, str(fewer)), why, memory.missing_bytes)
+            return

@@ -1,0 +1,1 @@
+"""Kernels that were ended, or never started."""

@@ -1,0 +1,53 @@
+import re
+from collections.abc import Iterator
+
+from ...facts import kills_a_childs_group
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_SHELL = re.compile(r"!.*\b(?:p?kill|killall)\b")
+_KILLS = ("os.kill", "os.killpg", "signal.raise_signal", "os.abort", "signal.pthread_kill")
+
+
+class RestartFromTheMenu(Fix):
+    """Restart the kernel by its menu, not by a signal.
+
+    What it does
+    ------------
+    Says how to restart a kernel in order: files are closed, code registered to run at the end runs, and Jupyter knows
+    that it was wanted.
+
+    When it is offered
+    ------------------
+    The cell sent the kernel the signal that ended it, as is often done to make a new package visible.
+
+    What it costs
+    -------------
+    Nothing.
+    """
+
+    id, title, causes = "restart-from-the-menu", "Use Kernel > Restart Kernel in place of a signal", ("self-kill",)
+
+    FIRES = [
+        Case(
+            "%pip install humanize\nimport os\nos.kill(os.getpid(), 9)",
+            cause="self-kill",
+            says=("Restart Kernel", "os.kill(os.getpid(), 9)"),
+        ),
+        Case("!kill -9 $PPID", cause="self-kill", says=("`!kill -9 $PPID`",)),
+    ]
+    SILENT = [Case("import os\nos.kill(child, 9)", cause="killed-externally")]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Name the menu, and the call for those who need one."""
+        call = next(death.code.running.calls(*_KILLS), None)
+        if kills_a_childs_group(death):
+            return
+        lines = [] if death.cell is None else death.cell.source.split("\n")
+        shell = next((line.strip() for line in lines if _SHELL.search(line)), None)
+        sent = "The signal" if call is None and shell is None else quote(shell or "" if call is None else call.text)
+        yield Proposal(
+            why=f"{sent} ends the kernel at once, without closing its "
+            "files. The menu closes them. So does the line below, which restarts the kernel once the cell has ended.",
+            snippet="get_ipython().kernel.do_shutdown(restart=True)",
+        )

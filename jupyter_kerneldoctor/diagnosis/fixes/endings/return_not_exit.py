@@ -1,0 +1,250 @@
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...code.literals import number
+from ...code.notebook import Notebook, Scope
+from ...edits import replace
+from ...fix import Case, Death, Fix, Proposal
+from ...units import cell_name, quote
+
+_ASKS = ("builtins.exit", "builtins.quit")
+_ENDS_AT_ONCE = ("os._exit", "posix._exit")
+_NATIVE = "ctypes."
+_FORKS = ("os.fork", "os.forkpty", "pty.fork")
+_PROCESSES = ("multiprocessing.", "torch.multiprocessing.", "concurrent.futures.ProcessPoolExecutor")
+_STARTS = ("submit", "apply_async", "map_async", "starmap", "imap", "imap_unordered", "Process")
+_STOP = 'raise SystemExit("Stopped here")'  # with a text, IPython prints it and nothing else; without, a warning
+
+
+@dataclass(frozen=True)
+class _Exit:
+    """A place in the running code that ends the kernel."""
+
+    node: ast.expr
+    scope: Scope
+    name: str
+
+
+class ReturnNotExit(Fix):
+    """Stop the cell, not the kernel.
+
+    What it does
+    ------------
+    In a script `exit()` ends the program; in a notebook the program is the kernel, and everything in memory goes with
+    it. `exit()` does not even stop the cell: the lines below it still run. The edit raises `SystemExit` with a text
+    instead: the cell (and a "Run All") stops there and the kernel lives on. In a function that is the last thing the
+    cell calls, a plain `return` does the same without an error.
+
+    When it is offered
+    ------------------
+    The kernel ended because the program asked for it, and the cell that ran, or a function it calls, has `exit()`,
+    `quit()` or `os._exit()`. Not for `sys.exit()`, which IPython catches, and not in a child process.
+
+    What it costs
+    -------------
+    The notebook shows `SystemExit: Stopped here` below the cell. An exit status gets lost; nobody reads it here.
+    """
+
+    id, title, causes = "return-not-exit", "Stop the cell, not the kernel: return, or raise SystemExit", ("exit-call",)
+
+    FIRES = [
+        Case(
+            "rows = []",
+            "if not rows: exit()\nprint('ready')",
+            cause="exit-call",
+            becomes="if not rows: raise SystemExit(\"Stopped here\")\nprint('ready')",
+        ),
+        Case(
+            "import os as system",
+            "!ls\nsystem._exit(3)  # über",
+            cause="exit-call",
+            becomes="!ls\nraise SystemExit(3)  # über",
+        ),
+        Case(
+            "from os import _exit\ndef main():\n\tif not data:\n\t\t_exit(0)\n\tplot()",
+            "data = []\nmain()",
+            cause="exit-call",
+            becomes={1: "from os import _exit\ndef main():\n\tif not data:\n\t\treturn\n\tplot()"},
+        ),
+        Case(  # what comes after the call must not run, so a return is not enough
+            "def check(rows):\n    if not rows:\n        quit()",
+            "check([])\nprint('going on')",
+            cause="exit-call",
+            becomes={1: 'def check(rows):\n    if not rows:\n        raise SystemExit("Stopped here")'},
+        ),
+        Case("x = 0", "x or exit()", cause="exit-call", says=("raise SystemExit",)),
+        Case(
+            "import ctypes\nlibc = ctypes.CDLL('./solver.so')",
+            "libc.run(4)",
+            cause="exit-call",
+            exit_code=3,
+            says=("`libc.run(4)`", "a process of its own", "inputs"),
+        ),
+    ]
+    SILENT = [
+        Case("from sys import exit", "exit()", cause="exit-call"),
+        Case("def exit(): print('bye')", "exit()", cause="exit-call"),
+        Case("import os", "if os.fork() == 0:\n    os._exit(0)\nos.wait()", cause="exit-call"),
+        Case(  # it is the worker that ends so
+            "import os, multiprocessing as mp\ndef work(): os._exit(0)",
+            "mp.Process(target=work).start()\nlibrary.close()",
+            cause="exit-call",
+        ),
+        Case(  # so does what the worker calls, and the run() of a process of one's own
+            "import os, multiprocessing as mp\ndef stop(): os._exit(0)\ndef work(x):\n    stop()\n"
+            "class Own(mp.Process):\n    def run(self): os._exit(0)",
+            "ctx = mp.get_context('fork')\nctx.Process(target=work, args=(1,)).start()\nOwn().start()\nlibrary.close()",
+            cause="exit-call",
+        ),
+        Case(
+            "import os\nfrom functools import partial\nfrom concurrent.futures import ProcessPoolExecutor\n"
+            "def work(x): os._exit(0)",
+            "with ProcessPoolExecutor(2) as pool:\n    pool.submit(partial(work, 1))\nlibrary.close()",
+            cause="exit-call",
+        ),
+        Case("x = 1", "if x: exit()"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Replace each call by a statement that stops the cell; where the kernel lives, it was a worker that left."""
+        code = death.code
+        of_children = _children(code)
+        found = [one for scope in code.running if scope not in of_children for one in _exits(scope, code)]
+        found = [one for one in found if _gives_status(one, death.status.exit_code)]
+        if not found and not death.recording.alive:
+            yield from _in_a_library(death)
+        if death.recording.alive or not any(code.is_at_line(one.node, one.scope) for one in found):
+            return
+        what = quote(found[0].scope.segment(found[0].node))
+        where = f"{cell_name(code.cells[found[0].scope.cell].execution_count)}, line {found[0].node.lineno}"
+        first = "" if found[0].name in _ENDS_AT_ONCE else "lets the rest of the cell run, then "
+        why = f"{what} ({where}) {first}ends the kernel and everything in its memory. "
+        if any(_is_part(one) for one in found):
+            why += (
+                "Use an if statement with raise SystemExit in its place: that stops the cell and the kernel lives on."
+            )
+            yield Proposal(why=why, snippet=f"if …:  # what {what} depends on\n    {_STOP}")
+            return
+        for one in found:
+            new = _statement(one, code)
+            what = "function" if new == "return" else "cell"
+            yield Proposal(
+                replace(one.scope, one.node, new), f"{why}{quote(new)} stops only the {what}; the kernel lives on."
+            )
+
+
+def _exits(scope: Scope, code: Notebook) -> Iterator[_Exit]:
+    for node in scope.nodes:
+        match node:
+            case ast.Call(func=function):
+                name = code.qualified(function, scope)
+            case ast.Expr(value=ast.Name() as node) if scope.is_cell:
+                name = code.qualified(node, scope)  # IPython calls a bare `exit`
+                name = name if name in _ASKS else None
+            case _:
+                continue
+        if name in _ASKS or name in _ENDS_AT_ONCE:
+            yield _Exit(node, scope, name)
+
+
+def _children(code: Notebook) -> set[Scope]:
+    """Return what runs in other processes: what forks or is given to one, run() of one, and what only these call."""
+    scopes = list(code.running)
+    given: set[str] = set()
+    called: dict[str, set[Scope]] = {}
+    for scope in dict.fromkeys((*scopes, *code.mentioning(*_STARTS))):
+        for call in scope.calls:
+            name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+            called.setdefault(name, set()).add(scope)
+            made = code.described(call.func, scope) or ""
+            if made.startswith(_PROCESSES) or name in _STARTS:
+                words = [word.value for word in call.keywords]
+                given |= {one for part in (*call.args, *words) for one in _functions(part)}
+    own = {
+        node.name
+        for scope in scopes
+        for node in scope.nodes
+        if isinstance(node, ast.ClassDef) and any("Process" in ast.unparse(base) for base in node.bases)
+    }
+    found = {
+        scope
+        for scope in scopes
+        if (scope.function and scope.function in given)
+        or (scope.function == "run" and scope.owner is not None and (scope.owner in own or _is_process(scope)))
+        or any(True for _ in code.calls_in([scope], *_FORKS))
+    }
+    for _ in scopes:
+        more = {one for one in scopes if one.function and (by := called.get(one.function)) and by <= found} - found
+        if not more:
+            break
+        found |= more
+    return found
+
+
+def _is_process(scope: Scope) -> bool:
+    """Whether a method belongs to a class of processes that a cell defines."""
+    classes = (node for node in (scope.parent or scope).nodes if isinstance(node, ast.ClassDef))
+    return any(one.name == scope.owner and any("Process" in ast.unparse(base) for base in one.bases) for one in classes)
+
+
+def _functions(node: ast.expr) -> Iterator[str]:
+    """Yield the names of the functions in an argument: `work`, `self.work`, `partial(work, 1)`."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            yield name
+        case ast.Call(args=[first, *_]):
+            yield from _functions(first)
+
+
+def _in_a_library(death: Death) -> Iterator[Proposal]:
+    """Advise where no Python code ends the kernel, but the cell calls a library that may: C's exit, Fortran's STOP."""
+    code = death.code
+    for scope in code.running:
+        for node in scope.calls:
+            home = node.func.value if isinstance(node.func, ast.Attribute) else None
+            name = None if home is None else code.described(home, scope)
+            if name is not None and name.startswith(_NATIVE) and code.is_at_line(node, scope):
+                what = quote(scope.segment(node))
+                yield Proposal(
+                    why=f"{what} runs native code, and that code ended the process: C's exit(), or STOP in Fortran. "
+                    "Check the inputs that make it give up, or run the library in a process of its own.",
+                    title="Run the native library in a process of its own",
+                    snippet="import subprocess, sys\n"
+                    "done = subprocess.run([sys.executable, 'solve.py', 'inputs.json'])\n"
+                    "print(done.returncode)  # solve.py calls the library; this kernel lives, whatever it does",
+                )
+                return
+
+
+def _gives_status(found: _Exit, exit_code: int | None) -> bool:
+    """Whether the kernel may have ended by this call: not with another status than is written there."""
+    match found.node:
+        case ast.Call(args=[status]) if found.name in _ENDS_AT_ONCE and exit_code is not None:
+            return number(status) in (None, exit_code)
+    return True
+
+
+def _is_part(found: _Exit) -> bool:
+    """Whether it is part of an expression, where no statement can stand."""
+    statement = found.scope.tree.statements[found.node]
+    return not (isinstance(statement, ast.Expr) and statement.value is found.node)
+
+
+def _statement(found: _Exit, code: Notebook) -> str:
+    if not found.scope.is_cell and _is_called_last(found.scope, code):
+        return "return"
+    match found.node:
+        case ast.Call(args=[ast.Constant(value=int() | str() as value) as status]) if value:
+            return f"raise SystemExit({found.scope.segment(status)})"
+    return _STOP
+
+
+def _is_called_last(scope: Scope, code: Notebook) -> bool:
+    """Whether the only call of a function is the last statement of the cell, so that nothing runs after it returns."""
+    names = (node for reached in code.running for node in reached.names)
+    uses = [node for node in names if scope.function in (getattr(node, "id", None), getattr(node, "attr", None))]
+    match code.running.scopes[0].body[-1:]:
+        case [ast.Expr(value=ast.Call(func=function))]:
+            return uses == [function]
+    return False

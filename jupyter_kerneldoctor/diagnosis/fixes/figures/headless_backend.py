@@ -1,0 +1,146 @@
+import ast
+import re
+from collections.abc import Iterator
+
+from ...code.notebook import Call
+from ...edits import Changes, import_as, insert_before, replace, replace_magic
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_WINDOWS = re.compile(r"%matplotlib\s+(qt\w*|tk|gtk\w*|wx|osx)")
+_BACKENDS = re.compile(r"(qt|tk|gtk|wx|macosx)\w*", re.IGNORECASE)
+_WAITS = ("cv2.waitKey", "cv2.destroyAllWindows", "cv2.namedWindow", "cv2.destroyWindow", "cv2.waitKeyEx")
+_QT = ("PyQt5", "PyQt6", "PySide2", "PySide6", "pyqtgraph", "napari", "qtpy")
+_QT_SAID = re.compile(r"qt\.qpa|Qt platform plugin")
+_QT_OFF = 'os.environ["QT_QPA_PLATFORM"] = "offscreen"'
+_INLINE = "'module://matplotlib_inline.backend_inline'"
+
+
+class HeadlessBackend(Fix):
+    """Draw into the notebook, not into a window.
+
+    What it does
+    ------------
+    A kernel on a server has no screen. `plt.imshow` shows a picture below the cell where `cv2.imshow` opens a window;
+    `%matplotlib inline` does so for plots; `QT_QPA_PLATFORM=offscreen` lets Qt work without any screen. For VTK and all
+    else there is a snippet with a virtual screen.
+
+    When it is offered
+    ------------------
+    The kernel ended because a library found no screen to open a window on.
+
+    What it costs
+    -------------
+    Windows that wait for keys or a mouse do not work: nobody could have seen them.
+    """
+
+    id, title, causes = "headless-backend", "Draw without a screen", ("no-display",)
+
+    FIRES = [
+        Case(
+            "import cv2",
+            "img = cv2.imread('é.jpg')\ncv2.imshow('x', img)\ncv2.waitKey(0)",
+            cause="no-display",
+            becomes="import matplotlib.pyplot as plt\nimg = cv2.imread('é.jpg')\n"
+            'plt.imshow(img[..., ::-1] if img.ndim == 3 else img, cmap="gray")\nplt.show()',
+            says=("plt.imshow",),
+        ),
+        Case(
+            "x = 1\n%matplotlib qt5  \nimport matplotlib.pyplot as plt",
+            "plt.plot([1])",
+            cause="no-display",
+            becomes={1: "x = 1\n%matplotlib inline  \nimport matplotlib.pyplot as plt"},
+        ),
+        Case(
+            "from PyQt5.QtWidgets import QApplication",
+            "app = QApplication([])",
+            cause="no-display",
+            becomes='import os\nos.environ["QT_QPA_PLATFORM"] = "offscreen"\napp = QApplication([])',
+        ),
+        Case("import pyvista as pv", "pv.Plotter().show()", cause="no-display", says=("Xvfb", "vtk", "OFF_SCREEN")),
+    ]
+    SILENT = [Case("import cv2\ncv2.imshow('x', y)", cause="segfault")]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Take the first of these that fits: OpenCV's windows, matplotlib's, Qt without a screen, a virtual screen."""
+        code = death.code
+        if shown := list(code.running.calls("cv2.imshow")):
+            yield _of_opencv(shown, death)
+            return
+        magics = [
+            change
+            for at in code.with_words("matplotlib")
+            for change in replace_magic(code, at, _WINDOWS, "%matplotlib inline")
+        ]
+        chosen = [change for call in code.calls("matplotlib.use") for change in _inline(call)]
+        if edits := (*magics, *chosen):
+            why = "The plots were to open windows, and this kernel has no screen. The edit shows them below the cell."
+            yield Proposal(edits, why, title="Show the plots below the cell: %matplotlib inline")
+            return
+        is_qt = _QT_SAID.search(death.text) or any(code.imports(one) for one in _QT)
+        module = code.module(code.last) if code.last >= 0 else None
+        if is_qt and module is not None and module.body and not any(True for _ in code.with_words("QT_QPA_PLATFORM")):
+            name, imported = import_as(module, code, "os", "os")
+            first = module.body[0]
+            edits = imported + insert_before(module, first, f"{name}{_QT_OFF[2:]}")
+            why = "Qt looked for a screen, and this kernel has none. With `offscreen` it draws into memory. Set it "
+            why += "before the first window is made, or install `opencv-python-headless` if it came with OpenCV."
+            yield Proposal(edits, why, title="Let Qt work without a screen: QT_QPA_PLATFORM=offscreen")
+            return
+        yield Proposal(
+            why="This kernel has no screen. VTK from version 9.4 on draws without one; for all else start a virtual "
+            "screen, Xvfb, before the first window is made (or install a build with OSMesa or EGL, `vtk-osmesa`).",
+            snippet='%pip install --upgrade "vtk>=9.4"\n'
+            "# PyVista: pv.OFF_SCREEN = True, VTK: window.SetOffScreenRendering(1)\n\n"
+            "# or a virtual screen, in the first cell, with xvfb installed on the machine:\n"
+            "import os, subprocess\nsubprocess.Popen(['Xvfb', ':99'])\nos.environ['DISPLAY'] = ':99'",
+            title="Draw without a screen: a newer VTK, or Xvfb",
+        )
+
+    def is_cured(self, before: Death, after: Death) -> bool:
+        """Whether nothing is left to edit in this way: there is always advice."""
+        titles = {one.title for one in self.propose(before)}
+        return not any(one.edits and one.title in titles for one in self.propose(after))
+
+
+def _of_opencv(shown: list[Call], death: Death) -> Proposal:
+    """Return `plt.imshow` for each `cv2.imshow`, where a window's calls are statements by themselves."""
+    why = f"{quote(shown[0].text)} opens a window, and this kernel has no screen. `plt.imshow` shows the picture below "
+    why += "the cell. Without the windows, `opencv-python-headless` is the package to install."
+    title = "Show the picture in the notebook: plt.imshow"
+    waits = list(death.code.running.calls(*_WAITS))
+    pictures = [call.argument("mat", 1) for call in shown]
+    if not all(_is_statement(one) for one in (*shown, *waits)) or None in pictures:
+        snippet = (
+            "import matplotlib.pyplot as plt\nplt.imshow(frame[..., ::-1])  # OpenCV keeps colours as BGR\nplt.show()"
+        )
+        return Proposal(why=why, snippet=snippet, title=title)
+    edits: Changes = ()
+    for call in shown:
+        name, imported = import_as(call.scope, death.code, "matplotlib.pyplot", "plt")
+        edits += (*imported, *replace(call.scope, call.node, f"{name}.imshow({_picture(call, death)})"))
+    for call in waits:
+        text = f"{name}.show()" if call.name.startswith("cv2.waitKey") else "pass"
+        edits += replace(call.scope, call.node, text)
+    return Proposal(tuple(dict.fromkeys(edits)), why, title=title)
+
+
+def _picture(call: Call, death: Death) -> str:
+    """Return what to show: OpenCV keeps colours as blue, green, red; a picture without colours is shown in grey."""
+    given = call.argument("mat", 1) or call.node
+    text, value = call.scope.segment(given), death.values.of(given, call.scope)
+    dimensions = len(value.shape) if value is not None else 0
+    if dimensions == 2 or not (dimensions or isinstance(given, ast.Name)):
+        return f'{text}, cmap="gray"'
+    return f"{text}[..., ::-1]" if dimensions else f'{text}[..., ::-1] if {text}.ndim == 3 else {text}, cmap="gray"'
+
+
+def _is_statement(call: Call) -> bool:
+    return isinstance(call.statement, ast.Expr) and call.statement.value is call.node
+
+
+def _inline(call: Call) -> Changes:
+    match call.argument("backend", 0):
+        case ast.Constant(value=str(name)) as given if _BACKENDS.fullmatch(name):
+            return replace(call.scope, given, _INLINE)
+    return ()

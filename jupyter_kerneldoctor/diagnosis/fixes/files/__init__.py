@@ -1,0 +1,1 @@
+"""Files, disks and shared memory."""

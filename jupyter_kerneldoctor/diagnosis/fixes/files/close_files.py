@@ -1,0 +1,104 @@
+import ast
+from typing import Any
+
+from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
+
+from ...fix import Advice, Case, Death
+from ...units import quote
+
+_FULL = SystemState(-1, "end", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
+_ALIVE: dict[str, Any] = {"cause": "fd-limit", "alive": True, "end": "not-seen"}
+_OPENERS = (
+    "builtins.open",
+    "io.open",
+    "gzip.open",
+    "h5py.File",
+    "socket.socket",
+    "tempfile.TemporaryFile",
+    "socket.create_connection",
+    "socket.socketpair",
+    "subprocess.Popen",
+    "multiprocessing.Pool",
+    "multiprocessing.Pipe",
+    "sqlite3.connect",
+    "os.open",
+    "os.pipe",
+    "PIL.Image.open",
+    "tempfile.NamedTemporaryFile",
+    "bz2.open",
+    "lzma.open",
+)
+
+_FILE = "with open(path) as file:\n    text = file.read()"
+_WAYS = (
+    ("socket.", "Close each connection after use: with", "with socket.create_connection(address) as one:\n    ..."),
+    ("subprocess.", "Wait for each program: with Popen(...)", "with subprocess.Popen(command) as program:\n    ..."),
+    ("multiprocessing.", "End each pool, pipe and queue: with", "with multiprocessing.Pool(2) as pool:\n    ..."),
+    ("sqlite3.", "Close each connection after use: closing", "with closing(sqlite3.connect(path)) as db:\n    ..."),
+    ("os.", "Close each descriptor after use: os.close", "try:\n    ...\nfinally:\n    os.close(descriptor)"),
+    (
+        "PIL.",
+        "Close each picture after use: with",
+        "with Image.open(path) as picture:\n    values = np.asarray(picture)",
+    ),
+    ("tempfile.", "Close each file after use: with", "with tempfile.TemporaryFile() as file:\n    ..."),
+)
+
+
+class CloseFiles(Advice):
+    """Close each file when it has been read: with open(...).
+
+    What it does
+    ------------
+    A process may have so many files open at once, 1024 as a rule; sockets and pipes count as well. A file that is
+    opened by `with` is closed at the end of the block. The second line shows what is open now; the third raises the
+    limit for this kernel as far as that is allowed.
+
+    When it is offered
+    ------------------
+    Too many files were open.
+
+    What it costs
+    -------------
+    Nothing.
+    """
+
+    id, title, causes = "close-files", "Close each file after use: with open(...)", ("fd-limit",)
+    headline = "{title_}"
+    why = "Too many files were open {where}{counted}.{opened} `with` closes a file at the end of its block."
+    snippet = (
+        "{closes}  # closed from here on\n\n"
+        "!ls -l /proc/{pid}/fd | tail -30  # what is open now\n"
+        "import resource\nsoft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # as `ulimit -n`: more, until the next restart"
+    )
+
+    FIRES = [
+        Case(
+            "fs = []\nfor p in paths: fs.append(open(p))",
+            system_states=[_FULL],
+            **_ALIVE,
+            says=("1,024 are allowed", "`open(p)`", "ulimit -n"),
+        ),
+        Case("import socket\ns = [socket.socket() for _ in hosts]", **_ALIVE, says=("with socket.create_connection",)),
+        Case("work()", **_ALIVE, says=("with open(path)",)),
+    ]
+    SILENT = [Case("open(p)", cause="disk-full")]
+
+    def facts(self, death: Death) -> dict[str, str]:
+        """Name the call that opens without closing."""
+        limit = death.environment.soft_limit("NOFILE")
+        opened, kind = "", ""
+        for call in death.code.calls(*_OPENERS):
+            around = (call.statement, *call.scope.around(call.node))
+            if not any(isinstance(one, ast.With | ast.AsyncWith) for one in around):
+                kind = call.name
+                opened = f" {quote(call.text)} opens one that nothing here closes."
+                break
+        way, closes = next((told for part, *told in _WAYS if kind.startswith(part)), (self.title, _FILE))
+        return {
+            "title_": way,
+            "closes": closes,
+            "counted": f": {limit:,} are allowed" if limit else "",
+            "opened": opened,
+        }

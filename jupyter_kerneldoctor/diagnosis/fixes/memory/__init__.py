@@ -1,0 +1,1 @@
+"""Any cell that needs more memory than there is."""

@@ -1,0 +1,197 @@
+import ast
+from collections.abc import Iterator
+
+from ...calls import is_of, ran_in
+from ...code.arrays import Value
+from ...code.origins import all_origins
+from ...code.scopes import Scope
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...place import Place, guilty_place
+from ...units import quote, size
+
+_USED = 0.25  # of the room, for the rows of a step: what is worked out of them takes more
+_USUAL = 1000
+_SLICES = {"pandas": ".iloc[{cut}]", "xarray": ".isel({{dim: slice({ends})}})"}
+_ROWS = (
+    "parts = []\nfor at in range(0, len({name}), {step}):\n    part = {name}{cut}  # {count} rows at a time\n"
+    "    ...  # {line}, and what follows it, with `part` for `{name}`\n"
+    "    parts.append(...)  # only what you need of these rows\nresult = np.concatenate(parts)"
+)
+_EACH = tuple(
+    f"numpy.{name}"
+    for name in (
+        "exp",
+        "log",
+        "log1p",
+        "sqrt",
+        "square",
+        "abs",
+        "sin",
+        "cos",
+        "tanh",
+        "clip",
+        "maximum",
+        "minimum",
+        "power",
+    )
+)
+"""Functions of NumPy that work on each number by itself."""
+_DIMENSIONS = (
+    "print({left}.dims, {right}.dims)  # what only one of them has, is repeated for all of the other\n"
+    "{right} = {right}.rename({{'its_name': 'the_same_name'}})  # where one dimension has two names"
+)
+_LABELS = (
+    "print({left}.index.is_unique, {right}.index.is_unique)  # equal labels: each with each\n"
+    "result = {left}.to_numpy() - {right}.to_numpy()  # by place, not by label: where the rows are in the same order"
+)
+
+
+class APartAtATime(Fix):
+    """Work through the data of the statement some rows at a time.
+
+    What it does
+    ------------
+    Takes the statement that memory grew in, and shows it in a loop over the rows of the array that it names. For
+    arithmetic of xarray or pandas it says how names and labels make a result larger than both.
+
+    When it is offered
+    ------------------
+    Memory ran out in arithmetic on arrays or tables, or in a function of yours that is given one. It comes after fixes
+    that know what is special about it.
+
+    What it costs
+    -------------
+    A loop of your own. What needs all rows at once, as a median does, cannot be put together of parts so easily.
+    """
+
+    id, title, causes, general = "a-part-at-a-time", "Work through it some rows at a time", (Family.MEMORY,), True
+
+    FIRES = [
+        Case(
+            "def spread(x, y):\n    gap = x[:, None] - y\n    return gap.std(1)\n",
+            "s = spread(a, b)",
+            says=("part = a[at : at + 1000]", "s = spread(a, b)"),
+        ),
+        Case("import numpy as np\nx = np.ones((9000, 9000))", "y = np.exp(x) / (1 + np.exp(x))", says=("len(x)",)),
+    ]
+    SILENT = [
+        Case("x = load()"),
+        Case("y = a - b", cause="segfault"),
+        Case("n = 1 + 2"),
+        Case("params = {'w': 1}\ndef run(p): return load(p)", "y = run(params)"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Show the statement in a loop."""
+        at = guilty_place(death)
+        found = None if at is None else _labelled(at, death) or _by_rows(at, death)
+        if found is not None:
+            yield found
+
+
+def _labelled(at: Place, death: Death) -> Proposal | None:
+    """Tell of arithmetic that matches names or labels, and makes more than it was given."""
+    for node in ast.walk(at.node):
+        match node:
+            case ast.BinOp(left=ast.Name() | ast.Attribute() as left, right=ast.Name() | ast.Attribute() as right):
+                names = {"left": at.scope.segment(left), "right": at.scope.segment(right)}
+                if ran_in(death, "/xarray/"):
+                    why = f"{quote(at.text)} has every dimension of both: one that has another name there is added."
+                    title = "Give equal dimensions the same name: rename"
+                    return Proposal((), why, death.memory.missing_bytes, title, _DIMENSIONS.format(**names))
+                if ran_in(death, "/pandas/core/indexes/", "/pandas/core/reshape/merge"):
+                    why = f"{quote(at.text)} matches labels: a label that is there twice is matched with each other."
+                    title = "Calculate by place, or make the labels unique"
+                    return Proposal((), why, death.memory.missing_bytes, title, _LABELS.format(**names))
+    return None
+
+
+def _by_rows(at: Place, death: Death) -> Proposal | None:
+    """Tell how the statement is worked through some rows at a time."""
+    found = _rows_of(at, death)
+    if found is None:
+        return None
+    value, room = death.values.of(found, at.scope), death.room_bytes
+    rows, step = (value.shape[0] if value is not None and value.shape else None), _USUAL
+    if rows is not None and rows < 2:
+        return None
+    if rows and room and death.memory.missing_bytes:
+        step = max(1, min(rows // 2, int(rows * room * _USED / death.memory.missing_bytes)))
+        step = int(float(f"{step:.0e}")) or 1
+    name = at.scope.segment(found)
+    package = next((one for one in _SLICES if is_of((one,), found, at.scope, death)), "")
+    ends = f"at, at + {step}"
+    cut = _SLICES.get(package, "[{cut}]").format(cut=f"at : at + {step}", ends=ends)
+    missing = size(death.memory.missing_bytes or 0)
+    why = (
+        f"{quote(at.text)} works on all of `{name}` at once; the cell took at least {missing}. Where each row is "
+        "worked out by itself, a loop over blocks of rows needs as much as one block."
+    )
+    snippet = _ROWS.format(name=name, step=step, cut=cut, count=f"{step:,}", line=at.text)
+    return Proposal((), why, death.memory.missing_bytes, f"Work through `{name}` in blocks of {step:,} rows", snippet)
+
+
+def _rows_of(at: Place, death: Death) -> ast.expr | None:
+    """Return what is worked on row by row: `x` of `x[:, None] - y`, a side of arithmetic, what a function is given."""
+    code, scope, values = death.code, at.scope, death.values
+    if any(
+        isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) for node in ast.walk(at.node)
+    ):
+        return None
+    for node in ast.walk(at.node):
+        match node:
+            case ast.Subscript(value=base, slice=ast.Tuple(elts=[ast.Slice(), ast.Attribute(attr="newaxis"), *_])):
+                return base
+            case ast.Subscript(value=base, slice=ast.Tuple(elts=[ast.Slice(), ast.Constant(value=None), *_])):
+                return base
+    value = getattr(at.node, "value", None)
+    sides = [] if value is None or isinstance(value, ast.Name) else _sides(value, scope, death)
+    if code.imports("sympy"):
+        return None
+    loops = [loop.target for loop in scope.loops_around(at.node) if isinstance(loop, ast.For)]
+    items = {one.id for target in loops for one in ast.walk(target) if isinstance(one, ast.Name)}
+    free = [one for one in sides if isinstance(one, ast.Name) and code.qualified(one, scope) is None]
+    names = [one for one in free if one.id not in items and not _is_dict(one, scope, death)]
+    found = [(name, values.of(name, scope)) for name in names]
+    arrays = [(value.bytes or 0 if value is not None else 0, name) for name, value in found if _may_be_array(value)]
+    largest = max(arrays, key=lambda pair: pair[0], default=None)
+    return None if largest is None else _spread(largest[1], scope, death) or largest[1]
+
+
+def _is_dict(name: ast.Name, scope: Scope, death: Death) -> bool:
+    """Whether a name stands for settings or weights in a dict, which has no rows."""
+    return any(isinstance(one, ast.Dict) for one, _ in all_origins(name, scope, death.code))
+
+
+def _sides(node: ast.expr, scope: Scope, death: Death) -> list[ast.expr]:
+    """Return what an expression works on number by number, or row by row; no settings of a library's function."""
+    match node:
+        case ast.BinOp(left=left, right=right) if not isinstance(node.op, ast.MatMult):
+            return [*_sides(left, scope, death), *_sides(right, scope, death)]
+        case ast.Compare(left=left, comparators=[right]):
+            return [*_sides(left, scope, death), *_sides(right, scope, death)]
+        case ast.UnaryOp(operand=inner) | ast.Subscript(value=inner):
+            return _sides(inner, scope, death)
+        case ast.Call(func=function, args=[first, *_]):
+            name = death.code.qualified(function, scope) or ""
+            is_own = death.code.definition(function, scope) is not None
+            return _sides(first, scope, death) if is_own or name in _EACH else []
+        case ast.Name():
+            return [node]
+    return []
+
+
+def _may_be_array(value: Value | None) -> bool:
+    return value is None or (value.number is None and (bool(value.bytes) or value.bytes is None))
+
+
+def _spread(name: ast.expr, scope: Scope, death: Death) -> ast.expr | None:
+    """Return the vector that an array was spread out from on another line: `x` of `gap = x[:, None] - y`."""
+    for one, where in all_origins(name, scope, death.code)[1:3]:
+        for node in ast.walk(one) if where is scope else ():
+            match node:
+                case ast.Subscript(value=base, slice=ast.Tuple(elts=[ast.Slice(), ast.Constant(value=None), *_])):
+                    return base
+                case ast.Subscript(value=base, slice=ast.Tuple(elts=[ast.Slice(), ast.Attribute(attr="newaxis"), *_])):
+                    return base
+    return None

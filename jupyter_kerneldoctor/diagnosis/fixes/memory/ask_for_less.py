@@ -1,0 +1,48 @@
+from collections.abc import Iterator
+
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...lesser_ways import WAYS, first_running
+from ...units import quote
+
+_FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
+
+
+class AskForLess(Fix):
+    """Call what makes only what you need.
+
+    What it does
+    ------------
+    Some functions make far more than is asked of them: a number for each combination of bins, a column for each tag,
+    the whole output of a program. For each of them the snippet shows a call that makes only what is used.
+
+    When it is offered
+    ------------------
+    Memory ran out while such a function was running.
+
+    What it costs
+    -------------
+    The result has another form: sparse, one part after the other, or only what occurs.
+    """
+
+    id, title, causes = "ask-for-less", "Call what makes only what you need", (Family.MEMORY,)
+
+    FIRES = [way.example for way in WAYS]
+    SILENT = [
+        Case("import numpy as np", "A = np.kron(L, I)\nbig = [0] * 10**10", line=2),
+        Case("import subprocess", "subprocess.run(c)"),
+        Case(_FRAME, "df.reindex(df.index[::2])"),
+        Case(_FRAME, "y = df['x'].shift(1)"),
+        Case("import torch\nopt = torch.optim.SGD(ps)", "opt.step()"),
+        Case("from sklearn.linear_model import Ridge\nvec = Ridge()", "vec.fit(X)"),
+        Case("net = load()", "y = net.predict(X)"),
+        Case("import matplotlib.pyplot as plt", "plt.savefig('a.png', dpi=50)"),
+        Case("from PIL import Image", "x = Image.open('a').resize((224, 224))"),
+        Case("import numpy as np", "y = np.repeat(x, 7, axis=1)"),
+        Case("import numpy as np", "y = np.eye(50_000)[labels]"),
+        Case("import seaborn as sns", "sns.heatmap(table)"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Say what to call in place of the first of these functions that was running."""
+        for way, call, snippet in first_running(WAYS, death):
+            yield Proposal((), f"{quote(call.text)} {way.makes}", death.memory.missing_bytes, way.title, snippet)

@@ -1,0 +1,115 @@
+from math import ceil
+
+from ...code.values import Made
+from ...fix import Advice, Case, Death, Family
+from ...texts.allocation_site import needed
+from ...units import quote, size
+
+_HALVES = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64", "float32": "float16"}
+_USED = 0.5  # of the room for a piece: what is worked out of it takes room, too
+_LARGE = "import numpy as np\nx = np.ones((40_000, 10_000))"
+_IN_PIECES = (
+    "step = {rows}  # rows at a time\nfor start in range(0, {all_rows}, step):\n"
+    "    part = ...  # the same for the rows from start to start + step\n"
+    "    # keep a sum of it, or write it to a file; not the part itself"
+)
+_A_TENTH = (
+    "%%memwatch\n# run the cell on a tenth of its data: this prints its peak\n"
+    "# ten times that growth has to stay below {room}; if not, {pieces}"
+)
+
+
+class FitIntoMemory(Advice):
+    """Do the same with less: a smaller type, some rows at a time, or pieces that are tried first.
+
+    What it does
+    ------------
+    Works out what the line needs and what was left, what half the width of its numbers would save, and how many rows
+    fit at a time. Where the size is not known, a run on a tenth of the data with `%%memwatch` shows what all of it
+    needs. Where memory grew round by round, it says so: then no smaller piece helps.
+
+    When it is offered
+    ------------------
+    Memory ran out in the cell. It comes after fixes that know what is special about the code.
+
+    What it costs
+    -------------
+    Pieces take some code. A type of half the width keeps half the digits.
+    """
+
+    id, title, causes, general = "fit-into-memory", "Make it fit: a part of the data at a time", (Family.MEMORY,), True
+    headline, why, snippet = "{title_}", "{why_}", "{code_}"
+
+    FIRES = [
+        Case(
+            _LARGE,
+            growth="jump",
+            system_states=[],
+            says=("%%memwatch", "took at least 1.8 GiB", "a tenth"),
+        ),
+    ]
+    SILENT = [Case(_LARGE, cause="segfault"), Case(_LARGE, before_mib=1990)]
+
+    def facts(self, death: Death) -> dict[str, str] | None:
+        """Do the arithmetic, with the size of what the line makes, or without."""
+        room, made = death.room_bytes or death.memory.headroom_before_bytes, needed(death)
+        if not room or room < 0 or (death.memory_shape is not None and death.memory_shape.is_in_files):
+            return None
+        if made is not None and (made.value.bytes or 0) > room:
+            return _known(made, room)
+        took, asked = death.memory.missing_bytes, death.incident.asked_bytes if death.incident is not None else None
+        if not took and not asked:
+            return None
+        if death.growth.is_steady:
+            return _of_rounds(death, room)
+        said = f"The cell took at least {size(took or 0)}" if not asked else f"The cell asked for {size(asked)} at once"
+        why = (
+            f"{said}, and {size(room)} is what it may take. Run it on a tenth of the data first; `%%memwatch` shows "
+            "the peak. If ten times that is too much, work through the data in parts and keep only the results, and "
+            "`del` what is no longer needed."
+        )
+        code = _A_TENTH.format(room=size(room), pieces="work through it in parts")
+        return {"title_": "Make it fit: try a tenth of the data, then work in parts", "why_": why, "code_": code}
+
+    def saves(self, death: Death) -> int | None:
+        """Count what the cell took or asked for."""
+        return (death.memory.missing_bytes or 1) if death.is_of_this_cell else None
+
+
+def _round(number: int) -> int:
+    """Return a number with two figures, and zeros: 1,900 for 1,995."""
+    unit = int(10 ** max(0, len(str(number)) - 2))
+    return number - number % unit
+
+
+def _of_rounds(death: Death, room: int) -> dict[str, str]:
+    """Say that something of each round is kept, and where memory grew."""
+    charged = death.growth.charged[:1]
+    where = (
+        f" Most of it came with {quote(charged[0].statement.source)}."
+        if charged and charged[0].statement.source
+        else ""
+    )
+    why = (
+        f"Memory grew round by round, by {size(death.memory.missing_bytes or 0)} in all: something of each round is "
+        f"kept.{where} Smaller pieces do not change that. Look for lists, dicts, figures and attributes that grow "
+        "in the loop, and keep a number or a summary of each round."
+    )
+    code = f"%%memwatch\n# 10 rounds, then 20: what stays in use must not double; {size(room)} is left"
+    return {"title_": "Find what each round keeps", "why_": why, "code_": code}
+
+
+def _known(made: Made, room: int) -> dict[str, str]:
+    need, value = made.value.bytes or 0, made.value
+    half, rows = _HALVES.get(value.dtype or ""), value.shape[0] if value.shape else 0
+    fits = _round(int(room * _USED * rows / need)) if rows else 0
+    why = f"{quote(made.text)} needs {size(need)}, and {size(room)} is what the cell may take."
+    if half is not None:
+        enough = ", which fits" if need / 2 < room else ""
+        why += f" As {half} in place of {value.dtype} it needs {size(need / 2)}{enough}."
+    if fits >= 1:
+        why += f" {fits:,} of its {rows:,} rows at a time need {size(need * fits / rows)}."
+    else:
+        why += f" In {ceil(need / (room * _USED))} parts, one after the other, it fits."
+    code = _IN_PIECES.format(rows=f"{max(1, fits):_}", all_rows=f"{rows:_}" if rows else "n")
+    return {"title_": f"Make it fit: {size(need)} is needed, {size(room)} was left", "why_": why, "code_": code}

@@ -1,0 +1,76 @@
+from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
+
+from ...examples import MIB
+from ...fix import Advice, Case, Death, Family
+from ...units import enumeration, quote, size
+
+_SMALL, _MOST = 0.05, 4  # of the limit; so many are named
+_LOOK = [Namespace(-11.0, 1, (NamedObject("raw", "DataFrame", 900 * MIB), NamedObject("x", "list", 300 * MIB)))]
+
+
+class FreeHeldVariables(Advice):
+    """Delete the large variables that the cell does not use.
+
+    What it does
+    ------------
+    Names what the kernel held when the cell began and the cell does not use, with the size of each. `del` gives it
+    back, if nothing else refers to it.
+
+    When it is offered
+    ------------------
+    Memory ran out, and variables that the cell does not use made up a good part of what was missing.
+
+    What it costs
+    -------------
+    Cells that use them later have to make them again.
+    """
+
+    id, title, causes = "free-held-variables", "Delete variables that are no longer needed", (Family.MEMORY,)
+    headline = "Delete what is no longer needed: {first} frees {total}"
+    why = (
+        "{held} held when the cell began, and the cell does not use {them}. Unless later cells do, `del` frees {total}."
+    )
+    snippet = "del {names}\nimport gc\ngc.collect()"
+
+    FIRES = [
+        Case(
+            "raw = load()\nx = rows(raw)",
+            "y = sum(x)\nz = big(y)",
+            before_mib=1300,
+            namespaces=_LOOK,
+            says=("`raw` (900 MiB)", "del raw"),
+        )
+    ]
+    SILENT = [
+        Case("raw = load()", "y = big(raw)", before_mib=1300, namespaces=_LOOK[:0]),
+        Case("raw = load()\nx = rows(raw)", "y = big(raw, x)", before_mib=1300, namespaces=_LOOK),
+    ]
+
+    def facts(self, death: Death) -> dict[str, str] | None:
+        """Sum up what is held and not used."""
+        held = _held(death)
+        if not held:
+            return None
+        told = enumeration([f"{quote(one.name)} ({size(one.bytes)})" for one in held])
+        return {
+            "held": f"{told} {'was' if len(held) == 1 else 'were'}",
+            "them": "it" if len(held) == 1 else "them",
+            "first": quote(held[0].name) if len(held) == 1 else f"{quote(held[0].name)} and more",
+            "total": size(sum(one.bytes for one in held)),
+            "names": ", ".join(one.name for one in held),
+        }
+
+    def saves(self, death: Death) -> int | None:
+        """Count what it frees."""
+        return sum(one.bytes for one in _held(death)) or None
+
+
+def _held(death: Death) -> list[NamedObject]:
+    """Return the user's large variables that nothing names which ran, largest first."""
+    limit, looks = death.memory.limit_bytes, death.recording.namespaces
+    if not looks or limit is None or death.cell is None:
+        return []
+    used = {getattr(node, "id", "") for scope in death.code.running for node in scope.names}
+    large = (one for one in looks[-1].objects if not one.hidden and one.device in (None, "cpu"))
+    found = [one for one in large if one.name.isidentifier() and one.bytes >= _SMALL * limit and one.name not in used]
+    return sorted((one for one in found if "memmap" not in one.type), key=lambda one: -one.bytes)[:_MOST]

@@ -1,0 +1,83 @@
+from ...environments import enough_bytes, is_rlimit, round_gib, setting
+from ...fix import Advice, Case, Death, Family
+from ...texts.allocation_site import needed
+from ...units import size
+
+_ONES = "import numpy as np\nx = np.ones((40_000, 10_000))"
+
+
+class RaiseMemoryLimit(Advice):
+    """Give the kernel more memory, with the command of the place where it runs.
+
+    What it does
+    ------------
+    Says how much would have been enough at the very least, and how Docker, Kubernetes, JupyterHub, Slurm, systemd or
+    WSL are given more. A kernel that was killed shows only what it had by then, so that it may need more.
+
+    When it is offered
+    ------------------
+    Memory ran out.
+
+    What it costs
+    -------------
+    Memory that others may need. A leak fills any limit.
+    """
+
+    id, title, causes, general = "raise-memory-limit", "Raise the memory limit", (Family.MEMORY,), True
+    headline, why = "{title_}", "{why_}"
+    snippet = "{command}"
+
+    FIRES = [
+        Case(_ONES, says=("2.2 GiB at least", "limit of 2.0 GiB", "-m 4g", "limits: memory: 4Gi"), line=2),
+        Case("f()", cause="oom-host", groups=[], ram_bytes=4 << 30, says=("machine", "swap")),
+    ]
+    SILENT = [Case(_ONES, cause="segfault")]
+
+    def facts(self, death: Death) -> dict[str, str] | None:
+        """Work out the smallest limit that would have been enough."""
+        if is_rlimit(death):
+            return _of_rlimit(death)
+        least, memory = enough_bytes(death), death.memory
+        if least is None or (memory.limit_bytes is not None and least < memory.limit_bytes):
+            return None
+        place, limit = setting(death), memory.limit_bytes
+        had = "" if limit is None else f"The kernel ran into a limit of {size(limit)}."
+        if limit is not None and not memory.has_group_limit:
+            had = f"The machine has {size(limit)}."
+        name = f" The limit is set by {place.name}." if place.name else ""
+        made = needed(death)
+        is_open = (
+            memory.ran_out
+            and memory.grew_here
+            and (made is None or (made.value.bytes or 0) < (memory.missing_bytes or 0))
+        )
+        more = (
+            " It grew until it was killed: how much more it needs is not known, so begin with twice." if is_open else ""
+        )
+        return {
+            "title_": f"Raise the memory limit, to {size(least)} at least",
+            "why_": f"{had} At least {size(least)} would have been needed, with a tenth kept free.{name}{more}",
+            "command": place.command.format(size=round_gib(max(least, 2 * (limit or 0)) if is_open else least)),
+        }
+
+    def saves(self, death: Death) -> int | None:
+        """Count what was missing, wherever it went."""
+        is_over = death.recording.end is not None or death.incident is not None
+        return death.memory.missing_bytes or (death.memory.limit_bytes if is_over else None)
+
+
+def _of_rlimit(death: Death) -> dict[str, str]:
+    """Name the limit of the process, `ulimit -v` or `ulimit -d`."""
+    name, flag = ("AS", "v") if death.environment.soft_limit("AS") else ("DATA", "d")
+    limit = death.environment.soft_limit(name) or 0
+    asked = death.incident.asked_bytes if death.incident is not None else None
+    wanted = f" {size(asked)} was asked for at once." if asked else ""
+    why = (
+        f"This process may have {size(limit)} of memory (`ulimit -{flag}`, RLIMIT_{name}).{wanted} Start Jupyter in a "
+    )
+    why += "shell with a higher limit, or none. Or ask for smaller pieces: a smaller dtype, fewer rows at a time."
+    more = (
+        "import resource\nresource.setrlimit(resource.RLIMIT_{name}, (-1, -1))  # works where the hard limit allows it"
+    )
+    command = setting(death).command + "\n\n# or, up to the hard limit, in the first cell:\n" + more.format(name=name)
+    return {"title_": f"Raise `ulimit -{flag}`, the memory limit of the process", "why_": why, "command": command}

@@ -1,0 +1,85 @@
+from jupyter_kerneldoctor.recording.model import Cell
+
+from ...case import Ran
+from ...fix import Advice, Case, Death, Family
+from ...units import cell_name, size
+
+_SMALL = 0.1  # of the limit
+_FIT = "model = build(data)\nmodel.fit(x, y)"
+
+
+class RestartBeforeRerun(Advice):
+    """Restart before the cell is run again: what its earlier runs made is still there.
+
+    What it does
+    ------------
+    When a cell runs again, what it made the last time stays until the new one is there, and longer where something else
+    refers to it: the output cache, a traceback, a list. A restart begins with an empty kernel; `del` at the top of the
+    cell gives back what has a name.
+
+    When it is offered
+    ------------------
+    Memory ran out in a cell that had run before, and much more was in use when it began this time.
+
+    What it costs
+    -------------
+    The cells above have to run again.
+    """
+
+    id, title, causes = "restart-before-rerun", "Restart before you run it again", (Family.MEMORY,)
+    why = (
+        "The cell ran before, as {before_}, with {first} in use when it began. This time it was {now}: "
+        "{more} of earlier "
+        "runs was still there. Restart the kernel, or delete what the cell makes before it makes it anew."
+    )
+    snippet = "{name} = None  # at the top of the cell: gives back the old one first\nimport gc\ngc.collect()"
+
+    FIRES = [
+        Case(Ran(_FIT, 200, 900), _FIT, before_mib=800, says=("cell [1]", "200 MiB in use", "600 MiB", "model = None"))
+    ]
+    SILENT = [
+        Case(Ran(_FIT, 200, 900), _FIT, before_mib=220),
+        Case(Ran("other()", 200, 900), _FIT, before_mib=800),
+    ]
+
+    def facts(self, death: Death) -> dict[str, str] | None:
+        """Compare what was in use at the first run and at the last."""
+        first = _first_run(death)
+        if first is None or death.cell is None:
+            return None
+        module = death.code.module(death.code.last)
+        names = (
+            [] if module is None else [name for name, bound in module.bindings.items() if bound[-1].value is not None]
+        )
+        return {
+            "before_": cell_name(first.execution_count),
+            "first": size(first.rss_before_bytes or 0),
+            "now": size(death.memory.before_bytes or 0),
+            "more": size(_left(death)),
+            "name": names[0] if names else "result",
+        }
+
+    def saves(self, death: Death) -> int | None:
+        """Count what the earlier runs left."""
+        return _left(death) or None
+
+
+def _first_run(death: Death) -> Cell | None:
+    """Return the first run of the cell, where much more is in use now."""
+    if death.cell is None or _left(death) < _SMALL * (death.memory.limit_bytes or 0):
+        return None
+    return next(iter(_runs(death)), None)
+
+
+def _runs(death: Death) -> list[Cell]:
+    text = "" if death.cell is None else death.cell.source.strip()
+    return [
+        one
+        for one in death.recording.cells
+        if one is not death.cell and one.finished and one.source.strip() == text and one.rss_before_bytes is not None
+    ]
+
+
+def _left(death: Death) -> int:
+    runs, now = _runs(death), death.memory.before_bytes
+    return max(0, now - (runs[0].rss_before_bytes or now)) if runs and now is not None else 0

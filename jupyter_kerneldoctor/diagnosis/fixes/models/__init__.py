@@ -1,0 +1,1 @@
+"""Models and estimators: how they are loaded, what grows with their data."""

@@ -1,0 +1,64 @@
+from collections.abc import Iterator
+
+from ...calls import makers
+from ...edits import set_argument
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import quote, size
+
+_FORESTS = tuple(
+    f"sklearn.ensemble.{kind}{what}" for kind in ("RandomForest", "ExtraTrees") for what in ("Classifier", "Regressor")
+)
+_BOUNDS = ("max_depth", "max_leaf_nodes", "min_samples_leaf", "max_samples")
+_DEPTH = 14
+_NODE_BYTES = 72  # of sklearn.tree's Node, and one value of the target
+_FOREST = "from sklearn.ensemble import RandomForestClassifier\n"
+
+
+class BoundTreeEnsemble(Fix):
+    """Bound the depth of the trees.
+
+    What it does
+    ------------
+    Without a bound the trees of a forest grow until each leaf is pure: nearly two nodes for each row in each tree.
+    With 500 trees and a million rows that is some 70 GB. `max_depth=14` allows 32,767 nodes a tree.
+
+    When it is offered
+    ------------------
+    Memory ran out while a forest was fitted that has no bound.
+
+    What it costs
+    -------------
+    Another model, often as good. Compare it on data that were held back.
+    """
+
+    id, title, causes = "bound-tree-ensemble", "Bound the depth of the trees: max_depth", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _FOREST + "forest = RandomForestClassifier(n_estimators=1000, n_jobs=-1)",
+            "forest.fit(X_train, y_train)",
+            becomes={1: _FOREST + "forest = RandomForestClassifier(n_estimators=1000, n_jobs=-1, max_depth=14)"},
+        ),
+    ]
+    SILENT = [
+        Case(_FOREST, "RandomForestClassifier(max_depth=9).fit(X, y)"),
+        Case(_FOREST, "RandomForestClassifier().fit(X, y)\nbig = [0] * 10**10", line=2),
+        Case("import numpy as np\n" + _FOREST + "X = np.ones((900, 3))", "RandomForestClassifier().fit(X, y)\nload()"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Set a depth, where the nodes explain what was missing, as far as the rows are known."""
+        for made, used in makers(death, *_FORESTS):
+            if not used.name.startswith("fit") or any(made.argument(word) for word in _BOUNDS):
+                continue
+            data, missing = used.argument("X", 0), death.memory.missing_bytes or 0
+            value = None if data is None else death.values.of(data, used.scope)
+            given = made.argument("n_estimators", 0)
+            trees = 100 if given is None else death.values.number(given, made.scope) or 100
+            takes = 2 * value.shape[0] * trees * _NODE_BYTES if value is not None and value.shape else missing
+            yield Proposal(
+                set_argument(made, "max_depth", str(_DEPTH)),
+                f"{quote(made.text)} grows its {trees} trees until each leaf is pure, with up to two nodes for each "
+                f"row: {size(takes)}. With a depth of {_DEPTH} a tree has 32,767 nodes at most.",
+                takes,
+            )

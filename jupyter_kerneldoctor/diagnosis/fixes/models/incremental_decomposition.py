@@ -1,0 +1,75 @@
+import ast
+from collections.abc import Iterator
+
+from ...calls import makers
+from ...edits import Changes, import_as, replace
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import quote, size
+
+_SHARED = ("n_components", "whiten", "copy")  # parameters that both have
+_PCA = "import numpy as np\nfrom sklearn import decomposition\nX = np.random.rand(60_000, 2_000)\n"
+
+
+class IncrementalDecomposition(Fix):
+    """Work out the principal components batch by batch.
+
+    What it does
+    ------------
+    `PCA` centres a copy of all data and decomposes that. `IncrementalPCA` takes a batch of rows at a time; together
+    with `np.load(..., mmap_mode="r")` the data need not be in memory at all.
+
+    When it is offered
+    ------------------
+    Memory ran out while a `PCA` of a given number of components was fitted, and a copy of the data is a good part of
+    what was missing, where their shape is known.
+
+    What it costs
+    -------------
+    Components differ slightly, and the batches take longer.
+    """
+
+    id, title, causes = "incremental-decomposition", "Work out the components batch by batch", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _PCA + "pca = decomposition.PCA(n_components=50)",
+            "Z = pca.fit_transform(X)",
+            becomes={1: _PCA + "pca = decomposition.IncrementalPCA(n_components=50)"},
+            before_mib=1100,
+            says=("916 MiB",),
+        ),
+        Case(
+            "from sklearn.decomposition import PCA, IncrementalPCA\nfrom sklearn.pipeline import make_pipeline",
+            "pipe = make_pipeline(PCA(20), model)\npipe.fit(X, y)",
+            becomes="pipe = make_pipeline(IncrementalPCA(20), model)\npipe.fit(X, y)",
+        ),
+    ]
+    SILENT = [
+        Case("from sklearn.decomposition import PCA", "PCA(5, svd_solver='full').fit(X)"),
+        Case("from sklearn.decomposition import PCA", "PCA(0.95).fit(X)"),  # a share of the variance
+        Case("from sklearn.decomposition import PCA", "PCA(5).fit(X)\nbig = [0] * 10**10", line=2),
+        Case("import numpy as np\nfrom sklearn.decomposition import PCA\nX = np.ones((50, 9))", "PCA(2).fit(X)\nf()"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Call IncrementalPCA in its place."""
+        for made, used in makers(death, "sklearn.decomposition.PCA"):
+            given, missing = made.argument("n_components", 0), death.memory.missing_bytes or 0
+            plain = all(word.arg in _SHARED for word in made.node.keywords) and len(made.node.args) < 2
+            if not plain or given is None or (isinstance(given, ast.Constant) and not isinstance(given.value, int)):
+                continue
+            value = death.values.of(data, used.scope) if (data := used.argument("X", 0)) is not None else None
+            takes = None if value is None else value.bytes
+            function = made.node.func
+            imported: Changes = ()
+            if isinstance(function, ast.Attribute):
+                new = f"{made.scope.segment(function.value)}.IncrementalPCA"
+            else:
+                new, imported = import_as(made.scope, death.code, f"{made.name[:-3]}IncrementalPCA", "IncrementalPCA")
+            copy = "" if takes is None else f" of {size(takes)}"
+            yield Proposal(
+                imported + replace(made.scope, function, new),
+                f"{quote(made.text)} centres a copy{copy} of all data and decomposes that. `IncrementalPCA` takes a "
+                "batch of rows at a time.",
+                missing if takes is None else takes,
+            )

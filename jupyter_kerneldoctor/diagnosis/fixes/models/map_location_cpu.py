@@ -1,0 +1,38 @@
+from ...fix import Case, SetArgument
+
+
+class MapLocationCpu(SetArgument):
+    """Load the checkpoint into the machine's memory, not onto the card.
+
+    What it does
+    ------------
+    `torch.load` puts each tensor back onto the device that it was saved from. A checkpoint saved on a card takes room
+    on the card beside the model that it is for. With `map_location="cpu"` it does not.
+
+    When it is offered
+    ------------------
+    The graphics card was full while `torch.load` ran without `map_location`.
+
+    What it costs
+    -------------
+    Nothing: `load_state_dict` copies to where the model is.
+    """
+
+    id, title = "map-location-cpu", "Load the checkpoint into the machine's memory: map_location"
+    causes = ("gpu-oom",)
+    functions, argument, position, value = ("torch.load",), "map_location", 1, '"cpu"'
+    why = "puts the checkpoint onto the card that it was saved from, beside the model."
+
+    FIRES = [
+        Case(
+            "import torch",
+            "net.load_state_dict(torch.load(path))",
+            becomes='net.load_state_dict(torch.load(path, map_location="cpu"))',
+            cause="gpu-oom",
+        )
+    ]
+    SILENT = [
+        Case("import torch", "torch.load(path, map_location=device)", cause="gpu-oom"),
+        Case("import torch", "torch.load(path, 'cpu')", cause="gpu-oom"),
+        Case("import pickle", "pickle.load(f)", cause="gpu-oom"),
+    ]

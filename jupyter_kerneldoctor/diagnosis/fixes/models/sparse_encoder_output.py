@@ -1,0 +1,64 @@
+import ast
+from collections.abc import Iterator
+
+from ...calls import calls_at, makers
+from ...edits import drop_argument, set_argument
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import quote
+
+_COLUMNS = "makes a column for each value that occurs, nearly all zeros."
+_ENCODER = "from sklearn.preprocessing import OneHotEncoder\n"
+
+
+class SparseEncoderOutput(Fix):
+    """Keep only the ones of a one-hot table, not the zeros.
+
+    What it does
+    ------------
+    `pd.get_dummies(df)` makes a column for each value that occurs, and nearly all of its entries are zero: 100,000 rows
+    with 20,000 names are 1.9 GiB. With `sparse=True` only the ones are kept. `OneHotEncoder` does so by itself, unless
+    it is told `sparse_output=False`.
+
+    When it is offered
+    ------------------
+    Memory ran out on a line that calls `pd.get_dummies` without `sparse`, or runs such an encoder.
+
+    What it costs
+    -------------
+    The columns have pandas' sparse type: most of scikit-learn takes `X.sparse.to_coo()`, plain arithmetic makes them
+    dense again. Of the encoder comes a sparse matrix of SciPy.
+    """
+
+    id, title, causes = "sparse-encoder-output", "Keep only the ones of the one-hot table, sparse", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            "import pandas as pd",
+            "X = pd.get_dummies(df, columns=['user'])",
+            becomes="X = pd.get_dummies(df, columns=['user'], sparse=True)",
+        ),
+        Case(
+            _ENCODER + "enc = OneHotEncoder(sparse_output=False, handle_unknown='ignore')",
+            "X = enc.fit_transform(df[['city']])",
+            becomes={1: _ENCODER + "enc = OneHotEncoder(handle_unknown='ignore')"},
+        ),
+    ]
+    SILENT = [
+        Case("import pandas as pd", "X = pd.get_dummies(df, sparse=False)"),
+        Case("import pandas as pd", "X = pd.get_dummies(df)\nbig = [0] * 10**10", line=2),
+        Case("from mine import get_dummies", "X = get_dummies(df)"),
+        Case(_ENCODER + "enc = OneHotEncoder()", "X = enc.fit_transform(df[['city']])"),
+        Case(_ENCODER + "enc = OneHotEncoder(sparse_output=False)\nother = make()", "other.fit(df)"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Ask for a sparse table."""
+        for call in calls_at(death, "pandas.get_dummies"):
+            if call.is_written_out and call.argument("sparse", 5) is None:
+                why = f"{quote(call.text)} {_COLUMNS} With `sparse=True` only the ones take memory."
+                yield Proposal(set_argument(call, "sparse", "True"), why, death.memory.missing_bytes)
+        for made, _ in makers(death, "sklearn.preprocessing.OneHotEncoder"):
+            for word in made.node.keywords:
+                if word.arg in ("sparse_output", "sparse") and ast.unparse(word.value) == "False":
+                    why = f"{quote(made.text)} {_COLUMNS} Without `{word.arg}=False` only the ones take memory."
+                    yield Proposal(drop_argument(made, word.arg), why, death.memory.missing_bytes)

@@ -1,0 +1,1 @@
+"""Crashes in native code."""

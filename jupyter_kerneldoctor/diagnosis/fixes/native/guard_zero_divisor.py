@@ -1,0 +1,35 @@
+from ...fix import Advice, Case
+
+
+class GuardZeroDivisor(Advice):
+    """Check for zero before a library divides by it.
+
+    What it does
+    ------------
+    Python raises a `ZeroDivisionError`; compiled code that divides whole numbers ends the process instead. What is
+    divided by is often a length, a size or a count that is 0 for empty input. The snippet checks that first.
+
+    When it is offered
+    ------------------
+    The process was ended by an arithmetic fault.
+
+    What it costs
+    -------------
+    Nothing. The check raises an error where the kernel died before.
+    """
+
+    id, title, causes = "guard-zero-divisor", "Check for a zero before the library divides by it", ("arithmetic-fault",)
+    why = (
+        "Compiled code divided a whole number by zero {where}; it cannot raise an error. Often it is a length, "
+        "a size or a step that is 0 because some input is empty."
+    )
+    snippet = (
+        "if divisor == 0:  # the length, size or step that the line gives to the library\n"
+        "    raise ZeroDivisionError('nothing to divide by: is the input empty?')"
+    )
+
+    FIRES = [
+        Case("libc = load()", "libc.div(1, 0)", cause="arithmetic-fault", line=1, says=("`libc.div(1, 0)`", "zero")),
+        Case("x = 1", "for n in sizes:\n    f(n)\nprint(1)", cause="arithmetic-fault", says=("in cell [2]",)),
+    ]
+    SILENT = [Case("libc = load()", "libc.div(1, 0)", cause="segfault")]

@@ -1,0 +1,196 @@
+import ast
+
+from ...code.scopes import Scope
+from ...fix import Advice, Case, Death
+from ...units import quote
+
+_ADDRESSES = ("ctypes.addressof", "ctypes.cast", "numpy.ctypeslib.as_array", "ctypes.c_void_p")
+_OWNERS = ("mmap.mmap", "multiprocessing.shared_memory.SharedMemory", "ctypes.create_string_buffer", "ctypes.c_char")
+_NEW = frozenset({"array", "ascontiguousarray", "astype", "copy", "empty", "zeros", "ones", "full", "arange"})
+"""What makes an array that owns its memory."""
+_CASTS = ("cast", "c_void_p", "int", "from_address")
+_ENDS = frozenset({"close", "unlink", "release", "resize"})
+
+
+_BELONGS = (
+    "{taken} uses the memory of another object without keeping that object alive, and {ended} gives its memory "
+    "back. What is read or written there afterwards belongs to nobody."
+)
+_CALLBACK = (
+    "{taken} makes a function for C that nobody keeps: its code is gone after the call it is given to. The next time "
+    "C calls it, there is something else."
+)
+
+
+class KeepBufferAlive(Advice):
+    """Keep the object that owns the memory as long as its memory is used.
+
+    What it does
+    ------------
+    An address, or an array over memory of another object, does not keep that object alive: when it is closed, deleted
+    or leaves its function, its memory is given back, and the next use of the address ends the process. The snippet
+    copies the data, or keeps the owner beside the array.
+
+    When it is offered
+    ------------------
+    Native code crashed or damaged memory, and the cells take the address of an object, and close, unlink or delete
+    what may have owned it. Or a function keeps the address of an array of its own, and not the array.
+
+    What it costs
+    -------------
+    A copy takes the same memory again.
+    """
+
+    id, title = "keep-buffer-alive", "Keep the owner of the memory alive, or copy before you close it"
+    causes = ("segfault", "heap-corruption")
+    why = "{told}"
+    snippet = "{code_}"
+
+    FIRES = [
+        Case(
+            "import ctypes, mmap, numpy as np\nm = mmap.mmap(-1, 4096)\nc = (ctypes.c_char * 4096).from_buffer(m)\n"
+            "at = ctypes.addressof(c)\ndel c\nm.close()",
+            "np.ctypeslib.as_array(ctypes.cast(at, ctypes.POINTER(ctypes.c_double)), (9,)).sum()",
+            cause="segfault",
+            says=("ctypes.cast(at", "m.close()", "copy"),
+        ),
+        Case(
+            "from multiprocessing.shared_memory import SharedMemory as Shared\nimport numpy as np",
+            "def load():\n    s = Shared('x')\n    a = np.ndarray((9,), buffer=s.buf)\n    s.close()\n    return a",
+            "load().sum()",
+            cause="segfault",
+            says=("s.close()",),
+        ),
+        Case(
+            "import numpy as np\nclass Frame:\n    def __init__(self, pixels):\n        data = pixels / 255\n"
+            "        self.at = ffi.cast('double *', data.ctypes.data)",
+            "libc.memcpy(out, Frame(p).at, 9)",
+            cause="segfault",
+            says=("`data.ctypes.data`", "the end of `Frame.__init__`", "self.data = data"),
+        ),
+        Case(
+            "import ctypes\nlib = ctypes.CDLL(None)\nHANDLER = ctypes.CFUNCTYPE(None, ctypes.c_int)\nclass Count:\n"
+            "    def install(self, n):\n        lib.signal(n, HANDLER(self.hit))",
+            "Count().install(12)\nos.kill(os.getpid(), 12)",
+            cause="segfault",
+            says=("`HANDLER(self.hit)`", "self.callback = HANDLER(self.hit)", "lib.signal(n, self.callback)"),
+        ),
+    ]
+    SILENT = [
+        Case(  # it is kept
+            "import ctypes\nF = ctypes.CFUNCTYPE(None, ctypes.c_int)\nkept = F(print)",
+            "ctypes.CDLL(None).signal(12, kept)",
+            cause="segfault",
+        ),
+        Case("import ctypes\nat = ctypes.addressof(c)", "use(at)", cause="segfault"),  # nothing is closed
+        Case("import mmap\nm = mmap.mmap(-1, 9)\nf.close()", "m[0] = 1", cause="segfault"),
+        Case("import ctypes", "ctypes.string_at(0)", cause="segfault"),
+        Case(  # the array is kept
+            "class Frame:\n    def __init__(self, pixels):\n        data = pixels / 255\n"
+            "        self.at, self.data = data.ctypes.data, data",
+            "use(Frame(p).at)",
+            cause="segfault",
+        ),
+        Case(  # a count is kept, no address
+            "class A:\n    def f(self, x):\n        data = x / 2\n        self.n = lib.count(data.ctypes.data)",
+            "A().f(x)",
+            cause="segfault",
+        ),
+        Case("def at(data):\n    return data.ctypes.data", "use(at(x))", cause="segfault"),  # the caller's own
+        Case("def go(x):\n    data = x / 2\n    n = lib.f(data.ctypes.data)", "go(x)", cause="segfault"),
+    ]
+
+    def facts(self, death: Death) -> dict[str, str] | None:
+        """Find what was taken, and what ended its owner."""
+        code = death.code
+        owners, ended = set[str](), None
+        for call in code.calls(*_OWNERS):
+            match call.statement:
+                case ast.Assign(targets=[ast.Name(id=name)]):
+                    owners.add(name)
+        for scope in (one for module in code.mentioning(*_ENDS) for one in code.scopes(module.cell)):
+            for node in scope.calls:
+                match node.func:
+                    case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in owners and attr in _ENDS:
+                        ended = ended or scope.segment(node)
+        taken = [*code.running.calls(*_ADDRESSES), *code.calls(*_ADDRESSES, "numpy.ndarray", "numpy.frombuffer")]
+        uses = [
+            one for one in taken if one.name in _ADDRESSES or one.argument("buffer", 0 if "from" in one.name else 2)
+        ]
+        if ended is None or not uses:
+            found = _of_local(death)
+            return _of_callback(death) if found is None else {**found, "told": _BELONGS.format(**found)}
+        last = f"# or close it last: {ended}  # only when nothing uses its memory any more"
+        copied = "data = np.array(view)  # a copy, made before the owner is closed\n"
+        told = _BELONGS.format(taken=quote(uses[0].text), ended=quote(ended))
+        return {"told": told, "code_": copied + last}
+
+
+def _of_callback(death: Death) -> dict[str, str] | None:
+    """Find a ctypes function type that is called in the arguments of another call, so that nothing keeps its result."""
+    types = {one.statement for one in death.code.calls("ctypes.CFUNCTYPE", "ctypes.PYFUNCTYPE")}
+    names = {
+        one.id for made in types if isinstance(made, ast.Assign) for one in made.targets if isinstance(one, ast.Name)
+    }
+    for scope in (one for module in death.code.mentioning(*names) for one in death.code.scopes(module.cell)):
+        for outer in scope.calls:
+            for one in outer.args if isinstance(outer.func, ast.Attribute) else ():
+                match one:
+                    case ast.Call(func=ast.Name(id=name), args=[_]) if name in names:
+                        text = scope.segment(one)
+                        keeper = "self.callback" if scope.owner else "callback"
+                        given = scope.segment(outer).replace(text, keeper)
+                        told = _CALLBACK.format(taken=quote(text))
+                        return {
+                            "told": told,
+                            "code_": f"{keeper} = {text}  # keep it as long as C may call it\n{given}",
+                        }
+    return None
+
+
+def _of_local(death: Death) -> dict[str, str] | None:
+    """Find a function that keeps the address of an array of its own, and not the array."""
+    for scope in (one for module in death.code.mentioning("ctypes") for one in death.code.scopes(module.cell)):
+        for node in () if scope.is_cell else scope.nodes:
+            match node:
+                case ast.Attribute(attr="data", value=ast.Attribute(attr="ctypes", value=ast.Name(id=name))):
+                    match scope.statement_of(node):
+                        case ast.Return(value=ast.expr() as value):
+                            keeper = (
+                                f"return {scope.segment(value)}, {name}  # keep both as long as the address is used"
+                            )
+                        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=value):
+                            keeper = f"self.{name} = {name}  # keeps the memory as long as the object with the address"
+                        case _:
+                            continue
+                    if _is_address(value, node) and _is_own(scope, name):
+                        text, where = quote(scope.segment(node)), f"the end of {quote(scope.name)}"
+                        return {"taken": text, "ended": where, "code_": keeper}
+    return None
+
+
+def _is_address(value: ast.expr, node: ast.expr) -> bool:
+    """Whether a value is the address, as it is or with another type; any other function gives something else."""
+    match value:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=given):
+            return name in _CASTS and node in given
+    return value is node
+
+
+def _is_own(scope: Scope, name: str) -> bool:
+    """Whether a function makes the array itself, once, and only reads attributes of it afterwards."""
+    uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
+    read = {one.value for one in scope.nodes if isinstance(one, ast.Attribute)}
+    made = [
+        one.value
+        for one in scope.nodes
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and one.targets[0].id == name
+    ]
+    if len(made) != 1 or sum(isinstance(one.ctx, ast.Store) for one in uses) != 1 or name in scope.parameters:
+        return False
+    match made[0]:
+        case ast.Call(func=ast.Attribute(attr=attr)):
+            is_new = attr in _NEW
+        case value:
+            is_new = isinstance(value, ast.BinOp)
+    return is_new and all(one in read for one in uses if isinstance(one.ctx, ast.Load))

@@ -1,0 +1,169 @@
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ...examples.stuck import frame, look
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_EVENT = "waits for something that is to be told, and nobody tells it."
+_WAYS = (
+    (
+        r"\bbarrier|Barrier\b",
+        "Let as many threads run as the barrier waits for",
+        "waits until as many threads are there as the barrier was made for.",
+        (
+            "barrier = threading.Barrier(len(threads))  # a pool needs max_workers of that many, too\n"
+            "barrier.wait(timeout=60)  # raises BrokenBarrierError"
+        ),
+    ),
+    (
+        r"\.(?:map|starmap|imap|imap_unordered|apply|map_async|apply_async)\(",
+        "Hear of workers that end, and give the wait an end: ProcessPoolExecutor",
+        "waits for the results of workers. A pool of multiprocessing never tells of a worker that was ended.",
+        (
+            "from concurrent.futures import ProcessPoolExecutor\n\nwith ProcessPoolExecutor() as workers:\n"
+            "    results = list(workers.map(function, items, timeout=600))  # BrokenProcessPool, or TimeoutError"
+        ),
+    ),
+    (
+        r"\.(?:result|as_completed)\(.*|concurrent/futures",
+        "Let no task wait for a task of the same pool, and give the wait an end",
+        "waits for a task. A task that itself waits for another one of its pool holds a worker that the other needs.",
+        (
+            "value = future.result(timeout=60)  # raises TimeoutError\n"
+            "inner = ThreadPoolExecutor(4)  # a second pool for what tasks submit themselves"
+        ),
+    ),
+    (
+        r"\bwith\s.*(?:lock|mutex|sem)",
+        "Ask for the lock with an end, and see who keeps it",
+        "waits for a lock that somebody keeps.",
+        (
+            "if not lock.acquire(timeout=60):  # in place of with\n"
+            "    raise TimeoutError('somebody has kept the lock')\n"
+            "try:\n    ...\nfinally:\n    lock.release()"
+        ),
+    ),
+    (
+        r"\.(?:acquire)\(",
+        "Give the lock back whatever happens: with",
+        "waits for a lock that nobody gives back.",
+        (
+            "with lock:  # in place of acquire() and release(): an error or a return gives it back, too\n    ...\n\n"
+            "if not lock.acquire(timeout=60):\n    raise TimeoutError('somebody has kept the lock')"
+        ),
+    ),
+    (
+        r"\.(?:stdout|stderr)\.read",
+        "Read what the program writes with communicate, and give it an end",
+        "waits for output of a program that neither writes nor ends.",
+        "output, errors = program.communicate(timeout=60)  # raises TimeoutExpired; then program.kill()",
+    ),
+    (
+        r"\.(?:recv|recv_bytes|accept|readline|read|get_message)\(",
+        "Say when there is no more: close the other end, or send an end mark",
+        "waits for data, and the other side neither sends any nor closes its end.",
+        (
+            "connection.settimeout(60)  # a socket; `if pipe.poll(60): pipe.recv()` for a Pipe\n"
+            "connection.shutdown(socket.SHUT_WR)  # the other side, when all is sent: read() then comes to its end"
+        ),
+    ),
+    (
+        r"\.get\(",
+        "Put an end mark into the queue for each reader",
+        "waits for one more item, and nobody puts any.",
+        (
+            "for _ in workers:\n    queue.put(None)  # when all is put in\n\n"
+            "while (item := queue.get(timeout=60)) is not None:  # raises Empty after a minute\n    ..."
+        ),
+    ),
+    (
+        r"\.join\(",
+        "Tell the threads to end before you join them, and give the wait an end",
+        "waits for a thread or process that does not end.",
+        (
+            "stop.set()  # a threading.Event, which the thread's loop asks: while not stop.is_set()\n"
+            "worker.join(timeout=60)\nprint(worker.is_alive())"
+        ),
+    ),
+    (
+        r"\.wait\(|\.wait_for\(",
+        "Set the event also after an error, and give the wait an end",
+        _EVENT,
+        (
+            "try:\n    ...\nfinally:\n    event.set()  # also after an error\n\n"
+            "if not event.wait(timeout=60):\n    raise TimeoutError('nobody has set the event')"
+        ),
+    ),
+    (
+        r"\bawait\b",
+        "Give the await an end: asyncio.wait_for",
+        "awaits what nobody brings.",
+        "value = await asyncio.wait_for(..., timeout=60)  # raises TimeoutError",
+    ),
+    (
+        r"(?:flock|lockf|FileLock)\b",
+        "Ask for the file's lock without waiting",
+        "waits until another process gives the lock of the file back.",
+        "fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises BlockingIOError; FileLock(path, timeout=60)",
+    ),
+    (
+        r"subprocess|os\.system|check_output|Popen|\brun\(|\.communicate\(|\.wait\(",
+        "Let the program ask nobody, and give it an end",
+        "waits for a program that does not end.",
+        "subprocess.run(command, stdin=subprocess.DEVNULL, timeout=60)  # raises TimeoutExpired",
+    ),
+)
+"""What a line that waits looks like, and what gives the wait an end."""
+
+
+def _hangs(source: str, says: str, *inner: Any) -> Case:
+    stuck = look(source, 1, *inner, waits_in="futex_wait_queue")
+    return Case(source, cause="hang", alive=True, end="not-seen", line=1, stuck=[stuck], says=(says,))
+
+
+class BoundTheWait(Fix):
+    """Let somebody end the wait, and give it an end of its own.
+
+    What it does
+    ------------
+    For each way of waiting it shows what wakes it: an end mark in the queue, a lock that `with` gives back, an event
+    that is set in `finally`; and the `timeout` with which it ends in an error that says where.
+
+    When it is offered
+    ------------------
+    The kernel is stuck, and the line at which it waits is known. It comes after fixes that know what is wrong.
+
+    What it costs
+    -------------
+    A timeout that is too short ends work that would have been done.
+    """
+
+    id, title, causes, general = "bound-the-wait", "Let somebody end the wait", ("hang",), True
+
+    FIRES = [
+        _hangs("start.barrier.wait()", "len(threads)"),
+        _hangs("r = pool.map(f, xs)", "BrokenProcessPool"),
+        _hangs("x = future.result()", "result(timeout=60)"),
+        _hangs("lock.acquire()", "with lock"),
+        _hangs("with journal_lock: save()", "lock.acquire(timeout=60)"),
+        _hangs("rows = p.stdout.read()", "communicate(timeout=60)"),
+        _hangs("answer = sock.recv(10)", "SHUT_WR"),
+        _hangs("item = q.get()", "queue.put(None)"),
+        _hangs("t.join()", "stop.set()", frame("threading.py", "join")),
+        _hangs("done.wait()", "finally"),
+        _hangs("fcntl.flock(f, 2)", "LOCK_NB"),
+        _hangs("subprocess.run(c)", "DEVNULL"),
+    ]
+    SILENT = [_hangs("x = solve(y)", "")]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Say what ends a wait of this kind."""
+        still = death.stuck_cell
+        code = "" if still is None else still.main.code.strip()
+        for pattern, title, waits, snippet in _WAYS if code else ():
+            is_child = still is not None and still.main.kind == "child"
+            if re.search(pattern, code) is not None and not (is_child and waits == _EVENT):
+                yield Proposal((), f"{quote(code)} {waits}", title=title, snippet=snippet)
+                return

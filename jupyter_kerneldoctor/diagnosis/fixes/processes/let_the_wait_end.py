@@ -1,0 +1,205 @@
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ...analysis.stuck_cell import StuckCell
+from ...code.notebook import Notebook
+from ...code.origins import all_origins
+from ...endless_wait import failed_workers
+from ...examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, look, own_frame, thread
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_TAKES = re.compile(r"\bwith\s+[\w.]+\s*[:,]|\.acquire\(")
+_POOL = re.compile(r"(?:^|\.)(?:Pool|ProcessPoolExecutor)$")
+_JOINED = re.compile(r"await\s+([\w.]+)\.join\(\)")
+_MAPS = frozenset({"map", "imap", "imap_unordered", "starmap", "map_async", "apply_async", "submit"})
+_FEEDS = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
+_FUTEX = "futex_wait_queue"
+_OTHER = "def other():\n    with b:\n        with a: pass"
+
+
+def _hangs(*cells: str, line: int = 1, inner: Any = (), says: str = "", gone: Any = (), **seen: Any) -> Case:
+    stuck = look(cells[-1], line, *inner, **{"waits_in": _FUTEX, **seen})
+    ended: dict[str, Any] = {"children": gone} if gone else {}
+    return Case(*cells, cause="hang", alive=True, end="not-seen", line=line, stuck=[stuck], says=(says,), **ended)
+
+
+class LetTheWaitEnd(Fix):
+    """Put in order who waits for whom.
+
+    What it does
+    ------------
+    Some waits never end because of what comes first: a process is joined before its queue is read, a queue is filled
+    before anybody reads it, a program is waited for while its output fills a pipe, a pool is older than its function.
+
+    When it is offered
+    ------------------
+    The kernel is stuck, and its stacks or its cells show that it is one of these.
+
+    What it costs
+    -------------
+    Nothing.
+    """
+
+    id, title, causes = "let-the-wait-end", "Put in order who waits for whom", ("hang",)
+
+    FIRES = [
+        _hangs(
+            "for p in ps: p.join()\nrows = q.get()",
+            inner=IN_JOIN,
+            waits_in="do_wait",
+            children=[child_state(900, *_FEEDS, waits_in=_FUTEX)],
+            says="q.get() for _ in processes]  # first",
+        ),
+        _hangs("for u in urls: q.put(u)", inner=[frame("queue.py", "put")], says="before you fill it"),
+        _hangs(
+            "if p.wait() != 0: print(p)",
+            inner=IN_RUN,
+            waits_in="do_wait",
+            children=[child_state(900, forked=False, name="du", waits_in="anon_pipe_write")],
+            says="output, errors = p.communicate()",
+        ),
+        _hangs(
+            "r = asyncio.run_coroutine_threadsafe(load(x), loop).result()",
+            inner=[frame("concurrent/futures/_base.py", "result")],
+            says="await load(x)",
+        ),
+        _hangs(
+            _OTHER,
+            "t.start()\nwith a:\n    with b: pass",
+            line=3,
+            threads=[thread(own_frame(_OTHER, 3), waits_in=_FUTEX, main=False)],
+            says="the same order",
+        ),
+        _hangs(
+            _OTHER,
+            "t.start()\nt.join()",
+            line=2,
+            inner=[frame("threading.py", "join")],
+            threads=[thread(own_frame(_OTHER, line), waits_in=_FUTEX, main=False) for line in (2, 3)],
+            says="the same order",
+        ),
+        _hangs(
+            "p.stdin.write(text)",
+            inner=[frame("subprocess.py", "write")],
+            waits_in="anon_pipe_write",
+            children=[child_state(900, forked=False, name="tr", waits_in="anon_pipe_write")],
+            says="output, errors = p.communicate(text)",
+        ),
+        _hangs(
+            "r = pool.map(f, xs)",
+            inner=IN_MAP,
+            children=[child_state(900, waits_in=_FUTEX)],
+            gone=[child(901, exit_code=2)],
+            says="ProcessPoolExecutor",
+        ),
+        _hangs("q = asyncio.Queue()", "await q.join()", says="finally:\n    q.task_done()"),
+        _hangs("import multiprocessing as mp\npool = mp.Pool(2)", "def f(x): ...", "pool.map(f, xs)", says="`f`"),
+    ]
+    SILENT = [
+        _hangs("q.get()"),
+        _hangs("import multiprocessing as mp\ndef f(x): ...", "pool = mp.Pool(2)", "pool.map(f, xs)"),
+        _hangs("q = queue.Queue()", "q.join()"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Say what comes first, for the first of these that fits."""
+        still = death.stuck_cell
+        found = still and (_of_stacks(still) or _of_tasks(still) or _of_a_pool(death.code))
+        if found:
+            yield Proposal((), found.why, title=found.title, snippet=found.snippet)
+
+
+class _Order(NamedTuple):
+    title: str
+    why: str
+    snippet: str
+
+
+def _of_stacks(still: StuckCell) -> _Order | None:
+    code, called = still.main.code.strip(), {(one.short_file, one.function) for one in still.main.frames}
+    line = quote(code) if code else "the cell"
+    if still.waits_for_what_nobody_reads:
+        why = f"A process does not end before all that it put into its queue was read, and {line} does not read it."
+        reads = next(iter(re.findall(r"([\w.]+)\.get\(\)", _texts(still))), "queue")
+        snippet = f"results = [{reads}.get() for _ in processes]  # first\nfor one in processes:\n    one.join()"
+        return _Order("Read the queue before you join its processes", why, snippet)
+    if ("queue.py", "put") in called:
+        why = f"There is no more room in the queue (`maxsize`) at {line}, and no thread takes anything out."
+        snippet = "for one in threads:\n    one.start()\nfor item in items:\n    queue.put(item)  # afterwards"
+        return _Order("Start those who read the queue before you fill it", why, snippet)
+    if still.main.kind == "child" and any(one.waiting.writes_to_a_pipe for one in still.held_up_by_pipes):
+        process = next(iter(re.findall(r"([\w.]+)\.wait\(", code)), "process")
+        why = f"A pipe holds 64 KiB, and {line} does not read what the program writes. `communicate` reads and waits."
+        snippet = f"output, errors = {process}.communicate()\nprint({process}.returncode)"
+        return _Order("Read the program's output while it runs: communicate", why, snippet)
+    if (asked := re.search(r"run_coroutine_threadsafe\((.+),[^,]+\)\.result\(", code)) is not None:
+        why = f"{line} blocks the thread of the very event loop that it waits for. `await` lets the loop go on."
+        return _Order("Await the coroutine in place of waiting for its result", why, f"result = await {asked[1]}")
+    if still.main.kind == "pipe" and still.held_up_by_pipes and "stdin" in _texts(still):
+        process = next(iter(re.findall(r"([\w.]+)\.stdin\.write\(", code + _texts(still))), "process")
+        why = (
+            f"A pipe holds 64 KiB. At {line} the kernel waits for the program, and the program waits until its output "
+            "is read. `communicate` writes and reads at the same time."
+        )
+        snippet = f"output, errors = {process}.communicate(text)  # all input at once; no write(), no read()"
+        return _Order("Write and read at the same time: communicate", why, snippet)
+    if failed_workers(still):
+        why = f"A worker process has ended, and {line} goes on waiting for its result. This executor says so instead."
+        snippet = (
+            "from concurrent.futures import ProcessPoolExecutor\n\n"
+            "with ProcessPoolExecutor() as pool:  # raises BrokenProcessPool when a worker ends\n"
+            "    results = list(pool.map(function, items))\n"
+            "# and let the function raise an error: no exit() or os._exit() in a worker"
+        )
+        return _Order("Hear of workers that end: ProcessPoolExecutor", why, snippet)
+    waits = [one.code.strip() for one in (still.main, *still.others) if one.kind == "lock" and _TAKES.search(one.code)]
+    if still.holder is None and len(waits) > 1:
+        first, second = (quote(one) for one in waits[:2])
+        why = (
+            f"A thread waits for a lock at {first}, and another one at {second}: each has what the other one needs."
+            if first != second
+            else f"Two threads wait at {first}, each for the lock that the other one has."
+        )
+        snippet = "first, second = sorted((one_lock, other_lock), key=id)  # in each thread the same order\n"
+        snippet += "with first, second:\n    ..."
+        return _Order("Take the locks in the same order everywhere", why, snippet)
+    return None
+
+
+def _of_tasks(still: StuckCell) -> _Order | None:
+    """Tell of `await queue.join()`, where a worker does not say of each item that it is done."""
+    joined = _JOINED.search(still.recording.running_cell.source if still.recording.running_cell else "")
+    joined = joined or _JOINED.search(_texts(still))
+    if joined is None or "asyncio.Queue(" not in _texts(still):
+        return None
+    why = f"`{joined[1]}.join()` waits until `task_done()` was called as often as `put()`, also for items that failed."
+    snippet = f"item = await {joined[1]}.get()\ntry:\n    ...\nfinally:\n    {joined[1]}.task_done()"
+    return _Order("Call task_done() for each item, also after an error", why, snippet)
+
+
+def _of_a_pool(code: Notebook) -> _Order | None:
+    """Tell of a pool that was made before the function of a cell that its workers are given."""
+    for scope in code.running:
+        for call in scope.calls:
+            if not (isinstance(call.func, ast.Attribute) and call.func.attr in _MAPS and call.args):
+                continue
+            made = all_origins(call.func.value, scope, code)
+            pool = next((one for one in made if _POOL.search(_called(one.node))), None)
+            given = code.definition(call.args[0], scope)
+            if pool is not None and given is not None and pool.scope.is_cell and pool.scope.cell < given.cell:
+                name, text = ast.unparse(call.args[0]), pool.scope.segment(pool.node)
+                why = f"The workers of {quote(text)} are copies of the kernel as it was before {quote(name)} was there."
+                snippet = f"{ast.unparse(call.func.value)} = {text}  # again, below the function's cell"
+                return _Order("Make the pool after the function that it runs", why, snippet)
+    return None
+
+
+def _called(node: ast.expr) -> str:
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _texts(still: StuckCell) -> str:
+    return "\n".join(cell.source for cell in still.recording.cells)

@@ -1,0 +1,122 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.notebook import Call
+from ...code.origins import Origins
+from ...edits import replace, set_argument
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import quote, size
+from ...workers import workers_bytes, workers_that_fit
+
+_MAKERS = {
+    "joblib.Parallel": ("n_jobs", 0),
+    "multiprocessing.Pool": ("processes", 0),
+    "torch.multiprocessing.Pool": ("processes", 0),
+    "concurrent.futures.ProcessPoolExecutor": ("max_workers", 0),
+    "concurrent.futures.process.ProcessPoolExecutor": ("max_workers", 0),
+}
+"""What starts processes, and how it is told how many."""
+_COUNTS = (".cpu_count", ".process_cpu_count")
+_USUAL = 2
+
+
+class LimitParallelJobs(Fix):
+    """Let fewer processes work at a time.
+
+    What it does
+    ------------
+    Each process of joblib or of a pool has its own interpreter and imports, and its own copy of what it is given. NumPy
+    arrays are shared by joblib; lists, dicts and data frames are copied into each.
+
+    When it is offered
+    ------------------
+    Memory ran out while the kernel's child processes held a good part of it, and the cell starts more than one.
+
+    What it costs
+    -------------
+    Time, if the processor has nothing else to do.
+    """
+
+    id, title, causes = "limit-parallel-jobs", "Let fewer processes work at a time", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            "from joblib import Parallel, delayed",
+            "r = Parallel(n_jobs=8)(delayed(f)(x) for x in xs)",
+            children_mib=1500,
+            becomes="r = Parallel(n_jobs=2)(delayed(f)(x) for x in xs)",
+        ),
+        Case(
+            "from joblib import Parallel, delayed\nJOBS = -1\ndef run(xs):\n"
+            "    return Parallel(JOBS)(delayed(f)(x) for x in xs)",
+            "run(xs)",
+            children_mib=1500,
+            becomes={
+                1: "from joblib import Parallel, delayed\nJOBS = 2\ndef run(xs):\n"
+                "    return Parallel(JOBS)(delayed(f)(x) for x in xs)"
+            },
+        ),
+        Case(
+            "import multiprocessing as mp",
+            "with mp.Pool() as pool: pool.map(f, xs)",
+            children_mib=1500,
+            becomes="with mp.Pool(processes=2) as pool: pool.map(f, xs)",
+        ),
+        Case(
+            "import os\nfrom concurrent.futures import ProcessPoolExecutor",
+            "with ProcessPoolExecutor(max_workers=os.cpu_count()) as ex: r = list(ex.map(f, xs))",
+            children_mib=1500,
+            becomes="with ProcessPoolExecutor(max_workers=2) as ex: r = list(ex.map(f, xs))",
+        ),
+        Case(
+            "from sklearn.model_selection import GridSearchCV\ngrid = GridSearchCV(model, p, n_jobs=-1)",
+            "grid.fit(X, y)",
+            children_mib=1500,
+            becomes={1: "from sklearn.model_selection import GridSearchCV\ngrid = GridSearchCV(model, p, n_jobs=2)"},
+        ),
+    ]
+    SILENT = [
+        Case("from joblib import Parallel", "Parallel(n_jobs=8)(tasks)"),
+        Case("from joblib import Parallel", "Parallel(n_jobs=1)(tasks)", children_mib=1500),
+        Case("from joblib import Parallel", "Parallel(n_jobs=8, prefer='threads')(tasks)", children_mib=1500),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write a smaller number where it is written, or give the call one."""
+        held, origins = workers_bytes(death), Origins(death.code)
+        for call, word, position in _starting(death) if held else ():
+            given = call.argument(word) if position is None else call.argument(word, position)
+            found = None if given is None else origins.number(given, call.scope)
+            counts = isinstance(given, ast.Call) and (death.code.qualified(given.func, call.scope) or "").endswith(
+                _COUNTS
+            )
+            started = -1 if found is None else found[0]
+            if started in (0, 1) or (given is not None and found is None and not counts):
+                continue
+            fit = _USUAL if started < 0 else workers_that_fit(death, started)
+            if fit is None:
+                continue
+            fewer = max(1, min(_USUAL, fit))
+            edits = set_argument(call, word, str(fewer), position) if found is None else ()
+            edits += () if found is None else replace(found[1].scope, found[1].node, str(fewer))
+            many = f"{started} processes" if started > 0 else "a process for each processor"
+            why = (
+                f"{quote(call.text)} starts {many}. The kernel's child processes held {size(held or 0)} at the end. "
+                "joblib shares NumPy arrays; of lists, dicts and data frames each process gets a copy."
+            )
+            yield Proposal(edits, why, held, f"{self.title}: {fewer}")
+            return
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - a smaller number is still a number
+        """The number is another one."""
+        return True
+
+
+def _starting(death: Death) -> Iterator[tuple[Call, str, int | None]]:
+    """Yield the calls that start processes, with the argument that says how many: estimators may stand in any cell."""
+    for call in death.code.running.calls(*_MAKERS):
+        if death.code.is_at_line(call.node, call.scope) and call.argument("prefer", "require") is None:
+            yield call, *_MAKERS[call.name]
+    for call in death.code.calls("sklearn.*"):
+        if call.argument("n_jobs") is not None:
+            yield call, "n_jobs", None

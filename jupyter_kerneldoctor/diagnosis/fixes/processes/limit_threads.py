@@ -1,0 +1,116 @@
+import ast
+from collections.abc import Iterator
+from dataclasses import replace as with_
+from typing import Any
+
+from jupyter_kerneldoctor.recording.events import SystemState
+
+from ...code.origins import Origins
+from ...edits import Changes, replace
+from ...fix import Advice, Case, Death, Proposal
+
+_LOOP = "import threading\nfor u in urls: threading.Thread(target=get, args=(u,)).start()"
+_POOL = (
+    "from concurrent.futures import ThreadPoolExecutor\n\n"
+    "with ThreadPoolExecutor(max_workers=8) as pool:  # 8 threads take all of the work, one piece after the other\n"
+    "    results = list(pool.map(work, items))"
+)
+_VARIABLES = {"polars": "POLARS_MAX_THREADS", "numba": "NUMBA_NUM_THREADS", "torch": "OMP_NUM_THREADS"}
+_FEW, _FEW_WORKERS = 4, 8
+_ALIVE: dict[str, Any] = {"cause": "thread-limit", "alive": True, "end": "not-seen"}
+_FULL = [SystemState(-1, "end", threads=33, pids_current=34, pids_limit=34)]
+
+
+class LimitThreads(Advice):
+    """Start fewer threads: a pool of a fixed size, or a variable that limits a library.
+
+    What it does
+    ------------
+    Each process and container may have only so many threads. A pool works off any number of tasks with a few of them.
+    OpenBLAS, OpenMP and Polars start one for each processor of the machine, however few a container may use; a variable
+    that is set before they are imported limits that.
+
+    When it is offered
+    ------------------
+    No more threads could be started.
+
+    What it costs
+    -------------
+    Fewer things run at the same time.
+    """
+
+    id, title, causes = "limit-threads", "Start fewer threads: max_workers, OPENBLAS_NUM_THREADS", ("thread-limit",)
+    why = "No more threads could be started {where}{counted}. {advice}"
+    snippet = "{code_}"
+
+    FIRES = [
+        Case(
+            _LOOP,
+            system_states=[SystemState(-1, "end", threads=58, pids_limit=60)],
+            **_ALIVE,
+            says=("max_workers=8", "at most 60"),
+        ),
+        Case("import numpy as np\nnp.linalg.inv(a)", **_ALIVE, says=("OPENBLAS_NUM_THREADS", "ulimit -u")),
+        Case("import polars as pl\npl.read_csv(f)", **_ALIVE, says=("POLARS_MAX_THREADS",)),
+        Case(
+            "import os\nos.environ['POLARS_MAX_THREADS'] = '64'\nimport polars as pl",
+            "pl.read_csv(f)",
+            system_states=_FULL,
+            **_ALIVE,
+            becomes={1: "import os\nos.environ['POLARS_MAX_THREADS'] = '4'\nimport polars as pl"},
+            says=("Restart", "64"),
+        ),
+        Case(
+            "from concurrent.futures import ThreadPoolExecutor as Pool\nWORKERS = 500",
+            "with Pool(max_workers=WORKERS) as pool: list(pool.map(get, urls))",
+            system_states=_FULL,
+            **_ALIVE,
+            becomes={1: "from concurrent.futures import ThreadPoolExecutor as Pool\nWORKERS = 8"},
+        ),
+    ]
+    SILENT = [Case(_LOOP, cause="fd-limit")]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Lower the numbers that cells give, where they do."""
+        edits, said = _fewer(death)
+        for one in super().propose(death):
+            yield with_(one, edits=edits, why=f"{one.why}{said}")
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the number is what counts
+        """Whether no cell asks for so many any more."""
+        return not _fewer(after)[0]
+
+    def facts(self, death: Death) -> dict[str, str]:
+        """Choose between a pool for threads of one's own, and the variable of a library."""
+        code, known = death.code, death.environment.known
+        limit = known.pids_limit or death.environment.soft_limit("NPROC")
+        counted = f": at most {limit:,} may run here" if limit else ""
+        if any(True for _ in code.running.calls("threading.Thread", "_thread.start_new_thread")):
+            advice = "A pool does the same work with a few threads, and waits for them. Or let the limit be raised."
+            return {"counted": counted, "advice": advice, "code_": _POOL}
+        names = [variable for package, variable in _VARIABLES.items() if code.imports(package)]
+        names = names or ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"]
+        lines = "\n".join(f"os.environ['{name}'] = '4'" for name in names)
+        first = f"import os\n{lines}  # in the first cell, before anything else is imported; restart first"
+        advice = "Libraries start one for each processor; set how many. Or let the limit be raised (`ulimit -u`)."
+        return {"counted": counted, "advice": advice, "code_": first}
+
+
+def _fewer(death: Death) -> tuple[Changes, str]:
+    """Return the edits of the numbers of threads that cells ask for and that are as many as may run here."""
+    code, most = death.code, death.environment.known.pids_limit or death.environment.soft_limit("NPROC") or 0
+    for top in code.mentioning("environ"):
+        for node in top.nodes:
+            match node:
+                case ast.Assign(
+                    targets=[ast.Subscript(slice=ast.Constant(value=str(name)))],
+                    value=ast.Constant(value=str(asked)) as given,
+                ) if name.endswith("_THREADS") and asked.isdigit() and int(asked) >= most > _FEW:
+                    said = f" A cell asks for {asked}. Restart the kernel first: the number is read once."
+                    return replace(top, given, repr(str(_FEW))), said
+    for call in code.running.calls("concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool"):
+        workers = call.argument("max_workers", "processes", 0)
+        found = Origins(code).number(workers, call.scope) if workers is not None else None
+        if found is not None and found[0] >= most > _FEW_WORKERS:
+            return replace(found[1].scope, found[1].node, str(_FEW_WORKERS)), f" The pool asks for {found[0]}."
+    return (), ""

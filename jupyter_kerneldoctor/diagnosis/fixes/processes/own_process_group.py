@@ -1,0 +1,62 @@
+"""`own-process-group`: a child that is killed with its group, and not with the kernel."""
+
+from collections.abc import Iterator
+
+from ...edits import set_argument
+from ...facts import kills_a_childs_group
+from ...fix import Case, Death, Fix, Proposal
+
+_STOPS = """\
+import os, signal, subprocess
+class Server:
+    def __init__(self):
+        self.process = subprocess.Popen(["server"])
+    def stop(self):
+        os.killpg(os.getpgid(self.process.pid), signal.SIGKILL)"""
+
+_APART = ("start_new_session", "process_group", "preexec_fn")
+
+
+class OwnProcessGroup(Fix):
+    """Start a child process in a group of its own.
+
+    What it does
+    ------------
+    Passes `start_new_session=True` to `subprocess.Popen`. The child and what it starts are then a group of their own,
+    which `os.killpg` ends without the kernel.
+
+    When it is offered
+    ------------------
+    The kernel was ended by `os.killpg` on the group of a child process, and no child was started in a group of its own.
+
+    What it costs
+    -------------
+    An interrupt of the kernel no longer reaches the child: end it yourself, as the code does.
+    """
+
+    id, causes = "own-process-group", ("self-kill",)
+    title = "Start the child in a group of its own: start_new_session=True"
+
+    FIRES = [
+        Case(
+            _STOPS,
+            "servers = [Server()]",
+            "for one in servers:\n    one.stop()",
+            cause="self-kill",
+            becomes={1: _STOPS.replace('["server"]', '["server"], start_new_session=True')},
+        ),
+    ]
+    SILENT = [Case("import os\nos.kill(os.getpid(), 9)", cause="self-kill")]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Give every child a group of its own."""
+        if not kills_a_childs_group(death):
+            return
+        for call in death.code.calls("subprocess.Popen"):
+            if any(call.argument(name) is not None for name in _APART):
+                continue
+            yield Proposal(
+                set_argument(call, "start_new_session", "True"),
+                why="A child is in the process group of the kernel, unless it gets one of its own. "
+                "`os.killpg` ends the whole group, the kernel with it.",
+            )

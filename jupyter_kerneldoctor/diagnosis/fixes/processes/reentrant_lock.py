@@ -1,0 +1,73 @@
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from ...edits import import_as, replace
+from ...examples.stuck import look
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_TAKEN = re.compile(r"\bwith\s+([\w.]+)\s*[:,]|([\w.]+)\.acquire\(")
+_LOCKED = "import threading\nlock = threading.Lock()\n"
+_TWICE = "with lock:\n    with lock: pass"
+
+
+def _hangs(*cells: str, line: int, becomes: Mapping[int, str] = MappingProxyType({})) -> Case:
+    stuck = [look(cells[-1], line, waits_in="futex_wait_queue")]
+    return Case(*cells, becomes=becomes, cause="hang", alive=True, end="not-seen", line=line, stuck=stuck)
+
+
+class ReentrantLock(Fix):
+    """Let the thread that holds a lock take it again.
+
+    What it does
+    ------------
+    A `Lock` can be taken once, also by the thread that holds it: a method that holds it and calls another that takes it
+    waits for itself. An `RLock` lets its owner in again, and is free when it was released as often as it was taken.
+
+    When it is offered
+    ------------------
+    The kernel waits for a `threading.Lock` that the same thread has taken in a function that is still running.
+
+    What it costs
+    -------------
+    Some nanoseconds for each time it is taken. Another thread can no longer release it.
+    """
+
+    id, title, causes = "reentrant-lock", "Let its owner take the lock again: RLock", ("hang",)
+
+    FIRES = [
+        _hangs(_LOCKED, _TWICE, line=2, becomes={1: _LOCKED.replace("Lock()", "RLock()")}),
+        _hangs(
+            "from threading import Lock\nlock = Lock()",
+            _TWICE,
+            line=2,
+            becomes={1: "from threading import RLock\nfrom threading import Lock\nlock = RLock()"},
+        ),
+    ]
+    SILENT = [
+        _hangs(_LOCKED, "with lock: pass", line=1),
+        _hangs(_LOCKED + "lock.acquire()", "with lock: pass", line=1),  # it was never released
+        _hangs(_LOCKED.replace("Lock", "RLock"), _TWICE, line=2),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Make another kind of lock where the one that is waited for is made."""
+        still = death.stuck_cell
+        if still is None or still.holder is None or "already holds" not in still.holder:
+            return
+        names = {one for found in _TAKEN.findall(still.main.code) for one in found if one}
+        for call in death.code.calls("threading.Lock"):
+            match call.statement:
+                case ast.Assign(targets=[target], value=made) if made is call.node and ast.unparse(target) in names:
+                    function = call.node.func
+                    if isinstance(function, ast.Attribute):
+                        edits = replace(call.scope, function, f"{call.scope.segment(function.value)}.RLock")
+                    else:
+                        name, edits = import_as(call.scope, death.code, "threading.RLock", "RLock")
+                        edits += replace(call.scope, function, name)
+                    holds = still.holder[0].upper() + still.holder[1:]
+                    why = f"{holds}, and {quote(still.main.code.strip())} waits for it."
+                    yield Proposal(edits, why)
+                    return

@@ -1,0 +1,1 @@
+"""Plain Python: containers, generators, recursion, files read by hand."""

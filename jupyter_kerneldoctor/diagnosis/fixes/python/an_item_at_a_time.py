@@ -1,0 +1,234 @@
+import ast
+from collections.abc import Iterator
+
+from jupyter_kerneldoctor.recording.events import Held, NamedObject
+
+from ...code.origins import all_origins
+from ...code.scopes import Scope
+from ...code.stores import Store, stores
+from ...examples import MIB
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...place import Place, guilty_place
+from ...units import quote
+
+_ROUNDS = 3  # items that a container gained while the cell ran
+_ITEMS = (
+    "for one in ({element} for {target} in {items}{inner}):  # round brackets: one at a time\n"
+    "    ...  # a sum, a count, the best so far; no list of all"
+)
+_TABLE = (
+    "{name} = np.zeros((n, m), dtype='float32')  # n rows of m numbers; int8 for small whole numbers\n"
+    "for i, item in enumerate({items}):\n    {name}[i] = ..."
+)
+_COUNTED = (
+    "if len({container}) > 1_000_000:  # now and then: forget what came once\n"
+    "    for key in [key for key, n in {container}.items() if n < 2]:\n        del {container}[key]\n\n"
+    "# or count numbers in an array: ids, counts = np.unique(numbers, return_counts=True)"
+)
+_BEST = (
+    "import heapq\n\n{name} = heapq.nsmallest({top}, ({element} for {target} in {items}){key})  # holds {top} only;"
+    " nlargest for the largest"
+)
+_KEPT = (
+    "{store} = ...  # of {value} a number, a text, or a small copy as `.head(100)`; nothing that refers to more\n"
+    "{container}.clear()  # or this before: only the newest is kept\n\n"
+    "with open('kept.txt', 'a') as file:  # or write each to a file, and keep none\n    print({value}, file=file)"
+)
+
+
+class AnItemAtATime(Fix):
+    """Take one item after the other, and keep little of each.
+
+    What it does
+    ------------
+    Takes the statement that memory grew in, and shows it without a list of all: as a generator, with the best few only,
+    as an array of numbers, or with less kept of each round.
+
+    When it is offered
+    ------------------
+    Memory ran out in a comprehension, in a list that is repeated, or in a loop that keeps something of each round. It
+    comes after fixes that know what is special about it.
+
+    What it costs
+    -------------
+    What is not kept is not there later. A generator can be gone through once.
+    """
+
+    id, title, causes, general = "an-item-at-a-time", "Take one item after the other", (Family.MEMORY,), True
+
+    FIRES = [
+        Case(
+            "rows = [score(c) for c in pairs(xs)]\nrows.sort(key=cost)\nprint(rows[:10])",
+            line=1,
+            says=("heapq.nsmallest(10, (score(c) for c in pairs(xs)), key=cost)",),
+        ),
+        Case("sieve = [True] * n", says=("sieve = np.zeros(n, dtype=bool)",)),
+        Case(
+            "import numpy as np",
+            "out = np.zeros((n, 9))\nfor i, x in enumerate(xs):\n    out[i] = x",
+            line=3,
+            says=("out = np.zeros((n, 9), dtype='float32')",),
+        ),
+        Case("grid = [[0] * 9000 for _ in range(9000)]", says=("grid = np.zeros((n, m)",)),
+        Case("for a in words:\n    n[a, b] += 1", line=2, says=("del n[key]",)),
+        Case("rows = {k: load(k) for k in names}", says=("for k in names", "load(k)")),
+        Case(
+            "for step in steps:\n    df = step(df)\n    kept[step] = df",
+            line=2,
+            held=[
+                Held(-0.5, 1, (NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0),))
+            ],
+            says=("kept[step] = ...",),
+        ),
+    ]
+    SILENT = [
+        Case("x = load()"),
+        Case("import numpy as np", "grid = np.meshgrid(*[np.linspace(0, 1, 99)] * 5)"),
+        Case("from torch import nn", "net = nn.Sequential(*[nn.Linear(9, 9) for _ in range(9)])"),
+        Case("import numpy as np\ngrid = np.zeros(9)", "for at in starts:\n    grid[at : at + 9] += 1", line=2),
+        Case("text = 'x' * 9", "while True:\n    text += text", line=2),
+        Case("y = a - b", cause="segfault"),
+        Case("n = 1 + 2"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Show the statement with less kept."""
+        at = guilty_place(death)
+        found = None if at is None else _collected(at, death) or _kept(at, death)
+        if found is not None:
+            yield found
+
+
+def _collected(at: Place, death: Death) -> Proposal | None:
+    """Tell of a comprehension that holds all of its items."""
+    segment = at.scope.segment
+    spread = {one.value for one in ast.walk(at.node) if isinstance(one, ast.Starred)}  # all are given to one call
+    lists = (one for one in ast.walk(at.node) if isinstance(one, ast.ListComp | ast.SetComp | ast.DictComp))
+    made = [one for one in lists if one not in spread]
+    repeated = [one for one in ast.walk(at.node) if isinstance(one, ast.BinOp) and _is_list(one) and one not in spread]
+    repeated = [one for one in repeated if any(isinstance(x, ast.Constant) for x in ast.walk(one.left))]
+    if repeated and not made:
+        why = f"{quote(at.text)} makes a list with 8 bytes for each item, and more for what they point at. An array "
+        why += "takes 1 for each `bool`, 4 for a float32."
+        snippet = f"{_target(at.node)} = np.zeros(n, dtype=bool)  # or bytearray(n): one byte for each"
+        return Proposal((), why, death.memory.missing_bytes, "Keep the numbers in an array, not in a list", snippet)
+    if not made:
+        return None
+    first, loop = made[0], made[0].generators[0]
+    inner = "".join(f" for {segment(one.target)} in {segment(one.iter)}" for one in first.generators[1:])
+    element = segment(first.value if isinstance(first, ast.DictComp) else first.elt)
+    names = {
+        "target": segment(loop.target),
+        "items": segment(loop.iter),
+        "element": " ".join(element.split()),
+        "inner": inner,
+    }
+    why = f"{quote(at.text)} holds all items at once. Take one after the other, and keep only what comes of it."
+    if not isinstance(first, ast.DictComp) and _is_list(first.elt):
+        why = f"{quote(at.text)} makes lists of lists: a Python object of 24 bytes or more for each number, and 8 to "
+        why += "point at it. An array takes 4 for each."
+        snippet = _TABLE.format(name=_target(at.node), items=names["items"])
+        return Proposal((), why, death.memory.missing_bytes, "Keep the numbers in an array, not in lists", snippet)
+    match at.node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is first and not loop.ifs and not inner:
+            if best := _best(name, at.scope):
+                snippet = _BEST.format(name=name, top=best[0], key=best[1], **names)
+                return Proposal((), why, death.memory.missing_bytes, "Keep the best only: heapq.nsmallest", snippet)
+    return Proposal((), why, death.memory.missing_bytes, "Take one item after the other", _ITEMS.format(**names))
+
+
+def _is_list(node: ast.expr) -> bool:
+    """Whether an item is a list of its own: `[0] * n`, `[f(x) for x in xs]`."""
+    match node:
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            return isinstance(left, ast.List) or isinstance(right, ast.List)
+    return isinstance(node, ast.ListComp | ast.List)
+
+
+def _target(node: ast.stmt) -> str:
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    return target.id if isinstance(target, ast.Name) else "table"
+
+
+def _best(name: str, scope: Scope) -> tuple[str, str] | None:
+    """Return how many of a sorted list are taken, and by which key: `rows.sort(key=cost)`, `rows[:10]`."""
+    key: str | None = None
+    for node in scope.nodes:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="sort", value=ast.Name(id=owner)), args=[], keywords=words):
+                if owner == name and all(word.arg == "key" for word in words):
+                    key = "".join(f", key={scope.segment(word.value)}" for word in words)
+    for node in scope.nodes:
+        match node:
+            case ast.Subscript(value=ast.Name(id=owner), slice=ast.Slice(lower=None, upper=ast.expr() as upper)):
+                if owner == name and key is not None and not isinstance(upper, ast.UnaryOp):
+                    return scope.segment(upper), key
+    return None
+
+
+def _kept(at: Place, death: Death) -> Proposal | None:
+    """Tell of something that is kept of each round, where the container is not known by its size."""
+    here = [one for one in stores([at.scope]) if one.statement is at.node and _is_repeated(one)]
+    if here and (filled := _filled(here[0], death)) is not None:
+        return filled
+    longer = {one.name for one in death.growth.objects if death.growth.items_gained(one) >= _ROUNDS}
+    found = [one for one in stores(death.code.running) if one.container in longer and death.growth.container is None]
+    if not found and death.growth.goes_on and not (isinstance(at.node, ast.Assign) and _is_name(at.node.targets[0])):
+        found = here
+    store = next(iter(found), None)
+    if store is None or not store.values:
+        return None
+    segment, statement = store.scope.segment, store.statement
+    value, kept = segment(store.values[0]), death.values.of(store.values[0], store.scope)
+    if kept is not None and kept.type in ("str", "bytes"):
+        return None
+    left = segment(statement.targets[0]) if isinstance(statement, ast.Assign) else f"{store.container}_less"
+    why = (
+        f"{quote(Place(statement, store.scope).text)} keeps something of each round, with all that it refers to: a row "
+        "its table, an element its document, a view its array. Keep a number, a text or a copy of the part that is "
+        "used, or the newest only."
+    )
+    match statement:
+        case ast.AugAssign(target=ast.Subscript(value=table, slice=key)):
+            if isinstance(key, ast.Slice) or ((known := death.values.of(table, store.scope)) and known.dtype):
+                return None  # an array has its memory, whatever is added to its numbers
+            why = f"{quote(Place(statement, store.scope).text)} keeps an entry for each key that ever came."
+            snippet = _COUNTED.format(container=store.container)
+            return Proposal((), why, death.memory.missing_bytes, "Forget rare keys, or count in an array", snippet)
+    title = f"Keep less in `{store.container}`: a number, a text, a copy of the part"
+    return Proposal(
+        (), why, death.memory.missing_bytes, title, _KEPT.format(store=left, value=value, container=store.container)
+    )
+
+
+def _filled(store: Store, death: Death) -> Proposal | None:
+    """Tell of an array that was made empty, and takes its memory as it is filled."""
+    match store.statement:
+        case ast.Assign(targets=[ast.Subscript(value=ast.Name() as array)]):
+            for one, where in all_origins(array, store.scope, death.code)[1:]:
+                name = death.code.qualified(one.func, where) if isinstance(one, ast.Call) else None
+                if isinstance(one, ast.Call) and name in ("numpy.zeros", "numpy.empty", "numpy.ones", "numpy.full"):
+                    made = where.segment(one)
+                    why = (
+                        f"{quote(made)} takes its memory as it is filled here. Most of it may be needed only for a sum."
+                    )
+                    snippet = (
+                        f"{array.id} = {made[:-1].rstrip(', ')}, dtype='float32')  # half of float64\n\n"
+                        f"# or keep of each row only what is used of it later\nsums = np.zeros(n, dtype='float32')\n"
+                        "for i, item in enumerate(items):\n    sums[i] = ...  # its mean or sum, not the row"
+                    )
+                    title = f"Fill `{array.id}` with float32, or with what is used of each row only"
+                    return Proposal((), why, death.memory.missing_bytes, title, snippet)
+    return None
+
+
+def _is_repeated(store: Store) -> bool:
+    """Whether something is put in again and again: no column of a table, `df["new"] = ...`."""
+    match store.statement:
+        case ast.Assign(targets=[ast.Subscript(slice=ast.Constant(value=str()))]):
+            return False
+    return not store.scope.is_cell or bool(store.scope.loops_around(store.statement))
+
+
+def _is_name(node: ast.expr) -> bool:
+    return not isinstance(node, ast.Subscript)

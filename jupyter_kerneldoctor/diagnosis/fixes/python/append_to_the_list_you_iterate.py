@@ -1,0 +1,83 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.scopes import Scope
+from ...edits import replace
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import quote
+
+_ADDS = ("append", "extend", "insert")
+
+
+class AppendToTheListYouIterate(Fix):
+    """Go through a copy of the list that the loop appends to.
+
+    What it does
+    ------------
+    `for x in xs: xs.append(...)` never ends: each round makes one round more. `for x in list(xs):` goes through what
+    was there at the beginning.
+
+    When it is offered
+    ------------------
+    Memory ran out little by little in such a loop that nothing leaves.
+
+    What it costs
+    -------------
+    What is appended is not gone through. Where that was meant, as in a search through links, keep a set of what was
+    seen and append only what is new.
+    """
+
+    id, title, causes = (
+        "append-to-the-list-you-iterate",
+        "Go through a copy of the list: this loop never ends",
+        (Family.MEMORY,),
+    )
+
+    FIRES = [
+        Case(
+            "xs = [1]\nfor x in xs:\n    xs.append(x + 1)  # more",
+            becomes="xs = [1]\nfor x in list(xs):\n    xs.append(x + 1)  # more",
+            says=("never ends", "set"),
+        ),
+        Case(
+            "class Crawler:\n    def run(self):\n        for page in self.todo:\n            for n in links(page):\n"
+            "                self.todo.append(n)",
+            "Crawler().run()",
+            becomes={
+                1: "class Crawler:\n    def run(self):\n        for page in list(self.todo):\n"
+                "            for n in links(page):\n                self.todo.append(n)"
+            },
+        ),
+    ]
+    SILENT = [
+        Case("for x in xs:\n    if x not in seen:\n        xs.append(x + 1)"),
+        Case("for x in xs:\n    xs.append(x + 1)\n    if len(xs) > 9: break"),
+        Case("for x in list(xs):\n    xs.append(x)"),
+        Case("for x in xs:\n    ys.append(x)"),
+        Case("for x in xs:\n    xs.append(1)\nbig = [0] * 10**10", line=3),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Put `list(...)` around what the loop goes through."""
+        for scope in death.code.running if death.is_of_this_cell else ():
+            for node in scope.nodes:
+                if isinstance(node, ast.For) and death.was_running(node, scope) and (call := _adds(node, scope)):
+                    yield Proposal(
+                        replace(scope, node.iter, f"list({scope.segment(node.iter)})"),
+                        f"{quote(scope.segment(call))} makes the list longer that the loop goes through. It never "
+                        "ends. With `list(…)` it goes through what was there before. To follow what is new, too, "
+                        "append only what is not in a set of those already seen.",
+                        death.memory.ramp_bytes,
+                    )
+
+
+def _adds(loop: ast.For, scope: Scope) -> ast.Call | None:
+    """Return the call that adds to what a loop goes through, where nothing ends or limits that."""
+    name, inside = scope.segment(loop.iter), scope.inside(loop)
+    leaves = any(isinstance(one, ast.Break | ast.Return | ast.If | ast.Raise) for one in inside)
+    for call in inside if isinstance(loop.iter, ast.Name | ast.Attribute) and not leaves else ():
+        match call:
+            case ast.Call(func=ast.Attribute(attr=method, value=owner)) if method in _ADDS:
+                if scope.segment(owner) == name:
+                    return call
+    return None

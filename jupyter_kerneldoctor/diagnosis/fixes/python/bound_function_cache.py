@@ -1,0 +1,96 @@
+import ast
+from collections.abc import Iterator
+
+from jupyter_kerneldoctor.recording.events import Held, NamedObject
+
+from ...code.notebook import Call
+from ...code.scopes import Scope
+from ...edits import Changes, import_as, replace, set_argument
+from ...examples import MIB
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import quote, size
+
+_TYPE = "_lru_cache_wrapper"
+_MOST = "128"  # what functools.lru_cache takes where nothing is said
+_BODY = "def basis(i):\n    return np.ones(10**6) * i"
+_LOOP = "for i in range(10**4): use(basis(i))"
+_BASIS = NamedObject("basis", f"functools.{_TYPE}", 1600 * MIB, items=200, grew_bytes=1500 * MIB, items_before=0)
+_HELD = [Held(-0.5, 2, (_BASIS,))]
+
+
+class BoundFunctionCache(Fix):
+    """Let the cache of a function forget its oldest results.
+
+    What it does
+    ------------
+    `@cache` and `@lru_cache(maxsize=None)` keep the result of every call for as long as the function lives. With a
+    number they keep that many, the ones used last.
+
+    When it is offered
+    ------------------
+    Memory grew in the cache of a function, as the recording shows.
+
+    What it costs
+    -------------
+    A result that was forgotten is worked out again.
+    """
+
+    id, title, causes = "bound-function-cache", "Give the function's cache a limit: maxsize", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            "import numpy as np\nfrom functools import lru_cache\n\n@lru_cache(maxsize=None)  # schnell\n" + _BODY,
+            _LOOP,
+            becomes={
+                1: "import numpy as np\nfrom functools import lru_cache\n\n@lru_cache(maxsize=128)  # schnell\n" + _BODY
+            },
+            held=_HELD,
+            says=("basis", "200 results"),
+        ),
+        Case(
+            "import functools, numpy as np\n\n@functools.cache\n" + _BODY,
+            _LOOP,
+            becomes={1: "import functools, numpy as np\n\n@functools.lru_cache(maxsize=128)\n" + _BODY},
+            held=_HELD,
+        ),
+    ]
+    SILENT = [
+        Case("from functools import cache\n@cache\n" + _BODY, _LOOP),  # nothing shows that it grew
+        Case("from functools import lru_cache\n@lru_cache(maxsize=99)\n" + _BODY, _LOOP, held=_HELD),
+        Case("from mine import cache\n@cache\n" + _BODY, _LOOP, held=_HELD),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write a number where none is, or None."""
+        one = death.growth.container
+        if one is None or not (one.type or "").endswith(_TYPE) or not death.memory.grew_here:
+            return
+        for module in death.code.mentioning(one.name):
+            for scope in death.code.scopes(module.cell):
+                edits = _bounded(scope, death) if scope.function == one.name else ()
+                if edits:
+                    held = one.grew_bytes or one.bytes or 0
+                    count = f" of {one.length:,} results" if one.length else ""
+                    why = (
+                        f"The cache of {quote(one.name)} grew by {size(held)} while the cell ran, and forgets nothing. "
+                        f"In place{count} it will keep {_MOST}."
+                    )
+                    yield Proposal(edits, why, held)
+                    return
+
+
+def _bounded(scope: Scope, death: Death) -> Changes:
+    """Return the edit of the decorator that keeps everything; none where there is no such."""
+    outside = scope.parent or scope
+    for decorator in scope.decorators:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = death.code.qualified(called, outside)
+        if name == "functools.cache" and called is decorator:
+            module, imported = import_as(outside, death.code, "functools", "functools")
+            return imported + replace(outside, decorator, f"{module}.lru_cache(maxsize={_MOST})")
+        if name == "functools.lru_cache" and isinstance(decorator, ast.Call):
+            call = Call(decorator, outside, name)
+            given = call.argument("maxsize", 0)
+            if isinstance(given, ast.Constant) and given.value is None:
+                return set_argument(call, "maxsize", _MOST, 0)
+    return ()

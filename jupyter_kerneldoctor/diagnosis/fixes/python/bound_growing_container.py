@@ -1,0 +1,178 @@
+import ast
+import re
+
+from jupyter_kerneldoctor.recording.events import Held, NamedObject
+
+from ...code.origins import all_origins
+from ...code.scopes import Scope
+from ...code.stores import stores
+from ...examples import MIB
+from ...fix import Advice, Case, Death, Family
+from ...frameworks.torch import Kind, Tensors
+from ...postmortem import Grown
+from ...units import quote, size
+
+_LOOP = "rows = []\nwhile True:\n    rows.append(read())"
+_ROWS = NamedObject("rows", "list", 1600 * MIB, items=9000, grew_bytes=1500 * MIB, items_before=0)
+_HELD = [Held(-0.5, 1, (_ROWS,))]
+_GRAPHS_HELD = [
+    Held(-0.5, 1, (NamedObject("rows", "list", 9000, items=9000, grew_bytes=9000, items_before=0, with_graph=True),))
+]
+_CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, grew_bytes=1500 * MIB, items_before=0)
+
+
+_ROUNDS = (
+    "grew by {grew}{items} while the cell ran. Keep a number or a summary of each round, only the newest with "
+    "`deque(maxlen=1000)`, or write the rows to a file every so often."
+)
+_WRITE = (
+    "from collections import deque\n\n{plain} = deque(maxlen=1000)  # keeps the newest\n\n"
+    "# or write them out and begin anew:\nif len({plain}) >= 10_000:\n"
+    "    pd.DataFrame({plain}).to_parquet(f'part-{{i}}.parquet')\n    {plain}.clear()"
+)
+_GRAPHS = (
+    "gained {count:,} tensors while the cell ran, each with all that it was worked out from. Empty it when "
+    "`backward()` has run; what is only looked at later can be kept as `tensor.detach()`."
+)
+_CLEAR = "optimizer.step()\n{plain}.clear()  # the next backward pass begins with what comes from now on"
+
+
+_TENSORS = (
+    "grew by {grew}{items} while the cell ran. Keep of each round only what is read later: a mean, the class of the "
+    "highest score, half as many digits. Or write the values to a file, which `mmap_mode='r'` opens without reading it."
+)
+_ENTRIES = (
+    "grew by {grew}{items} while the cell ran. Keep the numbers and classes of each round; networks, optimizers and "
+    "what a network gave belong into files."
+)
+_FEWER = (
+    "{entries}\n\n# what is large, into a file of each round:\n"
+    "torch.save(model.state_dict(), f'model-{{i}}.pt')  # Keras: model.save; arrays: np.save"
+)
+_MODELS = re.compile(r"torch\.optim|keras.*(Sequential|Model)$|state_dict|deepcopy")
+_SCORES = re.compile("logit|prob|score|pred")
+_SMALLER = (
+    "small = {value}.{number}  # keep this in {plain}, or .argmax(1), or as float16\n\n"
+    "# or a file for each round, which np.load(..., mmap_mode='r') opens:\n"
+    "np.save(f'part-{{i}}.npy', {value}{array})"
+)
+_FORMS = {
+    "torch": ("mean().item()", ".detach().cpu().numpy()"),
+    "tensorflow": ("numpy().mean()", ".numpy()"),
+    "numpy": ("mean()", ""),
+}
+
+
+class BoundGrowingContainer(Advice):
+    """Write out what a loop keeps, or keep only the newest.
+
+    What it does
+    ------------
+    A list that gets longer in each round of a long loop fills any memory. `deque(maxlen=n)` keeps the newest n; a file
+    keeps all of them outside of memory; a sum, a count or a summary for each round is often all that is needed.
+
+    When it is offered
+    ------------------
+    Memory ran out little by little, and the recording shows which list, dict or set had grown by how much, or by how
+    many tensors with their graphs.
+
+    What it costs
+    -------------
+    What is not kept is gone, or has to be read again from the file.
+    """
+
+    id, title, causes = "bound-growing-container", "Keep less of each round, or write it to a file", (Family.MEMORY,)
+    headline = "Keep less in {name} of each round, or write it to a file"
+    why = "{told}"
+    snippet = "{code_}"
+
+    FIRES = [
+        Case(_LOOP, held=_HELD, says=("by 9,000 items", "rows = deque(maxlen=1000)")),
+        Case(_LOOP, held=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
+        Case(
+            "import torch\nnet = torch.nn.Linear(9, 9)",
+            "rows = []\nfor x in xs:\n    with torch.no_grad():\n        rows.append(net(x))",
+            held=[Held(-0.5, 2, (_ROWS,))],
+            says=("small = net(x).mean().item()", "net(x).detach().cpu().numpy()"),
+        ),
+        Case(
+            "import torch\nrows = {}\nnet = torch.nn.Linear(9, 9)",
+            "for k in range(9000):\n    rows[k] = {'net': net, 'loss': 1.5, 'p': probs}",
+            held=[Held(-0.5, 2, (_ROWS,))],
+            says=("rows[k] = {'loss': 1.5, 'p': probs.argmax(-1)}",),
+        ),
+    ]
+    SILENT = [
+        Case(_LOOP, held=[Held(-0.5, 1, (_CACHE,))]),
+        Case(_LOOP),
+        Case("x = [0] * 10**10"),
+        Case(_LOOP, held=_HELD, cause="segfault"),
+    ]
+
+    def facts(self, death: Death) -> dict[str, str] | None:
+        """Name the container that grew."""
+        one = death.growth.container
+        if one is None or not one.name.replace(".", "").replace("_", "").isalnum():
+            return None
+        if (one.type or "").startswith("functools."):
+            return None  # the cache of a function: `bound-function-cache`
+        grew = one.grew_bytes or one.bytes or 0
+        gained = death.growth.items_gained(one)
+        items = f", by {gained:,} items" if gained > 1 else ""
+        told, code = (_GRAPHS, _CLEAR) if one.with_graph else (_ROUNDS, _WRITE)
+        names = {"plain": one.name}
+        if not one.with_graph and (array := _array(death, one)) is not None:
+            told, code = _TENSORS, _SMALLER
+            names |= dict(zip(("value", "number", "array"), array, strict=True))
+        elif not one.with_graph and (entries := _smaller_entries(death, one)) is not None:
+            told, code, names = _ENTRIES, _FEWER, {"plain": one.name, "entries": entries}
+        told = f"{quote(one.name)} {told.format(grew=size(grew), items=items, count=gained)}"
+        return {"name": quote(one.name), "told": told, "code_": code.format(**names)}
+
+    def saves(self, death: Death) -> int | None:
+        """Count what it grew by."""
+        one = death.growth.container
+        if one is None or not death.memory.grew_here:
+            return None
+        return death.memory.ramp_bytes if one.with_graph else one.grew_bytes or one.bytes
+
+
+def _smaller_entries(death: Death, container: Grown) -> str | None:
+    """Return the statement that keeps a dict of each round, with numbers and classes in place of what is large."""
+    tensors = Tensors(death.code)
+    for store in stores(death.code.running):
+        is_it = store.container.rpartition(".")[2] == container.name.rpartition(".")[2]
+        match store.values:
+            case [ast.Dict(keys=keys, values=values) as entry] if is_it and all(
+                isinstance(one, ast.Constant) for one in keys
+            ):
+                segment, kept = store.scope.segment, []
+                for key, value in zip(keys, values, strict=True):
+                    if _is_model(value, store.scope, tensors):
+                        continue
+                    text = segment(value)
+                    scores = isinstance(value, ast.Name) and _SCORES.search(text)
+                    kept.append(f"{segment(key) if key else ''}: {text}{'.argmax(-1)' if scores else ''}")
+                less = "{" + ", ".join(kept) + "}"
+                if kept and (len(kept) < len(keys) or "argmax" in less):
+                    return segment(store.statement).replace(segment(entry), less)
+    return None
+
+
+def _is_model(value: ast.expr, scope: Scope, tensors: Tensors) -> bool:
+    """Whether a value is a network or its optimizer."""
+    made = [one.func for one, _ in all_origins(value, scope, tensors.code) if isinstance(one, ast.Call)]
+    names = (tensors.code.qualified(one, scope) or "" for one in made)
+    return tensors.kind(value, scope) is Kind.MODULE or any(_MODELS.search(name) for name in names)
+
+
+def _array(death: Death, container: Grown) -> tuple[str, str, str] | None:
+    """Return the text of the array that is put into a container, a number of it, and what makes it NumPy's."""
+    tensors, package = Tensors(death.code), (container.item_type or "").partition(".")[0]
+    for store in stores(death.code.running):
+        if store.container.rpartition(".")[2] == container.name.rpartition(".")[2] and len(store.values) == 1:
+            value = store.values[0]
+            of_torch = tensors.in_use and tensors.kind(value, store.scope) in (Kind.TENSOR, Kind.GRAPH)
+            if (of_torch or package in _FORMS) and isinstance(value, ast.Name | ast.Attribute | ast.Call):
+                return (store.scope.segment(value), *_FORMS["torch" if of_torch else package])
+    return None

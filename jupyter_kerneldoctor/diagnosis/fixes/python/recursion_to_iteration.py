@@ -1,0 +1,198 @@
+import ast
+from collections.abc import Iterator, Mapping
+
+from ...analysis.traceback import reports
+from ...code.literals import number
+from ...code.notebook import Call, Notebook, Scope
+from ...edits import replace
+from ...examples import cell_file, crash_in, crash_report
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import cell_name, quote, sentence, share_of
+
+_SANE = "3000"
+_HIGHEST_SANE = 10_000  # about 20,000 calls through C use up the usual 8 MB of stack
+_LOWERED = "Get a RecursionError in place of the dead kernel: keep the recursion limit low"
+_DEEPER = """
+
+# or, where it is right and only deep, in a thread with a larger stack:
+import sys, threading
+sys.setrecursionlimit(100_000)
+threading.stack_size(512 << 20)
+worker = threading.Thread(target={function}, args=(…,))
+worker.start(); worker.join()"""
+_BASE_CASE = "Check its base case first: a recursion without an end needs a correction, not a deeper stack."
+_FLATTER = "Keep the levels in a list before they are copied, saved or printed, or nest them less deep."
+_FLAT = """flat, waiting = [], [data]
+while waiting:
+    one = waiting.pop()
+    flat.append(…)  # its own values, and to which it belongs
+    waiting.extend(…)  # those that it holds
+# copy, save or print `flat`"""
+_JOINED = "Collect the parts in a list, and go through them once, in place of wrapping the iterator in each round"
+_PARTS = "parts = []\nfor part in …:\n    parts.append(part)\n{} = itertools.chain.from_iterable(parts)"
+_SPECIAL = {
+    "__bool__": "bool", "__len__": "len", "__str__": "str", "__repr__": "repr", "__hash__": "hash", "__iter__": "iter",
+    "__next__": "next", "__abs__": "abs", "__int__": "int", "__float__": "float", "__format__": "format",
+}  # fmt: skip
+
+_NODE = "sys.setrecursionlimit(10**6)\nclass Node:\n    def __bool__(self): return bool(self.next)\nhead = Node()"
+_CRASH = crash_report("Segmentation fault", *[(cell_file(_NODE), 3, "__bool__")] * 100, cut=True)
+
+
+class RecursionToIteration(Fix):
+    """Lower the recursion limit again, and use a loop where calls go deep.
+
+    What it does
+    ------------
+    Each call of a function inside itself takes a piece of the stack, 8 MB as a rule. When it is used up, the process
+    ends without a Python error. Python's own limit of 1000 calls is there to turn that into a `RecursionError` with a
+    traceback. The edit lowers a raised `sys.setrecursionlimit(...)` to 3000; the snippet shows the same walk with a
+    list in place of the call stack, which may be as long as memory allows.
+
+    When it is offered
+    ------------------
+    The stack overflowed, or memory ran out little by little in a function that calls itself after the limit was
+    raised above 10,000 (from Python 3.11 on, calls of pure Python code take memory, not stack).
+
+    What it costs
+    -------------
+    Code that needs more than 3000 nested calls stops with a `RecursionError` until it is rewritten as a loop.
+    """
+
+    id, title = "recursion-to-iteration", "Use a loop where the recursion is deep"
+    causes = ("stack-overflow", Family.MEMORY)
+
+    FIRES = [
+        Case(
+            "import sys",
+            _NODE,
+            "bool(head)",
+            cause="stack-overflow",
+            crash=_CRASH,
+            becomes={2: _NODE.replace("10**6", "3000")},
+            says=("1,000,000", "__bool__", "RecursionError in place of"),
+        ),
+        Case(
+            "from sys import setrecursionlimit as deeper\ndeeper( 500_000 )  # tiefer",
+            "def walk(tree, depth=0):\n    for child in tree.children: walk(child, depth + 1)",
+            "walk(root)",
+            cause="stack-overflow",
+            becomes={1: "from sys import setrecursionlimit as deeper\ndeeper( 3000 )  # tiefer"},
+            says=("def walk(tree, depth=0):", "while waiting:", "threading.stack_size"),
+        ),
+        Case(
+            "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1) + 1",
+            "f(0)",
+            becomes={1: "import sys\nsys.setrecursionlimit(3000)\ndef f(n): return f(n + 1) + 1"},
+            says=("accounts for all 1.8 GiB",),
+        ),
+        Case(
+            "def depth(tree): return 1 + max(map(depth, tree), default=0)",
+            "depth(nested)",
+            cause="stack-overflow",
+            says=("depth", "Use a loop"),
+        ),
+        Case(
+            "import sys, pickle\nsys.setrecursionlimit(10**6)\ndef save(tree): return pickle.dumps(tree)",
+            "save(head)",
+            cause="stack-overflow",
+            crash=crash_in("save(head)"),
+            becomes={1: "import sys, pickle\nsys.setrecursionlimit(3000)\ndef save(tree): return pickle.dumps(tree)"},
+            says=("Native code that goes through nested data", "waiting.extend", "RecursionError in place of"),
+        ),
+        Case(
+            "from itertools import chain\ndef joined(pages):\n    out = iter(())\n    for page in pages:\n"
+            "        out = chain(out, page)\n    return out",
+            "words = joined(pages)",
+            "count = sum(1 for _ in words)",
+            cause="stack-overflow",
+            crash=crash_in("count = sum(1 for _ in words)"),
+            says=("Collect the parts in a list", "words = itertools.chain.from_iterable(parts)"),
+        ),
+    ]
+    SILENT = [
+        Case("import sys\nsys.setrecursionlimit(5000)", "work()", cause="stack-overflow"),
+        Case("import sys\nsys.setrecursionlimit(10**9)", "x = [0] * 10**10"),
+        Case("import sys\nsys.setrecursionlimit(10**6)", "crash()", cause="segfault"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Lower the limit where it was raised; show the loop."""
+        code, memory = death.code, death.memory
+        if (deep := death.deep_call) is not None and deep.wraps is not None:
+            why = f"{quote(deep.name)} {deep.why}. In a list nothing is nested."
+            yield Proposal((), why, None, _JOINED, _PARTS.format(deep.name) if "chain" in deep.wraps else None)
+            return
+        raised = [one for one in code.calls("sys.setrecursionlimit") if _limit(one) > _HIGHEST_SANE]
+        others = {one.function: one for one in code.running.functions}
+        functions = [scope for scope in code.running.functions if _calls_itself(scope, others, code)]
+        shown = [one.recursion for one in reports(death.recording.crash_text) if one.recursion]
+        if not death.is_about_memory:
+            named = [scope for one in shown[-1:] for scope in code.functions_named(one.function.rsplit(".", 1)[-1])]
+            functions = named or functions
+            if not raised and any("setrecursionlimit" in cell.source for cell in code.cells):
+                return  # the limit is low already
+        elif not (raised and functions and memory.grew_here):
+            return
+        explains = memory.ramp_bytes if death.is_about_memory else None
+        function = functions[0] if functions else None
+        if death.is_about_memory and function is not None:
+            share = share_of(memory.ramp_bytes, memory.missing_bytes or 0)
+            why = f"{quote(function.name)} calls itself, and each call stays in memory. "
+            why += f"That accounts for {share} that the cell took. "
+        elif shown:
+            name = quote(function.name if function is not None else shown[-1].function)
+            why = f"{name} calls itself until the stack is used up: {shown[-1].share} in the crash report are its own. "
+        elif function is None and death.traceback is not None:
+            why = "Native code that goes through nested data calls itself for each level, until the stack is used up. "
+        else:
+            who = "A function" if function is None else quote(function.name)
+            why = f"{who} calls itself until the stack is used up. "
+        for one in raised:
+            why += (
+                f"{sentence(cell_name(code.cells[one.cell].execution_count))} raised Python's limit to {_limit(one):,} "
+                f"calls. With {_SANE} it stops with a RecursionError and a traceback: the kernel lives, but there is "
+                "no result until the function goes less deep, or is a loop. "
+            )
+            break
+        in_c = function is None and not shown and death.traceback is not None and not death.is_about_memory
+        why += _FLATTER if in_c else _BASE_CASE
+        edits = tuple(change for one in raised for change in replace(one.scope, one.node.args[0], _SANE))
+        snippet = _FLAT if in_c else _snippet(function)
+        if snippet is not None and not in_c and not death.is_about_memory:
+            snippet += _DEEPER.replace("{function}", function.function if function is not None else "")
+        yield Proposal(edits, why, explains, _LOWERED if raised else None, snippet)
+
+
+def _limit(call: Call) -> int:
+    return (number(call.node.args[0]) or 0) if len(call.node.args) == 1 else 0
+
+
+def _calls_itself(scope: Scope, others: Mapping[str, Scope], code: Notebook) -> bool:
+    """Whether a function calls itself, directly or through another; or a special method what calls that method."""
+    if scope.owner is not None and (builtin := _SPECIAL.get(scope.function)):
+        return any(isinstance(call.func, ast.Name) and call.func.id == builtin for call in scope.calls)
+    waiting, seen = [scope], {scope}
+    while waiting:
+        names = waiting.pop().names
+        code.spend(1 + len(names) / 2)
+        for node in names:
+            called = node.id if isinstance(node, ast.Name) else node.attr
+            if called == scope.function:
+                return True
+            if called in others and others[called] not in seen:
+                seen.add(others[called])
+                waiting.append(others[called])
+    return False
+
+
+def _snippet(scope: Scope | None) -> str | None:
+    """Return the user's function with a list in place of the call stack."""
+    names = [] if scope is None else [name for name in scope.parameters if name not in ("self", "cls")]
+    if scope is None or not names:
+        return None  # a special method that leads back to itself is a slip, not a walk
+    return (
+        f"def {scope.function}({ast.unparse(scope.arguments)}):\n    waiting = [{names[0]}]\n    while waiting:\n"
+        f"        {names[0]} = waiting.pop()\n        …  # the work on this {names[0]}\n"
+        f"        waiting.extend(…)  # in place of the recursive call"
+    )

@@ -1,0 +1,119 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.scopes import Scope
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import quote
+
+_DECIDES = (ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.While, ast.For, ast.Try, ast.comprehension, ast.Raise)
+_RELATIVES = ("parent", "next", "child", "left", "right", "previous", "prev", "tail")
+"""Attributes that hold another object of the same class."""
+_RAISED = "import sys\nsys.setrecursionlimit(10**9)\n"
+
+
+class RunawayRecursion(Fix):
+    """Give the recursion an end.
+
+    What it does
+    ------------
+    A function that calls itself in every case never returns. Python stops it after 1000 calls with a `RecursionError`;
+    where that limit was raised, it goes on until the stack or the memory is used up. The snippet begins the function
+    with the case that ends it.
+
+    When it is offered
+    ------------------
+    The stack overflowed, or memory ran out little by little or the cell does not end after the limit was raised, and a
+    function that was running calls itself without any condition.
+
+    What it costs
+    -------------
+    Nothing: such a function can give no result.
+    """
+
+    id, title = "runaway-recursion", "Give the recursion an end: a case that returns"
+    causes = ("stack-overflow", "hang", "no-death", Family.MEMORY)
+
+    FIRES = [
+        Case(
+            _RAISED + "def f(n): return f(n + 1) + 1",
+            "f(0)",
+            says=("`f` calls itself in every case", "def f(n):\n    if …"),
+        ),
+        Case(
+            _RAISED + "class Node:\n    def __bool__(self): return bool(self.next)\n    def depth(self):\n"
+            "        return 1 + self.parent.depth()",
+            "Node().depth()",
+            says=("`Node.depth`",),
+            cause="stack-overflow",
+        ),
+        Case(
+            _RAISED + "f = lambda x: f(grown(x))",
+            "f([0.0])",
+            says=("`f` calls itself in every case", "def f(x):\n    if …"),
+            cause="hang",
+            alive=True,
+            end="not-seen",
+        ),
+    ]
+    SILENT = [
+        Case(
+            _RAISED + "class A(B):\n    def __init__(self):\n        super().__init__()\n    def fit(self, X):\n"
+            "        self.model.fit(X)\n        return self",
+            "A().fit(X)",
+        ),
+        Case("def f(n): return f(n + 1)", "f(0)"),
+        Case(_RAISED + "def f(n):\n    if n: return f(n - 1)", "f(10**8)"),
+        Case(_RAISED + "def f(n): return n and f(n - 1)", "f(10**8)"),
+        Case("import sys\ndef f(n): return f(n + 1)", "x = [0] * 10**10"),
+        Case("import sys\ndef f(n): return f(n + 1)", "f(0)", cause="segfault"),
+        Case("def f(n): return g(f, n)", "f(1)", cause="stack-overflow"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Show where the end belongs."""
+        is_raised = any(True for _ in death.code.calls("sys.setrecursionlimit"))
+        if death.causes[0].id != "stack-overflow" and not is_raised:
+            return  # Python stops it after 1000 calls
+        if death.is_about_memory and not death.memory.grew_here:
+            return
+        for scope, name in _named(death):
+            if _always_calls_itself(scope, name) and death.was_running(scope.calls[0], scope):
+                yield Proposal(
+                    (),
+                    f"{quote(scope.name if scope.function else name)} calls itself in every case, so that it never "
+                    "returns. A higher recursion limit only makes it die later.",
+                    death.memory.ramp_bytes if death.is_about_memory else None,
+                    snippet=f"def {name}({ast.unparse(scope.arguments)}):\n    if …:  # the case that needs no further "
+                    "call\n        return …",
+                )
+
+
+def _named(death: Death) -> Iterator[tuple[Scope, str]]:
+    """Yield the functions that may have run, and the names that they are called by; also of lambdas."""
+    for scope in death.code.running.functions:
+        if scope.function:
+            yield scope, scope.function
+    for scope in death.code.mentioning("lambda"):
+        for name, bound in scope.bindings.items():
+            if isinstance(bound[-1].value, ast.Lambda):
+                yield death.code.function_scope(bound[-1].value, scope.cell), name
+
+
+def _always_calls_itself(scope: Scope, name: str) -> bool:
+    """Whether a function calls itself and decides nothing; a method that of another object of its class."""
+    if any(isinstance(node, _DECIDES) for node in scope.nodes):
+        return False
+    if not scope.owner:
+        return any(isinstance(call.func, ast.Name) and call.func.id == name for call in scope.calls)
+    calls = [call.func for call in scope.calls if isinstance(call.func, ast.Attribute) and call.func.attr == name]
+    return any(_is_alike(call.value, scope) for call in calls) and not name.startswith("__init")
+
+
+def _is_alike(owner: ast.expr, scope: Scope) -> bool:
+    """Whether a method is called on the object itself, or an attribute that is no tool of another kind."""
+    match owner:
+        case ast.Name(id=name):
+            return name in scope.parameters[:1]
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+            return name in scope.parameters[:1] and attribute in _RELATIVES
+    return False

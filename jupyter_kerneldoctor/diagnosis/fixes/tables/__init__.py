@@ -1,0 +1,1 @@
+"""Tables: pandas and polars."""

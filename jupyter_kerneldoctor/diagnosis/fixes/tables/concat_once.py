@@ -1,0 +1,98 @@
+import ast
+from collections.abc import Iterator
+
+from ...calls import calls_at
+from ...code.notebook import Call
+from ...code.origins import all_origins
+from ...edits import replace
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.growing import growing
+from ...units import quote
+
+_ROWS = ("pandas.DataFrame", "pandas.json_normalize", "pandas.Series")
+
+
+class ConcatOnce(Fix):
+    """Make one data frame of all rows, not one of each.
+
+    What it does
+    ------------
+    `df = pd.concat([df, part])` in a loop copies all rows in each round; a data frame for each row holds names and
+    indexes thousands of times. Pieces in a list are put together once, and a list of records becomes one data frame.
+
+    When it is offered
+    ------------------
+    Memory ran out in such a loop that uses the frame for nothing else, or in a `pd.concat` of frames of one record.
+
+    What it costs
+    -------------
+    Nothing, but that the index of records made at once counts from 0.
+    """
+
+    id, title, causes = "concat-once", "Make one DataFrame of all rows, after the loop", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            "import pandas as pd",
+            "df = pd.DataFrame()\nfor day in days:\n    df = pd.concat([df, load(day)], ignore_index=True)",
+            says=("df_parts.append(load(day))", "df = pd.concat(df_parts, ignore_index=True)"),
+        ),
+        Case(
+            "import pandas as pd\nclass Log:\n    def __init__(self): self.df = pd.DataFrame()\n"
+            "    def add(self, row):\n        self.df = pd.concat([self.df, row])",
+            "log = Log()\nfor row in rows: log.add(row)",
+            says=("self.df_parts.append(row)", "self.df = pd.concat([self.df, *self.df_parts])"),
+        ),
+        Case(
+            "import pandas as pd",
+            "rows = [pd.json_normalize({'id': i, 'user': {'n': i}}) for i in range(9000)]\ndata = pd.concat(rows)",
+            becomes="rows = [{'id': i, 'user': {'n': i}} for i in range(9000)]\ndata = pd.json_normalize(rows)",
+        ),
+    ]
+    SILENT = [
+        Case("import pandas as pd", "df = pd.concat([pd.read_csv(p) for p in paths])"),
+        Case("import pandas as pd", "for d in days:\n    df = pd.concat([df, load(d)])\n    show(df)"),
+        Case("import pandas as pd", "rows = [pd.DataFrame(r) for r in rs]\nx = pd.concat(rows)\nrows[0].plot()"),
+        Case("import pandas as pd", "for d in days:\n    df = pd.concat([df, f(d)])\nbig = [0] * 10**10", line=3),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Keep the pieces in a list; make one frame of the records."""
+        missing = death.memory.missing_bytes or 0
+        for one in growing(death.code, "pandas.concat") if death.is_of_this_cell else ():
+            if death.was_running(one.loop, one.around):
+                why = f"{quote(one.call.text)} copies all of {quote(one.name)} in each round, and for a moment both "
+                more = "copies are there. Put the pieces together once; or write each to a file, if that is too much."
+                yield Proposal((), why + more, missing // 4, snippet=one.gathered)
+        for call in calls_at(death, "pandas.concat", *_ROWS):
+            if (made := _of_records(call, death)) is not None:
+                whole, inner, record = made
+                edits = replace(call.scope, inner, call.scope.segment(record))
+                edits += replace(whole.scope, whole.node, whole.text.replace("concat", inner_name(inner), 1))
+                why = (
+                    f"{quote(call.scope.segment(inner))} makes a data frame for each record: thousands of indexes and "
+                )
+                yield Proposal(
+                    edits, f"{why}columns, which are then joined. One frame of all records is enough.", missing
+                )
+
+
+def inner_name(call: ast.Call) -> str:
+    """Return the last part of what is called."""
+    return getattr(call.func, "attr", "")
+
+
+def _of_records(call: Call, death: Death) -> tuple[Call, ast.Call, ast.expr] | None:
+    """Return the concat, the call that makes a frame of each record, and the record."""
+    for whole in death.code.running.calls("pandas.concat"):
+        if len(whole.node.args) != 1 or whole.node.keywords or not isinstance(whole.node.func, ast.Attribute):
+            continue
+        listed = all_origins(whole.node.args[0], whole.scope, death.code)[-1]
+        match listed.node:
+            case ast.ListComp(elt=ast.Call(args=[ast.Dict() as record], keywords=[], func=ast.Attribute()) as made):
+                name = death.code.qualified(made.func, listed.scope)
+                uses = [one for one in whole.scope.names if ast.unparse(one) == ast.unparse(whole.node.args[0])]
+                here = listed.scope is call.scope and listed.scope is whole.scope
+                if name == "pandas.json_normalize" and here and len(uses) <= 2:
+                    return whole, made, record
+    return None

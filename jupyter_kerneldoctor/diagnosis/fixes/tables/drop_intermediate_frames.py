@@ -1,0 +1,100 @@
+import ast
+from collections.abc import Iterator
+
+from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
+
+from ...code.origins import all_origins
+from ...edits import insert_before
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import enumeration, quote, size
+
+_LARGE = 0.1  # of what was missing
+_TYPES = ("DataFrame", "Series", "ndarray")
+_HELD = Namespace(
+    -20.0,
+    objects=(NamedObject("raw", "pandas.DataFrame", 900 << 20), NamedObject("clean", "pandas.DataFrame", 500 << 20)),
+)
+
+
+class DropIntermediateFrames(Fix):
+    """Forget the tables that others were made of.
+
+    What it does
+    ------------
+    `clean = raw.dropna()` leaves `raw` in memory for as long as it has its name. `del raw` at the top of the cell gives
+    it back.
+
+    When it is offered
+    ------------------
+    Memory ran out, a table or array is a good part of what was in use, another one was made of it in an earlier cell,
+    and the cell that ran does not name it, nor does what that calls.
+
+    What it costs
+    -------------
+    Cells that use it later need it again: run the cell that makes it.
+    """
+
+    id, title, causes = "drop-intermediate-frames", "Forget the tables that others were made of: del", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            "import pandas as pd\nraw = pd.read_csv('a.csv')",
+            "clean = raw.dropna()",
+            "%%time\nwide = clean.apply(features, axis=1)",
+            becomes="%%time\ndel raw  # no longer needed\nwide = clean.apply(features, axis=1)",
+            before_mib=1500,
+            namespaces=[_HELD],
+            says=("`raw` (900 MiB)",),
+        ),
+    ]
+    SILENT = [
+        Case("raw = load()", "clean = raw.dropna()", "wide = raw.join(clean)", before_mib=1500, namespaces=[_HELD]),
+        Case("raw = load()", "def f(): return raw", "clean = raw + 1", "f()", before_mib=1500, namespaces=[_HELD]),
+        Case("raw = load()\nclean = load()", "wide = g(clean)", before_mib=1500, namespaces=[_HELD]),
+        Case("raw = load()", "clean = raw.dropna()", "wide = g(clean)", before_mib=1500),  # nothing was recorded
+        Case(
+            "raw = load()", "clean = raw[5:]", "wide = g(clean)", before_mib=1500, namespaces=[_HELD]
+        ),  # the same memory
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Delete what only made others, at the top of the cell."""
+        code, missing = death.code, death.memory.missing_bytes or 0
+        looks = [one for one in death.recording.namespaces if death.cell and one.mono_s <= death.cell.started_mono_s]
+        module = code.module(code.last) if looks and death.is_of_this_cell else None
+        if module is None or not module.body:
+            return
+        used = {node.id for scope in code.running for node in scope.names if isinstance(node, ast.Name)}
+        large = [
+            one
+            for one in looks[-1].objects
+            if one.type.rpartition(".")[2] in _TYPES and one.name not in used and not one.hidden
+            if one.bytes >= _LARGE * missing
+        ]
+        made_of = _made_of(death) if large else set()  # which reads all cells
+        gone = [one for one in large if one.name in made_of]
+        if gone:
+            names = ", ".join(one.name for one in gone)
+            yield Proposal(
+                insert_before(module, module.body[0], f"del {names}  # no longer needed"),
+                f"{enumeration([f'{quote(one.name)} ({size(one.bytes)})' for one in gone])} stayed in memory after "
+                "others were made of it, and this cell does not use it.",
+                sum(one.bytes for one in gone),
+            )
+
+
+def _made_of(death: Death) -> set[str]:
+    """Return the names of what a method or function made something else of, under another name, before this cell."""
+    found: set[str] = set()
+    for index in range(death.code.last):
+        for scope in death.code.scopes(index)[:1]:
+            for node in scope.nodes:
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                        names = {
+                            one.node.id
+                            for one in all_origins(value, scope, death.code)[:4]
+                            if isinstance(one.node, ast.Name)
+                        }
+                        found |= names - {name}
+    return found

@@ -1,0 +1,130 @@
+import ast
+from collections.abc import Iterator
+
+from ...calls import calls_at
+from ...code.notebook import Call
+from ...edits import set_argument
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.pandas import columns_read
+from ...units import enumeration, quote
+
+_ARGUMENTS = {"pandas.read_csv": "usecols", "pandas.read_table": "usecols", "pandas.read_parquet": "columns"}
+_NAMED = ("index_col", "parse_dates")
+"""Arguments that may name columns, too."""
+_OTHER_NAMES = ("names", "header", "usecols", "columns", "nrows", "chunksize", "iterator")
+
+
+class ReadNeededColumns(Fix):
+    """Read only the columns that are used.
+
+    What it does
+    ------------
+    `pd.read_csv(path)` reads all columns. With `usecols=[...]` the others never get into memory; `read_parquet` calls
+    it `columns`.
+
+    When it is offered
+    ------------------
+    Memory ran out on a line that reads a file whole, and the code behind it uses the frame by the names of columns and
+    in no other way. A column that the code creates is none of the file.
+
+    What it costs
+    -------------
+    Cells that use other columns later need them in the list, too.
+    """
+
+    id, title, causes = "read-needed-columns", "Read only the columns that are used", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            "import pandas as pd",
+            "trips = pd.read_csv('trips.csv')\ntrips['speed'] = trips['km'] / trips.hours\nprint(trips['speed'].max())",
+            becomes="trips = pd.read_csv('trips.csv', usecols=['km', 'hours'])\n"
+            "trips['speed'] = trips['km'] / trips.hours\nprint(trips['speed'].max())",
+            says=("`km` and `hours`",),
+        ),
+        Case(
+            "from pandas import read_parquet",
+            "def load(p):\n    t = read_parquet(p)\n    return t.groupby('shop')['n'].sum()",
+            "load('a.parquet')",
+            becomes={
+                2: "def load(p):\n    t = read_parquet(p, columns=['shop', 'n'])\n"
+                "    return t.groupby('shop')['n'].sum()"
+            },
+        ),
+        Case(
+            "import pandas as pd",
+            "df = pd.read_csv(p, index_col='id', parse_dates=['day'])\ndf['n'] += 1\ndf['n'].plot()",
+            becomes="df = pd.read_csv(p, index_col='id', parse_dates=['day'], usecols=['n', 'id', 'day'])\n"
+            "df['n'] += 1\ndf['n'].plot()",
+        ),
+        Case(
+            "import pandas as pd\ndef load(name): return pd.read_csv(f'{name}.csv')",
+            "df = load('orders')\ndf.groupby('who')['amount'].sum()",
+            becomes={
+                1: "import pandas as pd\ndef load(name): return pd.read_csv(f'{name}.csv', usecols=['who', 'amount'])"
+            },
+        ),
+        Case(
+            "import pandas as pd",
+            "frames = [pd.read_csv(f) for f in files]\ndf = pd.concat(frames)\ndf.groupby('day')['hits'].sum()",
+            becomes="frames = [pd.read_csv(f, usecols=['day', 'hits']) for f in files]\ndf = pd.concat(frames)\n"
+            "df.groupby('day')['hits'].sum()",
+        ),
+    ]
+    SILENT = [
+        Case(
+            "import pandas as pd\ndef load(name): return pd.read_csv(name)",
+            "a = load('a')\nb = load('b')\nprint(a['x'].sum(), b['y'].sum())",
+        ),
+        Case(
+            "import pandas as pd",
+            "frames = [pd.read_csv(f) for f in files]\nprint(frames[0])\ndf = pd.concat(frames)\ndf['a'].sum()",
+        ),
+        Case(
+            "import pandas as pd", "df = pd.read_csv(p)\ndf['a'].plot()", "df = pd.read_csv(p)\ndf['a'].plot()"
+        ),  # it ran before
+        Case("import pandas as pd", "df = pd.read_csv(p)\ndf['a'] = 1\ndf['a'].plot()"),  # the file has no such column
+        Case("import pandas as pd", "df = pd.read_csv(p)\ndf['a'].plot()\ndf.describe()"),
+        Case("import pandas as pd", "df = pd.read_csv(p)\ndf['a'].plot()\nshow(df)"),
+        Case("import pandas as pd", "df = pd.read_csv(p)\ndf = df.rename(columns=str.lower)\ndf['a'].plot()"),
+        Case("import pandas as pd", "df = pd.read_csv(p, names=['a'])\ndf['a'].plot()"),
+        Case("import pandas as pd", "df = pd.read_csv(p)\ndf[df['a'] > 1].plot()"),
+        Case("import pandas as pd", "df = pd.read_csv(p)\ndf[column].plot()\ndf['a'].plot()"),
+        Case("import pandas as pd", "df = pd.read_csv(p)"),
+        Case("import polars as pd", "df = pd.read_csv(p)\ndf['a'].plot()"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Name the columns."""
+        for call in calls_at(death, *_ARGUMENTS):
+            columns, named = columns_read(call, death.code), _named(call)
+            if (
+                death.worked_before(call)
+                or not call.is_written_out
+                or any(call.argument(word) for word in _OTHER_NAMES)
+            ):
+                continue
+            if columns.are_all and named is not None:
+                names = [*dict.fromkeys([*columns.names, *named])]
+                yield Proposal(
+                    set_argument(call, _ARGUMENTS[call.name], str(names)),
+                    f"{quote(call.text)} reads all columns; the code uses "
+                    f"{enumeration([quote(one) for one in names])}. Cells that come later may need more.",
+                    death.memory.missing_bytes,
+                )
+
+
+def _named(call: Call) -> list[str] | None:
+    """Return the columns that arguments of the call name; None where that cannot be told."""
+    found = []
+    for word in _NAMED:
+        match call.argument(word):
+            case ast.Constant(value=str(name)):
+                found.append(name)
+            case ast.List(elts=elements) if all(isinstance(getattr(one, "value", None), str) for one in elements):
+                found += [str(one.value) for one in elements if isinstance(one, ast.Constant)]
+            case None | ast.Constant(value=bool()):
+                pass
+            case _:
+                return None
+    return found

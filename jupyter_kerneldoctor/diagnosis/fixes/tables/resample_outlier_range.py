@@ -1,0 +1,92 @@
+import ast
+from collections.abc import Iterator
+
+from ...calls import calls_at
+from ...code.notebook import Call
+from ...edits import insert_before
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import quote, size
+
+_OUTGROWN = 3
+_SERIES = "import pandas as pd\ns = pd.read_csv('a.csv', index_col=0, parse_dates=True)['v']"
+
+
+class ResampleOutlierRange(Fix):
+    """Leave out timestamps far from all others before resampling.
+
+    What it does
+    ------------
+    `resample('1s')` makes a row for each second between the first and the last timestamp. One that was read as 1970
+    makes 1.7 billion. The edit drops what lies further from the middle 98 % of the timestamps than those span.
+
+    When it is offered
+    ------------------
+    Memory ran out in a `resample` or `asfreq` of pandas, and the result was at least three times as large as the data.
+
+    What it costs
+    -------------
+    The dropped rows. Look at `index.min()` and `index.max()` first; where all timestamps are right, take a longer step.
+    """
+
+    id, title, causes = "resample-outlier-range", "Leave out timestamps far from all others", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _SERIES,
+            "r = s.resample('1s').mean()\nr.plot()",
+            becomes="low, high = s.index.to_series().quantile([0.01, 0.99])\n"
+            "s = s[(s.index >= low - (high - low)) & (s.index <= high + (high - low))]\n"
+            "r = s.resample('1s').mean()\nr.plot()",
+            says=("s.index.min()",),
+        ),
+        Case(
+            _SERIES,
+            "def smooth(t):\n    return t['temp'].asfreq('100ms').ffill()",
+            "smooth(s)",
+            becomes={
+                2: "def smooth(t):\n    low, high = t.index.to_series().quantile([0.01, 0.99])\n"
+                "    t = t[(t.index >= low - (high - low)) & (t.index <= high + (high - low))]\n"
+                "    return t['temp'].asfreq('100ms').ffill()"
+            },
+        ),
+        Case(_SERIES, "r = s.resample('1s', on='time').mean()", says=("s['time'].min()",)),
+    ]
+    SILENT = [
+        Case(_SERIES, "r = s.resample('1s').mean()", before_mib=1500),
+        Case(_SERIES, "r = s.resample('1s').mean()\nbig = [0] * 10**10", line=2),
+        Case("import xarray as xr\ns = xr.open_dataset('a.nc')", "r = s.resample(time='1s').mean()"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Filter the index before the statement; with `on=`, only show how to look."""
+        for call in calls_at(death, "pandas.DataFrame.resample", "pandas.DataFrame.asfreq"):
+            missing, before = death.wanted_bytes, death.memory.before_bytes or 0
+            name = _name(call)
+            if name is None or missing < _OUTGROWN * before or f"{name}.index >=" in death.code.source(call.cell):
+                continue
+            on, index = call.argument("on"), f"{name}.index"
+            times = index if on is None else f"{name}[{call.scope.segment(on)}]"
+            edits = insert_before(
+                call.scope,
+                call.statement,
+                f"low, high = {index}.to_series().quantile([0.01, 0.99])",
+                f"{name} = {name}[({index} >= low - (high - low)) & ({index} <= high + (high - low))]",
+            )
+            yield Proposal(
+                edits if on is None else (),
+                f"{quote(call.text)} makes a row for each step between the first and the last timestamp. They need "
+                f"{size(missing)} at least: most likely one timestamp is far from all others, such as 1970. Look at "
+                f"`{times}.min()` and `.max()`; if both are right, take a longer step.",
+                missing,
+                snippet=f"print({times}.min(), {times}.max())\nprint({times}.quantile([0.01, 0.5, 0.99]))"
+                if on is not None
+                else f"print({index}.min(), {index}.max())  # which timestamp is wrong?",
+            )
+
+
+def _name(call: Call) -> str | None:
+    """Return the name of the table: `t` of `t['temp'].resample(…)`."""
+    owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+    while isinstance(owner, ast.Subscript):
+        owner = owner.value
+    return owner.id if isinstance(owner, ast.Name) else None

@@ -1,0 +1,1 @@
+"""Training steps: PyTorch, Keras, Transformers."""

@@ -1,0 +1,105 @@
+import ast
+from collections.abc import Iterator
+
+from ...calls import network_call_at
+from ...code.scopes import Scope
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.gradients import backward_calls
+from ...frameworks.step_growth import grows_by_the_step
+from ...sizing import batch_to_blame
+from ...units import quote, size
+
+_NET = "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x): return self.a(x)\nnet = Net()\n"
+_STEP = "out = net(x)\nloss = out.mean()\nloss.backward()"
+
+
+class ActivationsInParts(Fix):
+    """Let a training step keep less: some rows at a time, or `checkpoint`.
+
+    What it does
+    ------------
+    What a network works out on the way to the loss is kept until `backward()` has run. Gradients of parts of a batch
+    add up to those of the whole, and `checkpoint` works a block's values out again in place of keeping them.
+
+    When it is offered
+    ------------------
+    Memory ran out in one step of a training in PyTorch, and no cell shows a batch size that could be smaller.
+
+    What it costs
+    -------------
+    Some more time. BatchNorm and losses that compare rows with each other see only the rows of a part.
+    """
+
+    id, title = "activations-in-parts", "Take some rows of the step at a time, and accumulate the gradient"
+    causes = (Family.MEMORY, "gpu-oom")
+
+    FIRES = [
+        Case(_NET, _STEP, growth="jump", says=("in x.split(16)", "len(part) / len(x)", "checkpoint(block")),
+        Case(
+            "import torch\nw = torch.ones(9, requires_grad=True)",
+            "for i in range(9):\n    loss = simulate(w)\n    loss.backward()",
+            growth="jump",
+            says=("checkpoint(",),
+        ),
+    ]
+    SILENT = [
+        Case(_NET, _STEP, before_mib=1990, growth="jump"),
+        Case(_NET, "with torch.no_grad():\n    net(x)", growth="jump"),
+        Case(_NET + "kept = []", "for x in xs:\n    out = net(x)\n    out.mean().backward()\n    kept.append(out)"),
+        Case("x = [0] * 10**10"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Show a step in parts, and a block that is worked out again."""
+        code, missing = death.code, death.memory.missing_bytes or 0
+        trains = [(one.node, scope) for scope in code.running for one in backward_calls(scope.node, scope)]
+        if not (trains and death.is_of_this_cell and code.imports("torch")) or batch_to_blame(death) is not None:
+            return
+        if death.growth.is_steady or grows_by_the_step(code) or not death.room_bytes or death.room_bytes < missing // 8:
+            return
+        found = network_call_at(death)
+        if found is None and death.user_frames and any(death.was_running(*one) for one in trains):
+            return  # in the backward pass itself: it may be the parameters that are large
+        given = None if found is None else _rows(*found)
+        again = "x = checkpoint(block, x, use_reentrant=False)  # for each block, or each round of a loop"
+        snippet = f"from torch.utils.checkpoint import checkpoint\n\n{again}"
+        why = f"A step keeps what it works out until `backward()` has run: {size(missing)} and more. "
+        title = "Work out activations again in the backward pass: checkpoint, or take fewer rows in a step"
+        if found is not None and given is not None:
+            call, scope = found
+            network, title = scope.segment(call.func), self.title
+            why += f"Take some rows of {quote(given)} through {quote(network)} at a time; gradients add up. "
+            snippet = (
+                f"for part in {given}.split(16):  # its rows of the targets, too\n    out = {network}(part)\n"
+                f"    loss = ...  # as before\n    (loss * len(part) / len({given})).backward()\n\n"
+                f"# or, in {network}:\n{snippet}"
+            )
+        elif (pairs := _of_pairs(death)) is not None:
+            title, snippet = "Compare a block of rows at a time, and work it out again: checkpoint", pairs
+        why += "With `checkpoint`, a block keeps only what goes into it."
+        yield Proposal((), why, missing * 6 // 10, title, snippet)
+
+
+def _rows(call: ast.Call, scope: Scope) -> str | None:
+    """Return the name of what the network is given."""
+    match call.args[:1]:
+        case [ast.Name() | ast.Attribute() as given]:
+            return scope.segment(given)
+    return None
+
+
+def _of_pairs(death: Death) -> str | None:
+    """Return the call of the function at work on some rows at a time, where it compares all pairs of rows."""
+    for scope in death.code.running.functions:
+        names = scope.parameters
+        for node in scope.nodes if names and not scope.owner else ():
+            if not isinstance(node, ast.BinOp):
+                continue
+            pairs = sum("None" in scope.segment(one) for one in (node.left, node.right))
+            if pairs == 2 and death.user_frames and death.was_running(node, scope):
+                given = ", ".join([scope.function, "part", *names[1:], "use_reentrant=False"])
+                return (
+                    "from torch.utils.checkpoint import checkpoint\n\n"
+                    f"rows = [checkpoint({given}) for part in {names[0]}.split(256)]\nall_rows = torch.cat(rows)"
+                )
+    return None

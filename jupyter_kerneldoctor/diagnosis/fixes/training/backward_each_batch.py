@@ -1,0 +1,148 @@
+import ast
+from collections.abc import Iterator
+
+from ...edits import Changes, EditRefusedError, append, insert_before, remove, replace
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.summed_losses import SummedLoss, grouped_losses, summed_losses
+from ...frameworks.torch import Tensors
+from ...units import quote, size
+
+_NET = (
+    "import torch\nnet, crit = torch.nn.Linear(9, 1), torch.nn.MSELoss()\n"
+    "loader = torch.utils.data.DataLoader(data, 64)"
+)
+_EPOCH = "opt.zero_grad()\ntotal = 0.0\nfor x, y in batches(600):\n    {}\n    {}\n{}opt.step()"
+_GROUPS = (
+    "total = 0\n{}for i, (x, y) in enumerate(loader):\n    loss = crit(net(x), y) / 96\n    {}total = total + loss{}\n"
+    "    if (i + 1) % 96 == 0:\n{}        opt.step()\n{}        total = 0"
+)
+
+
+class BackwardEachBatch(Fix):
+    """Run the backward pass of each batch at once, not one for the sum of all.
+
+    What it does
+    ------------
+    A sum of losses holds on to the intermediate results of every batch until `backward()` is through. Gradients add up
+    by themselves: `loss.backward()` in each round gives the same gradient, and frees what the round needed. The edit
+    divides each loss by what the sum was divided by, and keeps its number for the sum.
+
+    When it is offered
+    ------------------
+    Memory ran out in a loop that adds up losses, or collects them, for one `backward()` behind the loop,
+    or for one after every so many rounds. Not where a round goes on from what an earlier one left, as the steps of a
+    recurrent network do.
+
+    What it costs
+    -------------
+    Nothing: there is one step of the optimizer as before, with the same gradient up to rounding.
+    """
+
+    id, title = "backward-each-batch", "Run backward() for each batch: gradients add up"
+    causes = (Family.MEMORY, "gpu-oom")
+
+    FIRES = [
+        Case(
+            _NET,
+            _EPOCH.format("n = len(x)", "total = total + crit(net(x), y)  # all", "total.backward()\n"),
+            becomes=_EPOCH.format(
+                "n = len(x)",
+                "batch_loss = crit(net(x), y)\n    batch_loss.backward()\n"
+                "    total = total + batch_loss.detach()  # all",
+                "",
+            ),
+            says=("total.backward()",),
+        ),
+        Case(
+            _NET,
+            "losses = []\nfor i, (x, y) in enumerate(loader):\n    loss = crit(net(x), y)\n    losses.append(loss)\n"
+            "opt.zero_grad()\nmean = torch.stack(losses).mean()\nmean.backward()\nopt.step()\nprint(mean.item())",
+            becomes="losses = []\nopt.zero_grad()\nfor i, (x, y) in enumerate(loader):\n    loss = crit(net(x), y)\n"
+            "    (loss / len(loader)).backward()\n    losses.append(loss.detach())\n"
+            "mean = torch.stack(losses).mean()\nopt.step()\nprint(mean.item())",
+        ),
+        Case(  # how many batches there will be is not known beforehand
+            _NET,
+            _EPOCH.format("n = 1", "total += crit(net(x), y)", "(total / seen).backward()\n").replace(
+                "n = 1", "seen += 1"
+            ),
+            says=("…",),
+        ),
+        Case(  # a sum of some batches; what is left at the end was dropped, and is still
+            _NET,
+            _GROUPS.format("", "", "", "        total.backward()\n", "        opt.zero_grad()\n"),
+            becomes=_GROUPS.format(
+                "opt.zero_grad()\n", "loss.backward()\n    ", ".detach()", "", "        opt.zero_grad()\n"
+            ),
+            says=("many rounds",),
+        ),
+        Case(
+            _NET,
+            _GROUPS.format("", "", "", "        opt.zero_grad()\n        total.backward()\n", ""),
+            becomes=_GROUPS.format(
+                "opt.zero_grad()\n", "loss.backward()\n    ", ".detach()", "", "        opt.zero_grad()\n"
+            ),
+        ),
+    ]
+    SILENT = [
+        # the gradients are set to zero in each round
+        Case(_NET, _GROUPS.format("", "opt.zero_grad()\n    ", "", "        total.backward()\n", "")),
+        Case(_NET, _EPOCH.format("loss = crit(net(x), y)", "total += loss\n    loss.backward()", "")),
+        Case(  # through time: each step goes on from the one before
+            "import torch\ncell = torch.nn.GRUCell(9, 9)",
+            "total = 0\nfor x in xs:\n    h = cell(x, h)\n    total = total + h.mean()\ntotal.backward()",
+        ),
+        Case(_NET, "out = net(X)\ntotal = 0\nfor k in range(9):\n    total = total + out[k].mean()\ntotal.backward()"),
+        Case(
+            _NET,
+            _EPOCH.format("z = 1", "total = total + crit(net(x), y)", "total = total + reg(net)\ntotal.backward()\n"),
+        ),
+        Case(_NET, _EPOCH.format("z = 1", "total = total + crit(net(x), y)", "scaler.scale(total).backward()\n")),
+        Case(_NET, _EPOCH.format("z = 1", "total += crit(net(x), y)", "total.backward()\n"), growth="jump"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Put the backward pass into the loop."""
+        if not death.memory.grew_here:
+            return
+        tensors = Tensors(death.code)
+        for found in (*summed_losses(tensors), *grouped_losses(tensors)):
+            scope, backward = found.kept.scope, found.backward.node
+            if not death.was_running(found.loop, scope) or not death.memory.ramp_bytes:
+                continue
+            rounds = "all rounds" if found.fresh is None else "many rounds"
+            why = (
+                f"{quote(scope.segment(backward))} runs once for {rounds}, so {quote(found.kept.container)} keeps "
+                f"what every batch needs for it; memory grew by {size(death.memory.ramp_bytes)}. Gradients add up by "
+                "themselves from one `backward()` to the next."
+            )
+            try:
+                edits = _edits(found)
+            except EditRefusedError:
+                edits = ()
+            yield Proposal(edits, why, death.memory.ramp_bytes, snippet=None if edits else _snippet(found))
+
+
+def _edits(found: SummedLoss) -> Changes:
+    """Return the edit. Raises EditRefusedError where it does not show what the sum is divided by."""
+    scope, value = found.kept.scope, found.kept.value
+    statement, own = scope.statement_of(value), scope.statement_of(found.backward.node)
+    if statement is None or not isinstance(own, ast.Expr) or found.divisor is None:
+        raise EditRefusedError("it does not show what the sum is divided by")
+    name = scope.segment(value) if isinstance(value, ast.Name) else "batch_loss"
+    share = f"({name} / {found.divisor})" if found.divisor else name
+    lines = [] if isinstance(value, ast.Name) else [f"{name} = {scope.segment(value)}"]
+    changes = insert_before(scope, statement, *lines, f"{share}.backward()") + remove(scope, own)
+    if found.zero_grad is not None:
+        zero_grad, is_before = scope.segment(found.zero_grad), found.zero_grad.lineno < own.lineno
+        changes += insert_before(scope, found.loop, zero_grad)
+        changes += remove(scope, found.zero_grad) if found.fresh is None or is_before else ()
+        changes += insert_before(scope, found.fresh, zero_grad) if found.fresh is not None and is_before else ()
+    return changes + (append(scope, value, ".detach()") if not lines else replace(scope, value, f"{name}.detach()"))
+
+
+def _snippet(found: SummedLoss) -> str:
+    divisor = "number_of_batches" if found.divisor is None else found.divisor
+    share = f"(loss / {divisor})" if divisor else "loss"
+    head = found.kept.scope.segment(found.loop).split("\n")[0]
+    return f"{head}\n    loss = …\n    {share}.backward()  # and keep loss.detach()"

@@ -1,0 +1,219 @@
+import ast
+import re
+from collections.abc import Iterator
+
+from ...calls import network_call_at
+from ...code.notebook import Notebook, Scope
+from ...code.origins import Origins, all_origins
+from ...edits import import_as, replace
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.evaluation import is_made_tensor, whole_calls
+from ...frameworks.gradients import hides_gradients, sources_of_gradients, without_gradients
+from ...frameworks.training import find_batch_size
+from ...place import grew_in
+from ...sizing import choose
+from ...units import quote, size
+
+_NET = "import torch\nnet = torch.nn.Linear(9, 9)\nX = torch.rand(10_000, 9)\n"
+_USUAL, _LARGEST = 64, 256
+_OF_IMAGES = 8
+"""What a convolution gives for one row may be as large as for many rows of numbers."""
+
+
+class BatchedInference(Fix):
+    """Take the data through the network some rows at a time.
+
+    What it does
+    ------------
+    What a layer gives for all rows is in memory at once, often many times the size of the data. The edit takes the rows
+    in parts and puts the results together; where gradients are on, it turns them off.
+
+    When it is offered
+    ------------------
+    Memory ran out in one call of a network outside of loops, on a tensor, from which no backward pass starts.
+
+    What it costs
+    -------------
+    Nothing but some calls more, if the network is in `eval()` mode and takes rows one by one. With BatchNorm in
+    training mode each part has statistics of its own. The results of all rows are there twice while they are put
+    together: where they are what is large, as images are, keep less of each part.
+    """
+
+    id, title, causes = "batched-inference", "Take the data through the network in batches", (Family.MEMORY, "gpu-oom")
+
+    FIRES = [
+        Case(
+            _NET,
+            "with torch.no_grad():\n    y = net(X)",
+            becomes="with torch.no_grad():\n    y = torch.cat([net(part) for part in X.split(256)])",
+            says=("10000 rows", "X"),
+        ),
+        Case(
+            _NET + "@torch.no_grad()\ndef predict(model, rows):\n    return model(rows.to('cpu')).argmax(1)",
+            "labels = predict(net, load())",
+            becomes={
+                1: _NET + "@torch.no_grad()\ndef predict(model, rows):\n"
+                "    return torch.cat([model(part.to('cpu')) for part in rows.split(64)]).argmax(1)"
+            },
+        ),
+        Case(
+            _NET,
+            "scores = net(X)",
+            becomes="with torch.no_grad():\n    scores = torch.cat([net(part) for part in X.split(256)])",
+        ),
+        Case(  # a loop around that gives it the same data each time
+            _NET + "def validate():\n    return net(X).argmax(1)",
+            "for epoch in range(9):\n    print(validate())",
+            becomes={
+                1: _NET + "def validate():\n"
+                "    with torch.no_grad():\n        return torch.cat([net(part) for part in X.split(256)]).argmax(1)"
+            },
+        ),
+        Case(  # an array that becomes a tensor in the call
+            "import numpy as np\nimport torch\nnet = torch.nn.Linear(9, 9)\nX = np.zeros((10_000, 9))",
+            "with torch.no_grad():\n    y = torch.sigmoid(net(torch.tensor(X, dtype=torch.float32))).numpy()",
+            becomes="with torch.no_grad():\n    y = torch.sigmoid(torch.cat([net(torch.tensor(X[start:start + 256], "
+            "dtype=torch.float32)) for start in range(0, len(X), 256)])).numpy()",
+        ),
+        Case(  # an image for each row: no edit keeps all of them
+            "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.ReLU(), nn.Conv2d(3, 64, 3, padding=1))",
+            "with torch.no_grad():\n    y = net(X)",
+            says=("keep less", "[net(part).mean(dim=(-2, -1)) for part in X.split(8)]"),
+        ),
+        Case(  # what a tokenizer made of all texts
+            _NET + "def embed(texts):\n    enc = tok(texts)\n    return net(**enc).hidden",
+            "E = embed(all_texts)",
+            growth="jump",
+            says=("embed(all_texts[start:start + 32]) for start in range(0, len(all_texts), 32)",),
+        ),
+        Case(  # the rows of one view are too many
+            _NET + "def render(view):\n    rays = view.reshape(-1, 9)\n    with torch.no_grad():\n"
+            "        return net(encode(rays)).view(99, 99)",
+            "for view in views:\n    show(render(view))",
+            growth="jump",
+            says=("net(encode(part)) for part in rays.split(64)",),
+        ),
+    ]
+    SILENT = [
+        Case(_NET, "with torch.no_grad():\n    for x in X.split(64): y = net(x)"),
+        Case(_NET, "net(X).mean().backward()"),
+        Case(_NET, "with torch.no_grad():\n    for x in rows: y = net(torch.tensor(x))"),
+        Case(_NET, "with torch.no_grad():\n    y = net(X)\nbig = torch.ones(10**10)", line=3),
+        Case(_NET + "def score(x): return net(x)", "for x in X.split(64): score(x)"),
+        Case(_NET, "y = net(X).logits"),
+        Case("import torch\ndef net(x): return x", "y = net(torch.rand(9, 9))"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Put the call into a list of calls on parts; where it stands in a loop or a function, show that."""
+        if not death.memory.grew_here or death.growth.is_steady:
+            return
+        found = list(_whole(death))
+        yield from found or _parts(death)
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the parts are there
+        """Whether no call takes all rows."""
+        return not any(True for _ in _whole(after))
+
+
+def _whole(death: Death) -> Iterator[Proposal]:
+    code = death.code
+    for call, data, scope, records in whole_calls(code):
+        if not code.is_at_line(call, scope) or grew_in(death, scope.tree.statements[call], scope) is False:
+            continue
+        rows = _rows(death, data, scope)
+        choice = None if rows is None else choose(death, rows, from_runs=False)
+        if rows is not None and choice is None:
+            continue
+        usual = _OF_IMAGES if _has_convolutions(code) else _USUAL
+        part = usual if choice is None else min(choice.value, _LARGEST)
+        text, given = scope.segment(call), scope.segment(data)
+        torch, edits = import_as(scope, code, "torch", "torch")
+        rest, parts = "part", f"for part in {given}.split({part})"
+        if is_made_tensor(call, scope, code):
+            rest, parts = f"{given}[start:start + {part}]", f"for start in range(0, len({given}), {part})"
+        found = re.compile(rf"(?<![\w.]){re.escape(given)}(?!\w)")
+        arguments = found.sub(rest.replace("\\", r"\\"), scope.segment(call.args[0]), count=1)
+        inner = f"{scope.segment(call.func)}({arguments})"
+        edits += replace(scope, call, f"{torch}.cat([{inner} {parts}])")
+        if records:
+            edits += without_gradients(scope.tree.statements[call], scope, code)
+        kept, snippet = "All results are kept, for a moment twice.", None
+        title = f"{BatchedInference.title} of {part} rows"
+        if _gives_images(call.func, scope, code):
+            kept = "What it gives is as large as images are: keep of each part only what you need."
+            title += ", and keep less of each"
+            snippet = f"results = [{inner}.mean(dim=(-2, -1)) {parts}]"
+        many = "all rows" if rows is None else f"all {rows} rows"
+        why = (
+            f"{quote(text)} takes {many} of {quote(given)} at once: memory grew by "
+            f"{size(death.memory.missing_bytes or 0)}. Take {part} rows at a time. {kept}"
+        )
+        yield Proposal(() if snippet else edits, why, death.memory.missing_bytes, title, snippet)
+
+
+def _parts(death: Death) -> Iterator[Proposal]:
+    """Yield what to do where a function or a loop takes too much at a time."""
+    code, missing = death.code, death.memory.missing_bytes or 0
+    found = None if hides_gradients(code) else network_call_at(death)
+    if found is None or death.growth.goes_on or found[0] in sources_of_gradients(code):
+        return
+    if find_batch_size(code) is not None:
+        return
+    call, scope = found
+    names = [one for given in call.args for one in ast.walk(given) if isinstance(one, ast.Name | ast.Attribute)]
+    rows = next((scope.segment(one) for one in names if code.qualified(one, scope) is None and _is_data(one, call)), "")
+    if not rows:
+        yield from _in_batches(death, scope)
+        return
+    one_part = re.sub(rf"(?<![\w.]){re.escape(rows)}(?!\w)", "part", scope.segment(call))
+    why = (
+        f"{quote(scope.segment(call))} takes all of {quote(rows)} at once: memory grew by {size(missing)}. Some "
+        "rows at a time need as much less; without gradients nothing is kept of a part but its result."
+    )
+    snippet = (
+        f"with torch.no_grad():\n    parts = [{one_part} for part in {rows}.split(64)]  # or reduce each part\n"
+        "result = torch.cat(parts)"
+    )
+    yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in parts", snippet)
+
+
+def _in_batches(death: Death, scope: Scope) -> Iterator[Proposal]:
+    """Yield the call of the function around on some rows at a time, where the network gets named arguments."""
+    missing = death.memory.missing_bytes or 0
+    for call, caller in Origins(death.code).calls_of(scope)[:1]:
+        rows = caller.segment(call.args[0]) if call.args else ""
+        one_part = caller.segment(call).replace(rows, f"{rows}[start:start + 32]", 1)
+        why = f"{quote(caller.segment(call))} takes all of {quote(rows)} at once: memory grew by {size(missing)}."
+        snippet = (
+            f"with torch.no_grad():\n    parts = [{one_part} for start in range(0, len({rows}), 32)]\n"
+            "result = torch.cat(parts)"
+        )
+        if rows and not caller.loops_around(call):
+            yield Proposal((), why, missing * 8 // 10, f"Take {quote(rows)} through the network in batches", snippet)
+
+
+def _is_data(node: ast.expr, call: ast.Call) -> bool:
+    """Whether a name in a call's arguments is not that of a function which is called there."""
+    return not any(isinstance(one, ast.Call) and one.func is node for one in ast.walk(call))
+
+
+def _gives_images(network: ast.expr, scope: Scope, code: Notebook) -> bool:
+    """Whether the last layer of a `Sequential` is a convolution, which keeps height and width."""
+    for made in all_origins(network, scope, code):
+        if isinstance(made.node, ast.Call) and made.node.args and isinstance(last := made.node.args[-1], ast.Call):
+            layer = code.qualified(last.func, made.scope) or ""
+            return layer.startswith("torch.nn.") and ("Conv" in layer or "Upsample" in layer)
+    return False
+
+
+def _has_convolutions(code: Notebook) -> bool:
+    """Whether a network of images is in the code."""
+    if code.imports("torchvision"):
+        return True
+    return any(True for _ in code.calls("torch.nn.Conv1d", "torch.nn.Conv2d", "torch.nn.Conv3d"))
+
+
+def _rows(death: Death, data: ast.expr, scope: Scope) -> int | None:
+    known = death.values.of(data, scope)
+    return known.shape[0] if known is not None and known.shape else None

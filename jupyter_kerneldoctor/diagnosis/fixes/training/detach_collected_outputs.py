@@ -1,0 +1,122 @@
+import ast
+from collections.abc import Iterator
+
+from ...edits import append
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.kept_graphs import kept_graphs
+from ...units import quote, share_of
+
+_NET = "import torch\nnet = torch.nn.Linear(9, 9)\nfeats = []\n"
+_HOOKED = "import torch\nseen = []\ndef keep(module, given, output):\n    seen.append(output{end})\n"
+
+
+class DetachCollectedOutputs(Fix):
+    """Collect what a network gives without the graph behind it.
+
+    What it does
+    ------------
+    A tensor that a network gives holds on to all intermediate results that led to it. A list of such tensors keeps them
+    for every round. `detach()` keeps the values alone.
+
+    When it is offered
+    ------------------
+    A loop or a hook collects a network's outputs with their graphs, no backward pass frees these, and memory grew
+    little by little. Not when a backward pass starts from what was collected.
+
+    What it costs
+    -------------
+    No gradients can be computed from the collected values. They are the same.
+    """
+
+    id, title, causes = (
+        "detach-collected-outputs",
+        "Collect the outputs without their graphs",
+        (Family.MEMORY, "gpu-oom"),
+    )
+
+    FIRES = [
+        Case(
+            _NET,
+            "for x in batches:\n    feats.append(net(x))  # später\nprint(len(feats))",
+            becomes="for x in batches:\n    feats.append(net(x).detach())  # später\nprint(len(feats))",
+            says=("feats",),
+        ),
+        Case(
+            _NET + "class Probe:\n    def __init__(self, model):\n        self.model, self.rows = model, {}\n"
+            "    def add(self, i, x):\n        h = self.model(x)\n        self.rows[i] = {'h': h, 'n': len(x)}",
+            "probe = Probe(net)\nfor i, x in enumerate(batches):\n    probe.add(i, x)",
+            becomes={
+                1: _NET + "class Probe:\n    def __init__(self, model):\n        self.model, self.rows = model, {}\n"
+                "    def add(self, i, x):\n        h = self.model(x)\n"
+                "        self.rows[i] = {'h': h.detach(), 'n': len(x)}"
+            },
+        ),
+        Case(
+            _HOOKED.format(end="") + "net = torch.nn.Linear(9, 9)\nnet.register_forward_hook(keep)",
+            "for x in batches:\n    net(x)",
+            becomes={
+                1: _HOOKED.format(end=".detach()") + "net = torch.nn.Linear(9, 9)\nnet.register_forward_hook(keep)"
+            },
+        ),
+        Case(  # the network itself keeps it
+            "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.a, self.seen = torch.nn.Linear(9, 9), []\n    def forward(self, x):\n"
+            "        h = self.a(x)\n        self.seen.append(h)\n        return h.sum()",
+            "net = Net()\nfor x in batches: print(net(x))",
+            becomes={
+                1: "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                "        self.a, self.seen = torch.nn.Linear(9, 9), []\n    def forward(self, x):\n"
+                "        h = self.a(x)\n        self.seen.append(h.detach())\n        return h.sum()"
+            },
+        ),
+        Case(  # what becomes of it has its name
+            _NET,
+            "feats = []\nfor x in batches:\n    feats.append(net(x))\nfeats = torch.cat(feats).argmax(1)",
+            becomes="feats = []\nfor x in batches:\n    feats.append(net(x).detach())\n"
+            "feats = torch.cat(feats).argmax(1)",
+        ),
+        Case(  # an average that hangs on all passes before
+            "import torch\nclass Norm(torch.nn.Module):\n    def forward(self, x):\n"
+            "        self.mean = 0.9 * self.mean + 0.1 * x.mean(0)\n        return x - self.mean",
+            "net = Norm()\nfor x in batches: print(net(x).sum())",
+            becomes={
+                1: "import torch\nclass Norm(torch.nn.Module):\n    def forward(self, x):\n"
+                "        self.mean = 0.9 * self.mean + (0.1 * x.mean(0)).detach()\n        return x - self.mean"
+            },
+        ),
+        Case(
+            _NET,
+            "preds = [net(x) for x in batches]",
+            becomes="preds = [net(x).detach() for x in batches]",
+        ),
+    ]
+    SILENT = [
+        Case(_NET, "for x in batches:\n    feats.append(net(x).detach())"),
+        Case(_NET, "with torch.no_grad():\n    for x in batches: feats.append(net(x))"),
+        # the backward pass starts from what was collected
+        Case(_NET, "for x in batches:\n    feats.append(net(x))\ntorch.cat(feats).sum().backward()"),
+        Case(_NET + "def run(xs): return [net(x) for x in xs]", "torch.stack(run(batches)).mean().backward()"),
+        # each step's graph is freed by its backward pass: the values themselves are what is kept
+        Case(_NET, "for x in batches:\n    out = net(x)\n    out.mean().backward()\n    feats.append(out)"),
+        Case(_NET, "for x in batches:\n    feats = []\n    feats.append(net(x))"),
+        Case(_NET, "for x in batches:\n    feats.append(net(x))\nbig = torch.ones(10**10)", growth="jump"),
+        Case(_NET + "def twice(net, x): return net(x) + 1", "for x in batches: feats.append(twice(len, x))"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write `.detach()` behind each value that is kept with its graph."""
+        if not death.memory.grew_here:
+            return
+        missing = death.memory.missing_bytes or 0
+        for one in kept_graphs(death.code):
+            if one.is_loss or one.is_freed:
+                continue
+            text, ramp = one.kept.scope.segment(one.kept.value), death.memory.ramp_bytes
+            value = f"({text})" if isinstance(one.kept.value, ast.BinOp) else text
+            each = "Each call of the network" if one.in_hook else "Each round of the loop"
+            why = (
+                f"{each} keeps {quote(text)} in {quote(one.kept.container)}, with all intermediate results that led to "
+                f"it. That accounts for {share_of(ramp, missing)} that the cell took. "
+                f"{quote(value + '.detach()')} keeps the values alone."
+            )
+            yield Proposal(append(one.kept.scope, one.kept.value, ".detach()"), why, ramp * 8 // 10)  # the values stay

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ...code.origins import Origins
+from ...edits import replace
+from ...fix import Case, Family, Fix, Proposal
+from ...frameworks.kept import kept_values
+from ...frameworks.keras import is_gradient_of_a_tape, is_loss, is_output_of_a_tape, tapes
+from ...units import quote, share_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...code.scopes import Scope
+    from ...death import Death
+
+_TF = "import tensorflow as tf\nmodel = tf.keras.Sequential()\nhistory = []"
+_STEP = "    with tf.GradientTape() as tape:\n        out = model(x)\n        loss = error(out, y)\n"
+_GRADIENT = "    tape.gradient(loss, model.trainable_variables)\n"
+
+
+class DropKeptTape(Fix):
+    """Keep the number of each step, not its tape or its tensors.
+
+    What it does
+    ------------
+    A `tf.GradientTape` holds every intermediate result of the step it recorded, and what the network gives for a batch
+    is as large as the batch. In a list of all steps they add up. The edit keeps the loss as a plain number.
+
+    When it is offered
+    ------------------
+    Memory grew little by little in a loop that appends a tape, or a network's output under one, to something that
+    outlives the loop's rounds.
+
+    What it costs
+    -------------
+    The tapes are gone; of outputs the edit keeps one number of each step, their mean.
+    """
+
+    id, title, causes = "drop-kept-tape", "Keep a number of each step, not its tape or tensors", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _TF,
+            "for x, y in data:\n" + _STEP + _GRADIENT + "    history.append((loss, tape))",
+            becomes="for x, y in data:\n" + _STEP + _GRADIENT + "    history.append(float(loss))",
+            says=("tape",),
+        ),
+        Case(
+            _TF
+            + "\nclass Trainer:\n    def step(self, x, y):\n    "
+            + _STEP.replace("\n    ", "\n        ").rstrip(" ")
+            + "        tape.gradient(loss, v)\n        self.outputs.append(out)",
+            "t = Trainer()\nfor x in data:\n    t.step(x, x)",
+            becomes={
+                1: _TF
+                + "\nclass Trainer:\n    def step(self, x, y):\n    "
+                + _STEP.replace("\n    ", "\n        ").rstrip(" ")
+                + "        tape.gradient(loss, v)\n        self.outputs.append(float(tf.reduce_mean(out)))"
+            },
+        ),
+    ]
+    SILENT = [
+        Case(_TF, "for x, y in data:\n" + _STEP + "    g = tape.gradient(loss, weights[0])\n    history.append(g)"),
+        Case(_TF, "for x, y in data:\n" + _STEP + _GRADIENT + "    history.append(loss)"),
+        Case(_TF, "for x, y in data:\n" + _STEP + _GRADIENT + "    history.append((loss, tape))", growth="jump"),
+        Case("history = []", "for tape in tapes:\n    history.append((1, tape))"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Leave tapes out of what is kept, and take the mean of outputs."""
+        code, memory = death.code, death.memory
+        if not memory.grew_here or not code.imports("tensorflow"):
+            return
+        for kept in kept_values(code.running, Origins(code)):
+            scope, node = kept.scope, kept.value
+            named = {tape.name for tape in tapes(scope, code)}
+            if isinstance(node, ast.Name) and node.id in named:
+                whole = _whole(node, scope)
+                text = _without(whole, node, scope)
+            elif kept.is_added_to and is_output_of_a_tape(kept, code):
+                whole, text = node, f"float(tf.reduce_mean({scope.segment(node)}))"
+            elif kept.is_added_to and is_gradient_of_a_tape(kept, code):
+                whole, text = node, f"float(tf.linalg.global_norm({scope.segment(node)}))"
+            else:
+                continue
+            text = text if code.lookup("tf", scope) is not None else ""
+            why = (
+                f"Each step keeps {quote(scope.segment(node))} in {quote(kept.container)}. That accounts for "
+                f"{share_of(memory.ramp_bytes, memory.missing_bytes or 0)} that the cell took."
+            )
+            edits = replace(scope, whole, text) if text else ()
+            snippet = None if edits else f"{kept.container}.append(float(loss))"
+            yield Proposal(edits, why, memory.ramp_bytes, snippet=snippet)
+
+
+def _whole(node: ast.expr, scope: Scope) -> ast.expr:
+    """Return the tuple or list that a tape is kept in, or the tape."""
+    around = [
+        one
+        for one in scope.inside(scope.tree.statements[node])
+        if isinstance(one, ast.Tuple | ast.List) and node in one.elts
+    ]
+    return around[0] if around else node
+
+
+def _without(whole: ast.expr, tape: ast.expr, scope: Scope) -> str:
+    """Return what is kept in its place; "" where nothing would be left."""
+    rest = [one for one in whole.elts if one is not tape] if isinstance(whole, ast.Tuple | ast.List) else []
+    texts = [f"float({scope.segment(one)})" if is_loss(one, scope) else scope.segment(one) for one in rest]
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})" if texts else ""

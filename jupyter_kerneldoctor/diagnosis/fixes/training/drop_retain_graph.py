@@ -1,0 +1,134 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.notebook import Call
+from ...edits import drop_argument, insert_before
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.gradients import backward_calls
+from ...frameworks.recurrent import carried_states, kept_states
+from ...frameworks.torch import Tensors
+from ...units import enumeration, quote
+
+_NET = "import torch\nrnn, out = torch.nn.LSTM(9, 9), torch.nn.Linear(9, 9)\nhidden = None\n"
+_STEP = "    y, hidden = rnn(x, hidden)\n    loss = out(y).mean()\n"
+_OWN = (
+    "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.rnn = torch.nn.LSTM(9, 9)\n    def forward(self, x, state=None):\n        return self.rnn(x, state)\n"
+    "    def begin(self, n):\n        return torch.zeros(1, n, 9), torch.zeros(1, n, 9)\nnet = Net()"
+)
+
+_KEEPS = (
+    "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.rnn, self.h = torch.nn.GRU(9, 9), None\n    def forward(self, x):\n{cut}"
+    "        y, self.h = self.rnn(x, self.h)\n        return y\n"
+)
+
+
+class DropRetainGraph(Fix):
+    """Let the backward pass free the graph of its step.
+
+    What it does
+    ------------
+    `backward(retain_graph=True)` keeps all intermediate results after the backward pass. Where the graph of a step is
+    used once, the argument only costs memory. A recurrent state that is carried from step to step needs it, because
+    the graph of each step then hangs on all steps before: there, the edit cuts the state off with `detach()` first.
+
+    When it is offered
+    ------------------
+    Memory ran out little by little in a loop with one backward pass that retains its graph. Not where two backward
+    passes of a round share a graph, as for two losses or a gradient penalty.
+
+    What it costs
+    -------------
+    For a recurrent state: gradients no longer flow into earlier steps (truncated back-propagation through time).
+    """
+
+    id, title, causes = (
+        "drop-retain-graph",
+        "Let backward() free its graph: no retain_graph",
+        (Family.MEMORY, "gpu-oom"),
+    )
+
+    FIRES = [
+        Case(
+            "import torch\nnet = torch.nn.Linear(9, 9)\nlog = []",
+            "for x in batches:\n    loss = net(x).mean()\n    loss.backward(retain_graph=True)\n    log.append(loss)",
+            becomes="for x in batches:\n    loss = net(x).mean()\n    loss.backward()\n    log.append(loss)",
+        ),
+        Case(
+            _NET,
+            "for x in chunks:\n" + _STEP + "    loss.backward(retain_graph=True)",
+            becomes="for x in chunks:\n    hidden = None if hidden is None else tuple(s.detach() for s in hidden)\n"
+            + _STEP
+            + "    loss.backward()",
+            says=("hidden",),
+        ),
+        Case(
+            "import torch\ncell = torch.nn.GRUCell(9, 9)\nh = torch.zeros(1, 9)",
+            "for x in chunks:\n    h = cell(x, h)\n    h.sum().backward(retain_graph=True)",
+            becomes="for x in chunks:\n    h = h.detach()\n    h = cell(x, h)\n    h.sum().backward()",
+        ),
+        Case(  # a network of one's own begins with two tensors
+            _OWN,
+            "h = net.begin(8)\nfor x in chunks:\n    y, h = net(x, h)\n    y.mean().backward(retain_graph=True)",
+            becomes="h = net.begin(8)\nfor x in chunks:\n    h = tuple(s.detach() for s in h)\n    y, h = net(x, h)\n"
+            "    y.mean().backward()",
+        ),
+        Case(  # the network keeps its state itself
+            _KEEPS.format(cut=""),
+            "net = Net()\nfor x in chunks:\n    loss = net(x).mean()\n    loss.backward(retain_graph=True)",
+            becomes={
+                1: _KEEPS.format(
+                    cut="        self.h = None if self.h is None else tuple(s.detach() for s in self.h)"
+                    " if isinstance(self.h, tuple) else self.h.detach()\n"
+                ),
+                2: "net = Net()\nfor x in chunks:\n    loss = net(x).mean()\n    loss.backward()",
+            },
+            says=("self.h",),
+        ),
+        Case(  # it does not show whether its state is one tensor
+            _OWN,
+            "h = None\nfor x in chunks:\n    y, h = net(x, h)\n    y.mean().backward(retain_graph=True)",
+            becomes="h = None\nfor x in chunks:\n    h = None if h is None else tuple(s.detach() for s in h)"
+            " if isinstance(h, tuple) else h.detach()\n    y, h = net(x, h)\n    y.mean().backward()",
+        ),
+    ]
+    SILENT = [
+        # two passes share what the network gave
+        Case(
+            "import torch\nnet = torch.nn.Linear(9, 9)",
+            "for x in xs:\n    y = net(x)\n    y.mean().backward(retain_graph=True)\n    y.std().backward()",
+        ),
+        # the graph was made once, before the loop
+        Case(
+            "import torch\nnet = torch.nn.Linear(9, 9)\ny = net(x)",
+            "for i in range(9):\n    y[i].sum().backward(retain_graph=True)",
+        ),
+        Case("import torch\nnet = torch.nn.Linear(9, 9)", "for x in xs: net(x).mean().backward(retain_graph=False)"),
+        Case("import torch\nnet = torch.nn.Linear(9, 9)", "for x in xs: net(x).mean().backward()"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Drop the argument; cut a carried state off first."""
+        code, tensors = death.code, Tensors(death.code)
+        if not (tensors.in_use and death.memory.grew_here):
+            return
+        for scope in code.running:
+            calls = backward_calls(scope.node, scope)
+            for one in (call for call in calls if call.keeps_graph):
+                loop = next(iter(scope.loops_around(one.node)), None)
+                if not isinstance(loop, ast.For | ast.While) or len(backward_calls(loop, scope)) > 1:
+                    continue
+                states = carried_states(loop, scope, tensors)
+                if not states and not tensors.is_made_in(one.target, loop, scope):
+                    continue
+                edits = drop_argument(Call(one.node, scope, ""), "retain_graph")
+                edits += insert_before(scope, loop.body[0], *(state.cut for state in states)) if states else ()
+                for state, statement, inner in kept_states(code, tensors):  # the network keeps it itself
+                    states.append(state)
+                    edits += insert_before(inner, statement, state.cut)
+                why = f"{quote(scope.segment(one.node))} keeps the intermediate results of every step."
+                if states:
+                    names = enumeration([quote(state.name) for state in states])
+                    why += f" {names} carries the graph of all earlier steps into the next one; `detach()` cuts it off."
+                yield Proposal(edits, why, death.memory.ramp_bytes)

@@ -1,0 +1,109 @@
+import ast
+from collections.abc import Iterator
+
+from ...edits import EditRefusedError, wrap
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.kept import Kept
+from ...frameworks.step_growth import kept_tensors
+from ...frameworks.torch import Tensors
+from ...place import grew_in
+from ...units import enumeration, quote, share_of
+
+_NET = "import torch\nnet = torch.nn.Linear(9, 9)\nlog = {'h': [], 'loss': []}\n"
+_STEP = "    h = net(x)\n    loss = h.mean()\n    loss.backward()\n"
+_EVERY = 100
+
+
+class KeepFewerSteps(Fix):
+    """Keep the values of every hundredth step, or a number of each.
+
+    What it does
+    ------------
+    Tensors that a training loop keeps of each step add up, however small the batch is. The edit keeps those of every
+    hundredth step. A number of each step, as `h.mean().item()`, takes next to nothing.
+
+    When it is offered
+    ------------------
+    Memory grew little by little in a loop that trains a network and collects its activations, weights or gradients
+    without their graphs. With graphs, `detach-collected-outputs` comes first.
+
+    What it costs
+    -------------
+    The collected values are fewer, and no longer one for each step.
+    """
+
+    id, title = "keep-fewer-steps", "Keep the tensors of every hundredth step, not of all"
+    causes = (Family.MEMORY, "gpu-oom")
+
+    FIRES = [
+        Case(
+            _NET,
+            "for step, x in enumerate(xs):\n" + _STEP + "    log['h'].append(h.detach().numpy())\n    print(loss)",
+            becomes="for step, x in enumerate(xs):\n" + _STEP + "    if step % 100 == 0:\n"
+            "        log['h'].append(h.detach().numpy())\n    print(loss)",
+            says=("log", "hundredth"),
+        ),
+        Case(
+            _NET + "kept = []\ndef train(i, x):\n" + _STEP + "    kept.append({'step': i, 'h': h})",
+            "for i in range(9000): train(i, torch.rand(9, 9))",
+            says=("kept",),
+        ),
+    ]
+    SILENT = [
+        Case(_NET, "for step, x in enumerate(xs):\n" + _STEP + "    log['loss'].append(loss.item())"),
+        Case(_NET, "for step, x in enumerate(xs):\n" + _STEP + "    if step % 50 == 0: log['h'].append(h.detach())"),
+        Case(_NET, "for step, x in enumerate(xs):\n    log = []\n" + _STEP + "    log.append(h.detach())"),
+        Case(_NET, "for i, x in enumerate(xs):\n" + _STEP + "    log['h'].append(h.detach())", growth="jump"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Put what keeps the tensors below a condition on the number of the step."""
+        memory = death.memory
+        found = kept_tensors(death.code, Tensors(death.code)) if memory.grew_here else []
+        found = [one for one in found if _grew_around(death, one)]
+        if not found:
+            return
+        names = enumeration([quote(name) for name in dict.fromkeys(one.container for one in found)])
+        text = found[0].scope.segment(found[0].value)
+        why = (
+            f"Each step keeps {quote(text)} in {names}. That accounts for "
+            f"{share_of(memory.ramp_bytes, memory.missing_bytes or 0)} that the cell took, and grows with the steps, "
+            "not with the batch. A number of each step takes next to nothing."
+        )
+        value = f"({text})" if isinstance(found[0].value, ast.BinOp) else text
+        snippet = f"{_owner(found[0])}.append({value}.mean().item())"
+        statements = {one.scope.tree.statements[one.value]: one for one in found}
+        try:
+            for statement, one in statements.items():
+                yield Proposal(wrap(one.scope, [statement], _condition(one)), why, memory.ramp_bytes, snippet=snippet)
+        except EditRefusedError:
+            yield Proposal((), why, memory.ramp_bytes, snippet=snippet)
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - something is still kept
+        """The condition is there."""
+        return True
+
+
+def _owner(kept: Kept) -> str:
+    """Return the list as it is written: `log["h"]`."""
+    match kept.scope.statement_of(kept.value):
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner))):
+            return kept.scope.segment(owner)
+    return kept.container
+
+
+def _condition(kept: Kept) -> str:
+    """Return the head that lets every hundredth step pass. Raises EditRefusedError where no name counts the steps."""
+    for loop in kept.loops if kept.scope is kept.caller else ():
+        match loop:
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=[_] | [_, _])):
+                return f"if {name} % {_EVERY} == 0:"
+            case ast.For(target=ast.Tuple(elts=[ast.Name(id=name), _]), iter=ast.Call(func=ast.Name(id="enumerate"))):
+                return f"if {name} % {_EVERY} == 0:"
+    raise EditRefusedError("no name counts the steps")
+
+
+def _grew_around(death: Death, kept: Kept) -> bool:
+    """Whether memory may have grown in the loop; a hook is run by the network, wherever that is called."""
+    loop = kept.loops[-1] if kept.loops else None
+    return not isinstance(loop, ast.stmt) or grew_in(death, loop, kept.caller) is not False

@@ -1,0 +1,95 @@
+from collections.abc import Iterator
+
+from ...edits import import_as, replace, set_argument
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.keras import known_as, optimizers_of, training_calls
+from ...sizing import batch_to_blame
+from ...units import quote
+
+_MODEL = "from tensorflow import keras\nmodel = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile({}, 'mse')"
+_FIT = "model.fit(x, y, batch_size={})"
+_WORD = "gradient_accumulation_steps"
+
+
+class KerasGradientAccumulation(Fix):
+    """Take a smaller batch, and let the optimizer add up the gradients of several.
+
+    What it does
+    ------------
+    With `gradient_accumulation_steps=8` a Keras optimizer makes one step with the mean gradient of eight batches. With
+    an eighth of the batch size each step sees as many rows as before, while memory holds what an eighth of them needs.
+
+    When it is offered
+    ------------------
+    Memory ran out in `fit` with a batch size that a cell writes, and the optimizer is made in a cell. Keras 3.
+
+    What it costs
+    -------------
+    Time, and memory for one more copy of the weights. BatchNormalization sees the smaller batches. A rest of batches at
+    the end of an epoch counts for the next one.
+    """
+
+    id, title = "keras-gradient-accumulation", "Take smaller batches and accumulate their gradients"
+    causes = (Family.MEMORY, "gpu-oom")
+
+    FIRES = [
+        Case(
+            _MODEL.format("keras.optimizers.Adam(1e-3)"),
+            _FIT.format(512),
+            becomes={
+                1: _MODEL.format("keras.optimizers.Adam(1e-3, gradient_accumulation_steps=16)"),
+                2: _FIT.format(32),
+            },
+            says=("32",),
+        ),
+        Case(
+            _MODEL.format("'adam'"),
+            _FIT.format(512),
+            becomes={
+                1: _MODEL.format("keras.optimizers.Adam(gradient_accumulation_steps=16)"),
+                2: _FIT.format(32),
+            },
+        ),
+    ]
+    SILENT = [
+        Case(_MODEL.format("keras.optimizers.Adam(gradient_accumulation_steps=4)"), _FIT.format(512)),
+        Case(_MODEL.format("optimizer"), _FIT.format(512)),
+        Case(_MODEL.format("'adam'"), "model.predict(x, batch_size=512)"),
+        Case(_MODEL.format("'adam'"), _FIT.format(512), before_mib=1900),
+        Case(_MODEL.format("'adam'").replace("tensorflow import", "tensorflow import keras as"), "model.fit(x)"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write the smaller number, and as many more steps for each update."""
+        code, missing = death.code, death.memory.missing_bytes
+        if not any(one.name == "fit" for one in training_calls(code)) or (batch := batch_to_blame(death)) is None:
+            return
+        written, made = batch.written, list(optimizers_of(code))
+        if written is None or written.value % batch.choice.value or len(made) != 1 or _is_old(death):
+            return
+        steps, ((call, optimizer),) = str(written.value // batch.choice.value), made
+        edits = written.becomes(batch.choice.value)
+        if optimizer is None:
+            if call.argument(_WORD) is not None:
+                return
+            edits += set_argument(call, _WORD, steps)
+        else:
+            name = known_as(code)
+            name, imported = (name, ()) if name else import_as(call.scope, code, "tensorflow.keras", "keras")
+            given = call.argument("optimizer", 0)
+            assert given is not None
+            edits += imported + replace(call.scope, given, f"{name}.optimizers.{optimizer}({_WORD}={steps})")
+        why = f"{batch.reason} With {quote(f'{_WORD}={steps}')} each update sees as many rows as before."
+        title = f"{self.title}: {batch.choice.value} in place of {written.value}"
+        yield Proposal(edits, why, (missing or 0) * 9 // 10, title, peak=batch.choice.peak)
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - a smaller number is still a number
+        """The numbers are others."""
+        return True
+
+
+def _is_old(death: Death) -> bool:
+    """Whether TensorFlow is known to come with Keras 2."""
+    versions = [one.version for one in death.recording.frameworks if one.name == "tensorflow" and one.version]
+    known = [tuple(int(part) for part in one.split(".")[:2] if part.isdigit()) for one in versions]
+    return any(one < (2, 16) for one in known)

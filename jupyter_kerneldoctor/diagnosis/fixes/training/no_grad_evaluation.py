@@ -1,0 +1,114 @@
+from collections.abc import Iterator
+
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.evaluation import evaluations, whole_calls
+from ...frameworks.gradients import backward_calls, without_gradients
+from ...frameworks.kept_graphs import kept_graphs
+from ...place import grew_in
+from ...units import quote, size
+
+_NET = "import torch\nnet = torch.nn.Linear(9, 9)\n"
+
+
+class NoGradEvaluation(Fix):
+    """Evaluate without gradients.
+
+    What it does
+    ------------
+    PyTorch keeps the intermediate results of every call of a network, so that gradients can be computed. Evaluation
+    alone never asks for them. Under `torch.no_grad()` nothing is kept: `model.eval()` alone does not do that.
+
+    When it is offered
+    ------------------
+    Memory ran out in a cell that calls a network, and no backward pass starts from what that call gives: also in the
+    validation inside of a training loop, where the memory was seen to grow in it.
+
+    What it costs
+    -------------
+    No gradients can be computed from the results. Their values are the same.
+    """
+
+    id, title = "no-grad-evaluation", "Evaluate without gradients: torch.no_grad()"
+    causes = (Family.MEMORY, "gpu-oom")
+
+    FIRES = [
+        Case(
+            _NET + "outputs = []",
+            "net.eval()\nfor x in batches:\n    outputs.append(net(x))\nprint(len(outputs))",
+            becomes="net.eval()\nwith torch.no_grad():\n    for x in batches:\n        outputs.append(net(x))\n"
+            "print(len(outputs))",
+            says=("1.8 GiB", "net(x)"),
+        ),
+        Case(
+            _NET + "def score(rows):\n\treturn net(rows)\n",
+            "%time scores = score(table)",
+            becomes={1: _NET + "def score(rows):\n\twith torch.no_grad():\n\t\treturn net(rows)\n"},
+        ),
+        Case(  # validation beside training; the line is that of the validation
+            _NET,
+            "for epoch in range(9):\n    for x in train:\n        loss = net(x).mean()\n        loss.backward()\n"
+            "    seen = []\n    for x in val:\n        loss = net(x).mean()\n        seen.append(net(x))",
+            line=8,
+            becomes="for epoch in range(9):\n    for x in train:\n        loss = net(x).mean()\n"
+            "        loss.backward()\n    seen = []\n    with torch.no_grad():\n        for x in val:\n"
+            "            loss = net(x).mean()\n            seen.append(net(x))",
+        ),
+        Case(
+            "import torch\nclass Scorer:\n    def __init__(self, net): self.net = net.eval()\n"
+            "    def __call__(self, loader):\n        return [self.net(x) for x in loader]",
+            "out = Scorer(torch.nn.Linear(9, 9))(loader)",
+            becomes={
+                1: "import torch\nclass Scorer:\n    def __init__(self, net): self.net = net.eval()\n"
+                "    def __call__(self, loader):\n        with torch.no_grad():\n"
+                "            return [self.net(x) for x in loader]"
+            },
+        ),
+    ]
+    SILENT = [
+        Case(_NET, "for x in batches:\n    net(x).sum().backward()"),
+        Case(_NET, "net(x.requires_grad_())[0].backward"),
+        # one of several results is what the backward pass starts from
+        Case(
+            _NET,
+            "for x in batches:\n    out, (h, c) = net(x, state)\n    loss = out.mean()\n    loss.backward()",
+            line=2,
+        ),
+        # the sum of the losses is what the backward pass starts from, here and behind a function
+        Case(_NET, "total = 0\nfor x in batches:\n    total = total + net(x).mean()\ntotal.backward()"),
+        Case(_NET + "def run(xs): return [net(x) for x in xs]", "torch.stack(run(batches)).mean().backward()"),
+        # memory grew where the network is trained
+        Case(_NET, "for x in train:\n    net(x).mean().backward()\nfor x in val: y = net(x)", line=2),
+        Case(_NET, "with torch.no_grad():\n    y = net(x)"),
+        Case(_NET + "torch.set_grad_enabled(False)", "outputs = [net(x) for x in batches]"),
+        Case(_NET + "@torch.inference_mode()\ndef score(x): return net(x)", "score(x)"),
+        Case(_NET, "y = net(x)\nbig = torch.ones(10**10)", line=2),
+        Case(_NET, "for x in batches: y = net(x)\nbig = torch.ones(10**10)", growth="jump"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Put the outermost loop that calls the network, or the statement, under `torch.no_grad()`."""
+        code, memory = death.code, death.memory
+        found = list(evaluations(code)) if memory.grew_here else []
+        whole = whole_calls(code) if found else ()
+        in_one_piece = {one.call for one in whole if death.values.of(one.data, one.scope)}  # see batched-inference
+        trains = any(backward_calls(scope.node, scope) for scope in code.running)
+        for call, statement, scope in found:
+            where = grew_in(death, statement, scope)
+            if call in in_one_piece or _keeps_no_graph(death):
+                continue
+            if code.is_at_line(call, scope) and (where or (where is None and not trains)):
+                why = (
+                    f"{quote(scope.segment(call))} keeps the network's intermediate results for gradients that "
+                    f"nothing here computes. Memory grew by {size(memory.missing_bytes or 0)}."
+                )
+                loops = scope.loops_around(call)
+                explains = memory.ramp_bytes if loops else memory.missing_bytes
+                yield Proposal(without_gradients(statement, scope, code), why, explains)
+
+
+def _keeps_no_graph(death: Death) -> bool:
+    """Whether memory grew for what a container keeps, which has no graph: each round's graph is gone after it."""
+    kept = death.growth.container
+    if kept is None or kept.with_graph or not death.growth.is_steady:
+        return False
+    return not any(one.kept.container.rpartition(".")[2] in kept.name for one in kept_graphs(death.code))
