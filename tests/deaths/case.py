@@ -88,12 +88,16 @@ class Case:
             return None
         return 1 + (self.dies_in or len(self.cells))
 
+    @property
+    def guilty(self) -> list[tuple[int, int, int]]:
+        """The statements that may be named: cell, from 1, first and last line."""
+        return [self.statement] if self.statement and isinstance(self.statement[0], int) else list(self.statement)
+
     def is_statement(self, found: dict[str, Any]) -> bool:
         """Whether a report's statement is the guilty one."""
-        places = [self.statement] if isinstance(self.statement[0], int) else self.statement
         return any(
             found.get("execution_count") == 1 + cell and first <= (found.get("line") or 0) <= last
-            for cell, first, last in places
+            for cell, first, last in self.guilty
         )
 
 

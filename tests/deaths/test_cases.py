@@ -21,6 +21,16 @@ def test_the_cases_are_well_formed() -> None:
     assert all(case.ends in ("lives", "hangs", "restarted") for case in CASES if set(case.cause) <= BENIGN)
 
 
+def test_of_each_death_a_fix_is_asked_for() -> None:
+    assert not [case.name for case in CASES if case.fix is None and not set(case.cause) & BENIGN]
+
+
+def test_the_guilty_statement_is_in_its_cell() -> None:
+    for case in CASES:
+        for cell, first, last in case.guilty:
+            assert 1 <= first <= last <= len(case.cells[cell - 1].split("\n")), case.name
+
+
 def test_no_fresh_case_is_a_near_copy() -> None:
     """A rule may have been written with that other case in sight, and the first try would then prove nothing."""
     sequences = {case.name: _sequences_of_tokens(case) for case in CASES}
