@@ -41,14 +41,6 @@ def _is_of_many(call: Call, death: Death) -> bool:
     return False
 
 
-def _of_text(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
-    """Whether a text joins others: `", ".join(parts)`."""
-    match call.node.func:
-        case ast.Attribute(value=ast.Constant(value=str() | bytes())):
-            return True
-    return False
-
-
 WAYS = (
     LesserWay(
         ("numpy.genfromtxt", "numpy.loadtxt"),
@@ -121,13 +113,6 @@ WAYS = (
         Case("import copy", "new = copy.deepcopy(state)", says=("**state",)),
     ),
     LesserWay(
-        ("re.findall", "re.split"),
-        "Take one match after the other: finditer",
-        "makes a list of all matches.",
-        "for match in re.finditer({a0}, {a1}):\n    ...  # match[0]; better still line by line of the file",
-        Case("import re", "words = re.findall('[a-z]+', text)", says=("re.finditer('[a-z]+', text)",)),
-    ),
-    LesserWay(
         ("zlib.decompress", "gzip.decompress", "bz2.decompress", "lzma.decompress"),
         "Unpack piece by piece",
         "unpacks everything at once, beside the packed bytes.",
@@ -195,43 +180,6 @@ WAYS = (
         is_method_of("sqlalchemy"),
     ),
     LesserWay(
-        ("bs4.BeautifulSoup",),
-        "Keep texts, not tags: a tag keeps its whole page",
-        "makes an object of each element. They refer to each other: as long as one tag is kept, all of its page is.",
-        "{to} = BeautifulSoup({a0}, 'html.parser')\ntext = {to}.find('title').get_text()  # or str(tag), tag['href']\n"
-        "{to}.decompose()  # the rest of the page can go",
-        Case("from bs4 import BeautifulSoup", "soup = BeautifulSoup(html)", says=("soup.decompose()", "get_text()")),
-    ),
-    LesserWay(
-        (".pipe",),
-        "Keep of each text only what you need of it",
-        "gives an object of many tables for each text, and all of them are kept.",
-        "for doc in {owner}.pipe(texts, batch_size=50):\n    lemmas = [token.lemma_ for token in doc]  # not `doc`",
-        Case(
-            "import spacy\nnlp = spacy.load('en')", "docs = list(nlp.pipe(texts))", says=("for doc in nlp.pipe(texts",)
-        ),
-        is_made_by("spacy.load"),
-    ),
-    LesserWay(
-        ("gensim.models.KeyedVectors.load_word2vec_format", "gensim.downloader.load"),
-        "Load the most frequent words only: limit=200_000",
-        "loads a vector for each word, also for those that never occur.",
-        "vectors = KeyedVectors.load_word2vec_format({a0}, binary=True, limit=200_000)  # the most frequent",
-        Case(
-            "from gensim.models import KeyedVectors",
-            "v = KeyedVectors.load_word2vec_format('a')",
-            says=("limit=200_000",),
-        ),
-    ),
-    LesserWay(
-        (".join",),
-        "Write the parts to a file, one after the other",
-        "makes one text of all parts, beside them.",
-        "with open('out.txt', 'w') as file:\n    for part in {a0}:\n        file.write(f'{{part}}\\n')",
-        Case("text = ', '.join(map(str, numbers))", says=("for part in map(str, numbers)",)),
-        _of_text,
-    ),
-    LesserWay(
         (".submit",),
         "Take each result as it comes, and forget its future",
         "gives a future for each item, and each keeps its result.",
@@ -239,15 +187,6 @@ WAYS = (
         "for done in as_completed(waiting):\n    waiting.discard(done)\n    ...  # keep a number of done.result()",
         Case("futures = [ex.submit(f, x) for x in xs]", says=("as_completed(waiting)",)),
         is_gathered,
-    ),
-    LesserWay(
-        ("collections.Counter",),
-        "Forget what came once now and then, or count hashes",
-        "keeps each different item, as text, with its number.",
-        "counts = Counter()\nfor at, item in enumerate({a0}):\n    counts[item] += 1\n"
-        "    if at % 1_000_000 == 0:\n        counts = Counter({{k: n for k, n in counts.items() if n > 1}})",
-        Case("from collections import Counter", "c = Counter(w for w in ws)", says=("if n > 1",)),
-        lambda call, _death: ".split(" not in "".join(call.scope.segment(one) for one in call.node.args[:1]),
     ),
 )
 

@@ -82,29 +82,12 @@ def _each_text(call: Call, _death: Death) -> bool | Mapping[str, str]:
 
 WAYS = (
     LesserWay(
-        ("pandas.Series.str.get_dummies",),
-        "Keep the parts sparse, or count them with explode",
-        "makes a column for each part that occurs anywhere.",
-        "{column}.str.split('|').explode().value_counts()  # where counts are enough\n\n"
-        "from sklearn.preprocessing import MultiLabelBinarizer\n"
-        "parts = MultiLabelBinarizer(sparse_output=True).fit_transform({column}.str.split('|'))",
-        Case(
-            "import pandas as pd\ndf = pd.DataFrame(a)",
-            "wide = df['tags'].str.get_dummies('|')",
-            says=("df['tags'].str.split", "MultiLabelBinarizer"),
-        ),
-    ),
-    LesserWay(
         ("pandas.DataFrame.melt", "pandas.melt", "pandas.wide_to_long", "pandas.DataFrame.stack"),
         "Work on the wide form, or on some columns at a time",
         "repeats the other columns, and the name of its column, for each value.",
         "{table}.mean(numeric_only=True)  # most questions can be asked of the wide form\n\n"
         "for name in {table}.columns:  # or one column at a time\n    part = {table}[name]",
-        Case(
-            "import pandas as pd\ndf = pd.DataFrame(a)",
-            "long = df.melt(id_vars='time')",
-            says=("wide form", "df.columns"),
-        ),
+        Case(_FRAME, "long = df.melt(id_vars='time')", says=("wide form", "df.columns")),
     ),
     LesserWay(
         ("pandas.DataFrame.reindex",),
@@ -112,11 +95,7 @@ WAYS = (
         "makes a row for each pair of the product, also where there is none.",
         "for name, part in {table}.groupby(level=0):\n    part = part.droplevel(0).asfreq('min').ffill(limit=30)\n"
         "    ...  # keep only what is needed of it",
-        Case(
-            "import pandas as pd\ndf = pd.DataFrame(a)",
-            "full = pd.MultiIndex.from_product([a, b])\nout = df.reindex(full)",
-            says=("asfreq",),
-        ),
+        Case(_FRAME, "full = pd.MultiIndex.from_product([a, b])\nout = df.reindex(full)", says=("asfreq",)),
         _of_a_product,
     ),
     LesserWay(
@@ -125,11 +104,7 @@ WAYS = (
         "makes a copy of the column for each shift, of eight bytes a number.",
         "numbers = {table}.select_dtypes('float64').columns\n{table}[numbers] = {table}[numbers].astype('float32')\n"
         "lags = [1, 2, 3, 24, 48, 168]  # those that matter",
-        Case(
-            "import pandas as pd\ndf = pd.DataFrame(a)",
-            "lags = {k: df['x'].shift(k) for k in range(200)}",
-            says=("float32",),
-        ),
+        Case(_FRAME, "lags = {k: df['x'].shift(k) for k in range(200)}", says=("float32",)),
         _again_and_again,
     ),
     LesserWay(
@@ -199,14 +174,6 @@ WAYS = (
         "makes a column of each field, and a text or number of each value.",
         "{to} = pd.DataFrame([(one['id'], one['price']) for one in {a0}], columns=['id', 'price'])",
         Case(_FRAME, "t = pd.json_normalize(docs)", says=("t = pd.DataFrame([", "in docs]")),
-    ),
-    LesserWay(
-        tuple(f"pandas.Series.str.{name}" for name in ("split", "findall", "extractall", "rsplit")),
-        "Take one text after the other, and keep counts",
-        "makes a list of texts for each row.",
-        "from collections import Counter\n\ncounts = Counter()\nfor text in {column}:\n    counts.update(text.split())",
-        Case(_FRAME, "words = df['text'].str.split()", says=("for text in df['text']",)),
-        lambda call, _death: call.argument("expand") is None,
     ),
     LesserWay(
         tuple(f"pandas.DataFrame.{name}" for name in ("to_html", "to_string", "to_markdown", "to_latex")),

@@ -1,11 +1,9 @@
 """Training."""
 
 import ast
-from itertools import pairwise
 
 from ..case import Case
 from ..code.notebook import Call
-from ..code.origins import all_origins
 from ..death import Death
 from .way import LesserWay, is_made_by, made_by
 
@@ -40,123 +38,14 @@ def _to_floats(call: Call, death: Death) -> bool:
     return death.code.imports("torch") and any(one in (255, 127.5) for one in numbers)
 
 
-def _after_flatten(call: Call, death: Death) -> bool:
-    """Whether a layer with a weight for each pair of numbers gets all pixels: `dense(flatten(x))`."""
-    if not any(name.endswith(("layers.Dense", "torch.nn.Linear")) for name in made_by(call.node.func, call, death)):
-        return False
-    given = [one for one, _ in all_origins(call.node.args[0], call.scope, death.code)] if call.node.args else []
-    inner = (one.func for one in given if isinstance(one, ast.Call))
-    return any(name.endswith(("Flatten", ".flatten")) for one in inner for name in made_by(one, call, death))
-
-
-def _listed_after_flatten(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
-    """Whether such a layer follows in a list of layers."""
-    names = [
-        getattr(one.func, "attr", getattr(one.func, "id", ""))
-        for given in call.node.args[:1]
-        for one in getattr(given, "elts", ())
-        if isinstance(one, ast.Call)
-    ]
-    return any("Conv" in one for one in names) and ("Flatten", "Dense") in pairwise(names)
-
-
-def _is_wide(call: Call, death: Death) -> bool:
-    """Whether the weights of a linear layer account for a good part of what the cell took."""
-    sides = [death.values.number(call.argument(name, at), call.scope) for at, name in enumerate(_SIDES)]
-    return 4 * (sides[0] or 0) * (sides[1] or 0) >= max(1, (death.memory.missing_bytes or 0) // 4)
-
-
-_SIDES = ("in_features", "out_features")
-
-
-def _embeds(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
-    """Whether an embedding has a row for each number up to the largest id."""
-    for one in death.code.calls(*(f"{package}.Embedding" for package in _LAYERS)):
-        rows = one.argument("input_dim", "num_embeddings", 0)
-        for part, _ in all_origins(rows, one.scope, death.code, parts=True) if rows is not None else ():
-            if isinstance(part, ast.Call) and getattr(part.func, "attr", "") in ("max", "amax"):
-                return True
-    return False
-
-
-def _embeds_much(call: Call, death: Death) -> bool:
-    """Whether the rows of PyTorch's embeddings account for a good part of what the cell took."""
-    if not death.code.imports("torch") or call.node.args:
-        return False
-    for one in death.code.calls("torch.nn.Embedding"):
-        sides = [death.values.number(one.argument(at), one.scope) for at in (0, 1)]
-        takes = 4 * (sides[0] or 0) * (sides[1] or 0)
-        if one.argument("sparse") is None and takes >= max(1, (death.memory.missing_bytes or 0) // 4):
-            return True
-    return False
-
-
 def _creates_graph(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
     given = call.argument("create_graph")
     return isinstance(given, ast.Constant) and given.value is True
 
 
-def _in_network(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
-    return call.scope.function in ("forward", "call", "__call__")
-
-
-_LAYERS = ("torch.nn", "keras.layers", "tensorflow.keras.layers")
 _PADDERS = ("keras.utils", "keras.preprocessing.sequence", "tensorflow.keras.preprocessing.sequence")
-_POOL = "x = layers.GlobalAveragePooling2D()(x)  # in place of Flatten()\nx = layers.Dense(512, activation='relu')(x)"
-_PER_ID = (
-    "known, row = np.unique(ids, return_inverse=True)  # row: 0, 1, 2, ... for the ids that occur\n"
-    "# Embedding(len(known), dim), and row in place of ids; in Keras also layers.IntegerLookup or layers.Hashing"
-)
 
 WAYS = (
-    LesserWay(
-        (".fit", ".step", ".backward"),
-        "Number the ids that occur, and give the embedding a row for each of these",
-        "trains an embedding with a row for each number up to the largest id, and the optimizer keeps more for each.",
-        _PER_ID,
-        Case(
-            "import keras\nfrom keras import layers\nemb = layers.Embedding(ids.max() + 1, 64)\nm = keras.Model()",
-            "m.fit(ids, y)",
-            says=("np.unique(ids, return_inverse=True)", "IntegerLookup"),
-        ),
-        _embeds,
-    ),
-    LesserWay(
-        (".step", ".backward"),
-        "Let only the rows that were used have gradients: sparse=True, SparseAdam",
-        "makes a gradient for all rows of the embedding, and the optimizer keeps as much again, or twice.",
-        "emb = nn.Embedding(rows, dim, sparse=True)\noptimizer = torch.optim.SparseAdam(emb.parameters())",
-        Case(
-            "import torch\nfrom torch import nn\nemb = nn.Embedding(4_000_000, 64)",
-            "loss = net(emb(x)).sum()\nloss.backward()",
-            says=("SparseAdam",),
-        ),
-        _embeds_much,
-    ),
-    LesserWay(
-        (".()",),
-        "Pool before the wide layer: GlobalAveragePooling2D",
-        "has a weight for each pair of a pixel and a unit, and the optimizer keeps more for each.",
-        _POOL,
-        Case(
-            "from keras import layers\nx = layers.Conv2D(32, 3)(layers.Input((160, 160, 3)))\nx = layers.Flatten()(x)",
-            "x = layers.Dense(512)(x)",
-            says=("GlobalAveragePooling2D",),
-        ),
-        _after_flatten,
-    ),
-    LesserWay(
-        tuple(f"{package}Sequential" for package in ("keras.", "keras.models.", "tensorflow.keras.")),
-        "Pool before the wide layer: GlobalAveragePooling2D",
-        "has a layer with a weight for each pair of a pixel and a unit.",
-        "keras.layers.GlobalAveragePooling2D(),  # in place of Flatten()",
-        Case(
-            "from keras import Sequential\nfrom keras.layers import Conv2D, Dense, Flatten",
-            "m = Sequential([Conv2D(64, 3), Flatten(), Dense(4096)])",
-            says=("GlobalAveragePooling2D",),
-        ),
-        _listed_after_flatten,
-    ),
     LesserWay(
         (".backward",),
         "Take derivatives that have derivatives with torch.autograd.grad",
@@ -165,19 +54,6 @@ WAYS = (
         "# or, after each step: optimizer.zero_grad(set_to_none=True)",
         Case("import torch", "for x in xs:\n    loss = f(x)\n    loss.backward(create_graph=True)", says=("grads =",)),
         _creates_graph,
-    ),
-    LesserWay(
-        ("torch.nn.functional.one_hot", "tensorflow.one_hot", "jax.nn.one_hot"),
-        "Look rows up in place of multiplying by ones and zeros: Embedding",
-        "makes a number for each token and each word of the vocabulary.",
-        "emb = nn.Embedding(vocabulary, dim)  # in place of one_hot and the layer behind it\nh = emb({a0})",
-        Case(
-            "import torch\nimport torch.nn.functional as F\nclass N(torch.nn.Module):\n    def forward(self, ids):\n"
-            "        return self.fc(F.one_hot(ids, 9000).float())",
-            "net = N()\nnet(ids)",
-            says=("h = emb(ids)",),
-        ),
-        _in_network,
     ),
     LesserWay(
         ("torch.nn.utils.rnn.pad_sequence",),
@@ -196,14 +72,6 @@ WAYS = (
         "{to} = {function}({a0}, maxlen=512)  # with your other arguments; keeps the end: truncating='post' the start",
         Case("from keras.utils import pad_sequences", "X = pad_sequences(texts)", says=("(texts, maxlen=512)",)),
         lambda call, _death: call.argument("maxlen", 1) is None,
-    ),
-    LesserWay(
-        ("torch.nn.Linear",),
-        "Pool before the wide layer: AdaptiveAvgPool2d",
-        "has a weight for each pair of its inputs and outputs.",
-        "nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(16 * channels, {a1})  # in place of {a0} inputs",
-        Case("from torch import nn", "fc = nn.Linear(64 * 112 * 112, 1024)", says=("AdaptiveAvgPool2d",)),
-        _is_wide,
     ),
     LesserWay(
         (".()",),
