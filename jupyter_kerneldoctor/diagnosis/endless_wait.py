@@ -57,7 +57,7 @@ def _of_others(still: StuckCell) -> Judgement | None:
     if "lock" in (still.main.wchan or ""):
         return Certainty.LIKELY, "it waits for a file that another process has locked"
     told = "it waits for a lock file, and no process that has one open is to be seen"
-    return None if still.stuck.lock_files else (Certainty.LIKELY, told)
+    return None if still.lock_file_is_held else (Certainty.LIKELY, told)
 
 
 def _of_each_other(still: StuckCell) -> Judgement | None:

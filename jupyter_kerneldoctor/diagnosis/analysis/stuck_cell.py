@@ -46,6 +46,12 @@ class StuckCell:
         measured = [sample.mono_s for sample in self.recording.samples[-1:]]
         return max(*measured, self.stuck.mono_s, self.stuck.since_mono_s) - self.stuck.since_mono_s
 
+    @property
+    def lock_file_is_held(self) -> bool:
+        """Whether somebody else may hold the lock file that it waits for: one was open each time when it was looked."""
+        looks = [one for one in self.recording.stuck if one.since_mono_s == self.stuck.since_mono_s and not one.over]
+        return all(one.lock_files for one in (*looks, self.stuck))
+
     @cached_property
     def main(self) -> ThreadWait:
         """The thread that runs the cells."""
@@ -239,7 +245,7 @@ class StuckCell:
 
     def evidence(self) -> Iterator[Evidence]:
         """Say for how long nothing happened, what each thread does, and what the children do."""
-        still = f"For {duration(self.lasted_s)} the cell has used no processor time and written nothing"
+        still = f"For {duration(self.lasted_s)} the cell has used hardly any processor time and written nothing"
         text = f"{still}, and neither has any process it started."
         yield Evidence(text, round(self.lasted_s, 1), "s", "/proc/PID/stat")
         yield Evidence(f"The thread that runs the cells {self.doing()}.", self.main.wchan, None, "stack")

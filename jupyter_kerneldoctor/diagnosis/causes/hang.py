@@ -27,10 +27,10 @@ class Hang(Cause):
 
     How it is recognised
     --------------------
-    For at least ten seconds the cell and all processes it started used no processor time and wrote nothing. The stacks
-    of all threads show what each waits for: nobody is left who could end the wait. A `sleep`, an `input()`, a slow
-    network or a program at work is no hang: there, somebody is left. A kernel that is asked to end in this state, as by
-    a runner that gives up, ends in the ordinary way; the report then lists the hang as survived.
+    For at least ten seconds the cell and all processes it started used hardly any processor time and wrote nothing. The
+    stacks of all threads show what each waits for: nobody is left who could end the wait. A `sleep`, an `input()`, a
+    slow network or a program at work is no hang: there, somebody is left. A kernel that is asked to end in this state,
+    as by a runner that gives up, ends in the ordinary way; the report then lists the hang as survived.
 
     What to do
     ----------

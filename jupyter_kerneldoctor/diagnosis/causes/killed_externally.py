@@ -144,7 +144,7 @@ def _stood_still(death: Death) -> Iterator[Evidence]:
     if cell is None or end is None or not looks or looks[-1].over or looks[-1].mono_s < cell.started_mono_s:
         return
     still_s = max(0.0, end.mono_s - looks[-1].since_mono_s)
-    text = f"The cell had done nothing for {duration(still_s)}: no processor time, no output."
+    text = f"The cell had done nothing for {duration(still_s)}: hardly any processor time, no output."
     yield Evidence(text, round(still_s, 1), "s", "/proc/PID/stat")
 
 

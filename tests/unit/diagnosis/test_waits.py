@@ -101,6 +101,16 @@ def test_a_lock_file_is_told_as_one():
     assert "delete the lock's file" in evidence(answer)
 
 
+def test_a_lock_file_that_came_later_is_not_the_one_it_waits_for():
+    polls = frame("torch/utils/file_baton.py", "wait", library=True)
+    waits = stuck_in("load()", 1, polls, waits_in="hrtimer_nanosleep")
+    now = replace(waits.stuck[0], lock_files=("/var/cache/other.lock",))
+    before = replace(now, mono_s=now.mono_s - 20, lock_files=())
+
+    assert diagnose(replace(waits, stuck=(now,))).cause.id == "no-death"
+    assert diagnose(replace(waits, stuck=(before, now))).cause.id == "hang"
+
+
 CLASS = """class Account:
     def add(self, n):
         with self.lock:
