@@ -18,9 +18,6 @@ from .texts import exclusions
 __all__ = ["Cause", "CauseFinding", "Certainty", "Death", "Evidence", "Family", "Reason", "WorkerEnd"]
 """What every cause needs, in one import."""
 
-HEADINGS = ("What it means", "How it is recognised", "What to do", "Example")
-"""The headings of every cause's page in the reference."""
-
 
 class WorkerEnd(NamedTuple):
     """How a cause ends a worker process, while the kernel lives on."""
@@ -35,6 +32,7 @@ class WorkerEnd(NamedTuple):
 class Cause(Rule):
     """A reason why a kernel ends. Its docstring is its page in the reference, its examples are tests."""
 
+    headings = ("What it means", "How it is recognised", "What to do", "Example")
     family: ClassVar[Family]
     general: ClassVar[bool] = False
     """It only says in which way the kernel ended: a cause that says why comes first."""

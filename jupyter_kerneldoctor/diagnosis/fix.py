@@ -29,9 +29,6 @@ from .units import cell_name, quote, size
 __all__ = ["Advice", "CallAnother", "Case", "Death", "Family", "Fix", "Proposal", "SetArgument"]
 """What every fix needs, in one import."""
 
-HEADINGS = ("What it does", "When it is offered", "What it costs")
-"""The headings of every fix's page in the reference. The example below them is the first case in which it fires."""
-
 
 @dataclass(frozen=True)
 class Proposal:
@@ -55,6 +52,7 @@ class Proposal:
 class Fix(Rule):
     """One fix. Its docstring is its page in the reference, its cases are its tests."""
 
+    headings = ("What it does", "When it is offered", "What it costs")
     causes: ClassVar[tuple[str, ...]]
     """Causes, or families of causes, that it helps against. It is not asked about any other death."""
     FIRES: ClassVar[Sequence[Case]]

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import textwrap
 from functools import cache
 from types import ModuleType
 from typing import ClassVar, TypeVar
@@ -16,6 +17,8 @@ class Rule:
     """As in the public JSON; never renamed."""
     title: ClassVar[str]
     """A few words for people."""
+    headings: ClassVar[tuple[str, ...]]
+    """With which, and a colon, the parts of the docstring begin, one after the other."""
 
     @classmethod
     def example(cls) -> str:
@@ -24,8 +27,6 @@ class Rule:
 
 
 R = TypeVar("R", bound=Rule)
-
-_UNDERLINED = re.compile(r"^(.+)\n-{3,}$", re.MULTILINE)
 
 
 @cache
@@ -49,7 +50,12 @@ def rules(package: ModuleType, base: type[R]) -> tuple[type[R], ...]:
 
 def page(rule: type[Rule]) -> str:
     """Return the reference page of a rule as Markdown: its title, its id, and its docstring."""
-    text = _UNDERLINED.sub(r"## \1", inspect.cleandoc(rule.__doc__ or ""))
+    part = re.compile(rf"^({'|'.join(rule.headings)}): (.+(?:\n.+)*)", re.MULTILINE)
+    text = part.sub(lambda found: f"## {found[1]}\n{_filled(found[2])}", inspect.cleandoc(rule.__doc__ or ""))
     shown = rule.example()
     example = f"\n\n## Example\n\n{shown}" if shown else ""
     return f"# {rule.title}\n\n`{rule.id}`\n\n{text}{example}\n"
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(" ".join(text.split("\n")), 116, break_long_words=False, break_on_hyphens=False)

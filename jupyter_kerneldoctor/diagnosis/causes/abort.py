@@ -14,27 +14,19 @@ from ..units import cell_name, quote
 class Abort(Cause):
     """The process aborted: a library, or the code in the cell, saw no way to go on and ended it.
 
-    What it means
-    -------------
-    C and C++ libraries call `abort()` when something is wrong that they cannot report: a failed internal check, an
-    exception nobody catches, damaged memory. Their last message gives the reason, if they wrote one.
+    What it means: C and C++ libraries call `abort()` when something is wrong that they cannot report: a failed internal
+    check, an exception nobody catches, damaged memory. Their last message gives the reason, if they wrote one.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGABRT. Python's faulthandler writes which Python function was running at that moment. If
-    the cell itself calls `os.abort()` at that line, that is the answer. Last words that name a cause, such as damaged
-    memory, refused memory, two OpenMP libraries or a missing screen, make it that cause instead. Other last words are
-    quoted.
-    This says how the kernel ended, not why: the report lists the usual reasons, each with the check that would tell.
+    How it is recognised: The process was ended by SIGABRT. Python's faulthandler writes which Python function was
+    running at that moment. If the cell itself calls `os.abort()` at that line, that is the answer. Last words that name
+    a cause, such as damaged memory, refused memory, two OpenMP libraries or a missing screen, make it that cause
+    instead. Other last words are quoted. This says how the kernel ended, not why: the report lists the usual reasons,
+    each with the check that would tell.
 
-    What to do
-    ----------
-    Look at the call that is named, and at what the library printed just before. Check its arguments and update the
-    library. See whether two packages bring the same native library in different versions.
+    What to do: Look at the call that is named, and at what the library printed just before. Check its arguments and
+    update the library. See whether two packages bring the same native library in different versions.
 
-    Example
-    -------
-    `os.abort()` in a cell; a C++ library that throws an exception that nobody catches.
+    Example: `os.abort()` in a cell; a C++ library that throws an exception that nobody catches.
     """
 
     id = "abort"

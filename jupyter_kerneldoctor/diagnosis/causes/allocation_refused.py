@@ -19,28 +19,20 @@ _A_LOT_BYTES = 1 << 20
 class AllocationRefused(Cause):
     """The program asked for memory, and the operating system refused it.
 
-    What it means
-    -------------
-    Nobody killed the kernel: a request for memory was refused. Python turns that into a `MemoryError` and lives on. In
-    C++ it becomes an exception (`std::bad_alloc`), which ends the program where no code catches it. Rust ends the
-    program; some libraries do not check the answer, and crash.
+    What it means: Nobody killed the kernel: a request for memory was refused. Python turns that into a `MemoryError`
+    and lives on. In C++ it becomes an exception (`std::bad_alloc`), which ends the program where no code catches it.
+    Rust ends the program; some libraries do not check the answer, and crash.
 
-    How it is recognised
-    --------------------
-    By the last words ("terminate called after throwing an instance of 'std::bad_alloc'", "memory allocation of N bytes
-    failed") or by the `MemoryError`. The limit is named where it is known: a limit of this process (getrlimit(2):
-    RLIMIT_AS, `ulimit -v`, RLIMIT_DATA, `ulimit -d`), what the machine promises to all programs (overcommit mode 2), or
-    a single request larger than memory and swap together (mode 0). A crash with the address space at its limit is only
-    likely to be this.
+    How it is recognised: By the last words ("terminate called after throwing an instance of 'std::bad_alloc'", "memory
+    allocation of N bytes failed") or by the `MemoryError`. The limit is named where it is known: a limit of this
+    process (getrlimit(2): RLIMIT_AS, `ulimit -v`, RLIMIT_DATA, `ulimit -d`), what the machine promises to all programs
+    (overcommit mode 2), or a single request larger than memory and swap together (mode 0). A crash with the address
+    space at its limit is only likely to be this.
 
-    What to do
-    ----------
-    Ask for less: a smaller dtype or batch, the work in pieces. Or have the limit raised: `ulimit -v`, the batch
-    system's memory request. Where the number asked for is absurd, look for a negative or mistaken size.
+    What to do: Ask for less: a smaller dtype or batch, the work in pieces. Or have the limit raised: `ulimit -v`, the
+    batch system's memory request. Where the number asked for is absurd, look for a negative or mistaken size.
 
-    Example
-    -------
-    `np.ones((20_000, 20_000))` below `ulimit -v 3000000`.
+    Example: `np.ones((20_000, 20_000))` below `ulimit -v 3000000`.
     """
 
     id = "allocation-refused"

@@ -10,26 +10,19 @@ from ..examples import crash_in, recording
 class ArithmeticFault(Cause):
     """Native code did a calculation that the processor refuses: nearly always an integer divided by zero.
 
-    What it means
-    -------------
-    Python and NumPy check a division and raise an error or warn. Native code in C, C++, Fortran, or compiled on the
-    fly, may not check; then the processor stops the program. It is about whole numbers: dividing a floating-point
-    number by zero gives infinity. The smallest integer divided by -1 does the same, as the result does not fit.
+    What it means: Python and NumPy check a division and raise an error or warn. Native code in C, C++, Fortran, or
+    compiled on the fly, may not check; then the processor stops the program. It is about whole numbers: dividing a
+    floating-point number by zero gives infinity. The smallest integer divided by -1 does the same, as the result does
+    not fit.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGFPE, the signal for an impossible calculation (signal(7)), and the cell did not send
-    that signal itself.
+    How it is recognised: The process was ended by SIGFPE, the signal for an impossible calculation (signal(7)), and the
+    cell did not send that signal itself.
 
-    What to do
-    ----------
-    Check the divisor for zero before the call, or compute in floating point. Look for an empty array, a batch or a
-    step of size 0 among the arguments. Compiler options that trap floating-point errors (`-ffpe-trap`,
+    What to do: Check the divisor for zero before the call, or compute in floating point. Look for an empty array, a
+    batch or a step of size 0 among the arguments. Compiler options that trap floating-point errors (`-ffpe-trap`,
     `feenableexcept`) make them end the program in the same way; leave them off.
 
-    Example
-    -------
-    `ctypes.CDLL(None).div(1, 0)` divides in C.
+    Example: `ctypes.CDLL(None).div(1, 0)` divides in C.
     """
 
     id = "arithmetic-fault"

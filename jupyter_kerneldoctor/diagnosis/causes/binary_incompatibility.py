@@ -19,29 +19,22 @@ _COREF = "/env/lib/python3.11/site-packages/neuralcoref/__init__.py"
 class BinaryIncompatibility(Cause):
     """Two compiled packages were built for different versions of each other, or of a library both use.
 
-    What it means
-    -------------
-    Compiled code knows the layout of what it works with: of NumPy's arrays, of a C++ library, of the C library. A
-    package that was built for NumPy 1 cannot run with NumPy 2. One that was built on a newer system asks for functions
-    that an older one lacks. Two packages may each bring another version of the same library. Some packages say so and
-    stop, others crash.
+    What it means: Compiled code knows the layout of what it works with: of NumPy's arrays, of a C++ library, of the C
+    library. A package that was built for NumPy 1 cannot run with NumPy 2. One that was built on a newer system asks for
+    functions that an older one lacks. Two packages may each bring another version of the same library. Some packages
+    say so and stop, others crash.
 
-    How it is recognised
-    --------------------
-    By the last words before an abort or an exit: "Intel MKL FATAL ERROR" (leaves with exit code 2), "symbol lookup
-    error" (ld.so(8), 127), "HDF5 library version mismatched error", "compiled against version ... of the Protocol
-    Buffer runtime", "Cannot mix incompatible Qt library". Or an import failed with "compiled using NumPy 1.x",
-    "module compiled against ABI version", "GLIBCXX_... not found" or "undefined symbol", which the kernel survives. A
-    later crash in the package whose import had failed is likely to be this, too.
+    How it is recognised: By the last words before an abort or an exit: "Intel MKL FATAL ERROR" (leaves with exit code
+    2), "symbol lookup error" (ld.so(8), 127), "HDF5 library version mismatched error", "compiled against version ... of
+    the Protocol Buffer runtime", "Cannot mix incompatible Qt library". Or an import failed with "compiled using NumPy
+    1.x", "module compiled against ABI version", "GLIBCXX_... not found" or "undefined symbol", which the kernel
+    survives. A later crash in the package whose import had failed is likely to be this, too.
 
-    What to do
-    ----------
-    Reinstall the packages that are named, from one source, best into a fresh environment; with conda, all from one
-    channel. For NumPy: update the package that is too old, or pin `numpy<2`. After installing, restart the kernel.
+    What to do: Reinstall the packages that are named, from one source, best into a fresh environment; with conda, all
+    from one channel. For NumPy: update the package that is too old, or pin `numpy<2`. After installing, restart the
+    kernel.
 
-    Example
-    -------
-    `pyarrow` 15.0.1, built for NumPy 1, in an environment with NumPy 2.
+    Example: `pyarrow` 15.0.1, built for NumPy 1, in an environment with NumPy 2.
     """
 
     id = "binary-incompatibility"

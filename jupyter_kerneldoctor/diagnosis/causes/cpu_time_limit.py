@@ -14,26 +14,18 @@ _SLACK_S = 2.0
 class CpuTimeLimit(Cause):
     """The kernel had used all the processor time it was allowed.
 
-    What it means
-    -------------
-    Shared machines often limit for how many seconds a program may keep a processor busy. Several threads use up this
-    time several times as fast. At the soft limit a program gets a warning signal, which ends it if it has no handler.
-    At the hard limit it is ended at once.
+    What it means: Shared machines often limit for how many seconds a program may keep a processor busy. Several threads
+    use up this time several times as fast. At the soft limit a program gets a warning signal, which ends it if it has
+    no handler. At the hard limit it is ended at once.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGXCPU, the signal for exactly this, and had not been far from its limit: batch systems
-    send the same signal for reasons of their own. Or it was ended by SIGKILL, and its processor time had reached the
-    hard limit (getrlimit(2), RLIMIT_CPU).
+    How it is recognised: The process was ended by SIGXCPU, the signal for exactly this, and had not been far from its
+    limit: batch systems send the same signal for reasons of their own. Or it was ended by SIGKILL, and its processor
+    time had reached the hard limit (getrlimit(2), RLIMIT_CPU).
 
-    What to do
-    ----------
-    Run long computations as a batch job, where the limit is higher or there is none. Have the limit raised (`ulimit
-    -t`, /etc/security/limits.conf). Save intermediate results, so that you can go on from there.
+    What to do: Run long computations as a batch job, where the limit is higher or there is none. Have the limit raised
+    (`ulimit -t`, /etc/security/limits.conf). Save intermediate results, so that you can go on from there.
 
-    Example
-    -------
-    `while True: pass` below `ulimit -t 60`.
+    Example: `while True: pass` below `ulimit -t 60`.
     """
 
     id = "cpu-time-limit"

@@ -20,26 +20,18 @@ _USED = {"mapped": 0, "open": 1, "cwd": 2, "tmp": 3}
 class DiskFull(Cause):
     """The disk, or another file system that the program writes to, has no room left.
 
-    What it means
-    -------------
-    An ordinary write to a full disk raises an `OSError`, and the kernel lives on. A write into a mapped file, as with
-    `np.memmap`, cannot report an error, so Linux stops the program. A file can be created larger than the room on the
-    disk: it has holes at first, and the program is stopped when it fills them.
+    What it means: An ordinary write to a full disk raises an `OSError`, and the kernel lives on. A write into a mapped
+    file, as with `np.memmap`, cannot report an error, so Linux stops the program. A file can be created larger than the
+    room on the disk: it has holes at first, and the program is stopped when it fills them.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGBUS, the signal for mapped memory that lost its storage (mmap(2)), and a file system on
-    which it had mapped or opened files was full. Or an `OSError` with ENOSPC was raised. Or the process gave up with
-    "No space left on device" as its last words.
+    How it is recognised: The process was ended by SIGBUS, the signal for mapped memory that lost its storage (mmap(2)),
+    and a file system on which it had mapped or opened files was full. Or an `OSError` with ENOSPC was raised. Or the
+    process gave up with "No space left on device" as its last words.
 
-    What to do
-    ----------
-    Free space there, or write to another place. Create large files with `os.posix_fallocate`: it raises an error at
-    once where there is no room. A smaller dtype makes a smaller file.
+    What to do: Free space there, or write to another place. Create large files with `os.posix_fallocate`: it raises an
+    error at once where there is no room. A smaller dtype makes a smaller file.
 
-    Example
-    -------
-    `m = np.memmap("m.dat", "f8", "w+", shape=20_000_000); m[:] = 1` on a disk with 50 MB left.
+    Example: `m = np.memmap("m.dat", "f8", "w+", shape=20_000_000); m[:] = 1` on a disk with 50 MB left.
     """
 
     id = "disk-full"

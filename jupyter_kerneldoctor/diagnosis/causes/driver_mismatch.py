@@ -13,28 +13,20 @@ from ..units import quote
 class DriverMismatch(Cause):
     """The driver of the graphics card, CUDA and the library that uses them do not fit together.
 
-    What it means
-    -------------
-    A library such as PyTorch or TensorFlow is built for one generation of CUDA and of cuDNN, and the driver allows CUDA
-    up to some version. The card cannot be used, or the process is ended, if the driver is too old, another cuDNN is
-    found first, or the card is too new or too old for the build. The same happens after an update of the driver until
-    the machine is restarted.
+    What it means: A library such as PyTorch or TensorFlow is built for one generation of CUDA and of cuDNN, and the
+    driver allows CUDA up to some version. The card cannot be used, or the process is ended, if the driver is too old,
+    another cuDNN is found first, or the card is too new or too old for the build. The same happens after an update of
+    the driver until the machine is restarted.
 
-    How it is recognised
-    --------------------
-    CUDA, cuDNN or the driver's library say so ("driver version is insufficient", "no kernel image is available",
-    "source was compiled with", "Driver/library version mismatch"), in an error or in the last words before an abort.
-    The report adds the versions: what the driver allows, and what the library was built for.
+    How it is recognised: CUDA, cuDNN or the driver's library say so ("driver version is insufficient", "no kernel image
+    is available", "source was compiled with", "Driver/library version mismatch"), in an error or in the last words
+    before an abort. The report adds the versions: what the driver allows, and what the library was built for.
 
-    What to do
-    ----------
-    Install a build of the library for the CUDA that `nvidia-smi` shows (its upper right corner), or update the driver.
-    After an update of the driver, restart the machine. Remove other copies of cuDNN from `LD_LIBRARY_PATH`; with pip,
-    the library brings its own.
+    What to do: Install a build of the library for the CUDA that `nvidia-smi` shows (its upper right corner), or update
+    the driver. After an update of the driver, restart the machine. Remove other copies of cuDNN from `LD_LIBRARY_PATH`;
+    with pip, the library brings its own.
 
-    Example
-    -------
-    `torch.zeros(1).cuda()` with a build for CUDA 12.6 and a driver that allows 11.4.
+    Example: `torch.zeros(1).cuda()` with a build for CUDA 12.6 and a driver that allows 11.4.
     """
 
     id = "driver-mismatch"

@@ -19,28 +19,20 @@ _AT_ONCE_S = 2.0
 class ExitCall(Cause):
     """The program ended itself: with `exit()`, `quit()`, `os._exit()`, or a library's own exit.
 
-    What it means
-    -------------
-    In a notebook, `exit()` and `quit()` end the kernel with all its variables, after the cell has run to its end.
-    `os._exit()` ends it on the spot. Some native libraries call `exit()` where they should report an error.
+    What it means: In a notebook, `exit()` and `quit()` end the kernel with all its variables, after the cell has run to
+    its end. `os._exit()` ends it on the spot. Some native libraries call `exit()` where they should report an error.
     `sys.exit()` does not: in a notebook it ends only the cell.
 
-    How it is recognised
-    --------------------
-    For `exit()` and `quit()`: the kernel noted that a cell asked for it. Otherwise: the process left with an exit code
-    and no signal while a cell was running, and nobody had asked for a shutdown. An `os._exit` in the cell with that
-    code is named. Without one, a library's exit is only likely, and the last line that was written while the cell ran
-    is quoted. A timer, a thread or a handler may also make the call, while no cell runs. Last words that name a cause
-    of their own, such as those of MKL or of the dynamic linker, make it that cause.
+    How it is recognised: For `exit()` and `quit()`: the kernel noted that a cell asked for it. Otherwise: the process
+    left with an exit code and no signal while a cell was running, and nobody had asked for a shutdown. An `os._exit` in
+    the cell with that code is named. Without one, a library's exit is only likely, and the last line that was written
+    while the cell ran is quoted. A timer, a thread or a handler may also make the call, while no cell runs. Last words
+    that name a cause of their own, such as those of MKL or of the dynamic linker, make it that cause.
 
-    What to do
-    ----------
-    To stop a cell early, put the code in a function and `return`, or raise an exception. Where a library exits, look
-    at the message it printed last.
+    What to do: To stop a cell early, put the code in a function and `return`, or raise an exception. Where a library
+    exits, look at the message it printed last.
 
-    Example
-    -------
-    `if done: exit()`
+    Example: `if done: exit()`
     """
 
     id = "exit-call"

@@ -14,24 +14,17 @@ _NEAR = 0.9
 class FdLimit(Cause):
     """The kernel had too many files open, and could not open another.
 
-    What it means
-    -------------
-    A process may have only so many files, sockets and pipes open at once, often 1024. Files that are opened in a loop
-    and never closed use up this number. The kernel itself needs some to talk to the notebook.
+    What it means: A process may have only so many files, sockets and pipes open at once, often 1024. Files that are
+    opened in a loop and never closed use up this number. The kernel itself needs some to talk to the notebook.
 
-    How it is recognised
-    --------------------
-    An `OSError` with EMFILE, "Too many open files", was raised, which the kernel survives. Or a library that aborted
-    wrote these words last, as libzmq does. The limit is RLIMIT_NOFILE (getrlimit(2), `ulimit -n`).
+    How it is recognised: An `OSError` with EMFILE, "Too many open files", was raised, which the kernel survives. Or a
+    library that aborted wrote these words last, as libzmq does. The limit is RLIMIT_NOFILE (getrlimit(2), `ulimit -n`).
 
-    What to do
-    ----------
-    Close what you open: `with open(path) as file:`. The same goes for datasets, images, database connections,
-    processes and their pipes. If you need so many, raise the limit before you start the server: `ulimit -n 4096`.
+    What to do: Close what you open: `with open(path) as file:`. The same goes for datasets, images, database
+    connections, processes and their pipes. If you need so many, raise the limit before you start the server: `ulimit -n
+    4096`.
 
-    Example
-    -------
-    `files = [open(path) for path in paths]` with 2000 paths.
+    Example: `files = [open(path) for path in paths]` with 2000 paths.
     """
 
     id = "fd-limit"

@@ -13,26 +13,18 @@ from ..units import quote
 class FileTruncated(Cause):
     """A file that the kernel had mapped into memory became shorter, and the kernel used the missing part.
 
-    What it means
-    -------------
-    A mapped file, as with `np.memmap`, `np.load(mmap_mode="r")` or Arrow's memory maps, is read only when its data is
-    used. If somebody cuts the file or writes it anew meanwhile, its last pages are gone.
+    What it means: A mapped file, as with `np.memmap`, `np.load(mmap_mode="r")` or Arrow's memory maps, is read only
+    when its data is used. If somebody cuts the file or writes it anew meanwhile, its last pages are gone.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGBUS, the signal for mapped memory that lost its storage (mmap(2): a page beyond the end
-    of the file), and a mapped file was shorter than its mapping. Or the cell opens a file for writing that a cell had
-    mapped.
+    How it is recognised: The process was ended by SIGBUS, the signal for mapped memory that lost its storage (mmap(2):
+    a page beyond the end of the file), and a mapped file was shorter than its mapping. Or the cell opens a file for
+    writing that a cell had mapped.
 
-    What to do
-    ----------
-    Write to a new file and rename it over the old one (`os.replace`): a kernel that has the old file mapped keeps it.
-    Do not let one notebook write a file while another has it mapped. Read a file that others rewrite as a whole, with
-    `np.load`.
+    What to do: Write to a new file and rename it over the old one (`os.replace`): a kernel that has the old file mapped
+    keeps it. Do not let one notebook write a file while another has it mapped. Read a file that others rewrite as a
+    whole, with `np.load`.
 
-    Example
-    -------
-    `m = np.memmap("x.dat", mode="r")`, then `open("x.dat", "w").close()`, then `m.sum()`.
+    Example: `m = np.memmap("x.dat", mode="r")`, then `open("x.dat", "w").close()`, then `m.sum()`.
     """
 
     id = "file-truncated"

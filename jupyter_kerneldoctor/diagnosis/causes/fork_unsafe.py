@@ -20,27 +20,22 @@ _SERIES = 3
 class ForkUnsafe(Cause):
     """Worker processes were made as copies of the running kernel (a fork), and the copies cannot work.
 
-    What it means
-    -------------
-    A fork copies the memory of a process, but only one of its threads. If another thread held a lock at that moment,
-    it is never released in the copy. A library with threads of its own (OpenMP in NumPy, PyTorch or numba, CUDA, gRPC,
-    polars) believes that they are there. The worker waits or ends itself, and the kernel waits for the worker.
+    What it means: A fork copies the memory of a process, but only one of its threads. If another thread held a lock at
+    that moment, it is never released in the copy. A library with threads of its own (OpenMP in NumPy, PyTorch or numba,
+    CUDA, gRPC, polars) believes that they are there. The worker waits or ends itself, and the kernel waits for the
+    worker.
 
-    How it is recognised
-    --------------------
-    The cell does nothing, copies of the kernel below it wait for a lock, and the kernel waits for them. Or workers end
-    themselves one after another, and GNU OpenMP says why. Workers that wait for their next task, or in the locks and
-    queues of multiprocessing itself, do not count.
+    How it is recognised: The cell does nothing, copies of the kernel below it wait for a lock, and the kernel waits for
+    them. Or workers end themselves one after another, and GNU OpenMP says why. Workers that wait for their next task,
+    or in the locks and queues of multiprocessing itself, do not count.
 
-    What to do
-    ----------
-    Interrupt the kernel. Start the workers anew instead of as copies: `multiprocessing.get_context("spawn")` with the
-    function in a file of its own (a module), or `joblib.Parallel`, which does that and takes functions of a cell, too.
-    Do not start threads, and do not compute with such a library, before the workers are made.
+    What to do: Interrupt the kernel. Start the workers anew instead of as copies:
+    `multiprocessing.get_context("spawn")` with the function in a file of its own (a module), or `joblib.Parallel`,
+    which does that and takes functions of a cell, too. Do not start threads, and do not compute with such a library,
+    before the workers are made.
 
-    Example
-    -------
-    `multiprocessing.get_context("fork").Pool(2).map(f, data)`, after PyTorch has computed something in the kernel.
+    Example: `multiprocessing.get_context("fork").Pool(2).map(f, data)`, after PyTorch has computed something in the
+    kernel.
     """
 
     id = "fork-unsafe"

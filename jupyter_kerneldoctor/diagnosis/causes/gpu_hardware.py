@@ -20,27 +20,20 @@ _UNREACHABLE = (79, 119)
 class GpuHardware(Cause):
     """The graphics card failed, or its power or cooling did.
 
-    What it means
-    -------------
-    The system lost contact with the card, its memory has errors that cannot be corrected, it got too hot, or the power
-    supply could not keep up. Then the card stops, or the whole machine restarts. The program is not to blame.
+    What it means: The system lost contact with the card, its memory has errors that cannot be corrected, it got too
+    hot, or the power supply could not keep up. Then the card stops, or the whole machine restarts. The program is not
+    to blame.
 
-    How it is recognised
-    --------------------
-    The driver reports an error event (Xid) of the hardware: 79 (off the bus), 48, 63, 64, 94, 95 (memory), 74, 119,
-    120; or the count of uncorrectable memory errors rose, within the last minute and on a card that the kernel used.
-    It is proven where a library gave up with words about a card. Or the machine was restarted while the card worked
-    hard, perhaps slowed down for heat or power; that alone is no more than a suspicion. Xid 13 and 31 are mostly the
-    program's.
+    How it is recognised: The driver reports an error event (Xid) of the hardware: 79 (off the bus), 48, 63, 64, 94, 95
+    (memory), 74, 119, 120; or the count of uncorrectable memory errors rose, within the last minute and on a card that
+    the kernel used. It is proven where a library gave up with words about a card. Or the machine was restarted while
+    the card worked hard, perhaps slowed down for heat or power; that alone is no more than a suspicion. Xid 13 and 31
+    are mostly the program's.
 
-    What to do
-    ----------
-    Tell the administrator the number of the Xid and the time. `nvidia-smi -q` shows temperature, power and memory
-    errors; `sudo nvidia-smi -pl WATTS` lowers its power, to test that. Save checkpoints while you train.
+    What to do: Tell the administrator the number of the Xid and the time. `nvidia-smi -q` shows temperature, power and
+    memory errors; `sudo nvidia-smi -pl WATTS` lowers its power, to test that. Save checkpoints while you train.
 
-    Example
-    -------
-    Training on two cards with one power supply: the machine goes dark at the first large batch.
+    Example: Training on two cards with one power supply: the machine goes dark at the first large batch.
     """
 
     id = "gpu-hardware"

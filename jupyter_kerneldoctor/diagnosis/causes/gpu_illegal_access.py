@@ -15,27 +15,19 @@ _VAGUE = ("unspecified launch failure", "CUDA_ERROR_LAUNCH_FAILED")
 class GpuIllegalAccess(Cause):
     """A computation on the graphics card used an invalid memory address or an index out of range.
 
-    What it means
-    -------------
-    An index was out of range (a label of 10 with ten classes, a token beyond the embedding), or native code for the
-    card has a bug. The card reports it later than it happens, so the line that raises need not be the line at fault.
-    From then on every use of the card fails in this process, until the kernel is restarted.
+    What it means: An index was out of range (a label of 10 with ten classes, a token beyond the embedding), or native
+    code for the card has a bug. The card reports it later than it happens, so the line that raises need not be the line
+    at fault. From then on every use of the card fails in this process, until the kernel is restarted.
 
-    How it is recognised
-    --------------------
-    CUDA's words "device-side assert triggered", "an illegal memory access was encountered", "misaligned address" or
-    "unspecified launch failure" in the error, or in the last words before an abort; the driver's event Xid 13 or 31
-    beside it. Events of the hardware (Xid 48, 79, 95) make it a fault of the card instead.
+    How it is recognised: CUDA's words "device-side assert triggered", "an illegal memory access was encountered",
+    "misaligned address" or "unspecified launch failure" in the error, or in the last words before an abort; the
+    driver's event Xid 13 or 31 beside it. Events of the hardware (Xid 48, 79, 95) make it a fault of the card instead.
 
-    What to do
-    ----------
-    Restart the kernel. Run the same step on the CPU, where the error names the line and the index, or set
+    What to do: Restart the kernel. Run the same step on the CPU, where the error names the line and the index, or set
     `CUDA_LAUNCH_BLOCKING=1` before the first use of the card. Look at the range of labels and indices first:
     `labels.min(), labels.max()`.
 
-    Example
-    -------
-    `nn.Embedding(1000, 64)(tokens.cuda())` with a token 1000.
+    Example: `nn.Embedding(1000, 64)(tokens.cuda())` with a token 1000.
     """
 
     id = "gpu-illegal-access"

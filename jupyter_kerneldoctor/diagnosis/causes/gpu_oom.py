@@ -19,28 +19,21 @@ _PREALLOCATED = 0.7
 class OutOfGpuMemory(Cause):
     """The memory of the graphics card was used up.
 
-    What it means
-    -------------
-    A card has memory of its own. The batch, the weights, the gradients, and all that a network keeps for the backward
-    pass share it with every other program on the card. When it is full, PyTorch, CuPy and JAX raise an error, and the
-    kernel lives. TensorFlow, XLA and libraries below them may end the process.
+    What it means: A card has memory of its own. The batch, the weights, the gradients, and all that a network keeps for
+    the backward pass share it with every other program on the card. When it is full, PyTorch, CuPy and JAX raise an
+    error, and the kernel lives. TensorFlow, XLA and libraries below them may end the process.
 
-    How it is recognised
-    --------------------
-    The library says so in its error, or in its last words before an abort. The report adds who holds the memory: other
-    programs on the card (NVML), what the library reserved without using it, and what hidden references such as the last
-    traceback or the Out cache keep alive. TensorFlow and JAX take most of a card at their first use.
+    How it is recognised: The library says so in its error, or in its last words before an abort. The report adds who
+    holds the memory: other programs on the card (NVML), what the library reserved without using it, and what hidden
+    references such as the last traceback or the Out cache keep alive. TensorFlow and JAX take most of a card at their
+    first use.
 
-    What to do
-    ----------
-    Take smaller batches, or mixed precision; do not keep losses and outputs with their graph. Shut down other
-    notebooks' kernels that use the card. After an error, `del` what is left and run a cell without error before the
-    next try: the traceback keeps the tensors of the failed one. If much is reserved but not allocated, set
+    What to do: Take smaller batches, or mixed precision; do not keep losses and outputs with their graph. Shut down
+    other notebooks' kernels that use the card. After an error, `del` what is left and run a cell without error before
+    the next try: the traceback keeps the tensors of the failed one. If much is reserved but not allocated, set
     `PYTORCH_ALLOC_CONF=expandable_segments:True`. For JAX beside others: `XLA_PYTHON_CLIENT_PREALLOCATE=false`.
 
-    Example
-    -------
-    `model(x_all.cuda())` on a card of 8 GiB, of which a second notebook's TensorFlow holds seven.
+    Example: `model(x_all.cuda())` on a card of 8 GiB, of which a second notebook's TensorFlow holds seven.
     """
 
     id = "gpu-oom"

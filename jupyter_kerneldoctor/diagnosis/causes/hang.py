@@ -19,29 +19,22 @@ _WAITS = (frame("threading.py", "wait"), frame("threading.py", "wait"))
 class Hang(Cause):
     """The cell waits for something that will not come; the kernel is alive, but does not answer.
 
-    What it means
-    -------------
-    Two parts of a program wait for each other, or for a part that has ended: a lock that nobody releases, a result of a
-    worker process that is gone, an empty queue that nobody fills. No error is raised, and nothing is computed. It would
-    stay so for ever.
+    What it means: Two parts of a program wait for each other, or for a part that has ended: a lock that nobody
+    releases, a result of a worker process that is gone, an empty queue that nobody fills. No error is raised, and
+    nothing is computed. It would stay so for ever.
 
-    How it is recognised
-    --------------------
-    For at least ten seconds the cell and all processes it started used hardly any processor time and wrote nothing. The
-    stacks of all threads show what each waits for: nobody is left who could end the wait. A `sleep`, an `input()`, a
-    slow network or a program at work is no hang: there, somebody is left. A kernel that is asked to end in this state,
-    as by a runner that gives up, ends in the ordinary way; the report then lists the hang as survived.
+    How it is recognised: For at least ten seconds the cell and all processes it started used hardly any processor time
+    and wrote nothing. The stacks of all threads show what each waits for: nobody is left who could end the wait. A
+    `sleep`, an `input()`, a slow network or a program at work is no hang: there, somebody is left. A kernel that is
+    asked to end in this state, as by a runner that gives up, ends in the ordinary way; the report then lists the hang
+    as survived.
 
-    What to do
-    ----------
-    Interrupt the kernel (the stop button): most such waits end with a KeyboardInterrupt, and your variables stay. Then
-    give the wait a time limit (`queue.get(timeout=60)`, `thread.join(60)`), and look at the line that is named. If a
-    worker process has failed, its error stands in the output of the Jupyter server. Functions for processes that are
-    started anew (`spawn`) belong in a file of their own, not in a cell.
+    What to do: Interrupt the kernel (the stop button): most such waits end with a KeyboardInterrupt, and your variables
+    stay. Then give the wait a time limit (`queue.get(timeout=60)`, `thread.join(60)`), and look at the line that is
+    named. If a worker process has failed, its error stands in the output of the Jupyter server. Functions for processes
+    that are started anew (`spawn`) belong in a file of their own, not in a cell.
 
-    Example
-    -------
-    `results = [queue.get() for _ in workers]`, where each worker failed at its start.
+    Example: `results = [queue.get() for _ in workers]`, where each worker failed at its start.
     """
 
     id = "hang"

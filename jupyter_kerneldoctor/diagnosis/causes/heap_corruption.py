@@ -24,27 +24,21 @@ _IN_MALLOC = _OLD_GLIBC + r"\w*(?:free|alloc|chunk|consolidate)\w*\(\): "
 class HeapCorruption(Cause):
     """Native code had damaged the program's memory; it was noticed only when memory was next asked for or given back.
 
-    What it means
-    -------------
-    The pieces of memory that a program asks for lie side by side, with short notes of the allocator in between. Code
-    that writes past the end of its piece, or gives a piece back twice, damages those notes. Nothing happens until the
-    allocator reads them: **the mistake lies before the line that is shown, maybe in an earlier cell.**
+    What it means: The pieces of memory that a program asks for lie side by side, with short notes of the allocator in
+    between. Code that writes past the end of its piece, or gives a piece back twice, damages those notes. Nothing
+    happens until the allocator reads them: **the mistake lies before the line that is shown, maybe in an earlier
+    cell.**
 
-    How it is recognised
-    --------------------
-    The process aborted, and its last words are those of the allocator: "double free or corruption", "free(): invalid
-    pointer", "malloc(): invalid size", "corrupted size vs. prev_size" (glibc, malloc/malloc.c), or the same from
-    another allocator or from a debugging tool. With less certainty: it crashed inside the allocator itself.
+    How it is recognised: The process aborted, and its last words are those of the allocator: "double free or
+    corruption", "free(): invalid pointer", "malloc(): invalid size", "corrupted size vs. prev_size" (glibc,
+    malloc/malloc.c), or the same from another allocator or from a debugging tool. With less certainty: it crashed
+    inside the allocator itself.
 
-    What to do
-    ----------
-    Suspect native code that was given a size, an index or a pointer, also in the cells before: ctypes and cffi calls,
-    compiled functions without bounds checks (`@njit(boundscheck=True)` finds them in numba), an object that was used
-    after it was closed. `PYTHONMALLOC=debug` and `MALLOC_CHECK_=3` make it crash closer to the mistake.
+    What to do: Suspect native code that was given a size, an index or a pointer, also in the cells before: ctypes and
+    cffi calls, compiled functions without bounds checks (`@njit(boundscheck=True)` finds them in numba), an object that
+    was used after it was closed. `PYTHONMALLOC=debug` and `MALLOC_CHECK_=3` make it crash closer to the mistake.
 
-    Example
-    -------
-    `libc.free(p); libc.free(p)` through ctypes.
+    Example: `libc.free(p); libc.free(p)` through ctypes.
     """
 
     id = "heap-corruption"

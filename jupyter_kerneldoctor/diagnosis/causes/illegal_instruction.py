@@ -16,28 +16,21 @@ _AVX = ("avx", "avx2", "avx512f")
 class IllegalInstruction(Cause):
     """The program contains an instruction that this processor does not know.
 
-    What it means
-    -------------
-    Packages are built for a certain generation of processors. A build that uses AVX or AVX-512 instructions cannot run
-    on an older processor, or in a virtual machine that hides them. The same happens with code that was compiled on one
-    machine and kept for another: numba's cache on a home directory that several machines share, or a library built
-    with `-march=native`. Rarely it is deliberate: compilers place such an instruction where the program must never
-    arrive.
+    What it means: Packages are built for a certain generation of processors. A build that uses AVX or AVX-512
+    instructions cannot run on an older processor, or in a virtual machine that hides them. The same happens with code
+    that was compiled on one machine and kept for another: numba's cache on a home directory that several machines
+    share, or a library built with `-march=native`. Rarely it is deliberate: compilers place such an instruction where
+    the program must never arrive.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGILL, the signal for an illegal instruction (signal(7)), and the cell did not send it.
-    Or a library said before it gave up that it needs instructions this processor lacks. The evidence says which of them
-    the processor has. Where it has them all, and nothing was said, the report lists what to check.
+    How it is recognised: The process was ended by SIGILL, the signal for an illegal instruction (signal(7)), and the
+    cell did not send it. Or a library said before it gave up that it needs instructions this processor lacks. The
+    evidence says which of them the processor has. Where it has them all, and nothing was said, the report lists what to
+    check.
 
-    What to do
-    ----------
-    Install a build for this processor: from another channel, an older version, or from source. Delete `__pycache__`
-    directories with numba's cache (`*.nbi`, `*.nbc`). Or run it on a newer machine.
+    What to do: Install a build for this processor: from another channel, an older version, or from source. Delete
+    `__pycache__` directories with numba's cache (`*.nbi`, `*.nbc`). Or run it on a newer machine.
 
-    Example
-    -------
-    `import tensorflow` with a build for AVX on a processor without it.
+    Example: `import tensorflow` with a build for AVX on a processor without it.
     """
 
     id = "illegal-instruction"

@@ -25,26 +25,19 @@ _ENDED = {
 class KilledExternally(Cause):
     """Another program or person ended the kernel with a signal, and memory is not known to be the reason.
 
-    What it means
-    -------------
-    Something outside the kernel ended it: a `kill` command, a runner or a batch system at the end of its time, a
-    container that is stopped, an administrator's clean-up, a service that watches over memory before Linux does.
+    What it means: Something outside the kernel ended it: a `kill` command, a runner or a batch system at the end of its
+    time, a container that is stopped, an administrator's clean-up, a service that watches over memory before Linux
+    does.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGKILL, SIGTERM or SIGHUP, Linux counted no out-of-memory kill in the kernel's control
-    group, and the cell sends no such signal. Without a Jupyter server that watched the kernel, a restart of a busy
-    kernel looks the same, so it is no more than possible then; likewise where the cell sends such a signal and the
-    code does not show to which process. Who sent it is never known: the report lists who usually does.
+    How it is recognised: The process was ended by SIGKILL, SIGTERM or SIGHUP, Linux counted no out-of-memory kill in
+    the kernel's control group, and the cell sends no such signal. Without a Jupyter server that watched the kernel, a
+    restart of a busy kernel looks the same, so it is no more than possible then; likewise where the cell sends such a
+    signal and the code does not show to which process. Who sent it is never known: the report lists who usually does.
 
-    What to do
-    ----------
-    Ask who may do that: the batch system's log, the administrator, `journalctl` for earlyoom or systemd-oomd. If the
-    kernel was close to a limit, look at its memory all the same.
+    What to do: Ask who may do that: the batch system's log, the administrator, `journalctl` for earlyoom or
+    systemd-oomd. If the kernel was close to a limit, look at its memory all the same.
 
-    Example
-    -------
-    `kill -9 <pid>` in a terminal while a cell runs.
+    Example: `kill -9 <pid>` in a terminal while a cell runs.
     """
 
     id = "killed-externally"

@@ -25,27 +25,20 @@ _MOST = 0.5
 class MemoryStall(Cause):
     """The kernel has run out of memory, but nobody ends it: it waits for memory, and makes hardly any progress.
 
-    What it means
-    -------------
-    There are two ways to wait for memory without end. A container or session reaches its memory limit while the
-    out-of-memory killer of its control group (cgroup) is switched off: Linux then stops the processes that need more,
-    until some memory is freed. Or a machine with swap moves memory to the disk and back all the time (thrashing), and
-    everything takes a thousand times as long.
+    What it means: There are two ways to wait for memory without end. A container or session reaches its memory limit
+    while the out-of-memory killer of its control group (cgroup) is switched off: Linux then stops the processes that
+    need more, until some memory is freed. Or a machine with swap moves memory to the disk and back all the time
+    (thrashing), and everything takes a thousand times as long.
 
-    How it is recognised
-    --------------------
-    A cell is running, and its control group says `under_oom 1` with the killer disabled. Or all programs wait for
-    memory most of the time (the pressure in /proc/pressure/memory) and swap is full, or hundreds of pages a second are
-    read back from the disk.
+    How it is recognised: A cell is running, and its control group says `under_oom 1` with the killer disabled. Or all
+    programs wait for memory most of the time (the pressure in /proc/pressure/memory) and swap is full, or hundreds of
+    pages a second are read back from the disk.
 
-    What to do
-    ----------
-    Interrupt the kernel, or end what else holds memory. If that does not help, restart it: the cell will not finish.
-    Then let it need less at a time.
+    What to do: Interrupt the kernel, or end what else holds memory. If that does not help, restart it: the cell will
+    not finish. Then let it need less at a time.
 
-    Example
-    -------
-    A batch job on a cluster that disables the killer, at its limit of 8 GiB: the cell runs all night and does nothing.
+    Example: A batch job on a cluster that disables the killer, at its limit of 8 GiB: the cell runs all night and does
+    nothing.
     """
 
     id = "memory-stall"

@@ -19,24 +19,16 @@ _LONG_S = 10.0
 class NoDeath(Cause):
     """The kernel is running, and there is nothing to report.
 
-    What it means
-    -------------
-    The process of this recording is alive, and nothing shows that it is stuck. It computes, is idle, or waits for
-    something that can still come: the network, a program that it started, or the end of a `sleep`.
+    What it means: The process of this recording is alive, and nothing shows that it is stuck. It computes, is idle, or
+    waits for something that can still come: the network, a program that it started, or the end of a `sleep`.
 
-    How it is recognised
-    --------------------
-    A process with the same id, the same start time and on the same boot of the machine exists. If its cell does
-    nothing, the stacks show a thread or a process that can end the wait. The kernel also lives on when Linux kills one
-    of its child processes for memory, or when one crashes.
+    How it is recognised: A process with the same id, the same start time and on the same boot of the machine exists. If
+    its cell does nothing, the stacks show a thread or a process that can end the wait. The kernel also lives on when
+    Linux kills one of its child processes for memory, or when one crashes.
 
-    What to do
-    ----------
-    Nothing.
+    What to do: Nothing.
 
-    Example
-    -------
-    A report asked for while the notebook is open.
+    Example: A report asked for while the notebook is open.
     """
 
     id = "no-death"

@@ -32,26 +32,18 @@ _PACKAGES = "/env/lib/python3.11/site-packages"
 class NoDisplay(Cause):
     """A library wanted to open a window, and this machine has no screen that it could reach.
 
-    What it means
-    -------------
-    Windows of OpenCV, Qt, VTK and others open on the machine where the kernel runs. A server or a container has no
-    screen. Some libraries then raise an error; others end the whole process.
+    What it means: Windows of OpenCV, Qt, VTK and others open on the machine where the kernel runs. A server or a
+    container has no screen. Some libraries then raise an error; others end the whole process.
 
-    How it is recognised
-    --------------------
-    The process aborted or left, and its last words were those of a window system: Qt's "Could not load the Qt platform
-    plugin", VTK's "bad X server connection", GTK's "cannot open display". With less certainty: it crashed in a library
-    that draws, with no DISPLAY set, or after complaints of the graphics driver.
+    How it is recognised: The process aborted or left, and its last words were those of a window system: Qt's "Could not
+    load the Qt platform plugin", VTK's "bad X server connection", GTK's "cannot open display". With less certainty: it
+    crashed in a library that draws, with no DISPLAY set, or after complaints of the graphics driver.
 
-    What to do
-    ----------
-    Show pictures in the notebook: `plt.imshow(image)` in place of `cv2.imshow`. For Qt set
-    `QT_QPA_PLATFORM=offscreen` before the import, for PyVista `pv.OFF_SCREEN = True`. Install
-    `opencv-python-headless`, or start a virtual screen with Xvfb.
+    What to do: Show pictures in the notebook: `plt.imshow(image)` in place of `cv2.imshow`. For Qt set
+    `QT_QPA_PLATFORM=offscreen` before the import, for PyVista `pv.OFF_SCREEN = True`. Install `opencv-python-headless`,
+    or start a virtual screen with Xvfb.
 
-    Example
-    -------
-    `cv2.imshow("x", image)` on a server.
+    Example: `cv2.imshow("x", image)` on a server.
     """
 
     id = "no-display"

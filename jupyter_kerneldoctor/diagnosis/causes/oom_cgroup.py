@@ -19,27 +19,21 @@ _AT_THE_LIMIT = 0.95
 class OutOfMemoryInCgroup(Cause):
     """The kernel needed more memory than its container or session allows, and Linux killed it.
 
-    What it means
-    -------------
-    Containers, JupyterHub servers and batch jobs have a memory limit. Linux calls such a group of processes a control
-    group (cgroup). When all its processes together need more and nothing can be given back, Linux ends one of them,
-    most often the largest: the kernel. The kernel has no chance to raise an error or to save anything.
+    What it means: Containers, JupyterHub servers and batch jobs have a memory limit. Linux calls such a group of
+    processes a control group (cgroup). When all its processes together need more and nothing can be given back, Linux
+    ends one of them, most often the largest: the kernel. The kernel has no chance to raise an error or to save
+    anything.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGKILL, and the group's count of out-of-memory kills (`oom_kill`) rose between the last
-    measurement and the death; or the system's log names the process and the group's limit. What counts towards the
-    limit is what all processes of the group hold, child processes too. Memory use at the limit alone proves nothing, as
-    cached files may fill it harmlessly. A child process that was killed earlier does not count.
+    How it is recognised: The process was ended by SIGKILL, and the group's count of out-of-memory kills (`oom_kill`)
+    rose between the last measurement and the death; or the system's log names the process and the group's limit. What
+    counts towards the limit is what all processes of the group hold, child processes too. Memory use at the limit alone
+    proves nothing, as cached files may fill it harmlessly. A child process that was killed earlier does not count.
 
-    What to do
-    ----------
-    Let the cell need less at a time: read files in parts or only the columns you use, take smaller batches, delete
-    what you no longer need. Or ask for a higher limit where the container is started.
+    What to do: Let the cell need less at a time: read files in parts or only the columns you use, take smaller batches,
+    delete what you no longer need. Or ask for a higher limit where the container is started.
 
-    Example
-    -------
-    `df = pd.read_csv("big.csv")` in a container of 500 MiB: text columns take several times their size in the file.
+    Example: `df = pd.read_csv("big.csv")` in a container of 500 MiB: text columns take several times their size in the
+    file.
     """
 
     id = "oom-cgroup"

@@ -16,26 +16,19 @@ from ..units import size
 class OutOfMemoryInContainer(Cause):
     """The container ran out of memory and was ended as a whole, with everything that ran in it.
 
-    What it means
-    -------------
-    At the memory limit of a container, Linux may end all its processes at once (`memory.oom.group`, which Kubernetes
-    sets). Or it ends the one process without which the container ends. Then the Jupyter server, all kernels and the
-    recorder are gone together. The browser says that the server is not available, or shows a new one.
+    What it means: At the memory limit of a container, Linux may end all its processes at once (`memory.oom.group`,
+    which Kubernetes sets). Or it ends the one process without which the container ends. Then the Jupyter server, all
+    kernels and the recorder are gone together. The browser says that the server is not available, or shows a new one.
 
-    How it is recognised
-    --------------------
-    No end was recorded although nobody switched the recording off. Neither the kernel nor its recorder lives, and the
-    machine was not restarted meanwhile. At the last measurement memory was at its limit, or growing towards it. Where
-    something outside the container could still write, the group's count of such kills rose.
+    How it is recognised: No end was recorded although nobody switched the recording off. Neither the kernel nor its
+    recorder lives, and the machine was not restarted meanwhile. At the last measurement memory was at its limit, or
+    growing towards it. Where something outside the container could still write, the group's count of such kills rose.
 
-    What to do
-    ----------
-    Let the cell need less at a time, or ask for a container with more memory. `kubectl describe pod` says `OOMKilled`,
-    `docker inspect` says `OOMKilled: true`. All kernels share the container's limit: shut down those you do not use.
+    What to do: Let the cell need less at a time, or ask for a container with more memory. `kubectl describe pod` says
+    `OOMKilled`, `docker inspect` says `OOMKilled: true`. All kernels share the container's limit: shut down those you
+    do not use.
 
-    Example
-    -------
-    Three notebooks in a pod of 2 GiB: the third loads a table, and all three are gone, the server with them.
+    Example: Three notebooks in a pod of 2 GiB: the third loads a table, and all three are gone, the server with them.
     """
 
     id = "oom-container"

@@ -18,25 +18,19 @@ from .oom_cgroup import of_a_worker
 class OutOfMemoryOnHost(Cause):
     """The machine ran out of memory, and Linux killed the kernel to save the rest.
 
-    What it means
-    -------------
-    No limit of a container was reached: the kernel and everything else that runs there used up the memory of the whole
-    machine. Linux then ends the process that frees the most, which need not be the one that grew last.
+    What it means: No limit of a container was reached: the kernel and everything else that runs there used up the
+    memory of the whole machine. Linux then ends the process that frees the most, which need not be the one that grew
+    last.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGKILL, next to nothing of the machine's memory was available at the last measurement,
-    and the count of out-of-memory kills in the kernel's control group rose although no limit was near. Without that
-    count it is no more than likely. It is proven where the system's log names the process, and no limit of a container.
+    How it is recognised: The process was ended by SIGKILL, next to nothing of the machine's memory was available at the
+    last measurement, and the count of out-of-memory kills in the kernel's control group rose although no limit was
+    near. Without that count it is no more than likely. It is proven where the system's log names the process, and no
+    limit of a container.
 
-    What to do
-    ----------
-    Let the cell need less at a time, and look at what else holds memory: other notebooks' kernels keep theirs until
-    they are shut down. On a shared machine, another user's program may have taken it.
+    What to do: Let the cell need less at a time, and look at what else holds memory: other notebooks' kernels keep
+    theirs until they are shut down. On a shared machine, another user's program may have taken it.
 
-    Example
-    -------
-    Two notebooks with a table of 6 GiB each on a laptop with 16 GiB: the third `merge` ends one of them.
+    Example: Two notebooks with a table of 6 GiB each on a laptop with 16 GiB: the third `merge` ends one of them.
     """
 
     id = "oom-host"

@@ -24,28 +24,21 @@ _MONITORS = (
 class OutOfMemoryInUserspace(Cause):
     """A service that watches over the machine's memory ended the kernel before Linux itself had to.
 
-    What it means
-    -------------
-    Linux ends a program for memory only at the very last moment, when a machine may not have answered for minutes.
-    So many systems run a service that acts earlier: systemd-oomd (Fedora, Ubuntu), earlyoom, nohang. When memory and
-    swap get low, or everything waits for memory, it ends the program that holds the most: often the kernel.
+    What it means: Linux ends a program for memory only at the very last moment, when a machine may not have answered
+    for minutes. So many systems run a service that acts earlier: systemd-oomd (Fedora, Ubuntu), earlyoom, nohang. When
+    memory and swap get low, or everything waits for memory, it ends the program that holds the most: often the kernel.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGTERM or SIGKILL, Linux itself counted no out-of-memory kill, and memory was short at
-    the last measurement: the machine had less than a tenth of its memory and swap left, or all programs waited for
-    memory much of the time (the pressure in /proc/pressure/memory). It is less likely where the kernel held little, as
-    such a service ends what holds most, or where it was SIGTERM and more than a twentieth was left, as runners send
-    that, too. It is proven only where the service's own line in the log names the process.
+    How it is recognised: The process was ended by SIGTERM or SIGKILL, Linux itself counted no out-of-memory kill, and
+    memory was short at the last measurement: the machine had less than a tenth of its memory and swap left, or all
+    programs waited for memory much of the time (the pressure in /proc/pressure/memory). It is less likely where the
+    kernel held little, as such a service ends what holds most, or where it was SIGTERM and more than a twentieth was
+    left, as runners send that, too. It is proven only where the service's own line in the log names the process.
 
-    What to do
-    ----------
-    Let the cell need less at a time, and shut down kernels that you do not use. `journalctl -u systemd-oomd` or
-    `journalctl -u earlyoom` says what the service did and why.
+    What to do: Let the cell need less at a time, and shut down kernels that you do not use. `journalctl -u
+    systemd-oomd` or `journalctl -u earlyoom` says what the service did and why.
 
-    Example
-    -------
-    A merge on a laptop with 16 GiB, of which a browser holds ten: earlyoom ends the kernel at 5% of memory left.
+    Example: A merge on a laptop with 16 GiB, of which a browser holds ten: earlyoom ends the kernel at 5% of memory
+    left.
     """
 
     id = "oom-userspace"

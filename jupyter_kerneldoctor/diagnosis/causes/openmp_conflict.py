@@ -21,27 +21,19 @@ _GOES_ON = re.compile(r"KMP_DUPLICATE_LIB_OK['\"\]]*\s*(?:=|,)\s*['\"]?(?i:true|
 class OpenmpConflict(Cause):
     """Two packages bring a copy each of the same OpenMP runtime, and only one copy may run.
 
-    What it means
-    -------------
-    NumPy with MKL, PyTorch, scikit-learn, LightGBM and others use OpenMP for their threads. Intel's and LLVM's runtime
-    (libiomp5, libomp) may be in a process only once. Packages from different sources, such as conda and pip, or from
-    two environments that were mixed, each bring their own.
+    What it means: NumPy with MKL, PyTorch, scikit-learn, LightGBM and others use OpenMP for their threads. Intel's and
+    LLVM's runtime (libiomp5, libomp) may be in a process only once. Packages from different sources, such as conda and
+    pip, or from two environments that were mixed, each bring their own.
 
-    How it is recognised
-    --------------------
-    The process aborted, and the runtime said "OMP: Error #15: Initializing ..., but found ... already initialized"
-    (LLVM OpenMP, runtime/src/kmp_runtime.cpp). With less certainty: it crashed inside such a runtime while two copies
-    of it were loaded.
+    How it is recognised: The process aborted, and the runtime said "OMP: Error #15: Initializing ..., but found ...
+    already initialized" (LLVM OpenMP, runtime/src/kmp_runtime.cpp). With less certainty: it crashed inside such a
+    runtime while two copies of it were loaded.
 
-    What to do
-    ----------
-    Install all of these packages from one source, in a fresh environment: all from conda-forge, or all from pip. With
-    conda, `conda install nomkl` removes one of the two. `KMP_DUPLICATE_LIB_OK=TRUE` silences the check; Intel calls
-    that unsafe, as results can be wrong.
+    What to do: Install all of these packages from one source, in a fresh environment: all from conda-forge, or all from
+    pip. With conda, `conda install nomkl` removes one of the two. `KMP_DUPLICATE_LIB_OK=TRUE` silences the check; Intel
+    calls that unsafe, as results can be wrong.
 
-    Example
-    -------
-    PyTorch from pip beside a NumPy from conda that uses MKL.
+    Example: PyTorch from pip beside a NumPy from conda that uses MKL.
     """
 
     id = "openmp-conflict"

@@ -10,23 +10,15 @@ from ..texts import evidence
 class OrdinaryEnd(Cause):
     """The kernel was shut down or restarted because someone asked for it.
 
-    What it means
-    -------------
-    Nothing went wrong. A person, the server's clean-up of idle kernels, or the program that runs the notebook ended the
-    kernel in the proper way.
+    What it means: Nothing went wrong. A person, the server's clean-up of idle kernels, or the program that runs the
+    notebook ended the kernel in the proper way.
 
-    How it is recognised
-    --------------------
-    The Jupyter server noted a request to restart or shut down, or the kernel received one. The exit status does not
-    matter then: a kernel too busy to answer is ended by SIGKILL in the end.
+    How it is recognised: The Jupyter server noted a request to restart or shut down, or the kernel received one. The
+    exit status does not matter then: a kernel too busy to answer is ended by SIGKILL in the end.
 
-    What to do
-    ----------
-    Nothing.
+    What to do: Nothing.
 
-    Example
-    -------
-    Restart Kernel in the Kernel menu, also while a cell is running.
+    Example: Restart Kernel in the Kernel menu, also while a cell is running.
     """
 
     id = "ordinary-end"

@@ -11,29 +11,21 @@ from ..texts import usual_reasons
 class Segfault(Cause):
     """A library's native code, or compiled code of your own, used an invalid memory address.
 
-    What it means
-    -------------
-    Code in C, C++, Fortran, Rust, or compiled by numba works with memory addresses; plain Python code does not. When
-    such code uses an address that does not belong to the program, the processor stops the whole process. The reason
-    may be a bug in the library, arguments it was not made for, or two packages that do not fit together.
+    What it means: Code in C, C++, Fortran, Rust, or compiled by numba works with memory addresses; plain Python code
+    does not. When such code uses an address that does not belong to the program, the processor stops the whole process.
+    The reason may be a bug in the library, arguments it was not made for, or two packages that do not fit together.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGSEGV. Python's faulthandler writes which Python function was running at that moment.
-    The report names the function nearest to the crash, its library, and the line of the cell that led there. If the
-    crash was in a background thread, that thread's line is named, in whichever cell defined its function. A crash
-    report in which one function calls itself again and again is a stack overflow instead. Last words of the process,
-    or a limit that was reached, can make another cause likelier.
-    This says how the kernel ended, not why: the report lists the usual reasons, each with the check that would tell.
+    How it is recognised: The process was ended by SIGSEGV. Python's faulthandler writes which Python function was
+    running at that moment. The report names the function nearest to the crash, its library, and the line of the cell
+    that led there. If the crash was in a background thread, that thread's line is named, in whichever cell defined its
+    function. A crash report in which one function calls itself again and again is a stack overflow instead. Last words
+    of the process, or a limit that was reached, can make another cause likelier. This says how the kernel ended, not
+    why: the report lists the usual reasons, each with the check that would tell.
 
-    What to do
-    ----------
-    Look at the arguments of the named call: shapes, types, indices, pointers, an object that was closed or freed.
-    Update the library. If the crash comes back, keep the few lines that cause it: they are the bug report.
+    What to do: Look at the arguments of the named call: shapes, types, indices, pointers, an object that was closed or
+    freed. Update the library. If the crash comes back, keep the few lines that cause it: they are the bug report.
 
-    Example
-    -------
-    `ctypes.string_at(0)` reads at address 0, where there is no memory.
+    Example: `ctypes.string_at(0)` reads at address 0, where there is no memory.
     """
 
     id = "segfault"

@@ -27,30 +27,22 @@ class Server:
 class SelfKill(Cause):
     """The code in the cell sent the deadly signal to its own process.
 
-    What it means
-    -------------
-    `os.kill(os.getpid(), ...)`, `signal.raise_signal(...)`, `!kill $PPID` and the like end the kernel as they end any
-    other process. Some notebooks do it on purpose, to restart the kernel.
+    What it means: `os.kill(os.getpid(), ...)`, `signal.raise_signal(...)`, `!kill $PPID` and the like end the kernel as
+    they end any other process. Some notebooks do it on purpose, to restart the kernel.
 
-    How it is recognised
-    --------------------
-    The running cell holds a call that sends a signal to the kernel's own process, and the process was ended by that
-    signal. It is proven when nothing before the call takes time, when the cell ended as soon as it began, or when the
-    crash report or a stack shows that line. A call within an `if` or a loop, or behind work that takes time, need not
-    have run; it did not where the cell was seen in a later statement. A call that some cell gave to a timer, a thread
-    or a handler is likely to be it as well, where nothing else sent the signal. It is less certain where the code does
-    not show to which process a call sends the signal (`process.kill()`), and the kernel ended as soon as the cell ran.
-    A child that was started without a session of its own is in the kernel's process group: `os.killpg` on that group
-    ends both.
+    How it is recognised: The running cell holds a call that sends a signal to the kernel's own process, and the process
+    was ended by that signal. It is proven when nothing before the call takes time, when the cell ended as soon as it
+    began, or when the crash report or a stack shows that line. A call within an `if` or a loop, or behind work that
+    takes time, need not have run; it did not where the cell was seen in a later statement. A call that some cell gave
+    to a timer, a thread or a handler is likely to be it as well, where nothing else sent the signal. It is less certain
+    where the code does not show to which process a call sends the signal (`process.kill()`), and the kernel ended as
+    soon as the cell ran. A child that was started without a session of its own is in the kernel's process group:
+    `os.killpg` on that group ends both.
 
-    What to do
-    ----------
-    To restart the kernel, use the Restart command of the Kernel menu. To end only a part of a program, leave the
-    function with `return`, or raise an exception.
+    What to do: To restart the kernel, use the Restart command of the Kernel menu. To end only a part of a program,
+    leave the function with `return`, or raise an exception.
 
-    Example
-    -------
-    `os.kill(os.getpid(), signal.SIGKILL)`
+    Example: `os.kill(os.getpid(), signal.SIGKILL)`
     """
 
     id = "self-kill"

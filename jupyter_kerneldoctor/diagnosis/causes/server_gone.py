@@ -27,28 +27,20 @@ _FOLLOWS = {
 class ServerGone(Cause):
     """The Jupyter server, or another program that had started the kernel, ended; the kernel then left by itself.
 
-    What it means
-    -------------
-    Nothing was wrong with the notebook. A kernel looks once a second whether the program that started it still runs,
-    and leaves when it does not, as nobody could reach it any more. Servers end with a closed terminal, a lost SSH
-    connection, a log-out, an update, or because memory ran out and Linux killed them.
+    What it means: Nothing was wrong with the notebook. A kernel looks once a second whether the program that started it
+    still runs, and leaves when it does not, as nobody could reach it any more. Servers end with a closed terminal, a
+    lost SSH connection, a log-out, an update, or because memory ran out and Linux killed them.
 
-    How it is recognised
-    --------------------
-    The process left with exit code 1, and it said "Parent appears to have exited, shutting down" (ipykernel's parent
-    poller), or the program that had started it was gone just before, or the server had noted its own end. It is less
-    certain where it left with exit code 1 while no cell was running, or long after that program was gone. What ends a
-    server may end its kernels by a signal as well; such a signal long after has another reason.
+    How it is recognised: The process left with exit code 1, and it said "Parent appears to have exited, shutting down"
+    (ipykernel's parent poller), or the program that had started it was gone just before, or the server had noted its
+    own end. It is less certain where it left with exit code 1 while no cell was running, or long after that program was
+    gone. What ends a server may end its kernels by a signal as well; such a signal long after has another reason.
 
-    What to do
-    ----------
-    Start the server so that it survives: in tmux or screen, with `nohup`, as a service. If it was killed, look for
-    the reason in its log and in the system's (`journalctl`). Long computations do not need a server: `jupyter
+    What to do: Start the server so that it survives: in tmux or screen, with `nohup`, as a service. If it was killed,
+    look for the reason in its log and in the system's (`journalctl`). Long computations do not need a server: `jupyter
     nbconvert --execute`, papermill.
 
-    Example
-    -------
-    An SSH connection with `jupyter lab` in the foreground breaks.
+    Example: An SSH connection with `jupyter lab` in the foreground breaks.
     """
 
     id = "server-gone"

@@ -22,28 +22,22 @@ _SAID_SO = re.compile(
 class ShmExhausted(Cause):
     """The shared memory in /dev/shm is full, and the kernel wrote more to it.
 
-    What it means
-    -------------
-    Programs pass large data to their child processes through files in `/dev/shm`, which are kept in memory. Its size
-    is fixed beforehand; Docker gives it 64 MB. A file there can be made larger than what is left. Only the write
-    fails, and a write to mapped memory cannot report an error, so Linux stops the program.
+    What it means: Programs pass large data to their child processes through files in `/dev/shm`, which are kept in
+    memory. Its size is fixed beforehand; Docker gives it 64 MB. A file there can be made larger than what is left. Only
+    the write fails, and a write to mapped memory cannot report an error, so Linux stops the program.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGBUS, the signal for mapped memory that lost its storage (mmap(2), signal(7)), and
-    /dev/shm was full (shm_overview(7)). It is less certain where /dev/shm was filling at the last measurement, or is
-    as small as Docker makes it and nothing else explains the signal. Or an error "No space left on device" was raised
-    while it was full, which the kernel survives. PyTorch's DataLoader workers say "insufficient shared memory (shm)".
+    How it is recognised: The process was ended by SIGBUS, the signal for mapped memory that lost its storage (mmap(2),
+    signal(7)), and /dev/shm was full (shm_overview(7)). It is less certain where /dev/shm was filling at the last
+    measurement, or is as small as Docker makes it and nothing else explains the signal. Or an error "No space left on
+    device" was raised while it was full, which the kernel survives. PyTorch's DataLoader workers say "insufficient
+    shared memory (shm)".
 
-    What to do
-    ----------
-    Make it larger: `docker run --shm-size=8g`, in Kubernetes an `emptyDir` with `medium: Memory` at /dev/shm. Or put
-    less into it: fewer DataLoader workers (`num_workers`), smaller batches, data in a file with `np.memmap`. Remove
-    what dead processes left there.
+    What to do: Make it larger: `docker run --shm-size=8g`, in Kubernetes an `emptyDir` with `medium: Memory` at
+    /dev/shm. Or put less into it: fewer DataLoader workers (`num_workers`), smaller batches, data in a file with
+    `np.memmap`. Remove what dead processes left there.
 
-    Example
-    -------
-    Filling a `multiprocessing.shared_memory.SharedMemory` of 200 MB in a container with 64 MB of shared memory.
+    Example: Filling a `multiprocessing.shared_memory.SharedMemory` of 200 MB in a container with 64 MB of shared
+    memory.
     """
 
     id = "shm-exhausted"

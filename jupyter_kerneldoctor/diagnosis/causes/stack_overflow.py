@@ -26,29 +26,22 @@ _WALKERS = ("json/", "copy.py", "copyreg.py", "pickle.py", "ast.py", "pprint.py"
 class StackOverflow(Cause):
     """A function called itself, directly or through others, until no space for nested calls was left.
 
-    What it means
-    -------------
-    Each call through native code needs a piece of the stack, which has a few megabytes. Python counts its own calls
-    and raises RecursionError in time. It cannot do so where the limit was raised with `sys.setrecursionlimit`, or
-    where native code is part of the recursion.
+    What it means: Each call through native code needs a piece of the stack, which has a few megabytes. Python counts
+    its own calls and raises RecursionError in time. It cannot do so where the limit was raised with
+    `sys.setrecursionlimit`, or where native code is part of the recursion.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGSEGV, and the report of Python's faulthandler, which shows a hundred calls, repeats the
-    same few functions. Or Python said that it could not recover from a stack overflow. Or Linux logged an invalid
-    address right at the stack pointer: memory is missing there only when the stack is used up. That log also shows a
-    recursion in C, which the crash report does not. With less certainty: a cell had raised the recursion limit far, and
-    the crash was in what goes through nested data by a recursion in C, as `json.dumps`, `pickle.dumps` and `repr` do.
-    Other calls in that line make it less certain. Copies of XML documents need no such limit: no limit stops them.
+    How it is recognised: The process was ended by SIGSEGV, and the report of Python's faulthandler, which shows a
+    hundred calls, repeats the same few functions. Or Python said that it could not recover from a stack overflow. Or
+    Linux logged an invalid address right at the stack pointer: memory is missing there only when the stack is used up.
+    That log also shows a recursion in C, which the crash report does not. With less certainty: a cell had raised the
+    recursion limit far, and the crash was in what goes through nested data by a recursion in C, as `json.dumps`,
+    `pickle.dumps` and `repr` do. Other calls in that line make it less certain. Copies of XML documents need no such
+    limit: no limit stops them.
 
-    What to do
-    ----------
-    Find the case that should end the recursion and is never reached. Or write the recursion as a loop, with a list of
-    what is left to do. Leave the recursion limit as it was: it prevents this crash.
+    What to do: Find the case that should end the recursion and is never reached. Or write the recursion as a loop, with
+    a list of what is left to do. Leave the recursion limit as it was: it prevents this crash.
 
-    Example
-    -------
-    A `__bool__` that returns `bool(self)`, after `sys.setrecursionlimit(10**6)`.
+    Example: A `__bool__` that returns `bool(self)`, after `sys.setrecursionlimit(10**6)`.
     """
 
     id = "stack-overflow"

@@ -15,28 +15,21 @@ _AT_ONCE_S = 5.0
 class StartupFailure(Cause):
     """The kernel never became ready: it could not be started, or ended before it answered.
 
-    What it means
-    -------------
-    The trouble is not in the notebook but in what it runs with. The program that kernel.json names is gone, the
-    environment has no ipykernel, a file of yours has the name of a module of Python's (`random.py`, `token.py`), the
-    disk is full, or packages do not fit together. A client that interrupts the kernel while it starts also ends it.
+    What it means: The trouble is not in the notebook but in what it runs with. The program that kernel.json names is
+    gone, the environment has no ipykernel, a file of yours has the name of a module of Python's (`random.py`,
+    `token.py`), the disk is full, or packages do not fit together. A client that interrupts the kernel while it starts
+    also ends it.
 
-    How it is recognised
-    --------------------
-    The Jupyter server noted that the kernel ended, or could not be started at all, before it answered. The reason is
-    read from the error that the server got and from what the process wrote, where that was kept: the server keeps it
-    from the second attempt on. Before the server has noted anything: it left with an error within seconds, and no cell
-    ran.
+    How it is recognised: The Jupyter server noted that the kernel ended, or could not be started at all, before it
+    answered. The reason is read from the error that the server got and from what the process wrote, where that was
+    kept: the server keeps it from the second attempt on. Before the server has noted anything: it left with an error
+    within seconds, and no cell ran.
 
-    What to do
-    ----------
-    Look at the last lines of that text. Install the kernel again from the environment that it is to run in: `python -m
-    ipykernel install --user`; `jupyter kernelspec list` shows where each kernel.json lies. Rename a file that hides a
-    module, and delete its `__pycache__`. Run the command line of kernel.json in a terminal to see it fail.
+    What to do: Look at the last lines of that text. Install the kernel again from the environment that it is to run in:
+    `python -m ipykernel install --user`; `jupyter kernelspec list` shows where each kernel.json lies. Rename a file
+    that hides a module, and delete its `__pycache__`. Run the command line of kernel.json in a terminal to see it fail.
 
-    Example
-    -------
-    A kernelspec whose `argv` names the Python of an environment that was removed.
+    Example: A kernelspec whose `argv` names the Python of an environment that was removed.
     """
 
     id = "startup-failure"

@@ -17,30 +17,22 @@ _LARGE_STACK_BYTES = 1 << 30
 class ThreadLimit(Cause):
     """No more threads or processes could be started, because a limit was reached.
 
-    What it means
-    -------------
-    Containers and batch systems limit how many threads and processes may exist at once. Those of the Jupyter server and
-    of all its kernels count, too. Numerical libraries start a thread for each processor of the machine, even where the
-    container may not use it. The error often looks like something else: "can't start new thread", a
-    `KeyboardInterrupt` that nobody pressed (OpenBLAS interrupts the program), or an abort.
+    What it means: Containers and batch systems limit how many threads and processes may exist at once. Those of the
+    Jupyter server and of all its kernels count, too. Numerical libraries start a thread for each processor of the
+    machine, even where the container may not use it. The error often looks like something else: "can't start new
+    thread", a `KeyboardInterrupt` that nobody pressed (OpenBLAS interrupts the program), or an abort.
 
-    How it is recognised
-    --------------------
-    By the last words: "pthread_create failed", "Thread creation failed", "Resource temporarily unavailable" with a
-    thread (pthread_create(3), EAGAIN). Or an error of that kind was raised, which the kernel survives. The limit is
-    named where it is known: that of the container (the control group's pids.max), that of the user (getrlimit(2),
-    RLIMIT_NPROC, `ulimit -u`), or that of the address space (RLIMIT_AS, `ulimit -v`), in which each thread reserves its
-    stack.
+    How it is recognised: By the last words: "pthread_create failed", "Thread creation failed", "Resource temporarily
+    unavailable" with a thread (pthread_create(3), EAGAIN). Or an error of that kind was raised, which the kernel
+    survives. The limit is named where it is known: that of the container (the control group's pids.max), that of the
+    user (getrlimit(2), RLIMIT_NPROC, `ulimit -u`), or that of the address space (RLIMIT_AS, `ulimit -v`), in which each
+    thread reserves its stack.
 
-    What to do
-    ----------
-    Start fewer threads: `ThreadPoolExecutor(max_workers=8)`, and join those that are done. Limit the libraries before
-    you import them: `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`, `POLARS_MAX_THREADS`. Shut down kernels that you do not
-    use. Have the limit raised (`docker run --pids-limit`, `ulimit -u`).
+    What to do: Start fewer threads: `ThreadPoolExecutor(max_workers=8)`, and join those that are done. Limit the
+    libraries before you import them: `OPENBLAS_NUM_THREADS`, `OMP_NUM_THREADS`, `POLARS_MAX_THREADS`. Shut down kernels
+    that you do not use. Have the limit raised (`docker run --pids-limit`, `ulimit -u`).
 
-    Example
-    -------
-    400 threads in a container that allows 60.
+    Example: 400 threads in a container that allows 60.
     """
 
     id = "thread-limit"

@@ -34,28 +34,21 @@ _READ = "def read(n):\n    return nc.Dataset(n)['t'][:]"
 class ThreadUnsafe(Cause):
     """A library that may be used by one thread at a time was used by two.
 
-    What it means
-    -------------
-    Not every library protects its data against threads that work on it at the same time. Threads are easy to come by
-    without noticing: a `ThreadPoolExecutor`, `joblib` with threads, dask, a server in the background, a figure that is
-    drawn outside the main thread.
+    What it means: Not every library protects its data against threads that work on it at the same time. Threads are
+    easy to come by without noticing: a `ThreadPoolExecutor`, `joblib` with threads, dask, a server in the background, a
+    figure that is drawn outside the main thread.
 
-    How it is recognised
-    --------------------
-    By the last words: numba's "Concurrent access has been detected" (its workqueue threading layer), Tcl's "async
-    handler deleted by the wrong thread", Xlib's "XInitThreads has not been called". With less certainty: it crashed
-    while two threads were in the same library, one of those whose documentation allows one thread only (netCDF, HDF5,
-    GDAL, GUI toolkits), or in a background thread, below a function of a cell that uses one of these.
+    How it is recognised: By the last words: numba's "Concurrent access has been detected" (its workqueue threading
+    layer), Tcl's "async handler deleted by the wrong thread", Xlib's "XInitThreads has not been called". With less
+    certainty: it crashed while two threads were in the same library, one of those whose documentation allows one thread
+    only (netCDF, HDF5, GDAL, GUI toolkits), or in a background thread, below a function of a cell that uses one of
+    these.
 
-    What to do
-    ----------
-    Let one thread do all the calls into this library, or hold a `threading.Lock` around them. For numba install `tbb`
-    or use the `omp` threading layer. For matplotlib in threads use the Agg backend. Processes in place of threads help
-    as well.
+    What to do: Let one thread do all the calls into this library, or hold a `threading.Lock` around them. For numba
+    install `tbb` or use the `omp` threading layer. For matplotlib in threads use the Agg backend. Processes in place of
+    threads help as well.
 
-    Example
-    -------
-    Reading two netCDF files in a `ThreadPoolExecutor`.
+    Example: Reading two netCDF files in a `ThreadPoolExecutor`.
     """
 
     id = "thread-unsafe"

@@ -47,26 +47,20 @@ _OWN = frozenset({"SIGALRM", "SIGVTALRM", "SIGPROF", "SIGPIPE", "SIGXFSZ", "SIGT
 class UnhandledSignal(Cause):
     """The kernel got a signal that a program is expected to handle; it did not, and such a signal then ends it.
 
-    What it means
-    -------------
-    Signals are short messages of the operating system: a timer ran out, a pipe has no reader any more, or something to
-    which only the program itself gives a meaning. Most of them end a process that has installed no handler.
+    What it means: Signals are short messages of the operating system: a timer ran out, a pipe has no reader any more,
+    or something to which only the program itself gives a meaning. Most of them end a process that has installed no
+    handler.
 
-    How it is recognised
-    --------------------
-    The process was ended by SIGALRM, SIGUSR1, SIGUSR2, SIGPIPE, SIGVTALRM, SIGPROF or another signal that ends a
-    process by default (signal(7)), does not tell of a crash, and is not used to end programs. Where a cell started the
-    timer, that line is named. Otherwise the report lists who usually sends the signal, and how to find out.
+    How it is recognised: The process was ended by SIGALRM, SIGUSR1, SIGUSR2, SIGPIPE, SIGVTALRM, SIGPROF or another
+    signal that ends a process by default (signal(7)), does not tell of a crash, and is not used to end programs. Where
+    a cell started the timer, that line is named. Otherwise the report lists who usually sends the signal, and how to
+    find out.
 
-    What to do
-    ----------
-    Install a handler before the signal can come: `signal.signal(signal.SIGALRM, handler)`, and switch a timer off
-    when the work is done (`signal.alarm(0)`). For a signal from a batch system, ask for another one, or save the work
-    in the handler.
+    What to do: Install a handler before the signal can come: `signal.signal(signal.SIGALRM, handler)`, and switch a
+    timer off when the work is done (`signal.alarm(0)`). For a signal from a batch system, ask for another one, or save
+    the work in the handler.
 
-    Example
-    -------
-    `signal.alarm(5)` without a handler, and a cell that takes longer.
+    Example: `signal.alarm(5)` without a handler, and a cell that takes longer.
     """
 
     id = "unhandled-signal"

@@ -12,24 +12,16 @@ from ..units import cell_name, plural, quote, size
 class Unknown(Cause):
     """The recording does not tell why the kernel ended; the report says what can be ruled out.
 
-    What it means
-    -------------
-    None of the known causes fits well enough. KernelDoctor may not know this kind of end. Or facts are missing: the
-    recording was switched off, the machine restarted, the disk that holds the recording was full, or the recorder was
-    ended before the kernel or together with it.
+    What it means: None of the known causes fits well enough. KernelDoctor may not know this kind of end. Or facts are
+    missing: the recording was switched off, the machine restarted, the disk that holds the recording was full, or the
+    recorder was ended before the kernel or together with it.
 
-    How it is recognised
-    --------------------
-    No other cause is more likely than not knowing.
+    How it is recognised: No other cause is more likely than not knowing.
 
-    What to do
-    ----------
-    Run the cell again with KernelDoctor on. If it ends the same way, the two recordings say more than one. If the last
-    measurement was close to a memory limit, try it with less data first.
+    What to do: Run the cell again with KernelDoctor on. If it ends the same way, the two recordings say more than one.
+    If the last measurement was close to a memory limit, try it with less data first.
 
-    Example
-    -------
-    A container that was ended as a whole, the recorder with it.
+    Example: A container that was ended as a whole, the recorder with it.
     """
 
     id = "unknown"

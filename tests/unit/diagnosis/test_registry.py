@@ -45,11 +45,10 @@ def test_a_page_is_the_docstring():
     class Example(Rule):
         """One line.
 
-        What it means
-        -------------
-        This.
+        What it means: This.
         """
 
+        headings = ("What it means",)
         id = "example"
         title = "An example"
 

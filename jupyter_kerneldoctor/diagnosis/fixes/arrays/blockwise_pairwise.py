@@ -14,19 +14,13 @@ from ...units import quote, size
 class BlockwisePairwise(Fix):
     """Compare rows without a table of all differences.
 
-    What it does
-    ------------
-    `X[:, None] - X[None]` holds each difference of each pair of rows: 4,000 rows of 50 numbers are 6.0 GiB. `cdist`
-    gives the distances without that. Where the table of distances itself is too large, ask for the nearest rows only,
-    or work on blocks of rows.
+    What it does: `X[:, None] - X[None]` holds each difference of each pair of rows: 4,000 rows of 50 numbers are 6.0
+    GiB. `cdist` gives the distances without that. Where the table of distances itself is too large, ask for the nearest
+    rows only, or work on blocks of rows.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that compares all pairs in one of these ways.
+    When it is offered: Memory ran out on a line that compares all pairs in one of these ways.
 
-    What it costs
-    -------------
-    Distances may differ in their last digits. Of the nearest rows only the nearest are known.
+    What it costs: Distances may differ in their last digits. Of the nearest rows only the nearest are known.
     """
 
     id, title, causes = "blockwise-pairwise", "Compare rows without a table of all pairs", (Family.MEMORY,)

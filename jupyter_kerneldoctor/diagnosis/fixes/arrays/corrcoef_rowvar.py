@@ -16,20 +16,14 @@ _FRAME = "import pandas as pd\ndef similar(table): return table.T.corr() > 0.9"
 class CorrcoefRowvar(SetArgument):
     """Correlate the columns, not the rows.
 
-    What it does
-    ------------
-    `np.corrcoef(X)` and `np.cov(X)` take each row for a variable: 30,000 rows of 20 columns give a result of 30,000 by
-    30,000, 6.7 GiB. With `rowvar=False` the columns are the variables, and the result is 20 by 20. In pandas
-    `table.T.corr()` does the same, and `table.corr()` is about the columns.
+    What it does: `np.corrcoef(X)` and `np.cov(X)` take each row for a variable: 30,000 rows of 20 columns give a result
+    of 30,000 by 30,000, 6.7 GiB. With `rowvar=False` the columns are the variables, and the result is 20 by 20. In
+    pandas `table.T.corr()` does the same, and `table.corr()` is about the columns.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that calls one of them on rows, and X has more rows than columns, or a shape that was not
-    recorded.
+    When it is offered: Memory ran out on a line that calls one of them on rows, and X has more rows than columns, or a
+    shape that was not recorded.
 
-    What it costs
-    -------------
-    Another result: the one that was most likely meant.
+    What it costs: Another result: the one that was most likely meant.
     """
 
     id, title, causes = "corrcoef-rowvar", "Correlate the columns, not the rows: rowvar=False", (Family.MEMORY,)

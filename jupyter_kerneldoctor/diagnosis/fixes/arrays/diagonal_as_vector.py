@@ -7,18 +7,12 @@ from ...fix import CallAnother, Case, Death, Family
 class DiagonalAsVector(CallAnother):
     """Multiply by a diagonal without the zeros around it.
 
-    What it does
-    ------------
-    `np.diag(d)` makes a square of zeros with `d` in it: 60,000 numbers become 26.8 GiB. `scipy.sparse.diags(d)` holds
-    the numbers alone, and `@` gives the same result.
+    What it does: `np.diag(d)` makes a square of zeros with `d` in it: 60,000 numbers become 26.8 GiB.
+    `scipy.sparse.diags(d)` holds the numbers alone, and `@` gives the same result.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that makes such a square, which is used by `@` only.
+    When it is offered: Memory ran out on a line that makes such a square, which is used by `@` only.
 
-    What it costs
-    -------------
-    Nothing. Without SciPy, `d[:, None] * X` is the same as `np.diag(d) @ X`.
+    What it costs: Nothing. Without SciPy, `d[:, None] * X` is the same as `np.diag(d) @ X`.
     """
 
     id, title, causes = "diagonal-as-vector", "Multiply by the diagonal without its zeros", (Family.MEMORY,)

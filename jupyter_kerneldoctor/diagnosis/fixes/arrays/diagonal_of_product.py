@@ -10,18 +10,12 @@ _FIT = "import numpy as np\ndef fit(X, y):\n    A = np.linalg.inv(X.T @ X)\n    
 class DiagonalOfProduct(Advice):
     """Add up the diagonal of a product without the product.
 
-    What it does
-    ------------
-    `np.diag(X @ A @ X.T)` makes a number for each pair of rows, and keeps one for each row: 60,000 rows are 26.8 GiB.
-    `((X @ A) * X).sum(axis=1)` gives the same numbers, and needs no more than `X` again.
+    What it does: `np.diag(X @ A @ X.T)` makes a number for each pair of rows, and keeps one for each row: 60,000 rows
+    are 26.8 GiB. `((X @ A) * X).sum(axis=1)` gives the same numbers, and needs no more than `X` again.
 
-    When it is offered
-    ------------------
-    Memory ran out in such a product, of which nothing but the diagonal is used.
+    When it is offered: Memory ran out in such a product, of which nothing but the diagonal is used.
 
-    What it costs
-    -------------
-    The numbers may differ in their last digits.
+    What it costs: The numbers may differ in their last digits.
     """
 
     id, title, causes = "diagonal-of-product", "Calculate only the diagonal of the product", (Family.MEMORY,)

@@ -16,19 +16,13 @@ _DOUBLES = "Each of its numbers takes 8 bytes (float64). In float32 it takes hal
 class DowncastFloat32(Fix):
     """Calculate with float32, which takes half the memory.
 
-    What it does
-    ------------
-    NumPy makes numbers of 8 bytes where no type is given, and so do `astype(float)` and the division of whole numbers.
-    float32 has seven decimal digits and takes 4 bytes; networks and images seldom need more.
+    What it does: NumPy makes numbers of 8 bytes where no type is given, and so do `astype(float)` and the division of
+    whole numbers. float32 has seven decimal digits and takes 4 bytes; networks and images seldom need more.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that makes an array of float64, and half of it fits below the limit, as far as its shape
-    or what Linux had promised the process tells.
+    When it is offered: Memory ran out on a line that makes an array of float64, and half of it fits below the limit, as
+    far as its shape or what Linux had promised the process tells.
 
-    What it costs
-    -------------
-    Seven digits in place of sixteen: sums of millions of numbers should be made with `dtype=np.float64`.
+    What it costs: Seven digits in place of sixteen: sums of millions of numbers should be made with `dtype=np.float64`.
     """
 
     id, title, causes = "downcast-float32", "Take float32, which needs half the memory", (Family.MEMORY,)

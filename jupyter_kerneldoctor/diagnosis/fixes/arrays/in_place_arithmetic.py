@@ -17,18 +17,13 @@ _X = "import numpy as np\nX = np.random.rand(120_000, 1000)"
 class InPlaceArithmetic(Fix):
     """Calculate in the array itself, not in a copy.
 
-    What it does
-    ------------
-    `X = (X - mean) / std` makes a new array beside the old one, which stays until the line has ended. `X -= mean` and
-    `X /= std` write the results over the old numbers.
+    What it does: `X = (X - mean) / std` makes a new array beside the old one, which stays until the line has ended. `X
+    -= mean` and `X /= std` write the results over the old numbers.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that gives an array of floats its own name again, and one copy of it explains that.
+    When it is offered: Memory ran out on a line that gives an array of floats its own name again, and one copy of it
+    explains that.
 
-    What it costs
-    -------------
-    Other names of the same array see the new numbers, too.
+    What it costs: Other names of the same array see the new numbers, too.
     """
 
     id, title, causes = "in-place-arithmetic", "Calculate in the array itself: -=, /=", (Family.MEMORY,)

@@ -10,19 +10,13 @@ _IMAGES = "import numpy as np\na = np.random.rand(180, 180, 3)\nb = np.random.ra
 class InnerToEinsum(CallAnother):
     """Multiply vectors that belong together, not all with all.
 
-    What it does
-    ------------
-    `np.inner(a, b)` of two images gives the product of each pixel of one with each pixel of the other: 180 x 180 x 180
-    x 180 numbers. `np.einsum('...i,...i', a, b)` gives the product of the pixels at the same place.
+    What it does: `np.inner(a, b)` of two images gives the product of each pixel of one with each pixel of the other:
+    180 x 180 x 180 x 180 numbers. `np.einsum('...i,...i', a, b)` gives the product of the pixels at the same place.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that calls `np.inner` with two arrays of the same shape, of two dimensions or more, and
-    the size of the result explains it.
+    When it is offered: Memory ran out on a line that calls `np.inner` with two arrays of the same shape, of two
+    dimensions or more, and the size of the result explains it.
 
-    What it costs
-    -------------
-    Another result: the one that was most likely meant.
+    What it costs: Another result: the one that was most likely meant.
     """
 
     id, title, causes = "inner-to-einsum", "Multiply only what belongs together: einsum", (Family.MEMORY,)

@@ -21,20 +21,15 @@ _DENSE_ONLY = (
 class KeepSparse(Fix):
     """Keep the matrix sparse.
 
-    What it does
-    ------------
-    `toarray()` and `todense()` write down every zero: 30,000 texts and 40,000 words are 8.9 GiB, of which 0.1 % is not
-    zero. Most of scikit-learn, `X.sum()`, `X.mean()` and `X @ w` take the sparse matrix as it is, and pandas keeps it
-    with `pd.DataFrame.sparse.from_spmatrix`.
+    What it does: `toarray()` and `todense()` write down every zero: 30,000 texts and 40,000 words are 8.9 GiB, of which
+    0.1 % is not zero. Most of scikit-learn, `X.sum()`, `X.mean()` and `X @ w` take the sparse matrix as it is, and
+    pandas keeps it with `pd.DataFrame.sparse.from_spmatrix`.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that calls one of them. It is an edit where an estimator, a sum or a data frame takes the
-    result.
+    When it is offered: Memory ran out on a line that calls one of them. It is an edit where an estimator, a sum or a
+    data frame takes the result.
 
-    What it costs
-    -------------
-    Sums of a sparse matrix are matrices. An estimator that needs all zeros, such as `GaussianNB`, says so.
+    What it costs: Sums of a sparse matrix are matrices. An estimator that needs all zeros, such as `GaussianNB`, says
+    so.
     """
 
     id, title, causes = "keep-sparse", "Keep the matrix sparse", (Family.MEMORY,)

@@ -8,19 +8,14 @@ from ...frameworks.numpy import GATHERERS
 class MemoryMapArray(SetArgument):
     """Leave the array in its file, and read only the parts that are used.
 
-    What it does
-    ------------
-    `np.load(path)` copies the whole file into memory. With `mmap_mode="r"` the array stays in the file: only the rows
-    that are used are read, and Linux drops them again when memory is short.
+    What it does: `np.load(path)` copies the whole file into memory. With `mmap_mode="r"` the array stays in the file:
+    only the rows that are used are read, and Linux drops them again when memory is short.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that loads a `.npy` file whole. Not for `.npz` files and pickled objects, which cannot be
-    mapped, and not where the cells write into the array.
+    When it is offered: Memory ran out on a line that loads a `.npy` file whole. Not for `.npz` files and pickled
+    objects, which cannot be mapped, and not where the cells write into the array.
 
-    What it costs
-    -------------
-    The array is read-only, and `X * 2` is a whole array again: work on slices. A row's first use waits for the disk.
+    What it costs: The array is read-only, and `X * 2` is a whole array again: work on slices. A row's first use waits
+    for the disk.
     """
 
     id, title, causes = "memory-map-array", "Leave the array in its file: mmap_mode", (Family.MEMORY,)

@@ -6,19 +6,13 @@ from ...units import quote
 class OpenMesh(Advice):
     """Keep the axes of a mesh as they are, and let the arithmetic combine them.
 
-    What it does
-    ------------
-    `np.meshgrid` writes each coordinate of each point of the mesh: three axes of 420 points are three arrays of 74
-    million numbers. With `sparse=True` each array has the points of its own axis only. NumPy combines them in the
-    arithmetic that follows, so that only the result is as large as the mesh.
+    What it does: `np.meshgrid` writes each coordinate of each point of the mesh: three axes of 420 points are three
+    arrays of 74 million numbers. With `sparse=True` each array has the points of its own axis only. NumPy combines them
+    in the arithmetic that follows, so that only the result is as large as the mesh.
 
-    When it is offered
-    ------------------
-    Memory ran out in such a call.
+    When it is offered: Memory ran out in such a call.
 
-    What it costs
-    -------------
-    What needs the full shape must ask for it: `np.zeros_like(x)` has the shape of one axis then.
+    What it costs: What needs the full shape must ask for it: `np.zeros_like(x)` has the shape of one axis then.
     """
 
     id, title, causes = "open-mesh", "Make the mesh with `sparse=True`", (Family.MEMORY,)

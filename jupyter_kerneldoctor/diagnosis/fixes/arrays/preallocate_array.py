@@ -10,19 +10,14 @@ from ...units import quote
 class PreallocateArray(Fix):
     """Make the array longer where it is, not by a copy of all.
 
-    What it does
-    ------------
-    `A = np.vstack([A, piece])` in a loop copies all that is there in each round, and holds the old array and the new
-    one at the same time. `A.resize(...)` makes it longer where it is: Linux moves its pages without a copy.
+    What it does: `A = np.vstack([A, piece])` in a loop copies all that is there in each round, and holds the old array
+    and the new one at the same time. `A.resize(...)` makes it longer where it is: Linux moves its pages without a copy.
 
-    When it is offered
-    ------------------
-    Memory ran out in such a loop that uses the array for nothing else. It is an edit where the array begins empty, as
-    with `np.empty((0, 300))`, and pieces are put below it.
+    When it is offered: Memory ran out in such a loop that uses the array for nothing else. It is an edit where the
+    array begins empty, as with `np.empty((0, 300))`, and pieces are put below it.
 
-    What it costs
-    -------------
-    Pieces of another type are converted. Where the final size is known, an array of that size to be filled is as good.
+    What it costs: Pieces of another type are converted. Where the final size is known, an array of that size to be
+    filled is as good.
     """
 
     id, title, causes = "preallocate-array", "Make the array longer where it is, without a copy", (Family.MEMORY,)

@@ -13,19 +13,13 @@ _H5 = "import h5py\nf = h5py.File('a.h5')"
 class ReadASlice(Fix):
     """Read a part of the file's array at a time.
 
-    What it does
-    ------------
-    `file["images"][:]` reads the whole array of an HDF5, NetCDF or Zarr file. Without the `[:]` it stays in the file;
-    `file["images"][0:1000]` reads a thousand rows. The snippet goes through them in a loop.
+    What it does: `file["images"][:]` reads the whole array of an HDF5, NetCDF or Zarr file. Without the `[:]` it stays
+    in the file; `file["images"][0:1000]` reads a thousand rows. The snippet goes through them in a loop.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that takes all of an array with `[:]`, `[...]` or `np.array()`, and one of these libraries
-    is used.
+    When it is offered: Memory ran out on a line that takes all of an array with `[:]`, `[...]` or `np.array()`, and one
+    of these libraries is used.
 
-    What it costs
-    -------------
-    Sums and means have to be put together of parts.
+    What it costs: Sums and means have to be put together of parts.
     """
 
     id, title, causes = "read-a-slice", "Read a part of the file's array at a time", (Family.MEMORY,)

@@ -18,18 +18,13 @@ _ARRAYS = "import numpy as np\ny = np.random.rand(40_000)\npred = np.random.rand
 class RowMinusColumnBroadcast(Fix):
     """Make a row of the column before both are subtracted.
 
-    What it does
-    ------------
-    An array of shape `(n,)` and one of shape `(n, 1)` give an array of `(n, n)`: each number of one with each number of
-    the other. Models return such columns. `.ravel()` makes a row of it, and the result has n numbers.
+    What it does: An array of shape `(n,)` and one of shape `(n, 1)` give an array of `(n, n)`: each number of one with
+    each number of the other. Models return such columns. `.ravel()` makes a row of it, and the result has n numbers.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line with arithmetic on two such arrays of equal length, and the square explains it.
+    When it is offered: Memory ran out on a line with arithmetic on two such arrays of equal length, and the square
+    explains it.
 
-    What it costs
-    -------------
-    Nothing, unless all pairs were meant.
+    What it costs: Nothing, unless all pairs were meant.
     """
 
     id, title, causes = "row-minus-column-broadcast", "Make a row of the column: ravel()", (Family.MEMORY,)

@@ -14,20 +14,14 @@ _STRIDED = "from numpy.lib.stride_tricks import as_strided\nimport numpy as np\n
 class SlidingWindowView(Fix):
     """Let NumPy make the windows, with as many as there are.
 
-    What it does
-    ------------
-    `as_strided` believes any shape that it is given, also one that reaches beyond the end of the array. What stands
-    there belongs to something else, or to nobody: reading it ends the process. `sliding_window_view(x, width)` makes
-    the same windows without a copy, and just as many as fit.
+    What it does: `as_strided` believes any shape that it is given, also one that reaches beyond the end of the array.
+    What stands there belongs to something else, or to nobody: reading it ends the process. `sliding_window_view(x,
+    width)` makes the same windows without a copy, and just as many as fit.
 
-    When it is offered
-    ------------------
-    Native code crashed, and the code that ran calls `as_strided`. Where it moves one item at a time the call is
-    rewritten.
+    When it is offered: Native code crashed, and the code that ran calls `as_strided`. Where it moves one item at a time
+    the call is rewritten.
 
-    What it costs
-    -------------
-    The result has `len(x) - width + 1` rows, however many rows were asked for, and may only be read.
+    What it costs: The result has `len(x) - width + 1` rows, however many rows were asked for, and may only be read.
     """
 
     id, title = "sliding-window-view", "Make only windows that lie within the array: sliding_window_view"

@@ -9,20 +9,14 @@ _TALL = "import numpy as np\nX = np.random.rand(50_000, 20)"
 class SvdFullMatrices(SetArgument):
     """Ask the singular value decomposition only for the columns you need.
 
-    What it does
-    ------------
-    `np.linalg.svd(X)` completes U to a square: for 50,000 rows and 20 columns U alone is 50,000 by 50,000, 18.6 GiB.
-    With `full_matrices=False` U has as many columns as there are singular values, here 20.
+    What it does: `np.linalg.svd(X)` completes U to a square: for 50,000 rows and 20 columns U alone is 50,000 by
+    50,000, 18.6 GiB. With `full_matrices=False` U has as many columns as there are singular values, here 20.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that calls `svd` of NumPy or SciPy without `full_matrices`, and the square is a good part
-    of what was missing, where the shape of the matrix was recorded. It is silent where the code uses the columns of U
-    or rows of Vt that would be left out, `Vt[rank:]`, or multiplies the whole square.
+    When it is offered: Memory ran out on a line that calls `svd` of NumPy or SciPy without `full_matrices`, and the
+    square is a good part of what was missing, where the shape of the matrix was recorded. It is silent where the code
+    uses the columns of U or rows of Vt that would be left out, `Vt[rank:]`, or multiplies the whole square.
 
-    What it costs
-    -------------
-    Nothing that most programs use: the columns left out belong to no singular value.
+    What it costs: Nothing that most programs use: the columns left out belong to no singular value.
     """
 
     id, title, causes = "svd-full-matrices", "Ask the SVD only for the columns you need", (Family.MEMORY,)

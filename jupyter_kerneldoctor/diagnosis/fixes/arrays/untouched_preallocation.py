@@ -17,20 +17,15 @@ _RESERVE = ("numpy.zeros", "numpy.empty")
 class UntouchedPreallocation(Fix):
     """Keep an array that is larger than memory in a file, or take float32.
 
-    What it does
-    ------------
-    `np.zeros` succeeds for an array of any size: Linux gives the memory page by page, when something is written there.
-    The cell that fills the array dies. The edit makes it float32 where that is enough; else it keeps it in a file, from
-    where Linux reads and writes the parts in use.
+    What it does: `np.zeros` succeeds for an array of any size: Linux gives the memory page by page, when something is
+    written there. The cell that fills the array dies. The edit makes it float32 where that is enough; else it keeps it
+    in a file, from where Linux reads and writes the parts in use.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that writes into such an array, its size is known, and it does not fit below the limit. Or
-    the array is only filled, and then turned into numbers of fewer bytes: it can have them from the beginning.
+    When it is offered: Memory ran out on a line that writes into such an array, its size is known, and it does not fit
+    below the limit. Or the array is only filled, and then turned into numbers of fewer bytes: it can have them from the
+    beginning.
 
-    What it costs
-    -------------
-    float32 has seven digits. An array in a file is slower, and the file stays on the disk.
+    What it costs: float32 has seven digits. An array in a file is slower, and the file stays on the disk.
     """
 
     id, title, causes = "untouched-preallocation", "Make room for the array: float32, or a file", (Family.MEMORY,)

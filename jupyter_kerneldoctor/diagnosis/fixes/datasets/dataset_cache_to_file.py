@@ -18,18 +18,13 @@ _DATA = "import tensorflow as tf\ndata = tf.data.Dataset.range(20_000).map(load)
 class DatasetCacheToFile(Fix):
     """Cache the data set in a file, not in memory.
 
-    What it does
-    ------------
-    `dataset.cache()` keeps all that goes through it in memory during the first epoch. With the name of a file it is
-    written there, and the later epochs read it.
+    What it does: `dataset.cache()` keeps all that goes through it in memory during the first epoch. With the name of a
+    file it is written there, and the later epochs read it.
 
-    When it is offered
-    ------------------
-    Memory grew in a cell that goes through a `tf.data` pipeline with a `cache()` without a name.
+    When it is offered: Memory grew in a cell that goes through a `tf.data` pipeline with a `cache()` without a name.
 
-    What it costs
-    -------------
-    As much room on the disk as the data takes, and reading it. Delete the files when the pipeline changes.
+    What it costs: As much room on the disk as the data takes, and reading it. Delete the files when the pipeline
+    changes.
     """
 
     id, title, causes = "dataset-cache-to-file", "Cache the data set in a file: .cache(filename)", (Family.MEMORY,)

@@ -20,21 +20,15 @@ _NUMBERS = frozenset({"int", "float", "len"})
 class DatasetCopyOnAccess(Fix):
     """Keep what the data set holds in an array, not in a list of Python objects.
 
-    What it does
-    ------------
-    Workers begin as a copy of the kernel that shares its memory. Who reads a Python object writes its reference count,
-    and so copies the page it is on: during an epoch each worker gets a copy of the whole list. An array has one count
-    for all its values.
+    What it does: Workers begin as a copy of the kernel that shares its memory. Who reads a Python object writes its
+    reference count, and so copies the page it is on: during an epoch each worker gets a copy of the whole list. An
+    array has one count for all its values.
 
-    When it is offered
-    ------------------
-    Memory ran out while workers of a `DataLoader` held a good part of it, and its data set keeps a list or a dict with
-    an object for each sample.
+    When it is offered: Memory ran out while workers of a `DataLoader` held a good part of it, and its data set keeps a
+    list or a dict with an object for each sample.
 
-    What it costs
-    -------------
-    Values are those of NumPy. Texts go into a column of Arrow: in an array of NumPy each takes as much as the longest,
-    at four bytes a character.
+    What it costs: Values are those of NumPy. Texts go into a column of Arrow: in an array of NumPy each takes as much
+    as the longest, at four bytes a character.
     """
 
     id, title = "dataset-copy-on-access", "Keep the data set's items in an array, which workers share"

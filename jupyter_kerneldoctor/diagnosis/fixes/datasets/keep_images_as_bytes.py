@@ -13,18 +13,12 @@ _READ_IMAGES = ("imread", "Image.open", "decode_png", "decode_jpeg", "decode_ima
 class KeepImagesAsBytes(Fix):
     """Keep images as bytes, and convert one batch at a time.
 
-    What it does
-    ------------
-    A pixel of an image is a byte (uint8). `images / 255` makes a number of 8 bytes of it. Where half of that does not
-    fit either, keep the images as they are and divide each batch when it is used.
+    What it does: A pixel of an image is a byte (uint8). `images / 255` makes a number of 8 bytes of it. Where half of
+    that does not fit either, keep the images as they are and divide each batch when it is used.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that divides or converts an array of uint8, or an image as it is read.
+    When it is offered: Memory ran out on a line that divides or converts an array of uint8, or an image as it is read.
 
-    What it costs
-    -------------
-    Each batch is converted again in each round, which takes little time.
+    What it costs: Each batch is converted again in each round, which takes little time.
     """
 
     id, title, causes = "keep-images-as-bytes", "Keep the images as uint8, convert a batch at a time", (Family.MEMORY,)

@@ -18,18 +18,12 @@ _SNIPPET = (
 class KeepLabelsAsNumbers(Fix):
     """Keep class labels as numbers, not as rows of zeros with one 1.
 
-    What it does
-    ------------
-    `np.eye(20_000)[labels]` writes down 20,000 numbers for each label. Losses for class numbers take the labels as they
-    are, and a sparse matrix holds one number for each row.
+    What it does: `np.eye(20_000)[labels]` writes down 20,000 numbers for each label. Losses for class numbers take the
+    labels as they are, and a sparse matrix holds one number for each row.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that makes such a table.
+    When it is offered: Memory ran out on a line that makes such a table.
 
-    What it costs
-    -------------
-    Code that needs the table as a dense array takes a part of it at a time.
+    What it costs: Code that needs the table as a dense array takes a part of it at a time.
     """
 
     id, title, causes = "keep-labels-as-numbers", "Keep the labels as numbers, not one-hot", (Family.MEMORY,)

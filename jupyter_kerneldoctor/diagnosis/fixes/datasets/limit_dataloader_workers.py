@@ -12,19 +12,13 @@ _LOADER = "from torch.utils.data import DataLoader\n"
 class LimitDataloaderWorkers(Fix):
     """Load the data with fewer worker processes.
 
-    What it does
-    ------------
-    Each worker of a `DataLoader` is a process. It holds a copy of what it touches of the data set, its own imports, and
-    `prefetch_factor` batches that wait to be taken.
+    What it does: Each worker of a `DataLoader` is a process. It holds a copy of what it touches of the data set, its
+    own imports, and `prefetch_factor` batches that wait to be taken.
 
-    When it is offered
-    ------------------
-    Memory ran out while the kernel's child processes held a good part of it, and a cell makes a `DataLoader` with
-    workers.
+    When it is offered: Memory ran out while the kernel's child processes held a good part of it, and a cell makes a
+    `DataLoader` with workers.
 
-    What it costs
-    -------------
-    Speed, where loading is what the training waits for.
+    What it costs: Speed, where loading is what the training waits for.
     """
 
     id, title, causes = "limit-dataloader-workers", "Load the data with fewer workers", (Family.MEMORY,)

@@ -31,19 +31,14 @@ _SNIPPETS = {
 class LoadItemsOnDemand(Fix):
     """Read an item when its batch is made, not all before the training.
 
-    What it does
-    ------------
-    A list of all images as floats needs four to eight times the room of their bytes, and stacking it makes a second
-    copy. A `Dataset` keeps the paths, and reads what a batch needs.
+    What it does: A list of all images as floats needs four to eight times the room of their bytes, and stacking it
+    makes a second copy. A `Dataset` keeps the paths, and reads what a batch needs.
 
-    When it is offered
-    ------------------
-    Memory grew in a loop that reads or converts items and keeps them, in a notebook that trains with PyTorch or Keras.
+    When it is offered: Memory grew in a loop that reads or converts items and keeps them, in a notebook that trains
+    with PyTorch or Keras.
 
-    What it costs
-    -------------
-    Items are read again in each epoch; workers of a DataLoader do that beside the training. Where the bytes fit, keep
-    them as uint8 and convert an item when it is taken.
+    What it costs: Items are read again in each epoch; workers of a DataLoader do that beside the training. Where the
+    bytes fit, keep them as uint8 and convert an item when it is taken.
     """
 
     id, title, causes = "load-items-on-demand", "Read each item when it is needed: __getitem__", (Family.MEMORY,)

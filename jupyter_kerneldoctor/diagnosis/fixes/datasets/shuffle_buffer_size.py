@@ -28,19 +28,14 @@ _MAKE = (
 class ShuffleBufferSize(Fix):
     """Shuffle with a smaller buffer.
 
-    What it does
-    ------------
-    `dataset.shuffle(10_000)` fills a buffer with 10,000 elements before the first step, and keeps it full. After a
-    `map` that loads images these are whole images: 10,000 of 224 x 224 x 3 in float32 are 5.6 GiB.
+    What it does: `dataset.shuffle(10_000)` fills a buffer with 10,000 elements before the first step, and keeps it
+    full. After a `map` that loads images these are whole images: 10,000 of 224 x 224 x 3 in float32 are 5.6 GiB.
 
-    When it is offered
-    ------------------
-    Memory ran out in a cell that goes through a `tf.data` pipeline with a shuffle of more than 256 elements.
+    When it is offered: Memory ran out in a cell that goes through a `tf.data` pipeline with a shuffle of more than 256
+    elements.
 
-    What it costs
-    -------------
-    The order is less random: an element moves by about the length of the buffer. Where that matters, shuffle the names
-    or numbers before the `map` that loads: then the buffer may be as long as the data.
+    What it costs: The order is less random: an element moves by about the length of the buffer. Where that matters,
+    shuffle the names or numbers before the `map` that loads: then the buffer may be as long as the data.
     """
 
     id, title, causes = "shuffle-buffer-size", "Shuffle with a smaller buffer", (Family.MEMORY,)

@@ -23,20 +23,14 @@ _SAMPLE_WISE = frozenset({"validation_split", "sample_weight", "class_weight", "
 class StreamDataset(Fix):
     """Give the training one batch after the other, not a copy of all.
 
-    What it does
-    ------------
-    `list(dataset)` holds what a pipeline would give piece by piece, and `fit(X, y)` and `from_tensor_slices(X)` copy
-    whole arrays into TensorFlow: two to three times their size. The edit goes through the pipeline itself, or hands
-    Keras the rows of a batch when it asks for them.
+    What it does: `list(dataset)` holds what a pipeline would give piece by piece, and `fit(X, y)` and
+    `from_tensor_slices(X)` copy whole arrays into TensorFlow: two to three times their size. The edit goes through the
+    pipeline itself, or hands Keras the rows of a batch when it asks for them.
 
-    When it is offered
-    ------------------
-    Memory ran out in a cell that makes a list of a `tf.data` pipeline, or that hands Keras arrays of which the copy is
-    a good part of what was missing.
+    When it is offered: Memory ran out in a cell that makes a list of a `tf.data` pipeline, or that hands Keras arrays
+    of which the copy is a good part of what was missing.
 
-    What it costs
-    -------------
-    A pipeline loads its data again in every epoch. Rows come in their order; whole batches are shuffled.
+    What it costs: A pipeline loads its data again in every epoch. Rows come in their order; whole batches are shuffled.
     """
 
     id, title, causes = "stream-dataset", "Go through the data batch by batch, without a copy of all", (Family.MEMORY,)

@@ -4,18 +4,13 @@ from ...fix import Advice, Case, Death, Family
 class StreamHubDataset(Advice):
     """Take the data set row by row from where it lies.
 
-    What it does
-    ------------
-    `load_dataset(..., streaming=True)` gives the rows one after the other, and neither downloads nor keeps the whole
-    set. Without it the rows lie in files on disk, and cost memory only where they are made lists, tables or tensors.
+    What it does: `load_dataset(..., streaming=True)` gives the rows one after the other, and neither downloads nor
+    keeps the whole set. Without it the rows lie in files on disk, and cost memory only where they are made lists,
+    tables or tensors.
 
-    When it is offered
-    ------------------
-    Memory ran out in a cell that calls `load_dataset` of Hugging Face.
+    When it is offered: Memory ran out in a cell that calls `load_dataset` of Hugging Face.
 
-    What it costs
-    -------------
-    Rows come in their order: `ds[5]` and `len(ds)` do not work, `shuffle` has a buffer.
+    What it costs: Rows come in their order: `ds[5]` and `len(ds)` do not work, `shuffle` has a buffer.
     """
 
     id, title = "stream-hub-dataset", "Take the data set row by row: streaming=True"

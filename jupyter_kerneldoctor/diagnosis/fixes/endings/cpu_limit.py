@@ -26,18 +26,13 @@ _RAISED = (
 class CpuLimit(Advice):
     """Run long work as a job, or raise the limit on processor time.
 
-    What it does
-    ------------
-    Login nodes and shared servers limit the processor time of each process (`ulimit -t`). The kernel is one process, so
-    the times of all its cells add up. A batch job has limits of its own; a restart begins to count anew.
+    What it does: Login nodes and shared servers limit the processor time of each process (`ulimit -t`). The kernel is
+    one process, so the times of all its cells add up. A batch job has limits of its own; a restart begins to count
+    anew.
 
-    When it is offered
-    ------------------
-    The kernel used up its processor time.
+    When it is offered: The kernel used up its processor time.
 
-    What it costs
-    -------------
-    A job waits in a queue, and its notebook runs without anybody who looks on.
+    What it costs: A job waits in a queue, and its notebook runs without anybody who looks on.
     """
 
     id, title, causes = "cpu-limit", "Run it as a batch job, or raise `ulimit -t`", ("cpu-time-limit",)

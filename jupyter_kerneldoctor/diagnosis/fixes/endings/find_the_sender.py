@@ -7,17 +7,12 @@ from ...texts.usual_reasons import log_around
 class FindTheSender(Fix):
     """Find out who ended the kernel.
 
-    What it does
-    ------------
-    Lists who sends signals to kernels, and a command that shows what the machine's log says around that second.
+    What it does: Lists who sends signals to kernels, and a command that shows what the machine's log says around that
+    second.
 
-    When it is offered
-    ------------------
-    A signal ended the kernel, and neither memory nor the program itself explains it.
+    When it is offered: A signal ended the kernel, and neither memory nor the program itself explains it.
 
-    What it costs
-    -------------
-    Nothing. Reading the log may need an administrator.
+    What it costs: Nothing. Reading the log may need an administrator.
     """
 
     id, title, causes = "find-the-sender", "Find out who sent the signal", ("killed-externally",)

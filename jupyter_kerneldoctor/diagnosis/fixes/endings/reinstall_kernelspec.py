@@ -21,19 +21,13 @@ def _failed(**more: Any) -> dict[str, Any]:
 class ReinstallKernelspec(Advice):
     """Install ipykernel for the Python that the kernel is to run with, or point its kernel.json to one that exists.
 
-    What it does
-    ------------
-    Jupyter starts a kernel with the program that its kernel.json names. Where that Python has no ipykernel, the first
-    command installs it, for that very Python. Where the program is gone, as after an environment was removed, the
-    kernel is listed and installed anew.
+    What it does: Jupyter starts a kernel with the program that its kernel.json names. Where that Python has no
+    ipykernel, the first command installs it, for that very Python. Where the program is gone, as after an environment
+    was removed, the kernel is listed and installed anew.
 
-    When it is offered
-    ------------------
-    The kernel did not start: its Python lacks a package that it needs, or does not exist.
+    When it is offered: The kernel did not start: its Python lacks a package that it needs, or does not exist.
 
-    What it costs
-    -------------
-    Nothing.
+    What it costs: Nothing.
     """
 
     id, title, causes = "reinstall-kernelspec", "Install the kernel anew for its Python", ("startup-failure",)

@@ -25,18 +25,13 @@ _SHADOWED: dict[str, Any] = {
 class RenameShadowingFile(Advice):
     """Rename the file that is taken for a module of Python's.
 
-    What it does
-    ------------
-    A file beside the notebook, or in a directory of PYTHONPATH, comes before Python's own modules of the same name. The
-    command gives it another name and removes what Python compiled of it.
+    What it does: A file beside the notebook, or in a directory of PYTHONPATH, comes before Python's own modules of the
+    same name. The command gives it another name and removes what Python compiled of it.
 
-    When it is offered
-    ------------------
-    The kernel did not start, and the traceback goes through a file of yours that has the name of a module it needs.
+    When it is offered: The kernel did not start, and the traceback goes through a file of yours that has the name of a
+    module it needs.
 
-    What it costs
-    -------------
-    Your own imports of it need the new name.
+    What it costs: Your own imports of it need the new name.
     """
 
     id, title, causes = "rename-shadowing-file", "Rename the file that hides Python's module", ("startup-failure",)

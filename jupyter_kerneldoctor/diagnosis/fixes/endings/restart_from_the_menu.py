@@ -12,18 +12,13 @@ _KILLS = ("os.kill", "os.killpg", "signal.raise_signal", "os.abort", "signal.pth
 class RestartFromTheMenu(Fix):
     """Restart the kernel by its menu, not by a signal.
 
-    What it does
-    ------------
-    Says how to restart a kernel in order: files are closed, code registered to run at the end runs, and Jupyter knows
-    that it was wanted.
+    What it does: Says how to restart a kernel in order: files are closed, code registered to run at the end runs, and
+    Jupyter knows that it was wanted.
 
-    When it is offered
-    ------------------
-    The cell sent the kernel the signal that ended it, as is often done to make a new package visible.
+    When it is offered: The cell sent the kernel the signal that ended it, as is often done to make a new package
+    visible.
 
-    What it costs
-    -------------
-    Nothing.
+    What it costs: Nothing.
     """
 
     id, title, causes = "restart-from-the-menu", "Use Kernel > Restart Kernel in place of a signal", ("self-kill",)

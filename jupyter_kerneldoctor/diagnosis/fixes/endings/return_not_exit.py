@@ -29,21 +29,17 @@ class _Exit:
 class ReturnNotExit(Fix):
     """Stop the cell, not the kernel.
 
-    What it does
-    ------------
-    In a script `exit()` ends the program; in a notebook the program is the kernel, and everything in memory goes with
-    it. `exit()` does not even stop the cell: the lines below it still run. The edit raises `SystemExit` with a text
-    instead: the cell (and a "Run All") stops there and the kernel lives on. In a function that is the last thing the
-    cell calls, a plain `return` does the same without an error.
+    What it does: In a script `exit()` ends the program; in a notebook the program is the kernel, and everything in
+    memory goes with it. `exit()` does not even stop the cell: the lines below it still run. The edit raises
+    `SystemExit` with a text instead: the cell (and a "Run All") stops there and the kernel lives on. In a function that
+    is the last thing the cell calls, a plain `return` does the same without an error.
 
-    When it is offered
-    ------------------
-    The kernel ended because the program asked for it, and the cell that ran, or a function it calls, has `exit()`,
-    `quit()` or `os._exit()`. Not for `sys.exit()`, which IPython catches, and not in a child process.
+    When it is offered: The kernel ended because the program asked for it, and the cell that ran, or a function it
+    calls, has `exit()`, `quit()` or `os._exit()`. Not for `sys.exit()`, which IPython catches, and not in a child
+    process.
 
-    What it costs
-    -------------
-    The notebook shows `SystemExit: Stopped here` below the cell. An exit status gets lost; nobody reads it here.
+    What it costs: The notebook shows `SystemExit: Stopped here` below the cell. An exit status gets lost; nobody reads
+    it here.
     """
 
     id, title, causes = "return-not-exit", "Stop the cell, not the kernel: return, or raise SystemExit", ("exit-call",)

@@ -4,18 +4,12 @@ from ...fix import Advice, Case
 class SignalHandler(Advice):
     """Install a handler before the signal can come.
 
-    What it does
-    ------------
-    A signal without a handler ends the process. With the handler of the snippet a timer raises a `TimeoutError` in the
-    cell, and `alarm(0)` turns the timer off when the work is done in time.
+    What it does: A signal without a handler ends the process. With the handler of the snippet a timer raises a
+    `TimeoutError` in the cell, and `alarm(0)` turns the timer off when the work is done in time.
 
-    When it is offered
-    ------------------
-    A signal that nobody handled ended the kernel.
+    When it is offered: A signal that nobody handled ended the kernel.
 
-    What it costs
-    -------------
-    Nothing. The cell gets an error in place of a dead kernel.
+    What it costs: Nothing. The cell gets an error in place of a dead kernel.
     """
 
     id, title = "signal-handler", "Get a TimeoutError in place of the dead kernel: install a handler for the signal"

@@ -5,18 +5,12 @@ from ...pasted_commands import shell_word
 class StartItByHand(Advice):
     """Start the kernel in a terminal, where it says why it cannot.
 
-    What it does
-    ------------
-    Jupyter does not always show what a kernel writes before it is ready. In a terminal, in the notebook's directory,
-    the same command shows the error.
+    What it does: Jupyter does not always show what a kernel writes before it is ready. In a terminal, in the notebook's
+    directory, the same command shows the error.
 
-    When it is offered
-    ------------------
-    The kernel left before it answered.
+    When it is offered: The kernel left before it answered.
 
-    What it costs
-    -------------
-    Nothing.
+    What it costs: Nothing.
     """
 
     id, title, general = "start-it-by-hand", "Start the kernel in a terminal to see the error", True

@@ -4,18 +4,12 @@ from ...fix import Advice, Case, Death
 class SurviveLogout(Advice):
     """Start Jupyter so that it outlives the terminal and the login.
 
-    What it does
-    ------------
-    When a terminal closes or a connection breaks, what was started in it gets SIGHUP and ends. tmux keeps it running,
-    and so do `nohup` and a service of systemd.
+    What it does: When a terminal closes or a connection breaks, what was started in it gets SIGHUP and ends. tmux keeps
+    it running, and so do `nohup` and a service of systemd.
 
-    When it is offered
-    ------------------
-    SIGHUP ended the kernel.
+    When it is offered: SIGHUP ended the kernel.
 
-    What it costs
-    -------------
-    Nothing. What runs on has to be ended by hand.
+    What it costs: Nothing. What runs on has to be ended by hand.
     """
 
     id, title, causes = (

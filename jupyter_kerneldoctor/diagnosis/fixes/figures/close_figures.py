@@ -14,19 +14,15 @@ _PLT = "import gc\nimport matplotlib.pyplot as plt"
 class CloseFigures(Fix):
     """Close each figure in the loop that makes it.
 
-    What it does
-    ------------
-    pyplot keeps each figure until it is closed, with all that was drawn: a picture of 800 by 800 takes 5 MB, a plot of
-    100,000 points some 200 MB while it is saved. The notebook closes figures at the end of a cell, which a loop over
-    many does not live to see. The edit closes each at the end of its round, and lets Python collect what holds itself.
+    What it does: pyplot keeps each figure until it is closed, with all that was drawn: a picture of 800 by 800 takes 5
+    MB, a plot of 100,000 points some 200 MB while it is saved. The notebook closes figures at the end of a cell, which
+    a loop over many does not live to see. The edit closes each at the end of its round, and lets Python collect what
+    holds itself.
 
-    When it is offered
-    ------------------
-    Memory ran out little by little in a loop that makes figures and closes none.
+    When it is offered: Memory ran out little by little in a loop that makes figures and closes none.
 
-    What it costs
-    -------------
-    A figure that was closed cannot be changed any more. The collection takes some milliseconds in each round.
+    What it costs: A figure that was closed cannot be changed any more. The collection takes some milliseconds in each
+    round.
     """
 
     id, title, causes = "close-figures", "Close each figure after it is saved: plt.close", (Family.MEMORY,)

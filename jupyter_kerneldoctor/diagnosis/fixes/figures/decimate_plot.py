@@ -11,18 +11,12 @@ _DRAWS = ("matplotlib.pyplot.plot", "matplotlib.pyplot.scatter", "matplotlib.pyp
 class DecimatePlot(Advice):
     """Plot fewer points than a screen has, or count them.
 
-    What it does
-    ------------
-    A screen has some two million points. A plot of more takes memory for each of them several times over, and shows
-    nothing more. Every n-th point, or a histogram of counts in two dimensions, shows the same.
+    What it does: A screen has some two million points. A plot of more takes memory for each of them several times over,
+    and shows nothing more. Every n-th point, or a histogram of counts in two dimensions, shows the same.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that plots millions of points.
+    When it is offered: Memory ran out on a line that plots millions of points.
 
-    What it costs
-    -------------
-    Single points that stand out may be among those that are left out; `hist2d` and `hexbin` count all.
+    What it costs: Single points that stand out may be among those that are left out; `hist2d` and `hexbin` count all.
     """
 
     id, title, causes = "decimate-plot", "Plot fewer points", (Family.MEMORY,)

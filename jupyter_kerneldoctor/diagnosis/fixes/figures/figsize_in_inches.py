@@ -17,18 +17,13 @@ _FIGURES = ("matplotlib.pyplot.figure", "matplotlib.pyplot.subplots", "matplotli
 class FigsizeInInches(Fix):
     """Give the size of a figure in inches, not in pixels.
 
-    What it does
-    ------------
-    `figsize=(300, 400)` is a sheet of 7.6 by 10 metres. At 100 dots to the inch it has 1.2 billion pixels, 4.5 GiB.
-    For 300 by 400 pixels it is `figsize=(3, 4)`.
+    What it does: `figsize=(300, 400)` is a sheet of 7.6 by 10 metres. At 100 dots to the inch it has 1.2 billion
+    pixels, 4.5 GiB. For 300 by 400 pixels it is `figsize=(3, 4)`.
 
-    When it is offered
-    ------------------
-    Memory ran out in a cell that makes or draws such a figure, larger than 60 inches in one direction.
+    When it is offered: Memory ran out in a cell that makes or draws such a figure, larger than 60 inches in one
+    direction.
 
-    What it costs
-    -------------
-    Nothing, if pixels were meant.
+    What it costs: Nothing, if pixels were meant.
     """
 
     id, title, causes = "figsize-in-inches", "Give figsize in inches, not in pixels", (Family.MEMORY,)

@@ -19,19 +19,13 @@ _INLINE = "'module://matplotlib_inline.backend_inline'"
 class HeadlessBackend(Fix):
     """Draw into the notebook, not into a window.
 
-    What it does
-    ------------
-    A kernel on a server has no screen. `plt.imshow` shows a picture below the cell where `cv2.imshow` opens a window;
-    `%matplotlib inline` does so for plots; `QT_QPA_PLATFORM=offscreen` lets Qt work without any screen. For VTK and all
-    else there is a snippet with a virtual screen.
+    What it does: A kernel on a server has no screen. `plt.imshow` shows a picture below the cell where `cv2.imshow`
+    opens a window; `%matplotlib inline` does so for plots; `QT_QPA_PLATFORM=offscreen` lets Qt work without any screen.
+    For VTK and all else there is a snippet with a virtual screen.
 
-    When it is offered
-    ------------------
-    The kernel ended because a library found no screen to open a window on.
+    When it is offered: The kernel ended because a library found no screen to open a window on.
 
-    What it costs
-    -------------
-    Windows that wait for keys or a mouse do not work: nobody could have seen them.
+    What it costs: Windows that wait for keys or a mouse do not work: nobody could have seen them.
     """
 
     id, title, causes = "headless-backend", "Draw without a screen", ("no-display",)

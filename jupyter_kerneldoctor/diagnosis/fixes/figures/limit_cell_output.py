@@ -12,18 +12,13 @@ _WHOLE = frozenset({"to_string", "to_html", "to_markdown"})
 class LimitCellOutput(Advice):
     """Show the first rows, not all of them.
 
-    What it does
-    ------------
-    A table that is shown is made into HTML in the kernel, kept in the notebook, and drawn by the browser: each row
-    takes a hundred times what it takes in memory. `df.head(50)` or `df.sample(50)` show what one can read.
+    What it does: A table that is shown is made into HTML in the kernel, kept in the notebook, and drawn by the browser:
+    each row takes a hundred times what it takes in memory. `df.head(50)` or `df.sample(50)` show what one can read.
 
-    When it is offered
-    ------------------
-    Memory ran out in a cell that shows all rows of a table: pandas was told to, or the whole table is made into text.
+    When it is offered: Memory ran out in a cell that shows all rows of a table: pandas was told to, or the whole table
+    is made into text.
 
-    What it costs
-    -------------
-    Nothing that anybody would read.
+    What it costs: Nothing that anybody would read.
     """
 
     id, title, causes = "limit-cell-output", "Show the first rows, not all of them", (Family.MEMORY,)

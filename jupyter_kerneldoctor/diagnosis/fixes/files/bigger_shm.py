@@ -13,18 +13,14 @@ _LOADER = "from torch.utils.data import DataLoader\nfor b in DataLoader(data, ba
 class BiggerShm(Advice):
     """Give the container more shared memory, or use less of it.
 
-    What it does
-    ------------
-    Processes hand each other data in /dev/shm, and a Docker container has 64 MB of it. The command starts the container
-    with more. A data loader without workers needs none; a file on a disk takes its place for arrays that are shared.
+    What it does: Processes hand each other data in /dev/shm, and a Docker container has 64 MB of it. The command starts
+    the container with more. A data loader without workers needs none; a file on a disk takes its place for arrays that
+    are shared.
 
-    When it is offered
-    ------------------
-    The shared memory was full when the kernel or a worker died.
+    When it is offered: The shared memory was full when the kernel or a worker died.
 
-    What it costs
-    -------------
-    Shared memory that is used counts as memory. Without workers the data are loaded in the kernel itself.
+    What it costs: Shared memory that is used counts as memory. Without workers the data are loaded in the kernel
+    itself.
     """
 
     id, title, causes = "bigger-shm", "Give the container more shared memory: --shm-size", ("shm-exhausted",)

@@ -48,19 +48,13 @@ _WAYS = (
 class CloseFiles(Advice):
     """Close each file when it has been read: with open(...).
 
-    What it does
-    ------------
-    A process may have so many files open at once, 1024 as a rule; sockets and pipes count as well. A file that is
-    opened by `with` is closed at the end of the block. The second line shows what is open now; the third raises the
-    limit for this kernel as far as that is allowed.
+    What it does: A process may have so many files open at once, 1024 as a rule; sockets and pipes count as well. A file
+    that is opened by `with` is closed at the end of the block. The second line shows what is open now; the third raises
+    the limit for this kernel as far as that is allowed.
 
-    When it is offered
-    ------------------
-    Too many files were open.
+    When it is offered: Too many files were open.
 
-    What it costs
-    -------------
-    Nothing.
+    What it costs: Nothing.
     """
 
     id, title, causes = "close-files", "Close each file after use: with open(...)", ("fd-limit",)

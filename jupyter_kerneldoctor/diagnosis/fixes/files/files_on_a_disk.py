@@ -22,19 +22,13 @@ _SAVED = (_shm(-30.0, 8000), _shm(-0.1, 6150))
 class FilesOnADisk(Advice):
     """Save to a disk what lies in memory now, and unlink shared memory that nobody needs.
 
-    What it does
-    ------------
-    What is written below `/dev/shm`, or in another tmpfs, is kept in memory. It counts towards the limit of a
-    container, and stays when the kernel is gone. The snippet makes a directory on a disk; for
+    What it does: What is written below `/dev/shm`, or in another tmpfs, is kept in memory. It counts towards the limit
+    of a container, and stays when the kernel is gone. The snippet makes a directory on a disk; for
     `multiprocessing.shared_memory` it shows the two calls that free a block.
 
-    When it is offered
-    ------------------
-    Memory ran out, and files that are kept in memory grew by a good part of it meanwhile.
+    When it is offered: Memory ran out, and files that are kept in memory grew by a good part of it meanwhile.
 
-    What it costs
-    -------------
-    A disk is slower than memory.
+    What it costs: A disk is slower than memory.
     """
 
     id, title, causes = "files-on-a-disk", "Save to a disk: files in shared memory are memory", (Family.MEMORY,)

@@ -11,18 +11,12 @@ _FULL = SystemState(0, "end", filesystems=(FileSystem("/scratch", "ext4", 50 * G
 class FreeDiskSpace(Advice):
     """Find what fills the disk, and make room.
 
-    What it does
-    ------------
-    Lists the largest directories of the file system that is full. Checkpoints, caches of pip and of Hugging Face, and
-    the trash are what often can go.
+    What it does: Lists the largest directories of the file system that is full. Checkpoints, caches of pip and of
+    Hugging Face, and the trash are what often can go.
 
-    When it is offered
-    ------------------
-    A disk was full.
+    When it is offered: A disk was full.
 
-    What it costs
-    -------------
-    Nothing: deleting is up to you.
+    What it costs: Nothing: deleting is up to you.
     """
 
     id, title, causes = "free-disk-space", "Make room on the disk", ("disk-full",)

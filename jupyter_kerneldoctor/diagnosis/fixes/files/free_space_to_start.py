@@ -9,18 +9,12 @@ _FULL = ServerView(never_ready=True, returncode=1, stderr="OSError: [Errno 28] N
 class FreeSpaceToStart(Advice):
     """Make room where the kernel writes when it starts, or let it write elsewhere.
 
-    What it does
-    ------------
-    A kernel writes a connection file, its history and its profile when it starts. `IPYTHONDIR` and
+    What it does: A kernel writes a connection file, its history and its profile when it starts. `IPYTHONDIR` and
     `JUPYTER_RUNTIME_DIR` name other places for them.
 
-    When it is offered
-    ------------------
-    The kernel did not start because there was no room left on a disk.
+    When it is offered: The kernel did not start because there was no room left on a disk.
 
-    What it costs
-    -------------
-    Nothing.
+    What it costs: Nothing.
     """
 
     id, title, causes = (

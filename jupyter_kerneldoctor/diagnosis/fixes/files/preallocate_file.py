@@ -6,18 +6,13 @@ _WRITES = ("numpy.memmap", "numpy.lib.format.open_memmap", "mmap.mmap")
 class PreallocateFile(Advice):
     """Take the room on the disk before the file is filled.
 
-    What it does
-    ------------
-    A mapped file is made with holes: the room is taken when its pages are written, and where there is none then, the
-    process is ended. `os.posix_fallocate` takes all of it at once, and raises an `OSError` where there is not enough.
+    What it does: A mapped file is made with holes: the room is taken when its pages are written, and where there is
+    none then, the process is ended. `os.posix_fallocate` takes all of it at once, and raises an `OSError` where there
+    is not enough.
 
-    When it is offered
-    ------------------
-    A disk was full when the kernel wrote into a mapped file that the cells make.
+    When it is offered: A disk was full when the kernel wrote into a mapped file that the cells make.
 
-    What it costs
-    -------------
-    The file takes its whole size from the start.
+    What it costs: The file takes its whole size from the start.
     """
 
     id, title = "preallocate-file", "Get an OSError in place of the crash: take the room before you fill the file"

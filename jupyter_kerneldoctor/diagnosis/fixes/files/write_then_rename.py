@@ -16,19 +16,15 @@ _SHRUNK = SystemState(0, "end", filesystems=(FileSystem("/w", "ext4", 9, 9, ("ma
 class WriteThenRename(Advice):
     """Write a new file and rename it, in place of one that is in use.
 
-    What it does
-    ------------
-    A file that is mapped is read when it is used. Who opens it for writing cuts it to nothing first, and the next look
-    at the array ends the process. The edit reads the file into memory as a whole, a copy that nothing can cut. The
-    snippet writes a new file under another name and renames it, which leaves the old one to those that still read it.
+    What it does: A file that is mapped is read when it is used. Who opens it for writing cuts it to nothing first, and
+    the next look at the array ends the process. The edit reads the file into memory as a whole, a copy that nothing can
+    cut. The snippet writes a new file under another name and renames it, which leaves the old one to those that still
+    read it.
 
-    When it is offered
-    ------------------
-    A mapped file had become shorter than it was when it was mapped.
+    When it is offered: A mapped file had become shorter than it was when it was mapped.
 
-    What it costs
-    -------------
-    The copy takes as much memory as the file is long. For a rename both files take room on the disk for a moment.
+    What it costs: The copy takes as much memory as the file is long. For a rename both files take room on the disk for
+    a moment.
     """
 
     id, title, causes = "write-then-rename", "Write to a new file, then rename it", ("file-truncated",)

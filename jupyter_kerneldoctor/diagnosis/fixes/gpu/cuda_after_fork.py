@@ -9,19 +9,13 @@ _LOADER = "import torch\nfrom torch.utils.data import DataLoader\nnet = build().
 class CudaAfterFork(Advice):
     """Keep the card out of worker processes, or start them with spawn.
 
-    What it does
-    ------------
-    A process that used the card cannot be copied: in the copy CUDA raises "Cannot re-initialize CUDA in forked
-    subprocess", or waits for ever. Workers of a `DataLoader` should give tensors of the processor's memory, which the
-    loop then moves to the card.
+    What it does: A process that used the card cannot be copied: in the copy CUDA raises "Cannot re-initialize CUDA in
+    forked subprocess", or waits for ever. Workers of a `DataLoader` should give tensors of the processor's memory,
+    which the loop then moves to the card.
 
-    When it is offered
-    ------------------
-    Workers were copied from a kernel in which cells use CUDA.
+    When it is offered: Workers were copied from a kernel in which cells use CUDA.
 
-    What it costs
-    -------------
-    Spawned workers take seconds to start, and what they run must stand in a file.
+    What it costs: Spawned workers take seconds to start, and what they run must stand in a file.
     """
 
     id, title, causes = "cuda-after-fork", "Keep the card out of copied workers: spawn, or move later", ("fork-unsafe",)

@@ -9,18 +9,13 @@ _NEW = Framework("torch", -9.0, "2.5.1", {"cuda": "12.4"})
 class CudaDriverMismatch(Advice):
     """Install a build for the driver at hand, or a newer driver.
 
-    What it does
-    ------------
-    Each driver knows CUDA up to some version; `nvidia-smi` shows it. A library that was built for a newer one cannot
-    use the card. Within one major version older drivers will do: CUDA 12 needs driver 525 or newer, CUDA 11 needs 450.
+    What it does: Each driver knows CUDA up to some version; `nvidia-smi` shows it. A library that was built for a newer
+    one cannot use the card. Within one major version older drivers will do: CUDA 12 needs driver 525 or newer, CUDA 11
+    needs 450.
 
-    When it is offered
-    ------------------
-    The driver and a library do not fit together.
+    When it is offered: The driver and a library do not fit together.
 
-    What it costs
-    -------------
-    A new driver needs an administrator and a restart of the machine.
+    What it costs: A new driver needs an administrator and a restart of the machine.
     """
 
     id, title, causes = "cuda-driver-mismatch", "Take a build for this driver, or a newer driver", ("driver-mismatch",)

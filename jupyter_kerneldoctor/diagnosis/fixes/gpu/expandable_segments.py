@@ -10,19 +10,13 @@ _PART, _LEAST = 8, 1 << 30
 class ExpandableSegments(Advice):
     """Let PyTorch's allocator grow its segments.
 
-    What it does
-    ------------
-    PyTorch keeps freed memory of the card in segments of fixed sizes. Where sizes vary from step to step, much is
-    reserved, and none of the free pieces is large enough. With `expandable_segments:True` a segment grows in place of
-    that.
+    What it does: PyTorch keeps freed memory of the card in segments of fixed sizes. Where sizes vary from step to step,
+    much is reserved, and none of the free pieces is large enough. With `expandable_segments:True` a segment grows in
+    place of that.
 
-    When it is offered
-    ------------------
-    The graphics card was full, and PyTorch had reserved a good deal more than it used.
+    When it is offered: The graphics card was full, and PyTorch had reserved a good deal more than it used.
 
-    What it costs
-    -------------
-    Nothing but a restart. It is no help against a true shortage.
+    What it costs: Nothing but a restart. It is no help against a true shortage.
     """
 
     id, title = "expandable-segments", "Let PyTorch's segments grow: expandable_segments"

@@ -10,18 +10,13 @@ _BUS = (79,)
 class GpuPowerAndCooling(Advice):
     """Check the card's power, heat and memory before the program.
 
-    What it does
-    ------------
-    A card that falls off the bus or slows down under load lacks power or cooling more often than it is broken. A lower
-    power limit costs little speed and shows whether that is it. Errors of its memory (ECC) are a case for the warranty.
+    What it does: A card that falls off the bus or slows down under load lacks power or cooling more often than it is
+    broken. A lower power limit costs little speed and shows whether that is it. Errors of its memory (ECC) are a case
+    for the warranty.
 
-    When it is offered
-    ------------------
-    The card or its driver reported a fault of the hardware.
+    When it is offered: The card or its driver reported a fault of the hardware.
 
-    What it costs
-    -------------
-    A lower power limit costs a few percent of speed. It needs an administrator.
+    What it costs: A lower power limit costs a few percent of speed. It needs an administrator.
     """
 
     id, title, causes = "gpu-power-and-cooling", "Check the card's power and cooling", ("gpu-hardware",)

@@ -4,18 +4,12 @@ from ...fix import Advice, Case, Family
 class JaxDonateBuffers(Advice):
     """Let JAX write the new state into the old one's memory.
 
-    What it does
-    ------------
-    A step of training takes the parameters and the optimizer's state, and gives new ones. While it runs both are in
-    memory. A donated argument's memory is used for the result.
+    What it does: A step of training takes the parameters and the optimizer's state, and gives new ones. While it runs
+    both are in memory. A donated argument's memory is used for the result.
 
-    When it is offered
-    ------------------
-    Memory ran out where `jax.jit` compiles a function without `donate_argnums`.
+    When it is offered: Memory ran out where `jax.jit` compiles a function without `donate_argnums`.
 
-    What it costs
-    -------------
-    The donated arrays can no longer be used after the call.
+    What it costs: The donated arrays can no longer be used after the call.
     """
 
     id, title = "jax-donate-buffers", "Let JAX use the old state's memory: donate_argnums"

@@ -4,17 +4,11 @@ from ...fix import Advice, Case
 class JaxPreallocation(Advice):
     """Let JAX take the card's memory as it needs it.
 
-    What it does
-    ------------
-    JAX takes three quarters of a card at its first use. Without preallocation it takes what it needs.
+    What it does: JAX takes three quarters of a card at its first use. Without preallocation it takes what it needs.
 
-    When it is offered
-    ------------------
-    A graphics card was full where JAX was in use.
+    When it is offered: A graphics card was full where JAX was in use.
 
-    What it costs
-    -------------
-    A restart, slower allocations and more fragmentation.
+    What it costs: A restart, slower allocations and more fragmentation.
     """
 
     id, title = "jax-preallocation", "Let JAX take only what it needs: XLA_PYTHON_CLIENT_PREALLOCATE"

@@ -12,17 +12,12 @@ _SHARED = sample(23 * GIB, 15 * GIB, GpuProcess(7, bytes=8 * GIB))
 class TfLogicalMemoryLimit(Advice):
     """Give TensorFlow a fixed part of the card.
 
-    What it does
-    ------------
-    A logical device with a `memory_limit` never takes more of a card than that, so that several kernels can share it.
+    What it does: A logical device with a `memory_limit` never takes more of a card than that, so that several kernels
+    can share it.
 
-    When it is offered
-    ------------------
-    A graphics card was full where TensorFlow was in use, and other programs held a part of it.
+    When it is offered: A graphics card was full where TensorFlow was in use, and other programs held a part of it.
 
-    What it costs
-    -------------
-    A restart, and an error at the limit in place of one at the end of the card.
+    What it costs: A restart, and an error at the limit in place of one at the end of the card.
     """
 
     id, title = "tf-logical-memory-limit", "Give TensorFlow a fixed part of the card: memory_limit"

@@ -4,19 +4,13 @@ from ...fix import Advice, Case
 class TfMemoryGrowth(Advice):
     """Let TensorFlow take the card's memory as it needs it.
 
-    What it does
-    ------------
-    TensorFlow takes nearly all memory of a card at its first use, whatever it needs. With memory growth it takes what
-    it needs, and leaves the rest to other notebooks.
+    What it does: TensorFlow takes nearly all memory of a card at its first use, whatever it needs. With memory growth
+    it takes what it needs, and leaves the rest to other notebooks.
 
-    When it is offered
-    ------------------
-    A graphics card was full where TensorFlow was in use.
+    When it is offered: A graphics card was full where TensorFlow was in use.
 
-    What it costs
-    -------------
-    A restart: it must stand before the first use of the card. It is no help against a true shortage. Memory that was
-    taken is not given back before the process ends.
+    What it costs: A restart: it must stand before the first use of the card. It is no help against a true shortage.
+    Memory that was taken is not given back before the process ends.
     """
 
     id, title = "tf-memory-growth", "Let TensorFlow take only what it needs: set_memory_growth"

@@ -49,19 +49,14 @@ _LABELS = (
 class APartAtATime(Fix):
     """Work through the data of the statement some rows at a time.
 
-    What it does
-    ------------
-    Takes the statement that memory grew in, and shows it in a loop over the rows of the array that it names. For
-    arithmetic of xarray or pandas it says how names and labels make a result larger than both.
+    What it does: Takes the statement that memory grew in, and shows it in a loop over the rows of the array that it
+    names. For arithmetic of xarray or pandas it says how names and labels make a result larger than both.
 
-    When it is offered
-    ------------------
-    Memory ran out in arithmetic on arrays or tables, or in a function of yours that is given one. It comes after fixes
-    that know what is special about it.
+    When it is offered: Memory ran out in arithmetic on arrays or tables, or in a function of yours that is given one.
+    It comes after fixes that know what is special about it.
 
-    What it costs
-    -------------
-    A loop of your own. What needs all rows at once, as a median does, cannot be put together of parts so easily.
+    What it costs: A loop of your own. What needs all rows at once, as a median does, cannot be put together of parts so
+    easily.
     """
 
     id, title, causes, general = "a-part-at-a-time", "Work through it some rows at a time", (Family.MEMORY,), True

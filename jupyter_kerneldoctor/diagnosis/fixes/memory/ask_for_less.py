@@ -10,18 +10,12 @@ _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
 class AskForLess(Fix):
     """Call what makes only what you need.
 
-    What it does
-    ------------
-    Some functions make far more than is asked of them: a number for each combination of bins, a column for each tag,
-    the whole output of a program. For each of them the snippet shows a call that makes only what is used.
+    What it does: Some functions make far more than is asked of them: a number for each combination of bins, a column
+    for each tag, the whole output of a program. For each of them the snippet shows a call that makes only what is used.
 
-    When it is offered
-    ------------------
-    Memory ran out while such a function was running.
+    When it is offered: Memory ran out while such a function was running.
 
-    What it costs
-    -------------
-    The result has another form: sparse, one part after the other, or only what occurs.
+    What it costs: The result has another form: sparse, one part after the other, or only what occurs.
     """
 
     id, title, causes = "ask-for-less", "Call what makes only what you need", (Family.MEMORY,)

@@ -6,18 +6,14 @@ _PART = 0.9
 class CapProcessMemory(Advice):
     """Get a MemoryError in place of a dead kernel.
 
-    What it does
-    ------------
-    Linux kills a process that goes beyond its container's limit, without a word to it. Below a limit of its own the
-    process is refused the memory that it asks for: Python raises `MemoryError`, and the variables are still there.
+    What it does: Linux kills a process that goes beyond its container's limit, without a word to it. Below a limit of
+    its own the process is refused the memory that it asks for: Python raises `MemoryError`, and the variables are still
+    there.
 
-    When it is offered
-    ------------------
-    The machine or container ran out of memory, and the kernel was killed.
+    When it is offered: The machine or container ran out of memory, and the kernel was killed.
 
-    What it costs
-    -------------
-    Nothing is saved: the cell fails, but the kernel lives. Some libraries end the process when memory is refused.
+    What it costs: Nothing is saved: the cell fails, but the kernel lives. Some libraries end the process when memory is
+    refused.
     """
 
     id, title = "cap-process-memory", "Get a MemoryError in place of a dead kernel: RLIMIT_DATA"

@@ -8,18 +8,12 @@ from ...units import quote
 class DoItWithLess(Fix):
     """Do the same with less: fewer columns, smaller types, one item at a time.
 
-    What it does
-    ------------
-    Says of the call that was running what it makes beside what there is, and shows a call on less: on the columns that
-    are needed, in half the width, or item by item.
+    What it does: Says of the call that was running what it makes beside what there is, and shows a call on less: on the
+    columns that are needed, in half the width, or item by item.
 
-    When it is offered
-    ------------------
-    Memory ran out in such a call. It comes after fixes that know what is special about the code.
+    When it is offered: Memory ran out in such a call. It comes after fixes that know what is special about the code.
 
-    What it costs
-    -------------
-    Which columns, which width, and what is kept of each item only you can tell.
+    What it costs: Which columns, which width, and what is kept of each item only you can tell.
     """
 
     id, title, causes, general = "do-it-with-less", "Do the same with less", (Family.MEMORY,), True

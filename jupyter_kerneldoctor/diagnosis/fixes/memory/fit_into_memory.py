@@ -22,19 +22,13 @@ _A_TENTH = (
 class FitIntoMemory(Advice):
     """Do the same with less: a smaller type, some rows at a time, or pieces that are tried first.
 
-    What it does
-    ------------
-    Works out what the line needs and what was left, what half the width of its numbers would save, and how many rows
-    fit at a time. Where the size is not known, a run on a tenth of the data with `%%memwatch` shows what all of it
-    needs. Where memory grew round by round, it says so: then no smaller piece helps.
+    What it does: Works out what the line needs and what was left, what half the width of its numbers would save, and
+    how many rows fit at a time. Where the size is not known, a run on a tenth of the data with `%%memwatch` shows what
+    all of it needs. Where memory grew round by round, it says so: then no smaller piece helps.
 
-    When it is offered
-    ------------------
-    Memory ran out in the cell. It comes after fixes that know what is special about the code.
+    When it is offered: Memory ran out in the cell. It comes after fixes that know what is special about the code.
 
-    What it costs
-    -------------
-    Pieces take some code. A type of half the width keeps half the digits.
+    What it costs: Pieces take some code. A type of half the width keeps half the digits.
     """
 
     id, title, causes, general = "fit-into-memory", "Make it fit: a part of the data at a time", (Family.MEMORY,), True

@@ -11,18 +11,13 @@ _LOOK = [Namespace(-11.0, 1, (NamedObject("raw", "DataFrame", 900 * MIB), NamedO
 class FreeHeldVariables(Advice):
     """Delete the large variables that the cell does not use.
 
-    What it does
-    ------------
-    Names what the kernel held when the cell began and the cell does not use, with the size of each. `del` gives it
-    back, if nothing else refers to it.
+    What it does: Names what the kernel held when the cell began and the cell does not use, with the size of each. `del`
+    gives it back, if nothing else refers to it.
 
-    When it is offered
-    ------------------
-    Memory ran out, and variables that the cell does not use made up a good part of what was missing.
+    When it is offered: Memory ran out, and variables that the cell does not use made up a good part of what was
+    missing.
 
-    What it costs
-    -------------
-    Cells that use them later have to make them again.
+    What it costs: Cells that use them later have to make them again.
     """
 
     id, title, causes = "free-held-variables", "Delete variables that are no longer needed", (Family.MEMORY,)

@@ -9,18 +9,12 @@ _ONES = "import numpy as np\nx = np.ones((40_000, 10_000))"
 class RaiseMemoryLimit(Advice):
     """Give the kernel more memory, with the command of the place where it runs.
 
-    What it does
-    ------------
-    Says how much would have been enough at the very least, and how Docker, Kubernetes, JupyterHub, Slurm, systemd or
-    WSL are given more. A kernel that was killed shows only what it had by then, so that it may need more.
+    What it does: Says how much would have been enough at the very least, and how Docker, Kubernetes, JupyterHub, Slurm,
+    systemd or WSL are given more. A kernel that was killed shows only what it had by then, so that it may need more.
 
-    When it is offered
-    ------------------
-    Memory ran out.
+    When it is offered: Memory ran out.
 
-    What it costs
-    -------------
-    Memory that others may need. A leak fills any limit.
+    What it costs: Memory that others may need. A leak fills any limit.
     """
 
     id, title, causes, general = "raise-memory-limit", "Raise the memory limit", (Family.MEMORY,), True

@@ -17,20 +17,14 @@ _HOLDS = Namespace(-10.5, 1, (NamedObject("table", "pandas.DataFrame", 700 << 20
 class ReleaseBeforeRebind(Fix):
     """Let the old object go before the new one is made.
 
-    What it does
-    ------------
-    `model = Net()` makes the new network first, and lets go of the old one when it is there. Until then both are in
-    memory, and an optimizer that keeps the old network's parameters holds it even longer. The same goes for a table or
-    an array. The edit sets the names to None before.
+    What it does: `model = Net()` makes the new network first, and lets go of the old one when it is there. Until then
+    both are in memory, and an optimizer that keeps the old network's parameters holds it even longer. The same goes for
+    a table or an array. The edit sets the names to None before.
 
-    When it is offered
-    ------------------
-    Memory ran out in a cell that makes a network or an optimizer anew which an earlier cell, or an earlier run of the
-    cell, had made; or an object that held half of what was in use.
+    When it is offered: Memory ran out in a cell that makes a network or an optimizer anew which an earlier cell, or an
+    earlier run of the cell, had made; or an object that held half of what was in use.
 
-    What it costs
-    -------------
-    The old object is gone also where making the new one fails.
+    What it costs: The old object is gone also where making the new one fails.
     """
 
     id, title = "release-before-rebind", "Release the old object before making the new one"

@@ -11,19 +11,13 @@ _TRAIN = "def train():\n    x = np.ones((7000, 7000))\n    raise ValueError"
 class ReleaseTraceback(Advice):
     """Let go of the traceback of the last error: it keeps the variables of the functions that it went through.
 
-    What it does
-    ------------
-    After an exception the traceback stays, for `%debug`, and with it all local variables of all functions in it: the
-    batch, the network's outputs, the half-made table. The next run of the cell comes on top of that. The snippet lets
-    go of them; so does any cell that fails in a small way, `1/0`. `del` and `gc.collect()` alone do not.
+    What it does: After an exception the traceback stays, for `%debug`, and with it all local variables of all functions
+    in it: the batch, the network's outputs, the half-made table. The next run of the cell comes on top of that. The
+    snippet lets go of them; so does any cell that fails in a small way, `1/0`. `del` and `gc.collect()` alone do not.
 
-    When it is offered
-    ------------------
-    Memory ran out after a cell that ended with an error and left a good part of the memory in use.
+    When it is offered: Memory ran out after a cell that ended with an error and left a good part of the memory in use.
 
-    What it costs
-    -------------
-    `%debug` has nothing to look at any more.
+    What it costs: `%debug` has nothing to look at any more.
     """
 
     id, title, causes = "release-traceback", "Let go of the last traceback before you run it again", (Family.MEMORY,)

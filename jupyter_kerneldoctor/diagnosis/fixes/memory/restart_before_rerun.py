@@ -11,19 +11,13 @@ _FIT = "model = build(data)\nmodel.fit(x, y)"
 class RestartBeforeRerun(Advice):
     """Restart before the cell is run again: what its earlier runs made is still there.
 
-    What it does
-    ------------
-    When a cell runs again, what it made the last time stays until the new one is there, and longer where something else
-    refers to it: the output cache, a traceback, a list. A restart begins with an empty kernel; `del` at the top of the
-    cell gives back what has a name.
+    What it does: When a cell runs again, what it made the last time stays until the new one is there, and longer where
+    something else refers to it: the output cache, a traceback, a list. A restart begins with an empty kernel; `del` at
+    the top of the cell gives back what has a name.
 
-    When it is offered
-    ------------------
-    Memory ran out in a cell that had run before, and much more was in use when it began this time.
+    When it is offered: Memory ran out in a cell that had run before, and much more was in use when it began this time.
 
-    What it costs
-    -------------
-    The cells above have to run again.
+    What it costs: The cells above have to run again.
     """
 
     id, title, causes = "restart-before-rerun", "Restart before you run it again", (Family.MEMORY,)

@@ -8,18 +8,12 @@ _LARGE = 0.25  # of the limit
 class ShutDownOtherKernels(Advice):
     """Shut down other kernels and programs that share the memory.
 
-    What it does
-    ------------
-    Lists what runs, largest first. Each open notebook has a kernel of its own that keeps its variables until it is shut
-    down; closing the tab does not end it.
+    What it does: Lists what runs, largest first. Each open notebook has a kernel of its own that keeps its variables
+    until it is shut down; closing the tab does not end it.
 
-    When it is offered
-    ------------------
-    Memory ran out, and processes other than this kernel held a good part of it.
+    When it is offered: Memory ran out, and processes other than this kernel held a good part of it.
 
-    What it costs
-    -------------
-    The variables of those kernels.
+    What it costs: The variables of those kernels.
     """
 
     id, title, causes = "shut-down-other-kernels", "Shut down other kernels that share the memory", (Family.MEMORY,)

@@ -23,19 +23,14 @@ def _kept(*names: str, mib: int = 400) -> dict[str, Any]:
 class SuppressOutputCache(Fix):
     """End the cell with a semicolon, so that IPython does not keep what it shows.
 
-    What it does
-    ------------
-    IPython keeps the value of a cell's last line for the rest of the session, as `Out[3]` and `_`. Large results that
-    are only looked at fill the memory cell by cell. A `;` behind the line shows and keeps nothing; `x = f()` keeps one.
-    A kernel that is started with `c.InteractiveShell.cache_size = 0` keeps none.
+    What it does: IPython keeps the value of a cell's last line for the rest of the session, as `Out[3]` and `_`. Large
+    results that are only looked at fill the memory cell by cell. A `;` behind the line shows and keeps nothing; `x =
+    f()` keeps one. A kernel that is started with `c.InteractiveShell.cache_size = 0` keeps none.
 
-    When it is offered
-    ------------------
-    Memory ran out, and the output cache held a good part of it.
+    When it is offered: Memory ran out, and the output cache held a good part of it.
 
-    What it costs
-    -------------
-    The value is not shown below the cell; `display(x)` shows it and keeps nothing. `Out[3]` and `_` do not have it.
+    What it costs: The value is not shown below the cell; `display(x)` shows it and keeps nothing. `Out[3]` and `_` do
+    not have it.
     """
 
     id, title = "suppress-output-cache", "Do not keep large results in Out: end the line with ;"

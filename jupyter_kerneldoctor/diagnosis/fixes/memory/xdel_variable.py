@@ -16,18 +16,12 @@ _SHOWS = "import numpy as np\nx = np.ones(10**8)"
 class XdelVariable(Advice):
     """Delete a variable that was shown with %xdel: del alone frees nothing.
 
-    What it does
-    ------------
-    What a cell shows is also kept as `Out[2]` and `_`. `del x` takes away one of three names; `%xdel x` takes away all
-    of them, so that the memory is given back.
+    What it does: What a cell shows is also kept as `Out[2]` and `_`. `del x` takes away one of three names; `%xdel x`
+    takes away all of them, so that the memory is given back.
 
-    When it is offered
-    ------------------
-    Memory ran out, a cell deletes a variable, and the output cache still held a value of that size.
+    When it is offered: Memory ran out, a cell deletes a variable, and the output cache still held a value of that size.
 
-    What it costs
-    -------------
-    Nothing.
+    What it costs: Nothing.
     """
 
     id, title, causes = "xdel-variable", "Delete what was shown with %xdel, not with del", (Family.MEMORY,)

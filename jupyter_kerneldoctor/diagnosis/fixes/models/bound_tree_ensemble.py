@@ -17,18 +17,12 @@ _FOREST = "from sklearn.ensemble import RandomForestClassifier\n"
 class BoundTreeEnsemble(Fix):
     """Bound the depth of the trees.
 
-    What it does
-    ------------
-    Without a bound the trees of a forest grow until each leaf is pure: nearly two nodes for each row in each tree.
-    With 500 trees and a million rows that is some 70 GB. `max_depth=14` allows 32,767 nodes a tree.
+    What it does: Without a bound the trees of a forest grow until each leaf is pure: nearly two nodes for each row in
+    each tree. With 500 trees and a million rows that is some 70 GB. `max_depth=14` allows 32,767 nodes a tree.
 
-    When it is offered
-    ------------------
-    Memory ran out while a forest was fitted that has no bound.
+    When it is offered: Memory ran out while a forest was fitted that has no bound.
 
-    What it costs
-    -------------
-    Another model, often as good. Compare it on data that were held back.
+    What it costs: Another model, often as good. Compare it on data that were held back.
     """
 
     id, title, causes = "bound-tree-ensemble", "Bound the depth of the trees: max_depth", (Family.MEMORY,)

@@ -8,19 +8,13 @@ _LOAD = "from transformers import AutoModel"
 class DeviceMapAuto(Advice):
     """Spread the model over cards and memory.
 
-    What it does
-    ------------
-    With `device_map="auto"` the weights fill the cards one after the other, and what is left goes to the machine's
-    memory, then to disk.
+    What it does: With `device_map="auto"` the weights fill the cards one after the other, and what is left goes to the
+    machine's memory, then to disk.
 
-    When it is offered
-    ------------------
-    The graphics card was full while `from_pretrained` loaded a model.
+    When it is offered: The graphics card was full while `from_pretrained` loaded a model.
 
-    What it costs
-    -------------
-    Layers outside of the card are slow. For inference only. It needs the package accelerate, and no `.to("cuda")`
-    afterwards.
+    What it costs: Layers outside of the card are slow. For inference only. It needs the package accelerate, and no
+    `.to("cuda")` afterwards.
     """
 
     id, title = "device-map-auto", "Spread the model over the cards: device_map"

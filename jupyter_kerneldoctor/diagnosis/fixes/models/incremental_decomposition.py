@@ -13,19 +13,13 @@ _PCA = "import numpy as np\nfrom sklearn import decomposition\nX = np.random.ran
 class IncrementalDecomposition(Fix):
     """Work out the principal components batch by batch.
 
-    What it does
-    ------------
-    `PCA` centres a copy of all data and decomposes that. `IncrementalPCA` takes a batch of rows at a time; together
-    with `np.load(..., mmap_mode="r")` the data need not be in memory at all.
+    What it does: `PCA` centres a copy of all data and decomposes that. `IncrementalPCA` takes a batch of rows at a
+    time; together with `np.load(..., mmap_mode="r")` the data need not be in memory at all.
 
-    When it is offered
-    ------------------
-    Memory ran out while a `PCA` of a given number of components was fitted, and a copy of the data is a good part of
-    what was missing, where their shape is known.
+    When it is offered: Memory ran out while a `PCA` of a given number of components was fitted, and a copy of the data
+    is a good part of what was missing, where their shape is known.
 
-    What it costs
-    -------------
-    Components differ slightly, and the batches take longer.
+    What it costs: Components differ slightly, and the batches take longer.
     """
 
     id, title, causes = "incremental-decomposition", "Work out the components batch by batch", (Family.MEMORY,)

@@ -14,18 +14,13 @@ _BF16 = "torch.bfloat16"
 class LoadDtype(Fix):
     """Make or load the weights in bfloat16, which takes half the memory.
 
-    What it does
-    ------------
-    A weight takes four bytes in float32, and two in bfloat16. `dtype=torch.bfloat16` makes or loads them so from the
-    start; `.half()` or `.to(...)` afterwards is too late, as all of them are in memory in float32 before.
+    What it does: A weight takes four bytes in float32, and two in bfloat16. `dtype=torch.bfloat16` makes or loads them
+    so from the start; `.half()` or `.to(...)` afterwards is too late, as all of them are in memory in float32 before.
 
-    When it is offered
-    ------------------
-    Memory ran out while `from_pretrained` loaded weights in float32, or while layers were made.
+    When it is offered: Memory ran out while `from_pretrained` loaded weights in float32, or while layers were made.
 
-    What it costs
-    -------------
-    Precision: three significant digits. It does for inference; training usually keeps its weights in float32.
+    What it costs: Precision: three significant digits. It does for inference; training usually keeps its weights in
+    float32.
     """
 
     id, title = "load-dtype", "Load the weights in bfloat16: half the memory"

@@ -4,18 +4,12 @@ from ...fix import Case, SetArgument
 class MapLocationCpu(SetArgument):
     """Load the checkpoint into the machine's memory, not onto the card.
 
-    What it does
-    ------------
-    `torch.load` puts each tensor back onto the device that it was saved from. A checkpoint saved on a card takes room
-    on the card beside the model that it is for. With `map_location="cpu"` it does not.
+    What it does: `torch.load` puts each tensor back onto the device that it was saved from. A checkpoint saved on a
+    card takes room on the card beside the model that it is for. With `map_location="cpu"` it does not.
 
-    When it is offered
-    ------------------
-    The graphics card was full while `torch.load` ran without `map_location`.
+    When it is offered: The graphics card was full while `torch.load` ran without `map_location`.
 
-    What it costs
-    -------------
-    Nothing: `load_state_dict` copies to where the model is.
+    What it costs: Nothing: `load_state_dict` copies to where the model is.
     """
 
     id, title = "map-location-cpu", "Load the checkpoint into the machine's memory: map_location"

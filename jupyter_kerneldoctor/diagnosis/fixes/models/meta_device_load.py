@@ -13,20 +13,14 @@ _SAVED = "import torch\nnet = torch.nn.Linear(9, 9)\n"
 class MetaDeviceLoad(Fix):
     """Load a checkpoint without a second copy of its weights.
 
-    What it does
-    ------------
-    `torch.load` reads all weights into memory, and `load_state_dict` copies them into those that the network has
-    already: both are there at once. With `mmap=True` the weights stay in their file until they are used, and with
-    `assign=True` the network takes them as they are. A network that is made under `with torch.device("meta"):` has no
-    weights before.
+    What it does: `torch.load` reads all weights into memory, and `load_state_dict` copies them into those that the
+    network has already: both are there at once. With `mmap=True` the weights stay in their file until they are used,
+    and with `assign=True` the network takes them as they are. A network that is made under `with torch.device("meta"):`
+    has no weights before.
 
-    When it is offered
-    ------------------
-    Memory ran out where a checkpoint is loaded into a network.
+    When it is offered: Memory ran out where a checkpoint is loaded into a network.
 
-    What it costs
-    -------------
-    The weights have the types of the file. The file must stay where it is while the network is used.
+    What it costs: The weights have the types of the file. The file must stay where it is while the network is used.
     """
 
     id, title = "meta-device-load", "Load the checkpoint without a second copy: mmap, assign"

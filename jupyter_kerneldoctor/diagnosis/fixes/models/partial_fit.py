@@ -20,18 +20,12 @@ _NEEDS_CLASSES = ("Classifier", "Perceptron", "NB")
 class PartialFit(Fix):
     """Fit the model to one part of the rows after the other.
 
-    What it does
-    ------------
-    Some models of scikit-learn learn from parts with `partial_fit`, so that the data can stay in a file: an array that
-    was loaded with `mmap_mode="r"`, or a CSV read with `chunksize`.
+    What it does: Some models of scikit-learn learn from parts with `partial_fit`, so that the data can stay in a file:
+    an array that was loaded with `mmap_mode="r"`, or a CSV read with `chunksize`.
 
-    When it is offered
-    ------------------
-    Memory ran out while `fit` of such a model was running.
+    When it is offered: Memory ran out while `fit` of such a model was running.
 
-    What it costs
-    -------------
-    The model sees each part once: go through all parts several times, as `fit` does.
+    What it costs: The model sees each part once: go through all parts several times, as `fit` does.
     """
 
     id, title, causes = "partial-fit", "Fit to one part of the rows after the other: partial_fit", (Family.MEMORY,)

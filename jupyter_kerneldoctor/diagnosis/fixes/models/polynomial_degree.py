@@ -12,18 +12,14 @@ _DATA = "import numpy as np\nfrom sklearn.preprocessing import PolynomialFeature
 class PolynomialDegree(Fix):
     """Take polynomials of a lower degree.
 
-    What it does
-    ------------
-    `PolynomialFeatures(degree=d)` makes a column for each product of up to d columns: of 100 columns 5,151 for degree
-    2, and 176,851 for degree 3.
+    What it does: `PolynomialFeatures(degree=d)` makes a column for each product of up to d columns: of 100 columns
+    5,151 for degree 2, and 176,851 for degree 3.
 
-    When it is offered
-    ------------------
-    Memory ran out while it ran with a degree above 2, and degree 2 fits below the limit, where the shape is known.
+    When it is offered: Memory ran out while it ran with a degree above 2, and degree 2 fits below the limit, where the
+    shape is known.
 
-    What it costs
-    -------------
-    A simpler model. Select the columns that matter first, or take `interaction_only=True`, if degree 3 is needed.
+    What it costs: A simpler model. Select the columns that matter first, or take `interaction_only=True`, if degree 3
+    is needed.
     """
 
     id, title, causes = "polynomial-degree", "Take polynomials of degree 2", (Family.MEMORY,)

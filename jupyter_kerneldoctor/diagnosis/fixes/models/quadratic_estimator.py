@@ -40,20 +40,14 @@ _SAMPLED = (
 class QuadraticEstimator(Fix):
     """Fit the model on a part of the rows, or take one that does not compare all pairs.
 
-    What it does
-    ------------
-    Kernel methods, spectral and hierarchical clustering hold a number for each pair of rows: 60,000 rows are 26.8 GiB.
-    The edit fits the model to every k-th row, where it can be used on others afterwards. The snippet names a method for
-    many rows: Nystroem, HDBSCAN, MiniBatchKMeans.
+    What it does: Kernel methods, spectral and hierarchical clustering hold a number for each pair of rows: 60,000 rows
+    are 26.8 GiB. The edit fits the model to every k-th row, where it can be used on others afterwards. The snippet
+    names a method for many rows: Nystroem, HDBSCAN, MiniBatchKMeans.
 
-    When it is offered
-    ------------------
-    Memory ran out while such a model was fitted, and the square of the rows is a good part of what was missing, where
-    their number is known.
+    When it is offered: Memory ran out while such a model was fitted, and the square of the rows is a good part of what
+    was missing, where their number is known.
 
-    What it costs
-    -------------
-    Another model: less exact, and with another meaning of its parameters.
+    What it costs: Another model: less exact, and with another meaning of its parameters.
     """
 
     id, title, causes = "quadratic-estimator", "Fit on a part of the rows, or compare fewer pairs", (Family.MEMORY,)

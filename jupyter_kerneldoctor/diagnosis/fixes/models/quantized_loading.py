@@ -9,18 +9,13 @@ _LOAD = "from transformers import AutoModel"
 class QuantizedLoading(Advice):
     """Load the weights in 4 bits.
 
-    What it does
-    ------------
-    A weight takes four bytes in float32, two in bfloat16, and half a byte in 4 bits. `bitsandbytes` loads them so
-    from the start.
+    What it does: A weight takes four bytes in float32, two in bfloat16, and half a byte in 4 bits. `bitsandbytes` loads
+    them so from the start.
 
-    When it is offered
-    ------------------
-    The graphics card was full while `from_pretrained` loaded a model that nothing trains.
+    When it is offered: The graphics card was full while `from_pretrained` loaded a model that nothing trains.
 
-    What it costs
-    -------------
-    Accuracy, a little. For inference, and for adapters (PEFT): the weights themselves cannot be trained so.
+    What it costs: Accuracy, a little. For inference, and for adapters (PEFT): the weights themselves cannot be trained
+    so.
     """
 
     id, title = "quantized-loading", "Load the weights in 4 bits: BitsAndBytesConfig"

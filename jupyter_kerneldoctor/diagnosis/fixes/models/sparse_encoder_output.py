@@ -13,20 +13,14 @@ _ENCODER = "from sklearn.preprocessing import OneHotEncoder\n"
 class SparseEncoderOutput(Fix):
     """Keep only the ones of a one-hot table, not the zeros.
 
-    What it does
-    ------------
-    `pd.get_dummies(df)` makes a column for each value that occurs, and nearly all of its entries are zero: 100,000 rows
-    with 20,000 names are 1.9 GiB. With `sparse=True` only the ones are kept. `OneHotEncoder` does so by itself, unless
-    it is told `sparse_output=False`.
+    What it does: `pd.get_dummies(df)` makes a column for each value that occurs, and nearly all of its entries are
+    zero: 100,000 rows with 20,000 names are 1.9 GiB. With `sparse=True` only the ones are kept. `OneHotEncoder` does so
+    by itself, unless it is told `sparse_output=False`.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that calls `pd.get_dummies` without `sparse`, or runs such an encoder.
+    When it is offered: Memory ran out on a line that calls `pd.get_dummies` without `sparse`, or runs such an encoder.
 
-    What it costs
-    -------------
-    The columns have pandas' sparse type: most of scikit-learn takes `X.sparse.to_coo()`, plain arithmetic makes them
-    dense again. Of the encoder comes a sparse matrix of SciPy.
+    What it costs: The columns have pandas' sparse type: most of scikit-learn takes `X.sparse.to_coo()`, plain
+    arithmetic makes them dense again. Of the encoder comes a sparse matrix of SciPy.
     """
 
     id, title, causes = "sparse-encoder-output", "Keep only the ones of the one-hot table, sparse", (Family.MEMORY,)

@@ -36,19 +36,13 @@ _CHECKED = (
 class BoundWhatCWrites(Fix):
     """Give native code room for all that it writes, and memory back only once.
 
-    What it does
-    ------------
-    `strcpy`, `sprintf`, `memmove` write all that they are given; a buffer that is too small is written beyond its end.
-    `free` of the same address twice damages the same lists. The snippet checks the length before, or forgets the
-    address afterwards. Where no such call is seen, it shows how to find the write.
+    What it does: `strcpy`, `sprintf`, `memmove` write all that they are given; a buffer that is too small is written
+    beyond its end. `free` of the same address twice damages the same lists. The snippet checks the length before, or
+    forgets the address afterwards. Where no such call is seen, it shows how to find the write.
 
-    When it is offered
-    ------------------
-    The C library found its memory damaged, or native code crashed in such a call.
+    When it is offered: The C library found its memory damaged, or native code crashed in such a call.
 
-    What it costs
-    -------------
-    Nothing; the checked run is slower.
+    What it costs: Nothing; the checked run is slower.
     """
 
     id, title = "bound-what-c-writes", "Give C as much room as it writes: check the length first"

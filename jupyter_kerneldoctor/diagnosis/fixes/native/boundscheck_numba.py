@@ -10,19 +10,14 @@ _COMPILERS = ("numba.jit", "numba.njit", "numba.vectorize", "numba.guvectorize")
 class BoundscheckNumba(Advice):
     """Let numba check each index, so that a wrong one raises an IndexError in place of a crash.
 
-    What it does
-    ------------
-    Code that numba compiled does not check indices: `a[n]` of an array of n items writes into memory of something
-    else. With `boundscheck=True` it raises an `IndexError` that names the line. Find the loop that goes too far with
-    it, and take it away again afterwards.
+    What it does: Code that numba compiled does not check indices: `a[n]` of an array of n items writes into memory of
+    something else. With `boundscheck=True` it raises an `IndexError` that names the line. Find the loop that goes too
+    far with it, and take it away again afterwards.
 
-    When it is offered
-    ------------------
-    Native code crashed or damaged memory, and the cells compile a function with numba that stores or reads by an index.
+    When it is offered: Native code crashed or damaged memory, and the cells compile a function with numba that stores
+    or reads by an index.
 
-    What it costs
-    -------------
-    The function is slower while it checks, by up to half.
+    What it costs: The function is slower while it checks, by up to half.
     """
 
     id, title = "boundscheck-numba", "Get an IndexError in place of the crash: boundscheck=True"

@@ -14,19 +14,13 @@ _CACHES = re.compile(r"\bcache\s*=\s*True")
 class BuildForThisCpu(Advice):
     """Install a build for the processor at hand, or remove one that another machine left behind.
 
-    What it does
-    ------------
-    Compiled packages may use instructions that not every processor has, as AVX. On one that lacks them the process
-    ends at the first of these instructions. Conda-forge and some packages have builds without; numba's cache may hold
-    code that another machine compiled.
+    What it does: Compiled packages may use instructions that not every processor has, as AVX. On one that lacks them
+    the process ends at the first of these instructions. Conda-forge and some packages have builds without; numba's
+    cache may hold code that another machine compiled.
 
-    When it is offered
-    ------------------
-    The process was ended by an illegal instruction.
+    When it is offered: The process was ended by an illegal instruction.
 
-    What it costs
-    -------------
-    Builds for older processors are slower.
+    What it costs: Builds for older processors are slower.
     """
 
     id, title = "build-for-this-cpu", "Install a build that this CPU can run"

@@ -23,19 +23,14 @@ _WHY = (
 class CallInAProcess(Fix):
     """Run the call that crashes in a process of its own, until it is clear why.
 
-    What it does
-    ------------
-    A crash in native code ends the whole process. In another process it ends that one only; the kernel gets a
-    `BrokenProcessPool` and keeps its variables. So the input that crashes can be found by trying.
+    What it does: A crash in native code ends the whole process. In another process it ends that one only; the kernel
+    gets a `BrokenProcessPool` and keeps its variables. So the input that crashes can be found by trying.
 
-    When it is offered
-    ------------------
-    Native code crashed or aborted at a line that calls a function. It comes after fixes that know why.
+    When it is offered: Native code crashed or aborted at a line that calls a function. It comes after fixes that know
+    why.
 
-    What it costs
-    -------------
-    The other process is a copy of the kernel. What it is given and gives back is copied; graphics cards, windows and
-    threads of the kernel cannot be used there.
+    What it costs: The other process is a copy of the kernel. What it is given and gives back is copied; graphics cards,
+    windows and threads of the kernel cannot be used there.
     """
 
     id, title, general = "call-in-a-process", "Run the call in a process of its own: the kernel lives", True

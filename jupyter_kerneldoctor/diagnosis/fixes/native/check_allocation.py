@@ -13,19 +13,13 @@ _LIMITED = [SystemState(-1, "start", rlimits={"AS": Rlimit(3 << 30, 3 << 30)}, a
 class CheckAllocation(Advice):
     """Allow the process more memory, and check what native code was given.
 
-    What it does
-    ------------
-    A process may be allowed only so much memory, `ulimit -v` or `ulimit -d`. Beyond it `malloc` returns NULL, and code
-    that uses it nevertheless crashes. The snippet raises the limit as far as that is allowed. Where there is no memory
-    it raises a `MemoryError` in place of the crash.
+    What it does: A process may be allowed only so much memory, `ulimit -v` or `ulimit -d`. Beyond it `malloc` returns
+    NULL, and code that uses it nevertheless crashes. The snippet raises the limit as far as that is allowed. Where
+    there is no memory it raises a `MemoryError` in place of the crash.
 
-    When it is offered
-    ------------------
-    Native code crashed in a process with such a limit, and the cell asks the C library for memory.
+    When it is offered: Native code crashed in a process with such a limit, and the cell asks the C library for memory.
 
-    What it costs
-    -------------
-    Nothing.
+    What it costs: Nothing.
     """
 
     id, title, causes = "check-allocation", "Raise `ulimit -v`, and check the memory you got", ("segfault",)

@@ -33,22 +33,16 @@ class _NativeCall:
 class CtypesSignatures(Fix):
     """Declare what a C function takes and returns, and check addresses before use.
 
-    What it does
-    ------------
-    ctypes takes every number and every result for a C int unless told otherwise. An address of 64 bits then loses its
-    upper half, and the library reads from an invalid address. The snippet declares `argtypes` and `restype` of the
-    functions that were called; with them a wrong call raises an error in place of a crash.
+    What it does: ctypes takes every number and every result for a C int unless told otherwise. An address of 64 bits
+    then loses its upper half, and the library reads from an invalid address. The snippet declares `argtypes` and
+    `restype` of the functions that were called; with them a wrong call raises an error in place of a crash.
 
-    When it is offered
-    ------------------
-    Native code crashed, and the code that ran calls a function of a library loaded with ctypes without having
-    declared it, or reads from an address with `string_at`, `memmove` or the like that may be the null pointer. Not
-    where declarations change nothing: memory that was freed twice, `libc.raise_(11)`, arguments that are ctypes'
-    own objects, as those of `create_string_buffer`.
+    When it is offered: Native code crashed, and the code that ran calls a function of a library loaded with ctypes
+    without having declared it, or reads from an address with `string_at`, `memmove` or the like that may be the null
+    pointer. Not where declarations change nothing: memory that was freed twice, `libc.raise_(11)`, arguments that are
+    ctypes' own objects, as those of `create_string_buffer`.
 
-    What it costs
-    -------------
-    Nothing; the right types stand in the library's header file.
+    What it costs: Nothing; the right types stand in the library's header file.
     """
 
     id, title = "ctypes-signatures", "Declare argtypes and restype, and check each pointer before use"

@@ -4,18 +4,13 @@ from ...fix import Advice, Case
 class GuardZeroDivisor(Advice):
     """Check for zero before a library divides by it.
 
-    What it does
-    ------------
-    Python raises a `ZeroDivisionError`; compiled code that divides whole numbers ends the process instead. What is
-    divided by is often a length, a size or a count that is 0 for empty input. The snippet checks that first.
+    What it does: Python raises a `ZeroDivisionError`; compiled code that divides whole numbers ends the process
+    instead. What is divided by is often a length, a size or a count that is 0 for empty input. The snippet checks that
+    first.
 
-    When it is offered
-    ------------------
-    The process was ended by an arithmetic fault.
+    When it is offered: The process was ended by an arithmetic fault.
 
-    What it costs
-    -------------
-    Nothing. The check raises an error where the kernel died before.
+    What it costs: Nothing. The check raises an error where the kernel died before.
     """
 
     id, title, causes = "guard-zero-divisor", "Check for a zero before the library divides by it", ("arithmetic-fault",)

@@ -25,20 +25,14 @@ _CALLBACK = (
 class KeepBufferAlive(Advice):
     """Keep the object that owns the memory as long as its memory is used.
 
-    What it does
-    ------------
-    An address, or an array over memory of another object, does not keep that object alive: when it is closed, deleted
-    or leaves its function, its memory is given back, and the next use of the address ends the process. The snippet
-    copies the data, or keeps the owner beside the array.
+    What it does: An address, or an array over memory of another object, does not keep that object alive: when it is
+    closed, deleted or leaves its function, its memory is given back, and the next use of the address ends the process.
+    The snippet copies the data, or keeps the owner beside the array.
 
-    When it is offered
-    ------------------
-    Native code crashed or damaged memory, and the cells take the address of an object, and close, unlink or delete
-    what may have owned it. Or a function keeps the address of an array of its own, and not the array.
+    When it is offered: Native code crashed or damaged memory, and the cells take the address of an object, and close,
+    unlink or delete what may have owned it. Or a function keeps the address of an array of its own, and not the array.
 
-    What it costs
-    -------------
-    A copy takes the same memory again.
+    What it costs: A copy takes the same memory again.
     """
 
     id, title = "keep-buffer-alive", "Keep the owner of the memory alive, or copy before you close it"

@@ -14,19 +14,13 @@ _TWO = SystemState(-1, "changed", libraries=("/opt/conda/lib/libiomp5.so", "/v/s
 class OneOpenmpRuntime(Advice):
     """Install the packages that bring OpenMP from one source, so that there is one copy of it.
 
-    What it does
-    ------------
-    Conda's packages share one OpenMP library, pip's packages bring a copy each. Mixed, two copies meet in one process.
-    Install NumPy, PyTorch, scikit-learn and the like in a fresh environment, all by conda or all by pip.
+    What it does: Conda's packages share one OpenMP library, pip's packages bring a copy each. Mixed, two copies meet in
+    one process. Install NumPy, PyTorch, scikit-learn and the like in a fresh environment, all by conda or all by pip.
 
-    When it is offered
-    ------------------
-    The process ended because two copies of the OpenMP library were loaded.
+    When it is offered: The process ended because two copies of the OpenMP library were loaded.
 
-    What it costs
-    -------------
-    A new environment. `KMP_DUPLICATE_LIB_OK=TRUE` makes the process go on, but results may be wrong: only to go on
-    until the environment is right.
+    What it costs: A new environment. `KMP_DUPLICATE_LIB_OK=TRUE` makes the process go on, but results may be wrong:
+    only to go on until the environment is right.
     """
 
     id, title, causes = "one-openmp-runtime", "Keep one copy of OpenMP: all from one channel", ("openmp-conflict",)

@@ -26,18 +26,13 @@ _SAID = "RuntimeError: module compiled against ABI version 0x1000009 but this ve
 class ReinstallFromOneChannel(Advice):
     """Reinstall compiled packages so that they fit together.
 
-    What it does
-    ------------
-    A compiled package fits only the versions of NumPy, MKL or the C++ library that it was built for. The command
-    installs it anew for this kernel's Python, with versions that fit. With conda take all of them from one channel.
+    What it does: A compiled package fits only the versions of NumPy, MKL or the C++ library that it was built for. The
+    command installs it anew for this kernel's Python, with versions that fit. With conda take all of them from one
+    channel.
 
-    When it is offered
-    ------------------
-    Compiled packages that do not fit together ended the kernel, or could not be imported.
+    When it is offered: Compiled packages that do not fit together ended the kernel, or could not be imported.
 
-    What it costs
-    -------------
-    Other packages may change their versions. Restart the kernel afterwards.
+    What it costs: Other packages may change their versions. Restart the kernel afterwards.
     """
 
     id, title = "reinstall-from-one-channel", "Reinstall the packages that do not fit together, from one channel"

@@ -9,19 +9,13 @@ _CELL = "import pyarrow.compute as pc\na = pc.and_(x, y)\na.true_count"
 class UpgradePackage(Advice):
     """Upgrade the library that crashed: the fault may be repaired in a newer version.
 
-    What it does
-    ------------
-    A library that ends the process where it should raise an error has a fault. The command installs its newest version
-    for this kernel's Python. If that crashes as well, the line that the report names belongs into an issue of the
-    library's own tracker.
+    What it does: A library that ends the process where it should raise an error has a fault. The command installs its
+    newest version for this kernel's Python. If that crashes as well, the line that the report names belongs into an
+    issue of the library's own tracker.
 
-    When it is offered
-    ------------------
-    Native code of a library crashed or gave up, and no reason for it was found in the cells.
+    When it is offered: Native code of a library crashed or gave up, and no reason for it was found in the cells.
 
-    What it costs
-    -------------
-    A newer version may behave differently. Restart the kernel afterwards.
+    What it costs: A newer version may behave differently. Restart the kernel afterwards.
     """
 
     id, title, general = "upgrade-package", "Upgrade the library that crashed", True

@@ -126,18 +126,13 @@ def _hangs(source: str, says: str, *inner: Any) -> Case:
 class BoundTheWait(Fix):
     """Let somebody end the wait, and give it an end of its own.
 
-    What it does
-    ------------
-    For each way of waiting it shows what wakes it: an end mark in the queue, a lock that `with` gives back, an event
-    that is set in `finally`; and the `timeout` with which it ends in an error that says where.
+    What it does: For each way of waiting it shows what wakes it: an end mark in the queue, a lock that `with` gives
+    back, an event that is set in `finally`; and the `timeout` with which it ends in an error that says where.
 
-    When it is offered
-    ------------------
-    The kernel is stuck, and the line at which it waits is known. It comes after fixes that know what is wrong.
+    When it is offered: The kernel is stuck, and the line at which it waits is known. It comes after fixes that know
+    what is wrong.
 
-    What it costs
-    -------------
-    A timeout that is too short ends work that would have been done.
+    What it costs: A timeout that is too short ends work that would have been done.
     """
 
     id, title, causes, general = "bound-the-wait", "Let somebody end the wait", ("hang",), True

@@ -9,19 +9,13 @@ _ALIVE: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen"}
 class InterruptAndInspect(Advice):
     """See what each thread waits for, then interrupt.
 
-    What it does
-    ------------
-    `jupyter kerneldoctor inspect` shows the stack of each thread and child process of a kernel that does not answer,
-    from outside. Interrupt it from the Kernel menu then: a wait in Python ends with a `KeyboardInterrupt`. Where that
-    does nothing, it waits in native code, and only a restart helps.
+    What it does: `jupyter kerneldoctor inspect` shows the stack of each thread and child process of a kernel that does
+    not answer, from outside. Interrupt it from the Kernel menu then: a wait in Python ends with a `KeyboardInterrupt`.
+    Where that does nothing, it waits in native code, and only a restart helps.
 
-    When it is offered
-    ------------------
-    The kernel lives and does nothing, and no other fix is known.
+    When it is offered: The kernel lives and does nothing, and no other fix is known.
 
-    What it costs
-    -------------
-    Nothing. An interrupt ends the cell.
+    What it costs: Nothing. An interrupt ends the cell.
     """
 
     id, title, causes, general = "interrupt-and-inspect", "Look what it waits for, then interrupt", ("hang",), True

@@ -29,18 +29,13 @@ def _hangs(*cells: str, line: int = 1, inner: Any = (), says: str = "", gone: An
 class LetTheWaitEnd(Fix):
     """Put in order who waits for whom.
 
-    What it does
-    ------------
-    Some waits never end because of what comes first: a process is joined before its queue is read, a queue is filled
-    before anybody reads it, a program is waited for while its output fills a pipe, a pool is older than its function.
+    What it does: Some waits never end because of what comes first: a process is joined before its queue is read, a
+    queue is filled before anybody reads it, a program is waited for while its output fills a pipe, a pool is older than
+    its function.
 
-    When it is offered
-    ------------------
-    The kernel is stuck, and its stacks or its cells show that it is one of these.
+    When it is offered: The kernel is stuck, and its stacks or its cells show that it is one of these.
 
-    What it costs
-    -------------
-    Nothing.
+    What it costs: Nothing.
     """
 
     id, title, causes = "let-the-wait-end", "Put in order who waits for whom", ("hang",)

@@ -23,18 +23,13 @@ _USUAL = 2
 class LimitParallelJobs(Fix):
     """Let fewer processes work at a time.
 
-    What it does
-    ------------
-    Each process of joblib or of a pool has its own interpreter and imports, and its own copy of what it is given. NumPy
-    arrays are shared by joblib; lists, dicts and data frames are copied into each.
+    What it does: Each process of joblib or of a pool has its own interpreter and imports, and its own copy of what it
+    is given. NumPy arrays are shared by joblib; lists, dicts and data frames are copied into each.
 
-    When it is offered
-    ------------------
-    Memory ran out while the kernel's child processes held a good part of it, and the cell starts more than one.
+    When it is offered: Memory ran out while the kernel's child processes held a good part of it, and the cell starts
+    more than one.
 
-    What it costs
-    -------------
-    Time, if the processor has nothing else to do.
+    What it costs: Time, if the processor has nothing else to do.
     """
 
     id, title, causes = "limit-parallel-jobs", "Let fewer processes work at a time", (Family.MEMORY,)

@@ -24,19 +24,13 @@ _FULL = [SystemState(-1, "end", threads=33, pids_current=34, pids_limit=34)]
 class LimitThreads(Advice):
     """Start fewer threads: a pool of a fixed size, or a variable that limits a library.
 
-    What it does
-    ------------
-    Each process and container may have only so many threads. A pool works off any number of tasks with a few of them.
-    OpenBLAS, OpenMP and Polars start one for each processor of the machine, however few a container may use; a variable
-    that is set before they are imported limits that.
+    What it does: Each process and container may have only so many threads. A pool works off any number of tasks with a
+    few of them. OpenBLAS, OpenMP and Polars start one for each processor of the machine, however few a container may
+    use; a variable that is set before they are imported limits that.
 
-    When it is offered
-    ------------------
-    No more threads could be started.
+    When it is offered: No more threads could be started.
 
-    What it costs
-    -------------
-    Fewer things run at the same time.
+    What it costs: Fewer things run at the same time.
     """
 
     id, title, causes = "limit-threads", "Start fewer threads: max_workers, OPENBLAS_NUM_THREADS", ("thread-limit",)

@@ -23,18 +23,12 @@ _FORMS = {
 class OneThreadPerLibrary(Advice):
     """Use the library from one thread at a time.
 
-    What it does
-    ------------
-    Some libraries do not protect their data against two threads at once. A lock around each use, processes in place of
-    threads, or a setting of the library keeps them apart; the snippet shows what fits here.
+    What it does: Some libraries do not protect their data against two threads at once. A lock around each use,
+    processes in place of threads, or a setting of the library keeps them apart; the snippet shows what fits here.
 
-    When it is offered
-    ------------------
-    The kernel died in a library that two threads used.
+    When it is offered: The kernel died in a library that two threads used.
 
-    What it costs
-    -------------
-    What waits for the lock does not run at the same time.
+    What it costs: What waits for the lock does not run at the same time.
     """
 
     id, title, causes = "one-thread-per-library", "Let one thread at a time use the library", ("thread-unsafe",)

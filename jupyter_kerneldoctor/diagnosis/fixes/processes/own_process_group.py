@@ -20,18 +20,13 @@ _APART = ("start_new_session", "process_group", "preexec_fn")
 class OwnProcessGroup(Fix):
     """Start a child process in a group of its own.
 
-    What it does
-    ------------
-    Passes `start_new_session=True` to `subprocess.Popen`. The child and what it starts are then a group of their own,
-    which `os.killpg` ends without the kernel.
+    What it does: Passes `start_new_session=True` to `subprocess.Popen`. The child and what it starts are then a group
+    of their own, which `os.killpg` ends without the kernel.
 
-    When it is offered
-    ------------------
-    The kernel was ended by `os.killpg` on the group of a child process, and no child was started in a group of its own.
+    When it is offered: The kernel was ended by `os.killpg` on the group of a child process, and no child was started in
+    a group of its own.
 
-    What it costs
-    -------------
-    An interrupt of the kernel no longer reaches the child: end it yourself, as the code does.
+    What it costs: An interrupt of the kernel no longer reaches the child: end it yourself, as the code does.
     """
 
     id, causes = "own-process-group", ("self-kill",)

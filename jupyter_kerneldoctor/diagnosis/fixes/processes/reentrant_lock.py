@@ -21,18 +21,14 @@ def _hangs(*cells: str, line: int, becomes: Mapping[int, str] = MappingProxyType
 class ReentrantLock(Fix):
     """Let the thread that holds a lock take it again.
 
-    What it does
-    ------------
-    A `Lock` can be taken once, also by the thread that holds it: a method that holds it and calls another that takes it
-    waits for itself. An `RLock` lets its owner in again, and is free when it was released as often as it was taken.
+    What it does: A `Lock` can be taken once, also by the thread that holds it: a method that holds it and calls another
+    that takes it waits for itself. An `RLock` lets its owner in again, and is free when it was released as often as it
+    was taken.
 
-    When it is offered
-    ------------------
-    The kernel waits for a `threading.Lock` that the same thread has taken in a function that is still running.
+    When it is offered: The kernel waits for a `threading.Lock` that the same thread has taken in a function that is
+    still running.
 
-    What it costs
-    -------------
-    Some nanoseconds for each time it is taken. Another thread can no longer release it.
+    What it costs: Some nanoseconds for each time it is taken. Another thread can no longer release it.
     """
 
     id, title, causes = "reentrant-lock", "Let its owner take the lock again: RLock", ("hang",)

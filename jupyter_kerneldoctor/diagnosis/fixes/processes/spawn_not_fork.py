@@ -31,21 +31,15 @@ _MODULE_FORM = (
 class SpawnNotFork(Fix):
     """Start workers afresh, or let threads do the work; do not copy a kernel that has threads.
 
-    What it does
-    ------------
-    A fork copies the kernel with one of its threads. Locks that another thread held stay locked in the copy for ever,
-    and libraries with threads of their own (OpenMP, Polars, PyTorch, CUDA) do not work in it. With `spawn` a worker is
-    a new Python that imports the function, so the function must stand in a file. A function of a cell runs in threads
-    instead; they need no copy.
+    What it does: A fork copies the kernel with one of its threads. Locks that another thread held stay locked in the
+    copy for ever, and libraries with threads of their own (OpenMP, Polars, PyTorch, CUDA) do not work in it. With
+    `spawn` a worker is a new Python that imports the function, so the function must stand in a file. A function of a
+    cell runs in threads instead; they need no copy.
 
-    When it is offered
-    ------------------
-    The kernel is stuck because its workers are copies of it that wait for ever or end at once.
+    When it is offered: The kernel is stuck because its workers are copies of it that wait for ever or end at once.
 
-    What it costs
-    -------------
-    A spawned worker takes seconds to start and gets its data by pickling. Threads share all variables, and only one of
-    them runs Python code at a time; NumPy, Polars and PyTorch work beside each other in them.
+    What it costs: A spawned worker takes seconds to start and gets its data by pickling. Threads share all variables,
+    and only one of them runs Python code at a time; NumPy, Polars and PyTorch work beside each other in them.
     """
 
     id, title, causes = "spawn-not-fork", "Start workers with spawn, not as copies of the kernel", ("fork-unsafe",)

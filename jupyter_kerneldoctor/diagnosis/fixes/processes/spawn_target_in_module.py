@@ -12,18 +12,12 @@ _SPAWN = "import multiprocessing as mp\nctx = mp.get_context('spawn')\n"
 class SpawnTargetInModule(Advice):
     """Put the function that spawned workers run into a file.
 
-    What it does
-    ------------
-    A spawned worker is a new Python that imports the function by its module. A function of a cell is in no module it
-    can import, so each worker ends with `Can't get attribute`, and a pool starts the next one for ever.
+    What it does: A spawned worker is a new Python that imports the function by its module. A function of a cell is in
+    no module it can import, so each worker ends with `Can't get attribute`, and a pool starts the next one for ever.
 
-    When it is offered
-    ------------------
-    The kernel waits for spawned workers that run a function of a cell.
+    When it is offered: The kernel waits for spawned workers that run a function of a cell.
 
-    What it costs
-    -------------
-    Imports and constants that the function uses must stand in the file, too.
+    What it costs: Imports and constants that the function uses must stand in the file, too.
     """
 
     id, title, causes = "spawn-target-in-module", "Put the workers' function into a .py file", ("hang", "fork-unsafe")

@@ -39,19 +39,13 @@ _KEPT = (
 class AnItemAtATime(Fix):
     """Take one item after the other, and keep little of each.
 
-    What it does
-    ------------
-    Takes the statement that memory grew in, and shows it without a list of all: as a generator, with the best few only,
-    as an array of numbers, or with less kept of each round.
+    What it does: Takes the statement that memory grew in, and shows it without a list of all: as a generator, with the
+    best few only, as an array of numbers, or with less kept of each round.
 
-    When it is offered
-    ------------------
-    Memory ran out in a comprehension, in a list that is repeated, or in a loop that keeps something of each round. It
-    comes after fixes that know what is special about it.
+    When it is offered: Memory ran out in a comprehension, in a list that is repeated, or in a loop that keeps something
+    of each round. It comes after fixes that know what is special about it.
 
-    What it costs
-    -------------
-    What is not kept is not there later. A generator can be gone through once.
+    What it costs: What is not kept is not there later. A generator can be gone through once.
     """
 
     id, title, causes, general = "an-item-at-a-time", "Take one item after the other", (Family.MEMORY,), True

@@ -12,19 +12,13 @@ _ADDS = ("append", "extend", "insert")
 class AppendToTheListYouIterate(Fix):
     """Go through a copy of the list that the loop appends to.
 
-    What it does
-    ------------
-    `for x in xs: xs.append(...)` never ends: each round makes one round more. `for x in list(xs):` goes through what
-    was there at the beginning.
+    What it does: `for x in xs: xs.append(...)` never ends: each round makes one round more. `for x in list(xs):` goes
+    through what was there at the beginning.
 
-    When it is offered
-    ------------------
-    Memory ran out little by little in such a loop that nothing leaves.
+    When it is offered: Memory ran out little by little in such a loop that nothing leaves.
 
-    What it costs
-    -------------
-    What is appended is not gone through. Where that was meant, as in a search through links, keep a set of what was
-    seen and append only what is new.
+    What it costs: What is appended is not gone through. Where that was meant, as in a search through links, keep a set
+    of what was seen and append only what is new.
     """
 
     id, title, causes = (

@@ -21,18 +21,12 @@ _HELD = [Held(-0.5, 2, (_BASIS,))]
 class BoundFunctionCache(Fix):
     """Let the cache of a function forget its oldest results.
 
-    What it does
-    ------------
-    `@cache` and `@lru_cache(maxsize=None)` keep the result of every call for as long as the function lives. With a
-    number they keep that many, the ones used last.
+    What it does: `@cache` and `@lru_cache(maxsize=None)` keep the result of every call for as long as the function
+    lives. With a number they keep that many, the ones used last.
 
-    When it is offered
-    ------------------
-    Memory grew in the cache of a function, as the recording shows.
+    When it is offered: Memory grew in the cache of a function, as the recording shows.
 
-    What it costs
-    -------------
-    A result that was forgotten is worked out again.
+    What it costs: A result that was forgotten is worked out again.
     """
 
     id, title, causes = "bound-function-cache", "Give the function's cache a limit: maxsize", (Family.MEMORY,)

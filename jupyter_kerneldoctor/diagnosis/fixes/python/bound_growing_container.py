@@ -66,19 +66,14 @@ _FORMS = {
 class BoundGrowingContainer(Advice):
     """Write out what a loop keeps, or keep only the newest.
 
-    What it does
-    ------------
-    A list that gets longer in each round of a long loop fills any memory. `deque(maxlen=n)` keeps the newest n; a file
-    keeps all of them outside of memory; a sum, a count or a summary for each round is often all that is needed.
+    What it does: A list that gets longer in each round of a long loop fills any memory. `deque(maxlen=n)` keeps the
+    newest n; a file keeps all of them outside of memory; a sum, a count or a summary for each round is often all that
+    is needed.
 
-    When it is offered
-    ------------------
-    Memory ran out little by little, and the recording shows which list, dict or set had grown by how much, or by how
-    many tensors with their graphs.
+    When it is offered: Memory ran out little by little, and the recording shows which list, dict or set had grown by
+    how much, or by how many tensors with their graphs.
 
-    What it costs
-    -------------
-    What is not kept is gone, or has to be read again from the file.
+    What it costs: What is not kept is gone, or has to be read again from the file.
     """
 
     id, title, causes = "bound-growing-container", "Keep less of each round, or write it to a file", (Family.MEMORY,)

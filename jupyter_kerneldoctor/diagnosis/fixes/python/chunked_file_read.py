@@ -14,18 +14,13 @@ _READS = ("read", "readlines", "read_text", "read_bytes")
 class ChunkedFileRead(Fix):
     """Read the file line by line, not all at once.
 
-    What it does
-    ------------
-    `f.readlines()` and `f.read()` hold the whole file, and `json.load` makes objects of five to ten times its size. A
-    file gives one line after the other by itself, and `ijson` one record after the other.
+    What it does: `f.readlines()` and `f.read()` hold the whole file, and `json.load` makes objects of five to ten times
+    its size. A file gives one line after the other by itself, and `ijson` one record after the other.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that reads a file in one of these ways. It is an edit where a loop goes through the lines.
+    When it is offered: Memory ran out on a line that reads a file in one of these ways. It is an edit where a loop goes
+    through the lines.
 
-    What it costs
-    -------------
-    Nothing for lines. With `ijson` the data are no longer there as one object.
+    What it costs: Nothing for lines. With `ijson` the data are no longer there as one object.
     """
 
     id, title, causes = "chunked-file-read", "Read the file piece by piece", (Family.MEMORY,)

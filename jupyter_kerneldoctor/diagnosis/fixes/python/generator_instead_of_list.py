@@ -18,20 +18,16 @@ _MADE = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"
 class GeneratorInsteadOfList(Fix):
     """Work out one value after the other, not a list of all.
 
-    What it does
-    ------------
-    `sum([f(x) for x in xs])` makes the list of all values first. Without the brackets each value is used as soon as it
-    is there. `list(loader)` of a PyTorch `DataLoader` holds all batches; the loader itself makes each as it is needed.
+    What it does: `sum([f(x) for x in xs])` makes the list of all values first. Without the brackets each value is used
+    as soon as it is there. `list(loader)` of a PyTorch `DataLoader` holds all batches; the loader itself makes each as
+    it is needed.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line with such a list that `sum`, `min`, `max` or the like alone uses, or on the list of a
-    loader. The edit leaves a list of batches alone that anything but loops and `len()` uses.
+    When it is offered: Memory ran out on a line with such a list that `sum`, `min`, `max` or the like alone uses, or on
+    the list of a loader. The edit leaves a list of batches alone that anything but loops and `len()` uses.
 
-    What it costs
-    -------------
-    `any` and `all` stop at the first value that decides; the others are not worked out then. A loader makes its
-    batches anew for each epoch: with `shuffle=True` and random changes of the samples they differ from epoch to epoch.
+    What it costs: `any` and `all` stop at the first value that decides; the others are not worked out then. A loader
+    makes its batches anew for each epoch: with `shuffle=True` and random changes of the samples they differ from epoch
+    to epoch.
     """
 
     id, title, causes = "generator-instead-of-list", "Leave out the brackets: one value at a time", (Family.MEMORY,)

@@ -17,19 +17,13 @@ _ONCE = ("min", "max", "sum", "any", "all", "enumerate", "iter", "map", "filter"
 class LazyProduct(Fix):
     """Take one combination after the other, not a list of all.
 
-    What it does
-    ------------
-    `itertools.product` makes each combination when it is asked for. `list(...)` around it makes all of them at once:
-    40 values in 5 places are 102,400,000 tuples.
+    What it does: `itertools.product` makes each combination when it is asked for. `list(...)` around it makes all of
+    them at once: 40 values in 5 places are 102,400,000 tuples.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that makes such a list, and the cell goes through it no more than once.
+    When it is offered: Memory ran out on a line that makes such a list, and the cell goes through it no more than once.
 
-    What it costs
-    -------------
-    It can be gone through once; it has no length, and no combination has a number. To try only some of them, draw them
-    at random: `RandomizedSearchCV` does so for parameters.
+    What it costs: It can be gone through once; it has no length, and no combination has a number. To try only some of
+    them, draw them at random: `RandomizedSearchCV` does so for parameters.
     """
 
     id, title, causes = "lazy-product", "Take one combination after the other, not a list of all", (Family.MEMORY,)

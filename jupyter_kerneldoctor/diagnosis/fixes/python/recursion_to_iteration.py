@@ -42,21 +42,16 @@ _CRASH = crash_report("Segmentation fault", *[(cell_file(_NODE), 3, "__bool__")]
 class RecursionToIteration(Fix):
     """Lower the recursion limit again, and use a loop where calls go deep.
 
-    What it does
-    ------------
-    Each call of a function inside itself takes a piece of the stack, 8 MB as a rule. When it is used up, the process
-    ends without a Python error. Python's own limit of 1000 calls is there to turn that into a `RecursionError` with a
-    traceback. The edit lowers a raised `sys.setrecursionlimit(...)` to 3000; the snippet shows the same walk with a
-    list in place of the call stack, which may be as long as memory allows.
+    What it does: Each call of a function inside itself takes a piece of the stack, 8 MB as a rule. When it is used up,
+    the process ends without a Python error. Python's own limit of 1000 calls is there to turn that into a
+    `RecursionError` with a traceback. The edit lowers a raised `sys.setrecursionlimit(...)` to 3000; the snippet shows
+    the same walk with a list in place of the call stack, which may be as long as memory allows.
 
-    When it is offered
-    ------------------
-    The stack overflowed, or memory ran out little by little in a function that calls itself after the limit was
-    raised above 10,000 (from Python 3.11 on, calls of pure Python code take memory, not stack).
+    When it is offered: The stack overflowed, or memory ran out little by little in a function that calls itself after
+    the limit was raised above 10,000 (from Python 3.11 on, calls of pure Python code take memory, not stack).
 
-    What it costs
-    -------------
-    Code that needs more than 3000 nested calls stops with a `RecursionError` until it is rewritten as a loop.
+    What it costs: Code that needs more than 3000 nested calls stops with a `RecursionError` until it is rewritten as a
+    loop.
     """
 
     id, title = "recursion-to-iteration", "Use a loop where the recursion is deep"

@@ -14,20 +14,14 @@ _RAISED = "import sys\nsys.setrecursionlimit(10**9)\n"
 class RunawayRecursion(Fix):
     """Give the recursion an end.
 
-    What it does
-    ------------
-    A function that calls itself in every case never returns. Python stops it after 1000 calls with a `RecursionError`;
-    where that limit was raised, it goes on until the stack or the memory is used up. The snippet begins the function
-    with the case that ends it.
+    What it does: A function that calls itself in every case never returns. Python stops it after 1000 calls with a
+    `RecursionError`; where that limit was raised, it goes on until the stack or the memory is used up. The snippet
+    begins the function with the case that ends it.
 
-    When it is offered
-    ------------------
-    The stack overflowed, or memory ran out little by little or the cell does not end after the limit was raised, and a
-    function that was running calls itself without any condition.
+    When it is offered: The stack overflowed, or memory ran out little by little or the cell does not end after the
+    limit was raised, and a function that was running calls itself without any condition.
 
-    What it costs
-    -------------
-    Nothing: such a function can give no result.
+    What it costs: Nothing: such a function can give no result.
     """
 
     id, title = "runaway-recursion", "Give the recursion an end: a case that returns"

@@ -15,18 +15,14 @@ _ROWS = ("pandas.DataFrame", "pandas.json_normalize", "pandas.Series")
 class ConcatOnce(Fix):
     """Make one data frame of all rows, not one of each.
 
-    What it does
-    ------------
-    `df = pd.concat([df, part])` in a loop copies all rows in each round; a data frame for each row holds names and
-    indexes thousands of times. Pieces in a list are put together once, and a list of records becomes one data frame.
+    What it does: `df = pd.concat([df, part])` in a loop copies all rows in each round; a data frame for each row holds
+    names and indexes thousands of times. Pieces in a list are put together once, and a list of records becomes one data
+    frame.
 
-    When it is offered
-    ------------------
-    Memory ran out in such a loop that uses the frame for nothing else, or in a `pd.concat` of frames of one record.
+    When it is offered: Memory ran out in such a loop that uses the frame for nothing else, or in a `pd.concat` of
+    frames of one record.
 
-    What it costs
-    -------------
-    Nothing, but that the index of records made at once counts from 0.
+    What it costs: Nothing, but that the index of records made at once counts from 0.
     """
 
     id, title, causes = "concat-once", "Make one DataFrame of all rows, after the loop", (Family.MEMORY,)

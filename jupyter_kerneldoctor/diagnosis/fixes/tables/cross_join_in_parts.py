@@ -10,18 +10,12 @@ _TABLES = "import pandas as pd\na, b = pd.read_csv('a.csv'), pd.read_csv('b.csv'
 class CrossJoinInParts(Advice):
     """Join some rows at a time, and keep only the pairs that are wanted.
 
-    What it does
-    ------------
-    `merge(how="cross")` pairs each row with each: 50,000 and 50,000 rows make 2,500,000,000. Some hundred rows of the
-    left table at a time, filtered at once, give the same pairs.
+    What it does: `merge(how="cross")` pairs each row with each: 50,000 and 50,000 rows make 2,500,000,000. Some hundred
+    rows of the left table at a time, filtered at once, give the same pairs.
 
-    When it is offered
-    ------------------
-    Memory ran out in such a merge.
+    When it is offered: Memory ran out in such a merge.
 
-    What it costs
-    -------------
-    Some code. Where a value has to be near another, `pd.merge_asof` finds it without any pairs.
+    What it costs: Some code. Where a value has to be near another, `pd.merge_asof` finds it without any pairs.
     """
 
     id, title, causes = "cross-join-in-parts", "Join some rows at a time, and keep the pairs you want", (Family.MEMORY,)

@@ -9,19 +9,13 @@ from ...frameworks.pandas import frame_name
 class DeclareDtypes(Advice):
     """Tell pandas the types of the columns while it reads.
 
-    What it does
-    ------------
-    pandas reads numbers with 8 bytes each and text as one object for each entry. With `dtype={'city': 'category', 'x':
-    'float32'}` text that repeats is stored once, and numbers take half. The snippet reads the first rows, shows which
-    columns are large, and then all of the file.
+    What it does: pandas reads numbers with 8 bytes each and text as one object for each entry. With `dtype={'city':
+    'category', 'x': 'float32'}` text that repeats is stored once, and numbers take half. The snippet reads the first
+    rows, shows which columns are large, and then all of the file.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that reads a file of text without `dtype`.
+    When it is offered: Memory ran out on a line that reads a file of text without `dtype`.
 
-    What it costs
-    -------------
-    float32 has seven digits. A categorical column with as many values as rows is larger than text.
+    What it costs: float32 has seven digits. A categorical column with as many values as rows is larger than text.
     """
 
     id, title, causes = "declare-dtypes", "Tell pandas the types of the columns: dtype", (Family.MEMORY,)

@@ -19,19 +19,13 @@ _HELD = Namespace(
 class DropIntermediateFrames(Fix):
     """Forget the tables that others were made of.
 
-    What it does
-    ------------
-    `clean = raw.dropna()` leaves `raw` in memory for as long as it has its name. `del raw` at the top of the cell gives
-    it back.
+    What it does: `clean = raw.dropna()` leaves `raw` in memory for as long as it has its name. `del raw` at the top of
+    the cell gives it back.
 
-    When it is offered
-    ------------------
-    Memory ran out, a table or array is a good part of what was in use, another one was made of it in an earlier cell,
-    and the cell that ran does not name it, nor does what that calls.
+    When it is offered: Memory ran out, a table or array is a good part of what was in use, another one was made of it
+    in an earlier cell, and the cell that ran does not name it, nor does what that calls.
 
-    What it costs
-    -------------
-    Cells that use it later need it again: run the cell that makes it.
+    What it costs: Cells that use it later need it again: run the cell that makes it.
     """
 
     id, title, causes = "drop-intermediate-frames", "Forget the tables that others were made of: del", (Family.MEMORY,)

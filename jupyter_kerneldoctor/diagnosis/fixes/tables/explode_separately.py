@@ -14,18 +14,14 @@ _CHAIN = (
 class ExplodeSeparately(Advice):
     """Explode one column at a time, with only the columns that are needed.
 
-    What it does
-    ------------
-    `explode` makes a row of each item of a list, and repeats all other columns in each. Two columns one after the other
-    give a row for each pair: 60 tags and 40 authors make 2,400 rows of one. Exploded separately they make 100.
+    What it does: `explode` makes a row of each item of a list, and repeats all other columns in each. Two columns one
+    after the other give a row for each pair: 60 tags and 40 authors make 2,400 rows of one. Exploded separately they
+    make 100.
 
-    When it is offered
-    ------------------
-    Memory ran out in such a call.
+    When it is offered: Memory ran out in such a call.
 
-    What it costs
-    -------------
-    Two tables in place of one. What is asked of the pairs is counted by a `merge` of the few that matter.
+    What it costs: Two tables in place of one. What is asked of the pairs is counted by a `merge` of the few that
+    matter.
     """
 
     id, title, causes = "explode-separately", "Explode only the columns that you need", (Family.MEMORY,)

@@ -12,20 +12,14 @@ _CATEGORIES = _FRAME + "df['a'] = df['a'].astype('category')"
 class GroupbyObserved(SetArgument):
     """Group only by combinations of categories that occur.
 
-    What it does
-    ------------
-    With `observed=False`, the default before pandas 3, a `groupby` by several categorical columns makes a group for
-    each combination of their categories: 600 x 600 x 600 are 216 million. With `observed=True` it makes those that
-    occur.
+    What it does: With `observed=False`, the default before pandas 3, a `groupby` by several categorical columns makes a
+    group for each combination of their categories: 600 x 600 x 600 are 216 million. With `observed=True` it makes those
+    that occur.
 
-    When it is offered
-    ------------------
-    Memory ran out in a `groupby` or pivot table by two columns or more with `observed=False`; without it, where the
-    cells make categorical columns.
+    When it is offered: Memory ran out in a `groupby` or pivot table by two columns or more with `observed=False`;
+    without it, where the cells make categorical columns.
 
-    What it costs
-    -------------
-    Combinations without a row are no longer in the result, where they had NaN or 0.
+    What it costs: Combinations without a row are no longer in the result, where they had NaN or 0.
     """
 
     id, title, causes = "groupby-observed", "Group only by combinations that occur: observed=True", (Family.MEMORY,)

@@ -8,19 +8,13 @@ _FRAME = "import pandas as pd\ndf = pd.read_csv('a.csv')"
 class KeepColumnsNotObjects(Advice):
     """Work on whole columns; do not make Python objects of all their values.
 
-    What it does
-    ------------
-    A column of a data frame holds 8 bytes for each number. As Python objects, in dicts, lists or a `Series` for each
-    row, a value takes 50 to 500 bytes. Arithmetic on columns needs none of them, and `itertuples` makes one row at a
-    time.
+    What it does: A column of a data frame holds 8 bytes for each number. As Python objects, in dicts, lists or a
+    `Series` for each row, a value takes 50 to 500 bytes. Arithmetic on columns needs none of them, and `itertuples`
+    makes one row at a time.
 
-    When it is offered
-    ------------------
-    Memory ran out in a call that makes objects of a whole data frame.
+    When it is offered: Memory ran out in a call that makes objects of a whole data frame.
 
-    What it costs
-    -------------
-    Nothing.
+    What it costs: Nothing.
     """
 
     id, title, causes = "keep-columns-not-objects", "Work on columns, not on an object of each value", (Family.MEMORY,)

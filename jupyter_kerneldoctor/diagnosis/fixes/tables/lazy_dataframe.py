@@ -8,18 +8,13 @@ from ...frameworks.pandas import columns_read, frame_name
 class LazyDataframe(Advice):
     """Describe the work first, and let polars stream the file through it.
 
-    What it does
-    ------------
-    `pl.scan_csv(path)` reads nothing yet. With `collect(engine="streaming")` polars reads only the columns and rows
-    that the result needs, piece by piece: a sum by groups of a 210 MB file took 28 MB, where pandas took 462.
+    What it does: `pl.scan_csv(path)` reads nothing yet. With `collect(engine="streaming")` polars reads only the
+    columns and rows that the result needs, piece by piece: a sum by groups of a 210 MB file took 28 MB, where pandas
+    took 462.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that reads a file of text or Parquet whole with pandas.
+    When it is offered: Memory ran out on a line that reads a file of text or Parquet whole with pandas.
 
-    What it costs
-    -------------
-    Another library, with other names for much.
+    What it costs: Another library, with other names for much.
     """
 
     id, title, causes = "lazy-dataframe", "Let polars stream the file through your query", (Family.MEMORY,)

@@ -14,21 +14,16 @@ _OUTGROWN = 3
 class ManyToManyMerge(Fix):
     """Merge with one row for each key.
 
-    What it does
-    ------------
-    A merge pairs each row of one table with every row of the other that has the same key. Where a key stands 6,000
-    times in both, it alone gives 36,000,000 rows. `drop_duplicates` keeps one row for each key of the right table, so
-    that the result has no more rows than the left one.
+    What it does: A merge pairs each row of one table with every row of the other that has the same key. Where a key
+    stands 6,000 times in both, it alone gives 36,000,000 rows. `drop_duplicates` keeps one row for each key of the
+    right table, so that the result has no more rows than the left one.
 
-    When it is offered
-    ------------------
-    Memory ran out in a merge by named columns, and the result was at least three times as large as both tables.
+    When it is offered: Memory ran out in a merge by named columns, and the result was at least three times as large as
+    both tables.
 
-    What it costs
-    -------------
-    The other rows of the same key are not in the result. Where they matter, sum them up with `groupby` before the
-    merge. With `validate="many_to_one"` the merge raises a `MergeError` where a key repeats. A table that is merged
-    with itself needs them: there the fix is advice.
+    What it costs: The other rows of the same key are not in the result. Where they matter, sum them up with `groupby`
+    before the merge. With `validate="many_to_one"` the merge raises a `MergeError` where a key repeats. A table that is
+    merged with itself needs them: there the fix is advice.
     """
 
     id, title = "many-to-many-merge", "Merge with one row for each key, and leave the others out: drop_duplicates"

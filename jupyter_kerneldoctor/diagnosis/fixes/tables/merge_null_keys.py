@@ -15,18 +15,12 @@ _TABLES = (
 class MergeNullKeys(Fix):
     """Leave rows without a key out of the merge.
 
-    What it does
-    ------------
-    In a merge of pandas missing keys match each other: 20,000 rows without a key on each side give 400,000,000 rows.
-    `dropna(subset=...)` on the right table leaves them out.
+    What it does: In a merge of pandas missing keys match each other: 20,000 rows without a key on each side give
+    400,000,000 rows. `dropna(subset=...)` on the right table leaves them out.
 
-    When it is offered
-    ------------------
-    Memory ran out in a merge by named columns, and the code makes missing values in both tables.
+    When it is offered: Memory ran out in a merge by named columns, and the code makes missing values in both tables.
 
-    What it costs
-    -------------
-    Rows of the left table without a key find no partner. That is what SQL does, too.
+    What it costs: Rows of the left table without a key find no partner. That is what SQL does, too.
     """
 
     id, title, causes = "merge-null-keys", "Leave rows without a key out of the merge: dropna", (Family.MEMORY,)

@@ -13,20 +13,14 @@ _FRAME = "import pandas as pd\ndf = pd.read_csv('ratings.csv')"
 class PivotKeepSparse(Fix):
     """Keep only the pairs that occur, in a sparse matrix.
 
-    What it does
-    ------------
-    `pivot` and `unstack` make a cell for each pair of a row and a column: 40,000 users and 20,000 items are
-    800 million, 6.0 GiB, of which a few percent hold a value. A sparse matrix of SciPy holds
-    only those. scikit-learn takes it.
+    What it does: `pivot` and `unstack` make a cell for each pair of a row and a column: 40,000 users and 20,000 items
+    are 800 million, 6.0 GiB, of which a few percent hold a value. A sparse matrix of SciPy holds only those.
+    scikit-learn takes it.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that calls `pivot`, `pivot_table`, `unstack` or `crosstab` of pandas.
+    When it is offered: Memory ran out on a line that calls `pivot`, `pivot_table`, `unstack` or `crosstab` of pandas.
 
-    What it costs
-    -------------
-    The result has no labels: the names of rows and columns stand in lists of their own. Filter first what has few
-    values, and a table may do.
+    What it costs: The result has no labels: the names of rows and columns stand in lists of their own. Filter first
+    what has few values, and a table may do.
     """
 
     id, title, causes = "pivot-keep-sparse", "Keep only the pairs that occur: a sparse matrix", (Family.MEMORY,)

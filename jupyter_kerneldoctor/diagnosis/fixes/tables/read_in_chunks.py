@@ -16,22 +16,16 @@ _MOST_COLUMNS = 8
 class ReadInChunks(Fix):
     """Read a large file piece by piece, or only the columns that are needed.
 
-    What it does
-    ------------
-    `pd.read_csv(path)` holds the whole file in memory, text columns at several times their size on disk. With
-    `chunksize=` it gives one piece after the other, and only what you keep of each stays. A read that goes straight
-    into a `groupby` with sum, count, size, min or max is rewritten; for all else there is a snippet with the call as
-    you wrote it. Often `usecols=` and `dtype=` are enough.
+    What it does: `pd.read_csv(path)` holds the whole file in memory, text columns at several times their size on disk.
+    With `chunksize=` it gives one piece after the other, and only what you keep of each stays. A read that goes
+    straight into a `groupby` with sum, count, size, min or max is rewritten; for all else there is a snippet with the
+    call as you wrote it. Often `usecols=` and `dtype=` are enough.
 
-    When it is offered
-    ------------------
-    Memory ran out in a cell that reads a file whole with pandas, and it was this cell that took the memory: not when
-    the kernel was full before, and not when the same read came to its end earlier.
+    When it is offered: Memory ran out in a cell that reads a file whole with pandas, and it was this cell that took the
+    memory: not when the kernel was full before, and not when the same read came to its end earlier.
 
-    What it costs
-    -------------
-    The data are no longer there as one frame. In the rewritten form sums may differ in their last digits, and the name
-    of the frame disappears.
+    What it costs: The data are no longer there as one frame. In the rewritten form sums may differ in their last
+    digits, and the name of the frame disappears.
     """
 
     id, title = "read-in-chunks", "Read the file in chunks, or only the columns you need"

@@ -17,19 +17,13 @@ _OTHER_NAMES = ("names", "header", "usecols", "columns", "nrows", "chunksize", "
 class ReadNeededColumns(Fix):
     """Read only the columns that are used.
 
-    What it does
-    ------------
-    `pd.read_csv(path)` reads all columns. With `usecols=[...]` the others never get into memory; `read_parquet` calls
-    it `columns`.
+    What it does: `pd.read_csv(path)` reads all columns. With `usecols=[...]` the others never get into memory;
+    `read_parquet` calls it `columns`.
 
-    When it is offered
-    ------------------
-    Memory ran out on a line that reads a file whole, and the code behind it uses the frame by the names of columns and
-    in no other way. A column that the code creates is none of the file.
+    When it is offered: Memory ran out on a line that reads a file whole, and the code behind it uses the frame by the
+    names of columns and in no other way. A column that the code creates is none of the file.
 
-    What it costs
-    -------------
-    Cells that use other columns later need them in the list, too.
+    What it costs: Cells that use other columns later need them in the list, too.
     """
 
     id, title, causes = "read-needed-columns", "Read only the columns that are used", (Family.MEMORY,)

@@ -14,18 +14,15 @@ _SERIES = "import pandas as pd\ns = pd.read_csv('a.csv', index_col=0, parse_date
 class ResampleOutlierRange(Fix):
     """Leave out timestamps far from all others before resampling.
 
-    What it does
-    ------------
-    `resample('1s')` makes a row for each second between the first and the last timestamp. One that was read as 1970
-    makes 1.7 billion. The edit drops what lies further from the middle 98 % of the timestamps than those span.
+    What it does: `resample('1s')` makes a row for each second between the first and the last timestamp. One that was
+    read as 1970 makes 1.7 billion. The edit drops what lies further from the middle 98 % of the timestamps than those
+    span.
 
-    When it is offered
-    ------------------
-    Memory ran out in a `resample` or `asfreq` of pandas, and the result was at least three times as large as the data.
+    When it is offered: Memory ran out in a `resample` or `asfreq` of pandas, and the result was at least three times as
+    large as the data.
 
-    What it costs
-    -------------
-    The dropped rows. Look at `index.min()` and `index.max()` first; where all timestamps are right, take a longer step.
+    What it costs: The dropped rows. Look at `index.min()` and `index.max()` first; where all timestamps are right, take
+    a longer step.
     """
 
     id, title, causes = "resample-outlier-range", "Leave out timestamps far from all others", (Family.MEMORY,)

@@ -7,18 +7,13 @@ from ...units import quote
 class SplitIntoRows(Advice):
     """Split texts into rows, not into columns.
 
-    What it does
-    ------------
-    `.str.split(expand=True)` makes as many columns as the longest text has parts, for all rows: one row with 60,000
-    tags among 9,000 makes 540 million cells, nearly all empty. `.explode()` makes a row of each part.
+    What it does: `.str.split(expand=True)` makes as many columns as the longest text has parts, for all rows: one row
+    with 60,000 tags among 9,000 makes 540 million cells, nearly all empty. `.explode()` makes a row of each part.
 
-    When it is offered
-    ------------------
-    Memory ran out in such a call that has no `n`.
+    When it is offered: Memory ran out in such a call that has no `n`.
 
-    What it costs
-    -------------
-    The parts stand below one another, each with the index of its row. With `n=` only the first are split.
+    What it costs: The parts stand below one another, each with the index of its row. With `n=` only the first are
+    split.
     """
 
     id, title, causes = "split-into-rows", "Split into rows with `explode`, not into columns", (Family.MEMORY,)

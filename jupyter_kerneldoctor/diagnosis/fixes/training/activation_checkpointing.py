@@ -23,20 +23,14 @@ _STEP = "net = Net()\nfor x in xs:\n    loss = net(x).mean()\n    loss.backward(
 class ActivationCheckpointing(Fix):
     """Work out the intermediate results of a block again in the backward pass, in place of keeping them.
 
-    What it does
-    ------------
-    Training keeps what each layer gives for the backward pass. `checkpoint` keeps only what goes into a block, and runs
-    the block a second time when its gradients are due.
+    What it does: Training keeps what each layer gives for the backward pass. `checkpoint` keeps only what goes into a
+    block, and runs the block a second time when its gradients are due.
 
-    When it is offered
-    ------------------
-    Memory ran out while a network was trained whose `forward` runs a list of blocks one after the other, of which
-    there are four at least.
+    When it is offered: Memory ran out while a network was trained whose `forward` runs a list of blocks one after the
+    other, of which there are four at least.
 
-    What it costs
-    -------------
-    A fifth to a third more time for each step. The gradients are the same. BatchNorm counts each batch twice in its
-    running statistics.
+    What it costs: A fifth to a third more time for each step. The gradients are the same. BatchNorm counts each batch
+    twice in its running statistics.
     """
 
     id, title = "activation-checkpointing", "Work out activations again in place of keeping them: checkpoint"

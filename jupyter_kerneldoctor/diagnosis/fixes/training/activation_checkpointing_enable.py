@@ -9,18 +9,12 @@ from ...trainer_setting import TrainerSetting
 class ActivationCheckpointingEnable(TrainerSetting):
     """Let the Trainer work out intermediate results again in place of keeping them.
 
-    What it does
-    ------------
-    `gradient_checkpointing=True` keeps only what goes into each block of the model, and works out a second time what it
-    gives when its gradients are due.
+    What it does: `gradient_checkpointing=True` keeps only what goes into each block of the model, and works out a
+    second time what it gives when its gradients are due.
 
-    When it is offered
-    ------------------
-    Memory ran out in `train()` of a Hugging Face Trainer whose settings a cell writes.
+    When it is offered: Memory ran out in `train()` of a Hugging Face Trainer whose settings a cell writes.
 
-    What it costs
-    -------------
-    About a fifth more time. The gradients are the same.
+    What it costs: About a fifth more time. The gradients are the same.
     """
 
     id, title = "activation-checkpointing-enable", "Keep only what goes into each block: gradient_checkpointing"

@@ -16,18 +16,13 @@ _STEP = "out = net(x)\nloss = out.mean()\nloss.backward()"
 class ActivationsInParts(Fix):
     """Let a training step keep less: some rows at a time, or `checkpoint`.
 
-    What it does
-    ------------
-    What a network works out on the way to the loss is kept until `backward()` has run. Gradients of parts of a batch
-    add up to those of the whole, and `checkpoint` works a block's values out again in place of keeping them.
+    What it does: What a network works out on the way to the loss is kept until `backward()` has run. Gradients of parts
+    of a batch add up to those of the whole, and `checkpoint` works a block's values out again in place of keeping them.
 
-    When it is offered
-    ------------------
-    Memory ran out in one step of a training in PyTorch, and no cell shows a batch size that could be smaller.
+    When it is offered: Memory ran out in one step of a training in PyTorch, and no cell shows a batch size that could
+    be smaller.
 
-    What it costs
-    -------------
-    Some more time. BatchNorm and losses that compare rows with each other see only the rows of a part.
+    What it costs: Some more time. BatchNorm and losses that compare rows with each other see only the rows of a part.
     """
 
     id, title = "activations-in-parts", "Take some rows of the step at a time, and accumulate the gradient"

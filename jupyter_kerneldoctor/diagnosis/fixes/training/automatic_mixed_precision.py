@@ -8,18 +8,14 @@ _STEP = "import torch\nfor x, y in loader:\n    loss = crit(net(x), y)\n    loss
 class AutomaticMixedPrecision(Advice):
     """Calculate in 16 bits where that is enough: autocast.
 
-    What it does
-    ------------
-    Under `torch.autocast` matrix products and convolutions give numbers of 16 bits, so that what is kept of them for
-    the backward pass takes half the memory. Weights, gradients and the optimizer's numbers stay as they are.
+    What it does: Under `torch.autocast` matrix products and convolutions give numbers of 16 bits, so that what is kept
+    of them for the backward pass takes half the memory. Weights, gradients and the optimizer's numbers stay as they
+    are.
 
-    When it is offered
-    ------------------
-    The graphics card was full in a training with PyTorch that does not use autocast.
+    When it is offered: The graphics card was full in a training with PyTorch that does not use autocast.
 
-    What it costs
-    -------------
-    Precision. `bfloat16` needs a card of 2020 or later; `float16` needs a `torch.amp.GradScaler` as well.
+    What it costs: Precision. `bfloat16` needs a card of 2020 or later; `float16` needs a `torch.amp.GradScaler` as
+    well.
     """
 
     id, title = "automatic-mixed-precision", "Keep intermediate results in 16 bits: torch.autocast"

@@ -21,21 +21,15 @@ _GROUPS = (
 class BackwardEachBatch(Fix):
     """Run the backward pass of each batch at once, not one for the sum of all.
 
-    What it does
-    ------------
-    A sum of losses holds on to the intermediate results of every batch until `backward()` is through. Gradients add up
-    by themselves: `loss.backward()` in each round gives the same gradient, and frees what the round needed. The edit
-    divides each loss by what the sum was divided by, and keeps its number for the sum.
+    What it does: A sum of losses holds on to the intermediate results of every batch until `backward()` is through.
+    Gradients add up by themselves: `loss.backward()` in each round gives the same gradient, and frees what the round
+    needed. The edit divides each loss by what the sum was divided by, and keeps its number for the sum.
 
-    When it is offered
-    ------------------
-    Memory ran out in a loop that adds up losses, or collects them, for one `backward()` behind the loop,
-    or for one after every so many rounds. Not where a round goes on from what an earlier one left, as the steps of a
-    recurrent network do.
+    When it is offered: Memory ran out in a loop that adds up losses, or collects them, for one `backward()` behind the
+    loop, or for one after every so many rounds. Not where a round goes on from what an earlier one left, as the steps
+    of a recurrent network do.
 
-    What it costs
-    -------------
-    Nothing: there is one step of the optimizer as before, with the same gradient up to rounding.
+    What it costs: Nothing: there is one step of the optimizer as before, with the same gradient up to rounding.
     """
 
     id, title = "backward-each-batch", "Run backward() for each batch: gradients add up"

@@ -23,20 +23,15 @@ _OF_IMAGES = 8
 class BatchedInference(Fix):
     """Take the data through the network some rows at a time.
 
-    What it does
-    ------------
-    What a layer gives for all rows is in memory at once, often many times the size of the data. The edit takes the rows
-    in parts and puts the results together; where gradients are on, it turns them off.
+    What it does: What a layer gives for all rows is in memory at once, often many times the size of the data. The edit
+    takes the rows in parts and puts the results together; where gradients are on, it turns them off.
 
-    When it is offered
-    ------------------
-    Memory ran out in one call of a network outside of loops, on a tensor, from which no backward pass starts.
+    When it is offered: Memory ran out in one call of a network outside of loops, on a tensor, from which no backward
+    pass starts.
 
-    What it costs
-    -------------
-    Nothing but some calls more, if the network is in `eval()` mode and takes rows one by one. With BatchNorm in
-    training mode each part has statistics of its own. The results of all rows are there twice while they are put
-    together: where they are what is large, as images are, keep less of each part.
+    What it costs: Nothing but some calls more, if the network is in `eval()` mode and takes rows one by one. With
+    BatchNorm in training mode each part has statistics of its own. The results of all rows are there twice while they
+    are put together: where they are what is large, as images are, keep less of each part.
     """
 
     id, title, causes = "batched-inference", "Take the data through the network in batches", (Family.MEMORY, "gpu-oom")

@@ -15,18 +15,14 @@ _LOOP = "for n in sizes:\n    m = build(n)\n    m.compile('adam', 'mse')\n    m.
 class ClearSessionInModelLoop(Fix):
     """Let Keras forget the model of the round before.
 
-    What it does
-    ------------
-    Keras keeps a state for all models of the process, and TensorFlow the graphs of their training steps. A search that
-    builds a model in each round piles them up. `keras.backend.clear_session()` at the start of a round forgets them.
+    What it does: Keras keeps a state for all models of the process, and TensorFlow the graphs of their training steps.
+    A search that builds a model in each round piles them up. `keras.backend.clear_session()` at the start of a round
+    forgets them.
 
-    When it is offered
-    ------------------
-    Memory ran out little by little in a loop that builds a Keras model in each round.
+    When it is offered: Memory ran out little by little in a loop that builds a Keras model in each round.
 
-    What it costs
-    -------------
-    Models of earlier rounds should not be trained on. A loop over the epochs of one model needs no such call.
+    What it costs: Models of earlier rounds should not be trained on. A loop over the epochs of one model needs no such
+    call.
     """
 
     id, title = "clear-session-in-model-loop", "Let Keras forget the model of the round before: clear_session"

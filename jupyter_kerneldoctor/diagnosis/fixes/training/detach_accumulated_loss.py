@@ -15,21 +15,17 @@ _MODEL = "import torch\nmodel = torch.nn.Linear(9, 9)\nlosses = []"
 class DetachAccumulatedLoss(Fix):
     """Keep the number, not the tensor, when a loop collects its losses.
 
-    What it does
-    ------------
-    A PyTorch loss remembers how it was computed: through it, all activations of its step stay in memory. A list of
-    losses keeps them for every step. The edit writes `loss.item()`, which is a plain number, or `loss.detach()` where
-    other cells go on using the collected values as tensors.
+    What it does: A PyTorch loss remembers how it was computed: through it, all activations of its step stay in memory.
+    A list of losses keeps them for every step. The edit writes `loss.item()`, which is a plain number, or
+    `loss.detach()` where other cells go on using the collected values as tensors.
 
-    When it is offered
-    ------------------
-    A loop collects or adds up losses that still hold their graph, and memory grew little by little while it ran. After
-    `backward()` the graph is freed and only some 10 kB a step remain, so the fix is silent unless that number of
-    steps can have made up a tenth of the missing memory. It is also silent when `backward()` starts from the sum.
+    When it is offered: A loop collects or adds up losses that still hold their graph, and memory grew little by little
+    while it ran. After `backward()` the graph is freed and only some 10 kB a step remain, so the fix is silent unless
+    that number of steps can have made up a tenth of the missing memory. It is also silent when `backward()` starts from
+    the sum.
 
-    What it costs
-    -------------
-    Code after the loop gets numbers in place of tensors. On a GPU, `item()` waits for the step to finish.
+    What it costs: Code after the loop gets numbers in place of tensors. On a GPU, `item()` waits for the step to
+    finish.
     """
 
     id, title = "detach-accumulated-loss", "Keep the number, not the tensor: loss.item()"

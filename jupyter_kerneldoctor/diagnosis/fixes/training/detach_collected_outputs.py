@@ -13,19 +13,13 @@ _HOOKED = "import torch\nseen = []\ndef keep(module, given, output):\n    seen.a
 class DetachCollectedOutputs(Fix):
     """Collect what a network gives without the graph behind it.
 
-    What it does
-    ------------
-    A tensor that a network gives holds on to all intermediate results that led to it. A list of such tensors keeps them
-    for every round. `detach()` keeps the values alone.
+    What it does: A tensor that a network gives holds on to all intermediate results that led to it. A list of such
+    tensors keeps them for every round. `detach()` keeps the values alone.
 
-    When it is offered
-    ------------------
-    A loop or a hook collects a network's outputs with their graphs, no backward pass frees these, and memory grew
-    little by little. Not when a backward pass starts from what was collected.
+    When it is offered: A loop or a hook collects a network's outputs with their graphs, no backward pass frees these,
+    and memory grew little by little. Not when a backward pass starts from what was collected.
 
-    What it costs
-    -------------
-    No gradients can be computed from the collected values. They are the same.
+    What it costs: No gradients can be computed from the collected values. They are the same.
     """
 
     id, title, causes = (

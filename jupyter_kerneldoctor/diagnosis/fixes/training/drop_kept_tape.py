@@ -24,19 +24,14 @@ _GRADIENT = "    tape.gradient(loss, model.trainable_variables)\n"
 class DropKeptTape(Fix):
     """Keep the number of each step, not its tape or its tensors.
 
-    What it does
-    ------------
-    A `tf.GradientTape` holds every intermediate result of the step it recorded, and what the network gives for a batch
-    is as large as the batch. In a list of all steps they add up. The edit keeps the loss as a plain number.
+    What it does: A `tf.GradientTape` holds every intermediate result of the step it recorded, and what the network
+    gives for a batch is as large as the batch. In a list of all steps they add up. The edit keeps the loss as a plain
+    number.
 
-    When it is offered
-    ------------------
-    Memory grew little by little in a loop that appends a tape, or a network's output under one, to something that
-    outlives the loop's rounds.
+    When it is offered: Memory grew little by little in a loop that appends a tape, or a network's output under one, to
+    something that outlives the loop's rounds.
 
-    What it costs
-    -------------
-    The tapes are gone; of outputs the edit keeps one number of each step, their mean.
+    What it costs: The tapes are gone; of outputs the edit keeps one number of each step, their mean.
     """
 
     id, title, causes = "drop-kept-tape", "Keep a number of each step, not its tape or tensors", (Family.MEMORY,)

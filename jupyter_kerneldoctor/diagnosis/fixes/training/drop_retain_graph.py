@@ -27,20 +27,16 @@ _KEEPS = (
 class DropRetainGraph(Fix):
     """Let the backward pass free the graph of its step.
 
-    What it does
-    ------------
-    `backward(retain_graph=True)` keeps all intermediate results after the backward pass. Where the graph of a step is
-    used once, the argument only costs memory. A recurrent state that is carried from step to step needs it, because
-    the graph of each step then hangs on all steps before: there, the edit cuts the state off with `detach()` first.
+    What it does: `backward(retain_graph=True)` keeps all intermediate results after the backward pass. Where the graph
+    of a step is used once, the argument only costs memory. A recurrent state that is carried from step to step needs
+    it, because the graph of each step then hangs on all steps before: there, the edit cuts the state off with
+    `detach()` first.
 
-    When it is offered
-    ------------------
-    Memory ran out little by little in a loop with one backward pass that retains its graph. Not where two backward
-    passes of a round share a graph, as for two losses or a gradient penalty.
+    When it is offered: Memory ran out little by little in a loop with one backward pass that retains its graph. Not
+    where two backward passes of a round share a graph, as for two losses or a gradient penalty.
 
-    What it costs
-    -------------
-    For a recurrent state: gradients no longer flow into earlier steps (truncated back-propagation through time).
+    What it costs: For a recurrent state: gradients no longer flow into earlier steps (truncated back-propagation
+    through time).
     """
 
     id, title, causes = (

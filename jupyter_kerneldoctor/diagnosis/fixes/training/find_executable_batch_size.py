@@ -7,19 +7,13 @@ _STEP = "import torch\nbs = 512\nfor x in torch.utils.data.DataLoader(d, bs): ne
 class FindExecutableBatchSize(Advice):
     """Let a function find the largest batch that fits.
 
-    What it does
-    ------------
-    `find_executable_batch_size` of accelerate calls your training function again with a smaller batch each time the
-    card is full. In Lightning, `Tuner(trainer).scale_batch_size(model)` does the same.
+    What it does: `find_executable_batch_size` of accelerate calls your training function again with a smaller batch
+    each time the card is full. In Lightning, `Tuner(trainer).scale_batch_size(model)` does the same.
 
-    When it is offered
-    ------------------
-    The graphics card was full in a cell that trains with PyTorch.
+    When it is offered: The graphics card was full in a cell that trains with PyTorch.
 
-    What it costs
-    -------------
-    Each try starts from the beginning. The function must make model and loader itself. It is no help against the
-    machine's memory, where the kernel is killed.
+    What it costs: Each try starts from the beginning. The function must make model and loader itself. It is no help
+    against the machine's memory, where the kernel is killed.
     """
 
     id, title = "find-executable-batch-size", "Let accelerate find the batch size that fits"

@@ -14,19 +14,13 @@ _STEP = (
 class GradientAccumulation(Advice):
     """Take smaller batches, and make a step of the optimizer every few of them.
 
-    What it does
-    ------------
-    Gradients add up from one `backward()` to the next. With batches of a quarter of the size, and a step after every
-    four of them, the optimizer sees as many samples as before, while memory holds a quarter.
+    What it does: Gradients add up from one `backward()` to the next. With batches of a quarter of the size, and a step
+    after every four of them, the optimizer sees as many samples as before, while memory holds a quarter.
 
-    When it is offered
-    ------------------
-    Memory ran out in a PyTorch training step that cannot be taken in parts of its batch as it stands: its batch is a
-    dict, or it uses a gradient scaler.
+    When it is offered: Memory ran out in a PyTorch training step that cannot be taken in parts of its batch as it
+    stands: its batch is a dict, or it uses a gradient scaler.
 
-    What it costs
-    -------------
-    Time. BatchNorm sees the smaller batches, and the learning rate's schedule counts fewer rounds.
+    What it costs: Time. BatchNorm sees the smaller batches, and the learning rate's schedule counts fewer rounds.
     """
 
     id, title = "gradient-accumulation", "Accumulate the gradient of smaller batches"

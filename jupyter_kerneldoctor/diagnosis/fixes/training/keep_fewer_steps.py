@@ -17,19 +17,13 @@ _EVERY = 100
 class KeepFewerSteps(Fix):
     """Keep the values of every hundredth step, or a number of each.
 
-    What it does
-    ------------
-    Tensors that a training loop keeps of each step add up, however small the batch is. The edit keeps those of every
-    hundredth step. A number of each step, as `h.mean().item()`, takes next to nothing.
+    What it does: Tensors that a training loop keeps of each step add up, however small the batch is. The edit keeps
+    those of every hundredth step. A number of each step, as `h.mean().item()`, takes next to nothing.
 
-    When it is offered
-    ------------------
-    Memory grew little by little in a loop that trains a network and collects its activations, weights or gradients
-    without their graphs. With graphs, `detach-collected-outputs` comes first.
+    When it is offered: Memory grew little by little in a loop that trains a network and collects its activations,
+    weights or gradients without their graphs. With graphs, `detach-collected-outputs` comes first.
 
-    What it costs
-    -------------
-    The collected values are fewer, and no longer one for each step.
+    What it costs: The collected values are fewer, and no longer one for each step.
     """
 
     id, title = "keep-fewer-steps", "Keep the tensors of every hundredth step, not of all"

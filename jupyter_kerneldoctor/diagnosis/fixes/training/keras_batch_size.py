@@ -21,19 +21,13 @@ _NET = "import numpy as np, tensorflow as tf\nX = np.ones((5000, 9), dtype='floa
 class KerasBatchSize(Fix):
     """Train in batches, not on all rows at once.
 
-    What it does
-    ------------
-    `fit(X, y, batch_size=len(X))` sends all rows through the network in one step, and training keeps the intermediate
-    results of each row until the step is over. The edit writes a number in its place.
+    What it does: `fit(X, y, batch_size=len(X))` sends all rows through the network in one step, and training keeps the
+    intermediate results of each row until the step is over. The edit writes a number in its place.
 
-    When it is offered
-    ------------------
-    Memory ran out in a `fit`, `evaluate` or `predict` of Keras whose batch size is calculated, as the length of the
-    data. A number that is written down is the matter of `reduce-batch-size`.
+    When it is offered: Memory ran out in a `fit`, `evaluate` or `predict` of Keras whose batch size is calculated, as
+    the length of the data. A number that is written down is the matter of `reduce-batch-size`.
 
-    What it costs
-    -------------
-    More and smaller steps: the course of the training changes. `evaluate` and `predict` give the same.
+    What it costs: More and smaller steps: the course of the training changes. `evaluate` and `predict` give the same.
     """
 
     id, title, causes = "keras-batch-size", "Train in batches of 32 rows, not all at once", (Family.MEMORY,)

@@ -14,19 +14,15 @@ _WORD = "gradient_accumulation_steps"
 class KerasGradientAccumulation(Fix):
     """Take a smaller batch, and let the optimizer add up the gradients of several.
 
-    What it does
-    ------------
-    With `gradient_accumulation_steps=8` a Keras optimizer makes one step with the mean gradient of eight batches. With
-    an eighth of the batch size each step sees as many rows as before, while memory holds what an eighth of them needs.
+    What it does: With `gradient_accumulation_steps=8` a Keras optimizer makes one step with the mean gradient of eight
+    batches. With an eighth of the batch size each step sees as many rows as before, while memory holds what an eighth
+    of them needs.
 
-    When it is offered
-    ------------------
-    Memory ran out in `fit` with a batch size that a cell writes, and the optimizer is made in a cell. Keras 3.
+    When it is offered: Memory ran out in `fit` with a batch size that a cell writes, and the optimizer is made in a
+    cell. Keras 3.
 
-    What it costs
-    -------------
-    Time, and memory for one more copy of the weights. BatchNormalization sees the smaller batches. A rest of batches at
-    the end of an epoch counts for the next one.
+    What it costs: Time, and memory for one more copy of the weights. BatchNormalization sees the smaller batches. A
+    rest of batches at the end of an epoch counts for the next one.
     """
 
     id, title = "keras-gradient-accumulation", "Take smaller batches and accumulate their gradients"

@@ -7,18 +7,12 @@ _FIT = ("from tensorflow import keras\nnet = keras.Sequential()", "net.fit(x, y)
 class KerasMixedPrecision(Advice):
     """Let Keras calculate in 16 bits where that is enough.
 
-    What it does
-    ------------
-    With the policy `mixed_float16` layers give numbers of 16 bits, so that what is kept of them for the backward pass
-    takes half the memory. The weights stay in 32 bits.
+    What it does: With the policy `mixed_float16` layers give numbers of 16 bits, so that what is kept of them for the
+    backward pass takes half the memory. The weights stay in 32 bits.
 
-    When it is offered
-    ------------------
-    The graphics card was full in `fit` of a Keras model, and no cell sets such a policy.
+    When it is offered: The graphics card was full in `fit` of a Keras model, and no cell sets such a policy.
 
-    What it costs
-    -------------
-    Precision. The last layer should stay in 32 bits: `dtype="float32"`. The model has to be built anew.
+    What it costs: Precision. The last layer should stay in 32 bits: `dtype="float32"`. The model has to be built anew.
     """
 
     id, title = "keras-mixed-precision", "Keep intermediate results in 16 bits: mixed_float16"

@@ -18,19 +18,14 @@ _PLAIN = ("lr", "weight_decay", "params", "maximize")
 class MemoryEfficientOptimizer(Fix):
     """Use an optimizer that keeps less for each parameter.
 
-    What it does
-    ------------
-    Adam keeps two numbers for each parameter from the first `step()` on: twice the size of the network. SGD without
-    momentum keeps none. For large embeddings, `nn.Embedding(..., sparse=True)` also makes the gradient small, with SGD
-    or `torch.optim.SparseAdam`; `torch.optim.Adafactor` keeps a row and a column of each matrix.
+    What it does: Adam keeps two numbers for each parameter from the first `step()` on: twice the size of the network.
+    SGD without momentum keeps none. For large embeddings, `nn.Embedding(..., sparse=True)` also makes the gradient
+    small, with SGD or `torch.optim.SparseAdam`; `torch.optim.Adafactor` keeps a row and a column of each matrix.
 
-    When it is offered
-    ------------------
-    Memory ran out in the `step()` of such an optimizer.
+    When it is offered: Memory ran out in the `step()` of such an optimizer.
 
-    What it costs
-    -------------
-    The training takes another course, and the learning rate has to be found anew: SGD usually needs a larger one.
+    What it costs: The training takes another course, and the learning rate has to be found anew: SGD usually needs a
+    larger one.
     """
 
     id, title = "memory-efficient-optimizer", "Use an optimizer that keeps nothing for each parameter: SGD"

@@ -17,21 +17,16 @@ _STEP = "for x, y in loader:\n    opt.zero_grad()\n    loss = crit(model(x), y)\
 class MicroBatchSplit(Fix):
     """Put each batch through the network in parts, and add up their gradients.
 
-    What it does
-    ------------
-    The step stays the same: its gradient is the mean over the whole batch. The intermediate results, which take the
-    memory, are those of one part at a time. Each part's loss counts by its share of the rows, so a shorter last part or
-    batch is right, too. Loader, number of steps, scheduler and learning rate stay as they are.
+    What it does: The step stays the same: its gradient is the mean over the whole batch. The intermediate results,
+    which take the memory, are those of one part at a time. Each part's loss counts by its share of the rows, so a
+    shorter last part or batch is right, too. Loader, number of steps, scheduler and learning rate stay as they are.
 
-    When it is offered
-    ------------------
-    Memory ran out in a training step of plain PyTorch that has one optimizer, one `loss.backward()`, and a loss that is
-    a mean over rows. Not with BatchNorm, whose statistics are those of a part, gradient scalers, closures, or several
-    optimizers; and not where memory grows from step to step.
+    When it is offered: Memory ran out in a training step of plain PyTorch that has one optimizer, one
+    `loss.backward()`, and a loss that is a mean over rows. Not with BatchNorm, whose statistics are those of a part,
+    gradient scalers, closures, or several optimizers; and not where memory grows from step to step.
 
-    What it costs
-    -------------
-    Time: more and smaller passes. Gradients are equal up to rounding, apart from dropout's random numbers.
+    What it costs: Time: more and smaller passes. Gradients are equal up to rounding, apart from dropout's random
+    numbers.
     """
 
     id, title = "micro-batch-split", "Accumulate the gradient over parts of each batch"

@@ -13,19 +13,14 @@ _NET = "import torch\nnet = torch.nn.Linear(9, 9)\n"
 class NoGradEvaluation(Fix):
     """Evaluate without gradients.
 
-    What it does
-    ------------
-    PyTorch keeps the intermediate results of every call of a network, so that gradients can be computed. Evaluation
-    alone never asks for them. Under `torch.no_grad()` nothing is kept: `model.eval()` alone does not do that.
+    What it does: PyTorch keeps the intermediate results of every call of a network, so that gradients can be computed.
+    Evaluation alone never asks for them. Under `torch.no_grad()` nothing is kept: `model.eval()` alone does not do
+    that.
 
-    When it is offered
-    ------------------
-    Memory ran out in a cell that calls a network, and no backward pass starts from what that call gives: also in the
-    validation inside of a training loop, where the memory was seen to grow in it.
+    When it is offered: Memory ran out in a cell that calls a network, and no backward pass starts from what that call
+    gives: also in the validation inside of a training loop, where the memory was seen to grow in it.
 
-    What it costs
-    -------------
-    No gradients can be computed from the results. Their values are the same.
+    What it costs: No gradients can be computed from the results. Their values are the same.
     """
 
     id, title = "no-grad-evaluation", "Evaluate without gradients: torch.no_grad()"

@@ -9,18 +9,13 @@ _CLEANS = frozenset({"empty_cache", "collect", "print", "zero_grad", "synchroniz
 class OomHandlerOutsideExcept(Advice):
     """Try again after the `except` block, not in it.
 
-    What it does
-    ------------
-    While an `except` block runs, the exception holds the stack of what failed, with all its tensors. What is tried
-    inside the block finds the card as full as before. After the block they are free.
+    What it does: While an `except` block runs, the exception holds the stack of what failed, with all its tensors. What
+    is tried inside the block finds the card as full as before. After the block they are free.
 
-    When it is offered
-    ------------------
-    The graphics card was full in a cell that calls something in an `except` of an out-of-memory error.
+    When it is offered: The graphics card was full in a cell that calls something in an `except` of an out-of-memory
+    error.
 
-    What it costs
-    -------------
-    Nothing.
+    What it costs: Nothing.
     """
 
     id, title = "oom-handler-outside-except", "Try again after the except block, not in it"

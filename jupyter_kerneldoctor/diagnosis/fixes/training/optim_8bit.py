@@ -4,17 +4,12 @@ from ...trainer_setting import TrainerSetting
 class Optim8bit(TrainerSetting):
     """Let the optimizer keep its numbers in 8 bits.
 
-    What it does
-    ------------
-    Adam keeps two numbers for each weight, eight bytes. `adamw_bnb_8bit` keeps them in two.
+    What it does: Adam keeps two numbers for each weight, eight bytes. `adamw_bnb_8bit` keeps them in two.
 
-    When it is offered
-    ------------------
-    The graphics card was full in `train()` of a Hugging Face Trainer whose settings name no optimizer.
+    When it is offered: The graphics card was full in `train()` of a Hugging Face Trainer whose settings name no
+    optimizer.
 
-    What it costs
-    -------------
-    The package bitsandbytes, and a little precision.
+    What it costs: The package bitsandbytes, and a little precision.
     """
 
     id, title = "optim-8bit", "Keep the optimizer's numbers in 8 bits: adamw_bnb_8bit"

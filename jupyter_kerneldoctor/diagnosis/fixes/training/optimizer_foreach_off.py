@@ -13,18 +13,13 @@ _FULL: dict[str, Any] = {"cause": "gpu-oom", "line": 1}
 class OptimizerForeachOff(SetArgument):
     """Let the optimizer go through the parameters one by one.
 
-    What it does
-    ------------
-    On a graphics card PyTorch's optimizers work on all parameters at once (`foreach`), with intermediate results as
-    large as the parameters. With `foreach=False` these are as large as one parameter. `fused=True` needs none either.
+    What it does: On a graphics card PyTorch's optimizers work on all parameters at once (`foreach`), with intermediate
+    results as large as the parameters. With `foreach=False` these are as large as one parameter. `fused=True` needs
+    none either.
 
-    When it is offered
-    ------------------
-    The graphics card was full in the `step()` of an optimizer that was told neither.
+    When it is offered: The graphics card was full in the `step()` of an optimizer that was told neither.
 
-    What it costs
-    -------------
-    A slower step. The numbers may differ in the last digits.
+    What it costs: A slower step. The numbers may differ in the last digits.
     """
 
     id, title = "optimizer-foreach-off", "Let the optimizer go through the parameters one by one: foreach=False"

@@ -25,25 +25,21 @@ _ARGS_RUN = (
 class ReduceBatchSize(Fix):
     """Use a smaller batch.
 
-    What it does
-    ------------
-    Training keeps the intermediate results of every sample of a batch until the backward pass is through, so memory
-    grows in step with the batch size. The edit writes a smaller number where the batch size is defined. Where the whole
-    data set goes through the network as one batch, it puts a loop over pieces around the step.
+    What it does: Training keeps the intermediate results of every sample of a batch until the backward pass is through,
+    so memory grows in step with the batch size. The edit writes a smaller number where the batch size is defined. Where
+    the whole data set goes through the network as one batch, it puts a loop over pieces around the step.
 
-    When it is offered
-    ------------------
-    Memory ran out in a cell that trains a network (or runs one over data), the cell began well below the limit, and a
-    batch size that the loop uses is written in a cell. Not when the loop keeps something of every step, so that memory
-    grows however small a batch is, or the pipeline shuffles a hundred batches and more in memory.
+    When it is offered: Memory ran out in a cell that trains a network (or runs one over data), the cell began well
+    below the limit, and a batch size that the loop uses is written in a cell. Not when the loop keeps something of
+    every step, so that memory grows however small a batch is, or the pipeline shuffles a hundred batches and more in
+    memory.
 
     After two runs of the cell at other batch sizes the number is computed. A killed run gives only an upper bound, as
     it died before the step was finished: the edit then begins at an eighth of it.
 
-    What it costs
-    -------------
-    More and smaller steps: the course of the training and BatchNorm's statistics change, and the learning rate may
-    need to be adapted. The edit leaves that as it is. Gradient accumulation keeps the effective batch.
+    What it costs: More and smaller steps: the course of the training and BatchNorm's statistics change, and the
+    learning rate may need to be adapted. The edit leaves that as it is. Gradient accumulation keeps the effective
+    batch.
     """
 
     id, title, causes = "reduce-batch-size", "Use a smaller batch size", (Family.MEMORY, "gpu-oom")

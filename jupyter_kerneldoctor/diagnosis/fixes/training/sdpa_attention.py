@@ -19,21 +19,16 @@ _MULTI = "import torch\nattn = torch.nn.MultiheadAttention(64, 4, batch_first=Tr
 class SdpaAttention(Fix):
     """Let PyTorch work out the attention block by block.
 
-    What it does
-    ------------
-    Attention that is written out makes a table of all pairs of positions, for each head and layer, and training keeps
-    it twice: 20,000 positions are 400 million pairs, 1.5 GiB. `scaled_dot_product_attention` gives the same values and
-    never has the whole table. It needs four dimensions for that, so the edit adds one where there are three.
+    What it does: Attention that is written out makes a table of all pairs of positions, for each head and layer, and
+    training keeps it twice: 20,000 positions are 400 million pairs, 1.5 GiB. `scaled_dot_product_attention` gives the
+    same values and never has the whole table. It needs four dimensions for that, so the edit adds one where there are
+    three.
 
-    When it is offered
-    ------------------
-    Memory ran out while such code ran: products of queries and keys, a softmax, the product with the values. Also for
-    `attn_implementation="eager"`, and for `nn.MultiheadAttention` whose weights nobody reads. Where there is a mask or
-    dropout, or the weights are used elsewhere, it says what to write, without an edit.
+    When it is offered: Memory ran out while such code ran: products of queries and keys, a softmax, the product with
+    the values. Also for `attn_implementation="eager"`, and for `nn.MultiheadAttention` whose weights nobody reads.
+    Where there is a mask or dropout, or the weights are used elsewhere, it says what to write, without an edit.
 
-    What it costs
-    -------------
-    The attention weights are no longer there to be looked at. The values are the same up to rounding.
+    What it costs: The attention weights are no longer there to be looked at. The values are the same up to rounding.
     """
 
     id, title = "sdpa-attention", "Work out attention without the table of all pairs"

@@ -15,18 +15,12 @@ _SIZE, _STEPS = "per_device_train_batch_size", "gradient_accumulation_steps"
 class TrainerAccumulationSteps(Fix):
     """Let the Trainer take each batch in parts, and add up their gradients.
 
-    What it does
-    ------------
-    `gradient_accumulation_steps=4` with a quarter of `per_device_train_batch_size` gives the optimizer the same number
-    of samples for each step, while the memory holds the intermediate results of a quarter of them.
+    What it does: `gradient_accumulation_steps=4` with a quarter of `per_device_train_batch_size` gives the optimizer
+    the same number of samples for each step, while the memory holds the intermediate results of a quarter of them.
 
-    When it is offered
-    ------------------
-    Memory ran out in `train()` of a Hugging Face Trainer whose batch size a cell writes.
+    When it is offered: Memory ran out in `train()` of a Hugging Face Trainer whose batch size a cell writes.
 
-    What it costs
-    -------------
-    Time: more and smaller passes. With several graphics cards the numbers count for each of them.
+    What it costs: Time: more and smaller passes. With several graphics cards the numbers count for each of them.
     """
 
     id, title = "trainer-accumulation-steps", "Accumulate the gradient over smaller batches"

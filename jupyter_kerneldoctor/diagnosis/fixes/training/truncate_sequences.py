@@ -11,18 +11,13 @@ _PAD = "def encode(rows):\n    return tok(rows['text'], truncation=True, max_len
 class TruncateSequences(Advice):
     """Make each batch as long as its longest text, not as long as the longest allowed.
 
-    What it does
-    ------------
-    With `padding="max_length"` each text is made as long as the limit. The memory of a step grows with the length, that
-    of attention with its square. A collator that pads each batch to its longest text needs as much as the texts do.
+    What it does: With `padding="max_length"` each text is made as long as the limit. The memory of a step grows with
+    the length, that of attention with its square. A collator that pads each batch to its longest text needs as much as
+    the texts do.
 
-    When it is offered
-    ------------------
-    Memory ran out in a training with Transformers, and a tokenizer pads to `max_length`.
+    When it is offered: Memory ran out in a training with Transformers, and a tokenizer pads to `max_length`.
 
-    What it costs
-    -------------
-    Batches of different lengths; on a TPU each length is compiled anew.
+    What it costs: Batches of different lengths; on a TPU each length is compiled anew.
     """
 
     id, title = "truncate-sequences", "Pad each batch to its longest text, not to max_length"

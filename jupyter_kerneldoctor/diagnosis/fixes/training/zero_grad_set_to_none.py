@@ -13,18 +13,12 @@ _STEP = "import torch\nfor x in xs:\n    opt.zero_grad({})\n    net(x).mean().ba
 class ZeroGradSetToNone(Fix):
     """Give gradients back before the next forward pass.
 
-    What it does
-    ------------
-    `zero_grad(set_to_none=False)` fills the gradients with zeros, and keeps their memory: as much as the parameters
-    take. Without the argument the gradients are given back until the backward pass makes them anew.
+    What it does: `zero_grad(set_to_none=False)` fills the gradients with zeros, and keeps their memory: as much as the
+    parameters take. Without the argument the gradients are given back until the backward pass makes them anew.
 
-    When it is offered
-    ------------------
-    Memory ran out in a training whose `zero_grad` is told to keep them.
+    When it is offered: Memory ran out in a training whose `zero_grad` is told to keep them.
 
-    What it costs
-    -------------
-    `p.grad` is None between `zero_grad()` and `backward()`; code that reads it there has to expect that.
+    What it costs: `p.grad` is None between `zero_grad()` and `backward()`; code that reads it there has to expect that.
     """
 
     id, title = "zero-grad-set-to-none", "Give gradients back before the next forward pass: zero_grad()"
