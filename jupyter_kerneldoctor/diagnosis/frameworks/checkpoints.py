@@ -1,16 +1,16 @@
 """Checkpoints of PyTorch that are loaded into a network."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..code.notebook import Call, Notebook, Scope
 from .torch import Kind, Tensors
 
 
-def loads(code: Notebook) -> Iterator[tuple[Call, Call]]:
-    """Yield the `torch.load(path)` whose weights `net.load_state_dict(...)` takes, and that call."""
+def loads(code: Notebook, scopes: Iterable[Scope]) -> Iterator[tuple[Call, Call]]:
+    """Yield the `torch.load(path)` whose weights `net.load_state_dict(...)` takes, and that call, where it stands."""
     tensors = Tensors(code)
-    for scope in code.running if tensors.in_use else ():
+    for scope in scopes if tensors.in_use else ():
         for node in scope.calls:
             match node:
                 case ast.Call(func=ast.Attribute(attr="load_state_dict", value=owner), args=[given, *_]):

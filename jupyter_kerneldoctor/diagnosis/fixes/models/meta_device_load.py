@@ -53,7 +53,7 @@ class MetaDeviceLoad(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Give both calls their argument."""
-        for load, into in loads(death.code) if death.memory.grew_here else ():
+        for load, into in loads(death.code, death.code.running) if death.memory.grew_here else ():
             near = [grew_in(death, one.scope.tree.statements[one.node], one.scope) for one in (load, into)]
             if near == [False, False] and not _is_between(death, load.node, into.node):
                 continue

@@ -1,0 +1,66 @@
+import ast
+from collections.abc import Iterator
+
+from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
+
+from ...edits import insert_before
+from ...examples import MIB
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.checkpoints import loads
+from ...units import quote, size
+
+_SMALL = 0.05  # of the limit
+_KEPT = [Namespace(-11.0, 2, (NamedObject("sd", "OrderedDict", 700 * MIB),))]
+_NET = "import torch\nnet = torch.nn.Linear(9, 9)"
+_LOAD = "sd = torch.load('a.pt')\nnet.load_state_dict(sd)"
+
+
+class DropStateDict(Fix):
+    """Forget a checkpoint once the network has its weights.
+
+    What it does: `load_state_dict` copies the weights into the network's own. The variable that they were loaded into
+    keeps the second copy for as long as the notebook runs. `del` gives it back.
+
+    When it is offered: Memory ran out while such a variable was held, in a cell that does not use it.
+
+    What it costs: Cells that use it later have to load it again.
+    """
+
+    id, title = "drop-state-dict", "Forget the checkpoint once the network has its weights: del"
+    causes = (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _NET,
+            _LOAD,
+            "out = [net(x) for x in data]",
+            namespaces=_KEPT,
+            before_mib=1300,
+            becomes="del sd  # the network has its own copy\nout = [net(x) for x in data]",
+            says=("`sd`", "700 MiB"),
+        )
+    ]
+    SILENT = [
+        Case(_NET, _LOAD, "out = [net(x) for x in data]"),
+        Case(_NET, _LOAD, "out = [net(x) for x in data], sd['epoch']", namespaces=_KEPT, before_mib=1300),
+        Case(_NET, "opt.load_state_dict(torch.load('a.pt'))", "y = big(x)", namespaces=_KEPT, before_mib=1300),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Delete the name before this cell, which does not use it."""
+        code = death.code
+        module = code.module(code.last) if death.is_of_this_cell else None
+        if module is None or not module.body:
+            return
+        used = {getattr(node, "id", "") for scope in code.running for node in scope.names}
+        held = {one.name: one for look in death.recording.namespaces[-1:] for one in look.objects if not one.hidden}
+        before = (scope for scope in code.mentioning("load_state_dict") if scope.cell != code.last)
+        for _, into in loads(code, before):
+            match into.node.args[0]:
+                case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)) if name in held and name not in used:
+                    if held[name].bytes < _SMALL * (death.memory.limit_bytes or 0):
+                        continue
+                    copied = f"{quote(into.text)} copied the weights into the network"
+                    why = f"{copied}; {quote(name)} still held its own {size(held[name].bytes)} of them."
+                    edit = insert_before(module, module.body[0], f"del {name}  # the network has its own copy")
+                    yield Proposal(edit, why, held[name].bytes)
