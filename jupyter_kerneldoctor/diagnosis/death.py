@@ -14,7 +14,7 @@ from .analysis.call_reached import Reached, reached
 from .analysis.growth import Growth
 from .analysis.memory_shape import Shape, shape
 from .analysis.self_deadlock import TakenAgain, taken_again
-from .analysis.statements import statement_at, statement_name
+from .analysis.statements import short_name, statement_at
 from .code.deep_calls import DeepCall, deep_call
 from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, call_at, ending_calls
@@ -101,9 +101,9 @@ class Death(DeathSite):
         return self.find(taken_again) if waits is not None and waits.needs_an_event else None
 
     def ended_by(self, call: EndingCall) -> str:
-        """Return "with `os._exit(1)`", or "in `stop` (cell [1], line 3: `os._exit(1)`), called from `stop()` (...)"."""
+        """Return "with `os._exit(1)`", or "in `stop` (cell [1], line 3: `os._exit(1)`)"."""
         found = self.statement_that_ends(call.line)
-        return f"with {quote(call.text)}" if found is None else statement_name(found, self.cell)
+        return f"with {quote(call.text)}" if found is None else short_name(found)
 
     @cached_property
     def _signal_in_the_crash(self) -> tuple[EndingCall, ...]:

@@ -13,7 +13,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 from .analysis.background_thread import is_background
 from .analysis.incident_site import line_of_incident
 from .analysis.last_stack import LastStack, last_stack
-from .analysis.statements import statement_at, statement_name, statement_of
+from .analysis.statements import short_name, statement_at, statement_of
 from .analysis.traceback import Thread
 from .analysis.user_frames import UserFrame, user_frames
 from .code.cellfiles import user_line
@@ -162,7 +162,7 @@ class DeathSite(KernelEnd):
         if self.cell is None:
             return self.when()
         if line is None and self.in_function is not None:
-            return statement_name(self.in_function, self.cell)
+            return self._named(self.in_function)
         loop = self.last_stack.loop if line is None and self.ended and self.last_stack is not None else None
         line = loop or line or self.line
         lines = self.cell.source.split("\n")
@@ -170,6 +170,9 @@ class DeathSite(KernelEnd):
         place = f"in {self._cell_names}"
         on = " on" if loop is None else ", in the loop"
         return f"{place}{on} {quote(code)}" if code else place
+
+    def _named(self, found: Statement) -> str:
+        return short_name(found) + (f", called from {self._cell_names}" if found.file is not None else "")
 
     @property
     def _code_beside(self) -> str:
@@ -182,7 +185,7 @@ class DeathSite(KernelEnd):
         if self.cell is None:
             return "in this kernel"
         if self.in_function is not None:
-            return statement_name(self.in_function, self.cell)
+            return self._named(self.in_function)
         code = "" if self.line is None else statement(self.cell.source.split("\n")[self.line - 1])
         place = f"in {cell_name(self.cell.execution_count)}"
         return f"{place} on {quote(code)}" if code else place

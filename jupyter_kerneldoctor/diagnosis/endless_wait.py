@@ -28,7 +28,7 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
         return Certainty.PROVEN, "the process was stopped, as by `kill -STOP` or a debugger"
     if failed_workers(still):
         if (missing := _NOT_FOUND.search(written(still.recording))) is not None:
-            why = f"its worker processes failed, as they cannot find `{missing[1]}`, which is only in this notebook"
+            why = f"its worker processes cannot find `{missing[1]}`, which only this notebook has"
             return Certainty.PROVEN, why
         return Certainty.STRONG, "it waits for worker processes that have failed"
     if kind in ("program", "group", "file-lock"):
@@ -66,10 +66,7 @@ def _of_each_other(still: StuckCell) -> Judgement | None:
     if not still.nobody_can_end_it:
         return None
     if still.waits_for_what_nobody_reads:
-        return (
-            Certainty.STRONG,
-            "it waits for processes that cannot end before their queue is read, and nobody reads it",
-        )
+        return Certainty.STRONG, "nobody reads the queue of the processes it waits for"
     if still.blocked_by_each_other:
         sure = Certainty.STRONG if still.all_were_seen_to_wait else Certainty.LIKELY
         return sure, "its processes wait for each other"
@@ -85,15 +82,12 @@ def _of_pipes(still: StuckCell) -> Judgement | None:
     waits = (still.main, *(child.waiting for child in still.held_up_by_pipes))
     writing = any(one.writes_to_a_pipe for one in waits)
     if still.main.kind == "pipe":
-        return Certainty.LIKELY, "it and the process it talks to wait for each other, at the ends of their pipes"
+        return Certainty.LIKELY, "it and the process at the pipe wait for each other"
     if writing:
-        return Certainty.STRONG, "it waits for a process to end that has filled a pipe, and nobody reads from that pipe"
+        return Certainty.STRONG, "nobody reads the full pipe of the process it waits for"
     if not any("stdin" in cell.source for cell in still.recording.cells):
         return None  # a pipe that the code did not make: somebody else may write to it
-    return (
-        Certainty.LIKELY,
-        "it waits for a process to end that itself waits for input from a pipe, and nobody writes any",
-    )
+    return Certainty.LIKELY, "the process it waits for reads a pipe, and nobody writes to it"
 
 
 def _of_a_lock(still: StuckCell) -> Judgement | None:
@@ -103,13 +97,13 @@ def _of_a_lock(still: StuckCell) -> Judgement | None:
     if kind == "pipe" and not (still.stuck.children or still.main.works_with_processes):
         return None  # a pipe with a name in the file system may be written to by anybody
     if kind == "pipe" and still.main.works_with_processes and still.children_have_ended:
-        return Certainty.STRONG, "it waits for data from a pipe, and no process is left that could send any"
+        return Certainty.STRONG, "no process is left to write to the pipe it reads"
     if kind == "pipe" or (kind == "child" and still.stuck.children):
         return Certainty.LIKELY, "it waits for data from a process that sends none"
     if kind != "lock":
         return None
     if still.has_idle_workers:
-        return Certainty.LIKELY, "it waits for a result of its worker processes, and these wait for work"
+        return Certainty.LIKELY, "it waits for its worker processes, and these for work"
     if still.main.is_native:
         return Certainty.POSSIBLE, f"native code in {still.innermost()} waits for a thread that does nothing"
     if still.main.may_have_a_timeout and not still.others:
@@ -118,7 +112,7 @@ def _of_a_lock(still: StuckCell) -> Judgement | None:
     sure = Certainty.POSSIBLE if is_open else Certainty.STRONG
     if still.others:
         return sure, "it waits for another thread, which waits as well"
-    return sure, "it waits for a lock or a signal, and no other thread is left to give it"
+    return sure, "no thread is left that could wake it"
 
 
 def _a_timer_runs(death: Death) -> bool:

@@ -190,7 +190,7 @@ def test_a_cell_that_waits_with_good_reason_is_no_hang(kernels: dict[str, LiveKe
 def test_what_the_workers_said_is_in_the_headline(kernels: dict[str, LiveKernel]) -> None:
     answer = once_still(kernels["workers that cannot find their function"])
 
-    assert "cannot find `work`, which is only in this notebook" in answer.cause.headline
+    assert "cannot find `work`, which only this notebook has" in answer.cause.headline
 
 
 def test_a_cell_that_goes_on_is_no_longer_stuck(start_kernel) -> None:

@@ -125,7 +125,7 @@ def test_the_c_librarys_own_word_for_damaged_memory(kernel: LiveKernel, library:
     answer = dead(kernel, library, f"x = 1\nlibrary.{mistake}()")
 
     assert_cause(answer, "heap-corruption", line=2)
-    assert "in one before it" in answer.cause.headline
+    assert "that was noticed" in answer.cause.headline
 
 
 def test_a_real_exception_of_cpp_below_an_address_space_limit(start_kernel: Callable[..., LiveKernel]) -> None:

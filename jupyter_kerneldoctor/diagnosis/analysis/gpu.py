@@ -21,7 +21,7 @@ HARDWARE_XIDS = {
     63: "a memory page was taken out of use (ECC)",
     64: "a memory page could not be taken out of use (ECC)",
     74: "an error of the link between cards (NVLink)",
-    79: "the system has lost contact with the card (it fell off the bus)",
+    79: "it fell off the bus, the system has lost contact",
     94: "a memory error that stayed within one program (contained ECC)",
     95: "a memory error that spread beyond one program (uncontained ECC)",
     119: "its system processor (GSP) does not answer",

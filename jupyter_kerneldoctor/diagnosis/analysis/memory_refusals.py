@@ -20,7 +20,7 @@ class Refusal:
 
     limit_bytes: int
     what: str
-    """The limit in words, for a headline: "the limit of 4.0 GiB set for this process"."""
+    """The limit in words, for a headline: "this process's limit of 4.0 GiB"."""
     reached: str
     """A clause on how near it was: "... was used up", "... is all that this process may have"."""
     evidence: Evidence
@@ -51,7 +51,7 @@ def _rlimits(state: Environment, ram_bytes: int | None, asked_bytes: int | None,
         proven = asked_bytes is not None and used + asked_bytes > limit
         near = used >= NEAR * limit
         if proven or near or (refused and limit < (ram_bytes or limit)):
-            what = f"the limit of {size(limit)} set for this process"
+            what = f"this process's limit of {size(limit)}"
             reached = f"{what} was used up" if near else f"{size(limit)} is all that this process may have"
             was_set = f"A limit of {size(limit)} was set for this process ({option}, RLIMIT_{name})"
             text = f"{was_set}; {size(used)} of it was in use at the last measurement."

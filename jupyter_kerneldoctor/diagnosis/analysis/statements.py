@@ -42,18 +42,23 @@ def _caller(one: UserFrame) -> Caller:
 
 
 def statement_name(one: Statement, cell: Cell | None) -> str:
-    """Return where a statement is, for a sentence about the cell that ran.
+    """Return where a statement is, and the call in the cell that led to it.
 
     "in `load` (cell [1], line 3: `return np.zeros(n)`), called from `x = load()` (cell [2], line 1)", or, where it is
     the cell's own, "in cell [2] on `x = load()`".
     """
+    return short_name(one) + _call(one.via, cell)
+
+
+def short_name(one: Statement) -> str:
+    """Return where a statement is: "in `load` (cell [1], line 3: `return np.zeros(n)`)", "in cell [2] on `x = 1`"."""
     source = (one.source or "").split("\n")[0]
     code = quote(without_colon(source)) if source.strip() else ""
     name = posixpath.basename(one.file) if one.file is not None else cell_name(one.execution_count)
     if one.function is None and one.file is None:
         return f"in {name} on {code}" if code else f"in {name}"
     place = f"{name}, line {one.line}{f': {code}' if code else ''}"
-    return f"in {quote(one.function or name)} ({place}){_call(one.via, cell)}"
+    return f"in {quote(one.function or name)} ({place})"
 
 
 def _call(via: Sequence[Caller], cell: Cell | None) -> str:

@@ -138,7 +138,7 @@ def _headline(asked: int | None, reasons: tuple[Refusal, ...], where: str, *, su
     if asked is not None and (asked >= _A_LOT_BYTES or not reasons):
         why = f": {reasons[0].reached}" if reasons else ""
         if reasons and reasons[0].proven:
-            why = f": it does not fit into {reasons[0].what}"
+            why = f": too much for {reasons[0].what}"
         return f"A request for {size(asked)} of memory was refused {where}{why}."
     if reasons:
         return f"Memory was refused {where}: {reasons[0].reached}."

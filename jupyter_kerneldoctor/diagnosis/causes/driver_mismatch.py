@@ -42,8 +42,7 @@ class DriverMismatch(Cause):
         return self.finding(
             death,
             min(words.sure, certainty),
-            f"The graphics card's driver does not fit the libraries that use it{_versions(death)}: a library ended the "
-            f"kernel {death.where()}.",
+            f"{_told(death)}, which ended the kernel {death.where()}.",
             (words.evidence, *gpu.driver_evidence(death.recording)),
             summary="Ended: driver and library do not fit together",
         )
@@ -57,8 +56,7 @@ class DriverMismatch(Cause):
         return self.finding(
             death,
             Certainty.PROVEN if trouble == "mismatch" else _of_a_handle(death),
-            f"The graphics card's driver does not fit the library that uses it{_versions(death)}: the card could not "
-            f"be used {death.where()}.",
+            f"{_told(death)} {death.where()}.",
             (said, *gpu.driver_evidence(death.recording)),
             summary="Driver and library do not fit together",
         )
@@ -116,6 +114,7 @@ def _of_a_handle(death: Death) -> Certainty:
     return Certainty.LIKELY if is_to_blame else Certainty.WEAK
 
 
-def _versions(death: Death) -> str:
+def _told(death: Death) -> str:
     found = gpu.too_new(death.recording)
-    return f" (built for CUDA {found[0]}, where the driver allows {found[1]})" if found else ""
+    needed, allowed = (f" (CUDA {found[0]})", f" (CUDA {found[1]})") if found else ("", "")
+    return f"The graphics card's driver{allowed} does not fit the library{needed}"

@@ -42,7 +42,7 @@ class FileTruncated(Cause):
         return self.finding(
             death,
             Certainty.PROVEN,
-            f"{name} became shorter while the kernel had it mapped, and the missing part was used {death.where()}.",
+            f"{name} shrank while it was mapped, and the missing part was used {death.where()}.",
             (_is_shorter(file) for file in files),
             ruled_out=("Not a full disk: there was room on all file systems in use." if has_room else None,),
             summary="Crashed: a mapped file became shorter (SIGBUS)",
@@ -55,7 +55,7 @@ class FileTruncated(Cause):
             return None
         written = quote(cut.scope.segment(cut.by))
         cells = (Evidence(f"{quote(cut.mapped.text)} maps the file that {written} writes anew.", source="the cells"),)
-        told = f"A file became shorter while the kernel had it mapped, and the missing part was used {death.where()}."
+        told = f"A file shrank while it was mapped, and the missing part was used {death.where()}."
         summary = "Crashed: a mapped file became shorter (SIGBUS)"
         return self.finding(death, Certainty.STRONG, told, cells, summary=summary)
 

@@ -50,13 +50,13 @@ class ForkUnsafe(Cause):
         still, failed, told = death.stuck_cell, failed_children(death.recording), _told(death)
         is_series = len(failed) >= _SERIES
         if told is not None and (is_series or still is not None):
-            return self._stuck(death, Certainty.PROVEN, "end themselves at once", (told, *how_they_ended(failed)))
+            return self._stuck(death, Certainty.PROVEN, "end at once", (told, *how_they_ended(failed)))
         if still is not None and still.blocked_forks:
             name = still.name_of(still.blocked_forks[0])
-            what = f"wait for ever in {name}" if name is not None else "wait for ever"
+            what = f"hang in {name}" if name is not None else "hang"
             return self._stuck(death, _certainty(still), what, (_blocked(still.blocked_forks),))
         if is_series and still is not None and _ended_themselves(failed, still):
-            return self._stuck(death, Certainty.LIKELY, "end themselves at once", how_they_ended(failed))
+            return self._stuck(death, Certainty.LIKELY, "end at once", how_they_ended(failed))
         return None
 
     def explain(self, death: Death, incident: Incident) -> CauseFinding | None:
@@ -67,8 +67,7 @@ class ForkUnsafe(Cause):
         return self.finding(
             death,
             Certainty.PROVEN,
-            f"A worker process tried to use the graphics card {death.where()}. It is a copy of the kernel (a fork); "
-            "only the process that began to use the card may.",
+            f"A forked worker tried to use the graphics card {death.where()}; only the kernel itself may.",
             (Evidence(f"PyTorch said: {quote(said, 120)}.", None, None, incident.error),),
         )
 
@@ -79,7 +78,7 @@ class ForkUnsafe(Cause):
         return self.finding(
             death,
             certainty,
-            f"The kernel is stuck in {name}{at}: its worker processes are copies of it (a fork) and {what}.",
+            f"The kernel is stuck in {name}{at}: its forked worker processes {what}.",
             (*shown, *seen),
             ruled_out=("Not slow work: none of the processes used any processor time.",) if still is not None else (),
             line=line,

@@ -51,7 +51,7 @@ class GpuHardware(Cause):
         said = (words.evidence,) if words is not None and words.trouble == "hardware" else ()
         if failed or said or errors:
             certainty = _certainty(death, words, failed, errors=bool(errors))
-            headline = f"The graphics card failed {death.where()}, and the kernel ended{_why(failed)}."
+            headline = f"The graphics card failed {death.where()}{_why(failed) or ', and the kernel ended'}."
             summary = "Ended: the graphics card failed"
         elif (load := _restarted_under_load(death)) is not None:
             certainty = Certainty.POSSIBLE

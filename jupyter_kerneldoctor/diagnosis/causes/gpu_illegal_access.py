@@ -43,8 +43,7 @@ class GpuIllegalAccess(Cause):
         return self.finding(
             death,
             min(words.sure, _certainty(words.line, near)),
-            f"A computation on the graphics card used an invalid memory address {death.where()}, and the library ended "
-            "the kernel.",
+            f"A computation on the graphics card used an invalid address {death.where()}, which ended the kernel.",
             (words.evidence, *gpu.xid_evidence(near)),
             ruled_out=(_not_the_card(near),),
             summary="Ended: invalid memory access on the graphics card",

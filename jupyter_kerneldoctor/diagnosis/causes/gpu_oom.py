@@ -51,7 +51,7 @@ class OutOfGpuMemory(Cause):
         return self.finding(
             death,
             min(words.sure, _certainty(said=words.trouble == "memory", is_full=is_full)),
-            f"The graphics card had no memory left {death.where()}, and the library ended the kernel{_holder(card)}.",
+            f"The graphics card was full {death.where()}, which ended the kernel{_holder(card)}.",
             (words.evidence, *_who(death, card, moment_s)),
             summary="Ended: the graphics card's memory was full",
         )
@@ -69,7 +69,7 @@ class OutOfGpuMemory(Cause):
         return self.finding(
             death,
             Certainty.PROVEN if trouble == "memory" else _certainty(said=False, is_full=is_full),
-            f"The graphics card had no memory left {death.where()}{asked}{_holder(card)}.",
+            f"The graphics card was full {death.where()}{asked}{_holder(card)}.",
             (that_it_was_raised(incident), *_figures(incident), *_who(death, card, incident.mono_s, incident)),
             summary="The graphics card's memory was full",
         )

@@ -62,8 +62,7 @@ class HeapCorruption(Cause):
         return self.finding(
             death,
             certainty,
-            f"Native code had damaged the program's memory{_how(death)}. That was noticed {death.where()}; the mistake "
-            f"is {_suspects(death)}.",
+            f"Native code had damaged the program's memory{_how(death)}; that was noticed {death.where()}.",
             _found(death),
             summary="Aborted: damaged memory" if death.signal == "SIGABRT" else "Crashed: damaged memory",
         )
@@ -118,14 +117,6 @@ def _crashed_in_the_allocator(death: Death) -> bool:
     return any(_IN_THE_ALLOCATOR.search(line) for line in lines[:_CALLS])
 
 
-def _suspects(death: Death) -> str:
-    if not death.recording.cells:
-        return "in a call before"
-    if death.cell is None:
-        return "in a call of a cell before"
-    return "in that call or in one before it" if death.line is not None else "in that cell or in one before it"
-
-
 def _freed_twice(death: Death) -> re.Match[str] | None:
     words = death.said("heap-corruption")
     return None if words is None else _FREED_TWICE.search(words.line)
@@ -133,7 +124,7 @@ def _freed_twice(death: Death) -> re.Match[str] | None:
 
 def _how(death: Death) -> str:
     found = _freed_twice(death)
-    return "" if found is None or found["unsure"] else " by freeing a piece of it twice"
+    return "" if found is None or found["unsure"] else " (a piece was freed twice)"
 
 
 def _found(death: Death) -> Iterator[Evidence]:

@@ -127,7 +127,7 @@ def _memory_remark(death: Death) -> str:
     share, kills = death.memory.share_of_limit, death.memory.kills
     if share is not None and share >= NEAR:
         close = f"memory was at {min(share, 1):.0%} of its limit"
-        return f"; {close}, but Linux counted no out-of-memory kill" if kills is not None else f"; {close}"
+        return f"; {close}, without an out-of-memory kill" if kills is not None else f"; {close}"
     return "; there is no sign that memory was the reason" if kills is not None else ""
 
 

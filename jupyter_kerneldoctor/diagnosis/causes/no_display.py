@@ -75,7 +75,7 @@ class NoDisplay(Cause):
         return self.finding(
             death,
             certainty,
-            f"{who} wanted to open a window or to draw {death.where()}, and {lack}.",
+            f"{who} wanted to open a window {death.where()}, and {lack}.",
             _screen(death, None if is_said else _complaint(death)),
             summary="Ended: no screen to draw on",
         )

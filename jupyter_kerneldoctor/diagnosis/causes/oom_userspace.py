@@ -66,12 +66,12 @@ class OutOfMemoryInUserspace(Cause):
         verb = (
             "ended" if logged is not None else "probably ended" if certainty >= Certainty.POSSIBLE else "may have ended"
         )
-        left = f"the machine had only {size(shortage.available_bytes)} left" if shortage.available_bytes else ""
+        left = f"only {size(shortage.available_bytes)} was left" if shortage.available_bytes else ""
         why = left if shortage.is_low and left else "memory was short"
         return self.finding(
             death,
             certainty,
-            f"A service that watches over memory {verb} the kernel {taken_where(death)}, because {why}.",
+            f"A service that watches memory {verb} the kernel {taken_where(death)}, as {why}.",
             (
                 *evidence.logged_kill(logged),
                 *shortage.evidence(),

@@ -52,8 +52,7 @@ class OpenmpConflict(Cause):
         return self.finding(
             death,
             otherwise if words is None else by_words(death, Certainty.PROVEN, otherwise),
-            f"Two copies of the same OpenMP library{names and f' ({names})'} were used {death.where()}, and "
-            "only one may run.",
+            f"Two copies of OpenMP{names and f' ({names})'} were used {death.where()}, and only one may run.",
             (*_goes_on(death), *map(_loaded, copies)),
             summary="Aborted: two OpenMP libraries" if death.signal == "SIGABRT" else "Crashed: two OpenMP libraries",
         )

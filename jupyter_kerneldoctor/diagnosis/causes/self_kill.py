@@ -165,7 +165,7 @@ def sends(one: Sending) -> Evidence:
 
 def ended_by_deferred(death: Death, cell: Cell, call: EndingCall) -> str:
     """Say that a timer, a thread or a handler made the call that a cell had given to it."""
-    code = f"Code of {cell_name(cell.execution_count)}, run by a timer, a thread or a handler,"
+    code = f"Code of {cell_name(cell.execution_count)} in a timer, thread or handler"
     return f"{code} probably ended the kernel {death.when()}: {quote(call.text)}."
 
 

@@ -109,7 +109,7 @@ class ThreadLimit(Cause):
 def _headline(death: Death) -> str:
     """Name the limit that was reached; else one that may have been reached a moment after the last look."""
     allowed = death.environment.known.pids_limit
-    limit = _reached(death.environment) or ("" if allowed is None else f"{allowed} may exist here at once")
+    limit = _reached(death.environment) or ("" if allowed is None else f"{allowed} may exist here")
     return f"No more threads or processes could be started {death.where()}{limit and f': {limit}'}."
 
 
@@ -117,10 +117,10 @@ def _reached(state: Environment) -> str:
     """Name the limit that was seen to be reached; "" where none was."""
     current, allowed = state.known.pids_current, state.known.pids_limit
     if current is not None and allowed is not None and current >= _NEAR * allowed:
-        return f"only {allowed} may exist here at once"
+        return f"only {allowed} may exist here"
     limit, threads = state.soft_limit("NPROC"), state.known.threads
     if limit is not None and threads is not None and threads >= _NEAR * limit:
-        return f"this user may have only {limit} at once"
+        return f"this user may have only {limit}"
     space = _full_address_space(state)
     return "" if space is None else f"the address space of {size(space)} that this process may use was nearly full"
 

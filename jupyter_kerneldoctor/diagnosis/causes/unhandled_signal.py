@@ -75,7 +75,7 @@ class UnhandledSignal(Cause):
             return None
         timer = _timer(death, signal)
         line = timer.line if timer is not None and timer.cell is death.cell else death.line
-        unhandled = "" if signal == "SIGTRAP" else ", and nothing handled the signal"
+        unhandled = "" if signal == "SIGTRAP" else ", which nothing handled"
         return self.finding(
             death,
             Certainty.LIKELY if timer is None else Certainty.STRONG,

@@ -164,7 +164,7 @@ def test_a_tiny_request_tells_nothing_by_its_size():
     said = "memory allocation of 1824 bytes failed\n"
     answer = diagnose(recording("f()", signal="SIGABRT", output=said, system_states=[full]))
     assert answer.cause.headline == (
-        "Memory was refused in cell [1] on `f()`: the limit of 4.0 GiB set for this process was used up."
+        "Memory was refused in cell [1] on `f()`: this process's limit of 4.0 GiB was used up."
     )
 
 

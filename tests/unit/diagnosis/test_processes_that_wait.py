@@ -32,7 +32,7 @@ def test_a_queue_that_is_read_only_after_the_join_is_told():
     answer = joining(child_state(900, *FEEDS, waits_in="futex_do_wait"))
 
     assert (answer.cause.id, answer.cause.certainty.word) == ("hang", "strong")
-    assert "cannot end before their queue is read, and nobody reads it" in answer.cause.headline
+    assert "nobody reads the queue of the processes it waits for" in answer.cause.headline
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_the_cell_that_holds_the_call_is_named_by_the_evidence():
     answer = diagnose(recording(cell, "work()", exit_code=3))
     texts = [one.text for one in answer.cause.evidence]
 
-    assert answer.cause.headline.startswith("Code of cell [1], run by a timer, a thread or a handler, probably")
+    assert answer.cause.headline.startswith("Code of cell [1] in a timer, thread or handler probably")
     assert "Line 3 of cell [1] gives this call to a timer, a thread or a handler: `os._exit(3)`." in texts
     assert not any("has no call" in text for text in texts)
     assert answer.cell.execution_count == 2

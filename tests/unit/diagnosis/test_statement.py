@@ -85,10 +85,9 @@ def test_the_cell_stays_the_one_that_ran():
     assert (validated().cell.execution_count, validated().cell.line) == (3, 1)
 
 
-def test_the_headline_names_the_statement_and_the_call():
+def test_the_headline_names_the_statement():
     assert validated().cause.headline.startswith(
-        "The kernel ran out of memory in `Encoder.forward` (cell [1], line 5: `return self.mix(`), called from "
-        "`runner.validate()` (cell [3], line 1)"
+        "The kernel ran out of memory in `Encoder.forward` (cell [1], line 5: `return self.mix(`)"
     )
 
 
@@ -121,7 +120,7 @@ def test_a_module_beside_the_notebook_is_the_users_and_a_library_is_not():
     )
 
     assert (answer.statement.file, answer.statement.line, answer.statement.function) == (own.file, 12, "load_all")
-    assert "in `load_all` (loaders.py, line 12), called from `df = load_all()`" in answer.cause.headline
+    assert "in `load_all` (loaders.py, line 12), called from cell [1]" in answer.cause.headline
 
 
 def test_without_a_stack_it_is_the_one_statement_of_the_cell_or_not_known():
@@ -164,6 +163,4 @@ def test_what_ends_the_kernel_is_the_call_in_the_function():
 
     assert (answer.cause.id, answer.cell.line) == ("self-kill", 2)
     assert (answer.statement.execution_count, answer.statement.line, answer.statement.function) == (1, 4, "Jobs.stop")
-    assert answer.causes[0].headline.endswith(
-        "in `Jobs.stop` (cell [1], line 4: `os.kill(os.getpid(), 9)`), called from `one.stop()` (cell [2], line 2)."
-    )
+    assert answer.causes[0].headline.endswith("in `Jobs.stop` (cell [1], line 4: `os.kill(os.getpid(), 9)`).")

@@ -90,7 +90,7 @@ def test_a_line_is_not_said_to_be_in_a_cell_that_does_not_hold_it():
     answer = diagnose(recorded)
 
     assert answer.cause.headline.startswith(
-        "The kernel is stuck in cell [2], in `save` (cell [1], line 6: `with lock`): it waits"
+        "The kernel is stuck in cell [2], in `save` (cell [1], line 6: `with lock`): no thread"
     )
     assert (answer.cell.execution_count, answer.cell.line) == (2, 1)
 
