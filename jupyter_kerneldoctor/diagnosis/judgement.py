@@ -143,6 +143,9 @@ def _statement(death: Death, cause: CauseFinding) -> Statement | None:
     """Return the statement to blame: of a memory that ran out the one that it grew in, else the last that was seen."""
     if cause.family == Family.OWN_END and (ends := death.statement_that_ends(cause.line)) is not None:
         return ends
+    if cause.id in ("self-kill", "exit-call") and cause.line is None and death.deferred_calls:
+        cell, call = death.deferred_calls[-1]
+        return statement_at(death.code, cell, call.line)
     if cause.family == Family.STUCK and (again := death.lock_taken_again) is not None:
         return statement_at(death.code, death.code.cells[again.cell], again.line)
     last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)

@@ -189,6 +189,9 @@ def busy_cell(recording: Recording) -> BusyCell | None:
     looks = tuple(one for one in recording.stacks if one.reason == "busy" and one.mono_s >= since_s and one.threads)
     if not looks:
         return None
+    still = (one for one in recording.stuck if one.threads and since_s <= one.since_mono_s < looks[-1].mono_s)
+    while_still = (Stack(one.since_mono_s, "busy", one.threads, one.children) for one in still)
+    looks = tuple(sorted((*while_still, *looks), key=lambda one: one.mono_s))
     age_s = recording.samples[-1].mono_s - looks[-1].mono_s
     trusted_s = max(_TRUSTED_S, _TRUSTED_SHARE * (looks[-1].mono_s - since_s))
     return BusyCell(recording, looks) if age_s <= trusted_s else None

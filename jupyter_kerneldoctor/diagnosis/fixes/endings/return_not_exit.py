@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ...code.literals import number
 from ...code.notebook import Notebook, Scope
 from ...edits import replace
+from ...examples.stuck import child
 from ...fix import Case, Death, Fix, Proposal
 from ...units import cell_name, quote
 
@@ -15,6 +16,10 @@ _FORKS = ("os.fork", "os.forkpty", "pty.fork")
 _PROCESSES = ("multiprocessing.", "torch.multiprocessing.", "concurrent.futures.ProcessPoolExecutor")
 _STARTS = ("submit", "apply_async", "map_async", "starmap", "imap", "imap_unordered", "Process")
 _STOP = 'raise SystemExit("Stopped here")'  # with a text, IPython prints it and nothing else; without, a warning
+
+
+_RAISE = 'raise RuntimeError("Stopped in a worker")'
+_WORKER = "import os\ndef work(n):\n    if n == 3:\n        os._exit(2)\n    return n"
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,12 @@ class ReturnNotExit(Fix):
     What it does: In a script `exit()` ends the program; in a notebook the program is the kernel, and everything in
     memory goes with it. `exit()` does not even stop the cell: the lines below it still run. The edit raises
     `SystemExit` with a text instead: the cell (and a "Run All") stops there and the kernel lives on. In a function that
-    is the last thing the cell calls, a plain `return` does the same without an error.
+    is the last thing the cell calls, a plain `return` does the same without an error. A worker of a pool raises an
+    exception that the cell gets.
 
     When it is offered: The kernel ended because the program asked for it, and the cell that ran, or a function it
-    calls, has `exit()`, `quit()` or `os._exit()`. Not for `sys.exit()`, which IPython catches, and not in a child
-    process.
+    calls, has `exit()`, `quit()` or `os._exit()`; or a worker of a pool has ended itself so. Not for `sys.exit()`,
+    which IPython catches.
 
     What it costs: The notebook shows `SystemExit: Stopped here` below the cell. An exit status gets lost; nobody reads
     it here.
@@ -77,6 +83,15 @@ class ReturnNotExit(Fix):
             exit_code=3,
             says=("`libc.run(4)`", "a process of its own", "inputs"),
         ),
+        Case(
+            _WORKER,
+            "from joblib import Parallel, delayed\nParallel(2)(delayed(work)(n) for n in range(8))",
+            cause="exit-call",
+            alive=True,
+            end="not-seen",
+            children=[child(901, exit_code=2)],
+            becomes={1: _WORKER.replace("os._exit(2)", _RAISE)},
+        ),
     ]
     SILENT = [
         Case("from sys import exit", "exit()", cause="exit-call"),
@@ -105,12 +120,15 @@ class ReturnNotExit(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Replace each call by a statement that stops the cell; where the kernel lives, it was a worker that left."""
         code = death.code
+        if death.recording.alive:
+            yield from _in_a_worker({one.exit_code for one in death.recording.children if one.kind == "exit"}, code)
+            return
         of_children = _children(code)
         found = [one for scope in code.running if scope not in of_children for one in _exits(scope, code)]
         found = [one for one in found if _gives_status(one, death.status.exit_code)]
-        if not found and not death.recording.alive:
+        if not found:
             yield from _in_a_library(death)
-        if death.recording.alive or not any(code.is_at_line(one.node, one.scope) for one in found):
+        if not any(code.is_at_line(one.node, one.scope) for one in found):
             return
         what = quote(found[0].scope.segment(found[0].node))
         where = f"{cell_name(code.cells[found[0].scope.cell].execution_count)}, line {found[0].node.lineno}"
@@ -142,6 +160,22 @@ def _exits(scope: Scope, code: Notebook) -> Iterator[_Exit]:
                 continue
         if name in _ASKS or name in _ENDS_AT_ONCE:
             yield _Exit(node, scope, name)
+
+
+def _in_a_worker(exit_codes: set[int | None], code: Notebook) -> Iterator[Proposal]:
+    """Raise an exception where a worker ends itself: whoever waits for its result gets that."""
+    functions = [one for one in code.running.functions if not any(True for _ in code.calls_in([one], *_FORKS))]
+    found = [one for scope in functions for one in _exits(scope, code)]
+    for one in found:
+        if one.name not in _ENDS_AT_ONCE or not any(_gives_status(one, status) for status in exit_codes - {None}):
+            continue
+        what, number = quote(one.scope.segment(one.node)), code.cells[one.scope.cell].execution_count
+        why = (
+            f"{what} ({cell_name(number)}, line {one.node.lineno}) ends the worker, and its pool only finds it gone. "
+            "An exception reaches the cell, and says why."
+        )
+        edits = () if _is_part(one) else replace(one.scope, one.node, _RAISE)
+        yield Proposal(edits, why, title="Raise an exception in the worker, not `os._exit`", snippet=_RAISE)
 
 
 def _children(code: Notebook) -> set[Scope]:

@@ -1,10 +1,12 @@
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from ...examples.stuck import frame, look
+from ...analysis.stuck_cell import StuckCell
+from ...examples.stuck import frame, look, thread
 from ...fix import Case, Death, Fix, Proposal
-from ...units import quote
+from ...units import quote, statement
 
 _EVENT = "waits for something that is to be told, and nobody tells it."
 _WAYS = (
@@ -97,12 +99,6 @@ _WAYS = (
         ),
     ),
     (
-        r"\bawait\b",
-        "Give the await an end: asyncio.wait_for",
-        "awaits what nobody brings.",
-        "value = await asyncio.wait_for(..., timeout=60)  # raises TimeoutError",
-    ),
-    (
         r"(?:flock|lockf|FileLock)\b",
         "Ask for the file's lock without waiting",
         "waits until another process gives the lock of the file back.",
@@ -121,6 +117,22 @@ _WAYS = (
 def _hangs(source: str, says: str, *inner: Any) -> Case:
     stuck = look(source, 1, *inner, waits_in="futex_wait_queue")
     return Case(source, cause="hang", alive=True, end="not-seen", line=1, stuck=[stuck], says=(says,))
+
+
+_READ = re.compile(r"\bawait\s+([\w.]+)\.get\(\)")
+_WAIT_FOR = "value = await asyncio.wait_for(..., timeout=60)  # raises TimeoutError"
+_END_MARK = (
+    "await {queue}.put(None)  # when all is put in: once for each reader\n\n"
+    "while (item := await {queue}.get()) is not None:\n    ...\n\n"
+)
+
+
+def _awaits(source: str, says: str) -> Case:
+    loop = frame("asyncio/base_events.py", "_run_once")
+    waiting = replace(
+        look(source, 1), threads=(replace(thread(loop, waits_in="do_epoll_wait"), has_limit=False, wakers=()),)
+    )
+    return Case(source, cause="hang", alive=True, end="not-seen", line=1, stuck=[waiting], says=(says,))
 
 
 class BoundTheWait(Fix):
@@ -150,15 +162,35 @@ class BoundTheWait(Fix):
         _hangs("done.wait()", "finally"),
         _hangs("fcntl.flock(f, 2)", "LOCK_NB"),
         _hangs("subprocess.run(c)", "DEVNULL"),
+        _awaits("item = await tell(x)", "asyncio.wait_for(..., timeout=60)"),
+        _awaits("jobs = asyncio.Queue()\nwhile True:\n    x = await jobs.get()", "await jobs.put(None)"),
     ]
     SILENT = [_hangs("x = solve(y)", "")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Say what ends a wait of this kind."""
         still = death.stuck_cell
+        if still is not None and still.main.needs_an_event:
+            yield from _awaited(still, death)
+            return
         code = "" if still is None else still.main.code.strip()
         for pattern, title, waits, snippet in _WAYS if code else ():
             is_child = still is not None and still.main.kind == "child"
             if re.search(pattern, code) is not None and not (is_child and waits == _EVENT):
                 yield Proposal((), f"{quote(code)} {waits}", title=title, snippet=snippet)
                 return
+
+
+def _awaited(still: StuckCell, death: Death) -> Iterator[Proposal]:
+    """Say what ends an `await` in the event loop of the cells."""
+    cell, line = still.recording.running_cell, still.line
+    if cell is None or line is None:
+        return
+    why = f"{quote(statement(cell.source.split(chr(10))[line - 1]))} awaits what nobody brings."
+    code = "\n".join(one.source for one in death.recording.cells)
+    read = _READ.search(code) if "Queue(" in code else None
+    if read is None:
+        yield Proposal((), why, title="Give the await an end: asyncio.wait_for", snippet=_WAIT_FOR)
+        return
+    snippet = _END_MARK.format(queue=read[1]) + _WAIT_FOR
+    yield Proposal((), why, title="Put an end mark into the queue for each reader", snippet=snippet)

@@ -41,6 +41,12 @@ class ReentrantLock(Fix):
             line=2,
             becomes={1: "from threading import RLock\nfrom threading import Lock\nlock = RLock()"},
         ),
+        _hangs(
+            "import threading\nlock, rows = threading.Lock(), {}",
+            _TWICE,
+            line=2,
+            becomes={1: "import threading\nlock, rows = threading.RLock(), {}"},
+        ),
     ]
     SILENT = [
         _hangs(_LOCKED, "with lock: pass", line=1),
@@ -55,15 +61,23 @@ class ReentrantLock(Fix):
             return
         names = {one for found in _TAKEN.findall(still.main.code) for one in found if one}
         for call in death.code.calls("threading.Lock"):
-            match call.statement:
-                case ast.Assign(targets=[target], value=made) if made is call.node and ast.unparse(target) in names:
-                    function = call.node.func
-                    if isinstance(function, ast.Attribute):
-                        edits = replace(call.scope, function, f"{call.scope.segment(function.value)}.RLock")
-                    else:
-                        name, edits = import_as(call.scope, death.code, "threading.RLock", "RLock")
-                        edits += replace(call.scope, function, name)
-                    holds = still.holder[0].upper() + still.holder[1:]
-                    why = f"{holds}, and {quote(still.main.code.strip())} waits for it."
-                    yield Proposal(edits, why)
-                    return
+            if all(ast.unparse(target) not in names for target, made in _assigned(call.statement) if made is call.node):
+                continue
+            function = call.node.func
+            if isinstance(function, ast.Attribute):
+                edits = replace(call.scope, function, f"{call.scope.segment(function.value)}.RLock")
+            else:
+                name, edits = import_as(call.scope, death.code, "threading.RLock", "RLock")
+                edits += replace(call.scope, function, name)
+            holds = still.holder[0].upper() + still.holder[1:]
+            yield Proposal(edits, f"{holds}, and {quote(still.main.code.strip())} waits for it.")
+            return
+
+
+def _assigned(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """Yield each name or attribute that a statement assigns to, with what it is given."""
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+            yield from zip(targets, values, strict=False)
+        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+            yield target, statement.value

@@ -1,0 +1,145 @@
+import ast
+import re
+from collections.abc import Iterator
+
+from ...code.ending_calls import EndingCall
+from ...code.notebook import Scope
+from ...edits import EditRefusedError, import_as, replace
+from ...facts import kills_a_childs_group
+from ...fix import Case, Death, Fix, Proposal
+from ...units import cell_name, quote
+
+_STOP = 'raise SystemExit("Stopped here")'
+_RESTARTS = re.compile(r"(?i)restart|reboot")
+_GUARDS = (ast.If, ast.Try, ast.For, ast.While, ast.Match)
+_WATCHDOG = "import os, signal, threading\nthreading.Timer(60, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()"
+_CHECK = "import os, signal\ndef check(n):\n    if n > 3:\n        os.kill(os.getpid(), signal.SIGABRT)"
+
+
+class RaiseNotKill(Fix):
+    """Stop the cell, not the kernel, where the code sends a signal or aborts.
+
+    What it does: A program that sees no way to go on may end its process with a signal or `os.abort()`; in a notebook
+    that is the kernel, with everything in its memory. `SystemExit` with a text stops the cell and shows the text. A
+    timer or a thread cannot raise it in the cell: there `SIGINT`, the signal of the stop button, takes the place of the
+    other.
+
+    When it is offered: The code ended the kernel with `os.abort()`, or with a signal that it sends on a condition, from
+    a timer, a thread or a handler. Not where the cell restarts the kernel on purpose.
+
+    What it costs: The notebook shows `SystemExit` or `KeyboardInterrupt` below the cell. Code that catches these goes
+    on.
+    """
+
+    id, causes = "raise-not-kill", ("self-kill", "abort", "exit-call")
+    title = "Stop the cell, not the kernel: raise SystemExit"
+
+    FIRES = [
+        Case(
+            _CHECK,
+            "check(4)",
+            cause="self-kill",
+            signal="SIGABRT",
+            becomes={1: _CHECK.replace("os.kill(os.getpid(), signal.SIGABRT)", _STOP)},
+        ),
+        Case("import os\nos.abort()", cause="abort", signal="SIGABRT", becomes=f"import os\n{_STOP}"),
+        Case(
+            _WATCHDOG,
+            "work()",
+            cause="self-kill",
+            signal="SIGTERM",
+            becomes={1: _WATCHDOG.replace("SIGTERM", "SIGINT")},
+        ),
+        Case(
+            "import os, threading\nthreading.Timer(60, lambda: os._exit(1)).start()",
+            "work()",
+            cause="exit-call",
+            exit_code=1,
+            becomes={
+                1: "import signal\nimport os, threading\n"
+                "threading.Timer(60, lambda: os.kill(os.getpid(), signal.SIGINT)).start()"
+            },
+        ),
+        Case(
+            "import os, threading\nthreading.Timer(60, os._exit, [3]).start()",
+            "work()",
+            cause="exit-call",
+            exit_code=3,
+            says=("_thread.interrupt_main",),
+        ),
+    ]
+    SILENT = [
+        Case("import os\nos.kill(os.getpid(), 9)", cause="self-kill", signal="SIGKILL"),
+        Case("import os\ndef restart():\n    if x: os.kill(os.getpid(), 9)", "restart()", cause="self-kill"),
+        Case("solver.run()", cause="abort", signal="SIGABRT"),
+        Case("import os", "os._exit(3)", cause="exit-call", exit_code=3),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Put an exception in the place of the call, or the signal of an interrupt where a timer or a thread calls."""
+        if kills_a_childs_group(death):
+            return
+        aborts = [one for one in death.calls if one.kind == "abort" and death.signal == "SIGABRT"]
+        for call in (*death.own_signals, *aborts):
+            for scope, node in _written(call, death):
+                if call.kind == "abort" or _is_on_a_condition(scope, node):
+                    yield _raising(scope, node, death)
+        for cell, call in death.deferred_calls:
+            what, name = quote(call.text), cell_name(cell.execution_count)
+            why = (
+                f"A timer, a thread or a handler runs {what} ({name}, line {call.line}), which ends the kernel. An "
+                "interrupt ends only the cell that runs. Cancel a timer when the work is done."
+            )
+            yield _interrupting([*_written(call, death)], death, why)
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - each call was replaced where it stands
+        """Say yes: a crash report goes on naming the call."""
+        return True
+
+
+def _written(call: EndingCall, death: Death) -> Iterator[tuple[Scope, ast.Call]]:
+    """Yield the call itself, and where it stands."""
+    cell, line = call.place or (None, None)
+    for scope in () if cell is None else death.code.scopes(cell):
+        for node in scope.calls:
+            name = death.code.described(node.func, scope) or ""
+            if node.lineno == line and re.search(r"kill|abort|_exit|raise_signal", name):
+                yield scope, node
+
+
+def _is_on_a_condition(scope: Scope, node: ast.Call) -> bool:
+    """Whether it is a way out in need: what is done whatever comes restarts the kernel."""
+    return any(isinstance(one, _GUARDS) for one in scope.around(node)) and not _RESTARTS.search(scope.function or "")
+
+
+def _raising(scope: Scope, node: ast.Call, death: Death) -> Proposal:
+    what = (
+        f"{quote(scope.segment(node))} ({cell_name(death.code.cells[scope.cell].execution_count)}, line {node.lineno})"
+    )
+    why = (
+        f"{what} ends the kernel and everything in its memory. {quote(_STOP)} stops only the cell; the kernel lives on."
+    )
+    statement = scope.statement_of(node)
+    is_whole = isinstance(statement, ast.Expr) and statement.value is node
+    return Proposal(replace(scope, node, _STOP) if is_whole else (), why, snippet=_STOP)
+
+
+def _interrupting(written: list[tuple[Scope, ast.Call]], death: Death, why: str) -> Proposal:
+    title = "Interrupt the cell, not the kernel: a KeyboardInterrupt in its place"
+    snippet = "import _thread\n_thread.interrupt_main()  # in place of the call that ends the kernel"
+    if len(written) != 1:
+        return Proposal((), why, title=title, snippet=snippet)
+    (scope, node), arguments = written[0], written[0][1].args
+    try:
+        name, edits = import_as(scope, death.code, "signal", "signal")
+        match node.func:
+            case ast.Attribute(attr="kill") if len(arguments) == 2:
+                edits += replace(scope, arguments[1], f"{name}.SIGINT")
+            case ast.Attribute(value=module) if death.code.qualified(module, scope) == "os":
+                known = scope.segment(module)
+                edits += replace(scope, node, f"{known}.kill({known}.getpid(), {name}.SIGINT)")
+            case _:
+                edits = ()
+    except EditRefusedError:
+        edits = ()
+    return Proposal(edits, why, title=title, snippet=snippet)
