@@ -5,14 +5,32 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .way import LesserWay, is_method_of
+from .way import LesserWay, is_made_by, is_method_of, names
 
+_ARROW = ("pyarrow.parquet.read_table", "pyarrow.table", "pyarrow.Table.from_pandas", "pyarrow.csv.read_csv")
 _POLARS = is_method_of("polars")
 
 
 def _joins(call: Call, death: Death) -> bool | Mapping[str, str]:
     on = call.argument("on", 1)
     return {"on": call.scope.segment(on) if on is not None else "'key'"} if _POLARS(call, death) else False
+
+
+def _of_arrow(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Give what a list of dicts is made of, where that is surely a table of Arrow."""
+    is_table = call.name == ".to_pylist" and is_made_by(*_ARROW)(call, death)
+    if not death.code.imports("pyarrow"):
+        return False
+    return {"arrow": names(call)["owner"]} if is_table else True
+
+
+def _of_rows(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Give the call that hands over one row after the other."""
+    if not _POLARS(call, death):
+        return False
+    given = ", ".join(call.scope.segment(word.value) for word in call.node.keywords if word.arg == "named")
+    named = "named=True" if call.name == ".to_dicts" else f"named={given}" if given else ""
+    return {"rows": f"{names(call)['owner']}.iter_rows({named})"} if not call.node.args else False
 
 
 WAYS = (
@@ -32,7 +50,20 @@ WAYS = (
         _joins,
     ),
     LesserWay(
-        (".pivot", ".to_dummies", ".collect", ".to_dicts", ".rows", ".partition_by"),
+        (".to_dicts", ".rows"),
+        "Take one row after the other: iter_rows",
+        "makes a Python object of each value.",
+        "for row in {rows}:\n    ...  # or no Python at all: {table}.group_by('key').agg(pl.len())",
+        Case(
+            "import polars as pl\na = pl.DataFrame()",
+            "n = sum(row['x'] for row in a.to_dicts())",
+            becomes="n = sum(row['x'] for row in a.iter_rows(named=True))",
+        ),
+        _of_rows,
+        one_by_one="{rows}",
+    ),
+    LesserWay(
+        (".pivot", ".to_dummies", ".collect", ".partition_by"),
         "Stay lazy: let polars stream the query",
         "makes all rows at once.",
         "q = {table}.lazy().filter(...).select('a', 'b')  # only the rows and columns you need\n"
@@ -85,6 +116,23 @@ WAYS = (
         "    parts.append(part.mean('time'))  # the same as for the whole, and only what you need of it",
         Case("import xarray as xr\nd = xr.open_dataarray('a')", "f = d.interp(x=xs)", says=("d.isel(time=", "float32")),
         is_method_of("xarray"),
+    ),
+    LesserWay(
+        (".to_pylist", ".to_pydict"),
+        "Count in Arrow, or make Python objects of some rows at a time",
+        "makes a Python object of each value, many times the size of the table.",
+        "import pyarrow.compute as pc\n\n"
+        "found = {table}.group_by('key').aggregate([('value', 'sum')])  # columns, no Python objects\n\n"
+        "for part in {table}.to_batches(max_chunksize=10_000):  # or some rows at a time\n"
+        "    for row in part.to_pylist():\n        ...",
+        Case(
+            "import pyarrow.parquet as pq",
+            "n = sum(row['x'] for row in pq.read_table('a').to_pylist())",
+            becomes="n = sum(row['x'] for row in (row for part in pq.read_table('a').to_batches(max_chunksize=10_000) "
+            "for row in part.to_pylist()))",
+        ),
+        _of_arrow,
+        one_by_one="(row for part in {arrow}.to_batches(max_chunksize=10_000) for row in part.to_pylist())",
     ),
     LesserWay(
         (".to_pandas",),

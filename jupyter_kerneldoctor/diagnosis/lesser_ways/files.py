@@ -24,6 +24,18 @@ def _one_by_one(call: Call, death: Death) -> bool | Mapping[str, str]:
     return {"lazily": f"{told['owner']}.{'imap' if is_pool else 'map'}({told['a0']}, {told['a1']}"}
 
 
+def _hands_over_a_list(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Give the call that hands over one result after the other, where `Parallel(…)` stands right there."""
+    if not _keeps_results_of("joblib.Parallel")(call, death):
+        return False
+    match call.node.func:
+        case ast.Call(keywords=words) as made if all(word.arg != "return_as" for word in words):
+            text = call.scope.segment(made)
+            comma = ", " if made.args or words else ""
+            return {"lazily": call.text.replace(text, f"{text[:-1].rstrip(', ')}{comma}return_as='generator')", 1)}
+    return True
+
+
 def _captures(call: Call, death: Death) -> bool:
     output = call.argument("stdout")
     takes = call.argument("capture_output") is not None or "check_output" in call.name
@@ -86,8 +98,14 @@ WAYS = (
         (".fetchall",),
         "Take one row after the other from the cursor",
         "makes a list of all rows.",
-        "for row in {owner}:\n    ...",
-        Case("import sqlite3", "rows = cursor.fetchall()", says=("for row in cursor",)),
+        "for row in {owner}:\n    ...  # a sum, a count; or let the database do it: SELECT key, SUM(x) … GROUP BY key",
+        Case(
+            "import sqlite3",
+            "rows = cursor.fetchall()\nfor row in rows:\n    total += row[0]",
+            becomes="rows = cursor\nfor row in rows:\n    total += row[0]",
+        ),
+        lambda call, death: True if death.code.imports("duckdb") else {"cursor": names(call)["owner"]},
+        one_by_one="{cursor}",
     ),
     LesserWay(
         ("json.loads",),
@@ -166,10 +184,11 @@ WAYS = (
         "    ...  # keep a number of it, or let `f` write a file",
         Case(
             "from joblib import Parallel, delayed",
-            "r = Parallel(n_jobs=2)(delayed(f)(x) for x in xs)",
-            says=("return_as='generator'",),
+            "r = Parallel(n_jobs=2)(delayed(f)(x) for x in xs)\nbest = max(r)",
+            becomes="r = Parallel(n_jobs=2, return_as='generator')(delayed(f)(x) for x in xs)\nbest = max(r)",
         ),
-        _keeps_results_of("joblib.Parallel"),
+        _hands_over_a_list,
+        one_by_one="{lazily}",
     ),
     LesserWay(
         (".all", ".scalars"),

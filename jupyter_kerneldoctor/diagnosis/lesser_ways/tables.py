@@ -44,6 +44,20 @@ def _by_rows(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
     return isinstance(axis, ast.Constant) and axis.value in (1, "columns")
 
 
+def _to_records(call: Call, _death: Death) -> bool | Mapping[str, str]:
+    """Give the table, where a dict is made of each of its rows and it has a name to be asked twice."""
+    match call.node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=table)), args=[ast.Constant(value="records")], keywords=[]):
+            return {"records": table}
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=table)),
+            args=[],
+            keywords=[ast.keyword(arg="orient", value=ast.Constant(value="records"))],
+        ):
+            return {"records": table}
+    return True
+
+
 def _to_lists(call: Call, death: Death) -> bool:
     kinds = (one.id for one in call.node.args[:1] if isinstance(one, ast.Name))
     return any(kind in ("list", "set", "tuple") for kind in kinds) and bool(_PANDAS(call, death))
@@ -113,7 +127,14 @@ WAYS = (
         "makes a Python object of each value, many times the size of the table.",
         "{table}.to_json('rows.json', orient='records', lines=True)  # straight into a file\n\n"
         "for row in {table}.itertuples(index=False):  # or one row at a time\n    ...",
-        Case(_FRAME, "rows = df.to_dict('records')", says=("df.to_json(", "df.itertuples(")),
+        Case(
+            _FRAME,
+            "for row in df.to_dict('records'):\n    send(row)",
+            becomes="for row in (dict(zip(df.columns, row)) for row in df.itertuples(index=False, name=None)):\n"
+            "    send(row)",
+        ),
+        _to_records,
+        one_by_one="(dict(zip({records}.columns, row)) for row in {records}.itertuples(index=False, name=None))",
     ),
     LesserWay(
         ("pandas.DataFrame.iterrows", "pandas.DataFrame.itertuples"),

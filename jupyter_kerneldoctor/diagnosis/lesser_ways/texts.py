@@ -1,6 +1,7 @@
 """Texts: what is split, matched, joined and counted."""
 
 import ast
+from collections.abc import Mapping
 
 from ..case import Case
 from ..code.notebook import Call
@@ -14,6 +15,14 @@ def _of_text(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
         case ast.Attribute(value=ast.Constant(value=str() | bytes())):
             return True
     return False
+
+
+def _of_matches(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
+    """Give the call that hands over one match after the other, where each is a text: the pattern has no groups."""
+    match call.node.args:
+        case [ast.Constant(value=str(pattern)), *_] if "(" not in pattern and call.name == "re.findall":
+            return {"matches": call.text.replace("findall", "finditer", 1)}
+    return True
 
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
@@ -41,7 +50,13 @@ WAYS = (
         "Take one match after the other: finditer",
         "makes a list of all matches.",
         "for match in re.finditer({a0}, {a1}):\n    ...  # match[0]; better still line by line of the file",
-        Case("import re", "words = re.findall('[a-z]+', text)", says=("re.finditer('[a-z]+', text)",)),
+        Case(
+            "import re\nfrom collections import Counter",
+            "n = Counter(re.findall('[a-z]+', text))",
+            becomes="n = Counter((found[0] for found in re.finditer('[a-z]+', text)))",
+        ),
+        _of_matches,
+        one_by_one="(found[0] for found in {matches})",
     ),
     LesserWay(
         ("bs4.BeautifulSoup",),

@@ -4,6 +4,8 @@
 `{owner}` (what a method is called on, or the object), `{table}` (where that begins), `{column}` (without `.str`),
 `{function}` (what is called), `{a0}`, `{a1}` (the call's first arguments as they are written), `{of0}`, `{of1}` (the
 same, so that a slice can follow), `{to}` (the name that the result gets), and what the entry's test gives.
+
+Where `one_by_one` names something that the test did not give, there is only the snippet.
 """
 
 import ast
@@ -16,6 +18,10 @@ from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.scopes import Scope
 from ..death import Death
+from ..edits import Changes
+from ..fix import Proposal
+from ..frameworks.gone_through_once import instead_of_list, is_gone_through_once
+from ..units import quote
 
 Test: TypeAlias = Callable[[Call, Death], bool | Mapping[str, str]]
 """Whether an entry is about a call; and, where it is, what more its snippet may name."""
@@ -38,10 +44,12 @@ class LesserWay(NamedTuple):
     example: Case
     """In which it is proposed."""
     fits: Test = lambda _call, _death: True
+    one_by_one: str = ""
+    """What gives the same items one after the other: the edit where all that is done with them is go through them."""
 
 
-def first_running(ways: Iterable[LesserWay], death: Death) -> Iterator[tuple[LesserWay, Call, str]]:
-    """Yield the first entry of which a call was running, where the cell took the memory, and the entry's snippet."""
+def first_running(ways: Iterable[LesserWay], death: Death) -> Iterator[Proposal]:
+    """Propose the first entry of which a call was running, where the cell took the memory."""
     if not death.memory.grew_here:
         return
     by_name, by_word = _running_calls(death)
@@ -51,8 +59,22 @@ def first_running(ways: Iterable[LesserWay], death: Death) -> Iterator[tuple[Les
         found += calls_at(death, *of_classes) if of_classes else ()
         found += [call for name in way.calls if name.startswith(".") for call in by_word.get(name[1:], ())]
         for call, named in _fitting(way, found, death):
-            yield way, call, way.snippet.format(**named)
+            edits, why = _one_by_one(way, call, named, death), f"{quote(call.text)} {way.makes}"
+            why += " The items can be gone through once then." if edits else ""
+            snippet = None if edits else way.snippet.format(**named)
+            yield Proposal(edits, why, death.memory.missing_bytes, way.title, snippet)
             return
+
+
+def _one_by_one(way: LesserWay, call: Call, named: Mapping[str, str], death: Death) -> Changes:
+    """Return the edit that takes one item after the other; none where more is done with them, or they are kept."""
+    try:
+        text = way.one_by_one.format(**named)
+    except KeyError:
+        return ()
+    if not text or not is_gone_through_once(call.node, call.scope, death.code):
+        return ()
+    return instead_of_list(call.node, call.scope, text)
 
 
 def _running_calls(death: Death) -> tuple[dict[str, list[Call]], dict[str, list[Call]]]:

@@ -2,7 +2,6 @@ from collections.abc import Iterator
 
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...lesser_ways import GENERAL, first_running
-from ...units import quote
 
 
 class DoItWithLess(Fix):
@@ -30,5 +29,4 @@ class DoItWithLess(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Say what to do in place of the first of these calls that was running."""
-        for way, call, snippet in first_running(GENERAL, death):
-            yield Proposal((), f"{quote(call.text)} {way.makes}", death.memory.missing_bytes, way.title, snippet)
+        yield from first_running(GENERAL, death)

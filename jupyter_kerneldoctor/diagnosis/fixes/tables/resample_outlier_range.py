@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 from ...calls import calls_at
 from ...code.notebook import Call
-from ...edits import insert_before
+from ...edits import insert_before, replace, text_of
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote, size
 
@@ -25,7 +25,8 @@ class ResampleOutlierRange(Fix):
     a longer step.
     """
 
-    id, title, causes = "resample-outlier-range", "Leave out timestamps far from all others", (Family.MEMORY,)
+    id, causes = "resample-outlier-range", (Family.MEMORY,)
+    title = "Leave out timestamps far from all others, or resample to a longer step"
 
     FIRES = [
         Case(
@@ -46,7 +47,14 @@ class ResampleOutlierRange(Fix):
                 "    return t['temp'].asfreq('100ms').ffill()"
             },
         ),
-        Case(_SERIES, "r = s.resample('1s', on='time').mean()", says=("s['time'].min()",)),
+        Case(_SERIES, "r = s.resample('1s', on='time').mean()", says=("s['time'].min()", "s.resample('1min', on")),
+        Case(
+            "import pandas as pd\nclass Meter:\n    def __init__(self):\n        self.s = pd.read_csv('a.csv')\n"
+            "    def regular(self):\n        return self.s.resample(rule).mean()",
+            "m = Meter()",
+            "m.regular()",
+            says=("self.s.index.min()", "self.s.resample('1min')"),
+        ),
     ]
     SILENT = [
         Case(_SERIES, "r = s.resample('1s').mean()", before_mib=1500),
@@ -63,27 +71,36 @@ class ResampleOutlierRange(Fix):
                 continue
             on, index = call.argument("on"), f"{name}.index"
             times = index if on is None else f"{name}[{call.scope.segment(on)}]"
-            edits = insert_before(
-                call.scope,
-                call.statement,
-                f"low, high = {index}.to_series().quantile([0.01, 0.99])",
-                f"{name} = {name}[({index} >= low - (high - low)) & ({index} <= high + (high - low))]",
+            edits = (
+                insert_before(
+                    call.scope,
+                    call.statement,
+                    f"low, high = {index}.to_series().quantile([0.01, 0.99])",
+                    f"{name} = {name}[({index} >= low - (high - low)) & ({index} <= high + (high - low))]",
+                )
+                if on is None and name.isidentifier()
+                else ()
             )
+            longer = call.text if (rule := call.argument("rule", 0)) is None else _with(call, rule, "'1min'")
             yield Proposal(
-                edits if on is None else (),
+                edits,
                 f"{quote(call.text)} makes a row for each step between the first and the last timestamp. They need "
-                f"{size(missing)} at least: most likely one timestamp is far from all others, such as 1970. Look at "
+                f"{size(missing)} at least: one timestamp may be far from all others, such as 1970. Look at "
                 f"`{times}.min()` and `.max()`; if both are right, take a longer step.",
                 missing,
-                snippet=f"print({times}.min(), {times}.max())\nprint({times}.quantile([0.01, 0.5, 0.99]))"
-                if on is not None
-                else f"print({index}.min(), {index}.max())  # which timestamp is wrong?",
+                snippet=f"print({times}.min(), {times}.max())  # is one of them wrong?\n\n"
+                f"{longer}  # if not: a longer step, a sixtieth of what '1s' makes",
             )
+
+
+def _with(call: Call, argument: ast.expr, text: str) -> str:
+    """Return a call as it is written, on one line, with another text for an argument."""
+    return " ".join(text_of(call, replace(call.scope, argument, text)).split())
 
 
 def _name(call: Call) -> str | None:
-    """Return the name of the table: `t` of `t['temp'].resample(…)`."""
+    """Return the name of the table: `t` of `t['temp'].resample(…)`, `self.t`."""
     owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
     while isinstance(owner, ast.Subscript):
         owner = owner.value
-    return owner.id if isinstance(owner, ast.Name) else None
+    return ast.unparse(owner) if isinstance(owner, ast.Name | ast.Attribute) else None
