@@ -358,6 +358,7 @@ export interface ILiveSummary {
   level?: 'ok' | 'low' | 'critical' | null;
   lasts_s?: number | null;
   running?: ILiveRunning | null;
+  noted_mono_s?: number | null;
   kernel_id: string | null;
   is_recorded: boolean;
 }

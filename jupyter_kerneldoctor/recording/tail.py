@@ -34,7 +34,7 @@ _KEPT_SAMPLES = 400
 _MOST_CARDS = 64
 
 _LASTING = frozenset({"start", "limits", "gpus"})
-_KINDS = _LASTING | {"cell_start", "cell_withdrawn", "cell_end", "namespace", "held", "off", "end"}
+_KINDS = _LASTING | {"cell_start", "cell_withdrawn", "cell_end", "namespace", "held", "stuck", "incident", "off", "end"}
 
 
 class FileTail:

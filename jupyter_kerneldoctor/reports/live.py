@@ -124,6 +124,7 @@ def summary(recording: Recording, *, with_cells: bool = False) -> Document:
         "level": None if share is None else "critical" if share < _CRITICAL else "low" if share < _LOW else "ok",
         "lasts_s": None if left_bytes is None or cell is None else lasts_s(recording, left_bytes),
         "running": None if cell is None else {**_named(cell), "seq": cell.seq},
+        "noted_mono_s": max((one.mono_s for one in (*recording.stuck, *recording.incidents)), default=None),
         **({"cells": [_row(recording, cell) for cell in recording.cells[-_CELLS:]]} if with_cells else {}),
     }
 
@@ -160,7 +161,7 @@ def fingerprint(document: Document) -> object:
     cells = [(row["execution_count"], row["end_s"]) for row in document.get("cells", ())[-3:]]
     cards = [(card["used_bytes"] or 0) // step for card in document.get("gpus", ())]
     others = [(other["kernel_id"], (other["bytes"] or 0) // step) for other in document.get("others", ())]
-    facts = [document[name] for name in ("recording", "is_recorded", "level", "running")]
+    facts = [document[name] for name in ("recording", "is_recorded", "level", "running", "noted_mono_s")]
     rare = [document.get("variables"), (document.get("children") or {}).get("count")]
     return coarse, cells, cards, others, facts, rare, document["lasts_s"] is None
 

@@ -118,6 +118,8 @@ class LiveUse(TypedDict, total=False):
     lasts_s: float | None
     """How long what is left lasts at the steady growth of the running cell."""
     running: LiveRunning | None
+    noted_mono_s: float | None
+    """When the kernel last survived an error, got stuck, or went on: the report is another one since."""
 
 
 class LiveSummary(LiveUse):

@@ -37,8 +37,10 @@ export interface IServerState {
 /** Show a panel with the real model on a server that answers so. */
 export async function show(state: IServerState) {
   const inspected: string[] = [];
+  let lists = 0;
   const server = {
     list: async () => {
+      lists += 1;
       if (state.error) {
         throw state.error;
       }
@@ -78,7 +80,10 @@ export async function show(state: IServerState) {
     copyMarkdown: async ({ recording }) => void copied.push(recording),
     saveHtml: async ({ recording }) => void copied.push(recording)
   };
-  const liveChanged = new Signal<ILiveFeed, void>({} as ILiveFeed);
+  const live = {
+    changed: new Signal<ILiveFeed, void>({} as ILiveFeed),
+    shown: state.live ?? null
+  };
   panel = new KernelDoctorPanel({
     trans,
     model,
@@ -91,7 +96,7 @@ export async function show(state: IServerState) {
     ),
     docsUrl: path => `http://host/${path}`,
     copy: text => copied.push(text),
-    live: { changed: liveChanged, shown: state.live ?? null },
+    live,
     reruns: {
       changed: new Signal<IReruns, void>({} as IReruns),
       stateOf: () => null,
@@ -106,7 +111,13 @@ export async function show(state: IServerState) {
   Widget.attach(panel, document.body);
   await model.refresh();
   await settled();
-  return { ...open, copied, deleted, inspected, model };
+  const tell = async (now: ILive) => {
+    live.shown = now;
+    live.changed.emit();
+    await settled();
+  };
+  const counted = () => lists;
+  return { ...open, copied, deleted, inspected, model, tell, counted };
 }
 
 export async function settled() {

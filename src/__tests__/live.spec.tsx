@@ -99,6 +99,17 @@ describe('the live view', () => {
   });
 });
 
+it('reads the list again when something was noted, and not before', async () => {
+  const { counted, tell } = await show({ live: live() });
+  await tell(live({ noted_mono_s: null }));
+  await tell(live({ noted_mono_s: null, own_bytes: 1 }));
+  const before = counted();
+  await tell(live({ noted_mono_s: 71.5 }));
+  expect(counted()).toBe(before + 1);
+  await tell(live({ noted_mono_s: 71.5, own_bytes: 2 }));
+  expect(counted()).toBe(before + 1);
+});
+
 it('warns only of what is gone within a minute', () => {
   const running = { execution_count: 9, cell_id: 'c9', seq: 9 };
   const said = (lasts_s: number | null) =>

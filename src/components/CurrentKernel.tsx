@@ -55,7 +55,11 @@ function NotebookKernel(props: {
         <LiveKernel
           key={kernel.kernel_id}
           target={target}
-          about={trans.__('The kernel of %1 is busy.', name)}
+          about={
+            kernel.status === 'busy'
+              ? trans.__('The kernel of %1 is busy.', name)
+              : trans.__('The kernel of %1 is idle.', name)
+          }
         />
       )}
     </div>

@@ -26,6 +26,16 @@ export function Empty(): JSX.Element {
     currentKernel &&
     (model.isRecorded(currentKernel.kernel_id) ||
       (live?.kernel_id === currentKernel.kernel_id && live.is_recorded));
+  if (isRecorded) {
+    return (
+      <p className="jp-KernelDoctor-quiet">
+        {trans.__(
+          'The kernel of %1 has not died. If it dies, this panel shows why, which line did it, and what to change.',
+          plain(fileName(currentKernel.path))
+        )}
+      </p>
+    );
+  }
   return (
     <div className="jp-KernelDoctor-state">
       <h2>
@@ -41,18 +51,9 @@ export function Empty(): JSX.Element {
           'When a kernel dies, this panel shows why, which line did it, and what to change.'
         )}
       </p>
-      {isRecorded ? (
-        <p>
-          {trans.__(
-            'The kernel of %1 is being recorded.',
-            plain(fileName(currentKernel.path))
-          )}
-        </p>
-      ) : (
-        <WatchInstructions
-          intro={trans.__('To record a kernel, run this in its notebook:')}
-        />
-      )}
+      <WatchInstructions
+        intro={trans.__('To record a kernel, run this in its notebook:')}
+      />
     </div>
   );
 }

@@ -12,6 +12,7 @@ import { Prose } from './Prose';
 import { Section } from './Section';
 import { Incidents } from './Incidents';
 import { Timeline } from './Timeline';
+import { useSignal } from './useSignal';
 
 interface IProps {
   report: IReport;
@@ -19,7 +20,12 @@ interface IProps {
 
 /** Shows one report: what happened, when, where, what to change, and the evidence. */
 export function PostMortem({ report }: IProps): JSX.Element {
-  const { trans, model } = useDoctor();
+  const { trans, model, notebooks } = useDoctor();
+  useSignal(notebooks.changed);
+  const { currentKernel } = notebooks;
+  const isIdle =
+    currentKernel?.kernel_id === report.kernel_id &&
+    currentKernel.status === 'idle';
   const isUnrecorded =
     report.state === 'died' &&
     report.loaded_by === 'magic' &&
@@ -44,7 +50,7 @@ export function PostMortem({ report }: IProps): JSX.Element {
         </p>
       )}
       {hasPlace && <Culprit report={report} />}
-      {isRunning(report) && (
+      {isRunning(report) && !isIdle && (
         <LiveKernel
           target={report}
           about={trans.__('The kernel is running.')}

@@ -1,7 +1,6 @@
 import { expect, IJupyterLabPageFixture } from '@jupyterlab/galata';
 import { Locator } from '@playwright/test';
 import {
-  askUntil,
   die,
   interrupt,
   openNotebook,
@@ -141,12 +140,9 @@ test('the panel of a kernel that is stuck', async ({ page, tmpPath }) => {
   await start(page, 1);
   const report = await openPanel(page);
   await page.sidebar.setWidth(430, 'right');
-  await askUntil(report, async () => {
-    await expect(report.getByRole('heading', { level: 2 })).toContainText(
-      'is stuck',
-      { timeout: 3000 }
-    );
-  });
+  await expect(report.getByRole('heading', { level: 2 })).toContainText(
+    'is stuck'
+  );
   await page.waitForTimeout(500);
   await page.screenshot({ path: `${FOLDER}/stuck.png` });
   await interrupt(page);

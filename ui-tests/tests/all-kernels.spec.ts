@@ -49,8 +49,8 @@ test('a kernel that loads nothing can be asked what it is doing', async ({
   await prompt(page, 0, '[*]:');
 
   const panel = await openPanel(page);
-  const now = await askUntil(panel, async now => {
-    await expect(now.locator('.jp-mod-culprit')).toHaveText(
+  const now = await askUntil(panel, async () => {
+    await expect(panel.locator('.jp-mod-culprit')).toHaveText(
       'threading.Event().wait()',
       { timeout: 3000 }
     );

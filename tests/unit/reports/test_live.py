@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
+from jupyter_kerneldoctor.recording.events import Incident, NamedObject, Namespace, Stuck
 from jupyter_kerneldoctor.recording.model import Cell, End, Kernel, Limit, Recording
 from jupyter_kerneldoctor.recording.processes import ProcessIdentity
 from jupyter_kerneldoctor.recording.samples import Sample
@@ -72,6 +72,23 @@ def test_steady_growth_tells_how_long_the_rest_lasts() -> None:
     assert lasts_s(jump, 500 * MIB) is None
     assert lasts_s(recording(*steady.samples, cells=over), 500 * MIB) is None
     assert lasts_s(recording(*steady.samples[:3], cells=RUNNING), 500 * MIB) is None
+
+
+def test_what_may_need_another_report_is_noted() -> None:
+    waits, went_on = Stuck(20.0, 10.0), Stuck(31.0, 10.0, over=True)
+    survived = Incident("memory-error", 40.0, "MemoryError")
+
+    noted = [
+        summary(recording(sample(1, 100), **more))["noted_mono_s"]
+        for more in (
+            {},
+            {"stuck": (waits,)},
+            {"stuck": (waits, went_on)},
+            {"stuck": (waits,), "incidents": (survived,)},
+        )
+    ]
+
+    assert noted == [None, 20.0, 31.0, 40.0]
 
 
 def test_a_kernel_that_has_ended_runs_nothing() -> None:
