@@ -27,12 +27,7 @@ export function Code({ source, line, label, isNumbered }: IProps): JSX.Element {
   const shown = unfolded ? coloured : coloured.slice(first, first + LINES);
   return (
     <>
-      <pre
-        className="jp-KernelDoctor-code"
-        role="group"
-        aria-label={label}
-        tabIndex={0}
-      >
+      <pre className="jp-KernelDoctor-code" role="group" aria-label={label}>
         {shown.map((text, i) => {
           const number = first + i + 1;
           const marked = number === line;

@@ -23,12 +23,7 @@ export function Diff({ diff, label }: IProps): JSX.Element {
     gap: trans.__('lines left out')
   };
   return (
-    <pre
-      className="jp-KernelDoctor-diff"
-      role="group"
-      aria-label={label}
-      tabIndex={0}
-    >
+    <pre className="jp-KernelDoctor-diff" role="group" aria-label={label}>
       {lines.map(({ kind }, i) => (
         <code key={i} className={`jp-mod-${kind}`}>
           <span role={labels[kind] && 'img'} aria-label={labels[kind]}>

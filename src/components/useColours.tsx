@@ -17,15 +17,32 @@ export function useColours(lines: string[]): JSX.Element[] {
       isWanted = false;
     };
   }, [code, highlight]);
-  return lines.map((text, i) => (
-    <React.Fragment key={i}>
-      {found?.of === code && found.tokens[i]
-        ? found.tokens[i].map((token, i) => (
-            <span key={i} className={token.className}>
-              {token.text}
-            </span>
-          ))
-        : text}
-    </React.Fragment>
+  return lines.map((line, i) => (
+    <Line
+      key={i}
+      line={line}
+      tokens={(found?.of === code && found.tokens[i]) || [{ text: line }]}
+    />
   ));
+}
+
+/** Shows a line with its indent apart: a long line does not go on below before it has begun. */
+function Line(props: { line: string; tokens: IToken[] }): JSX.Element {
+  const { line, tokens } = props;
+  const [indent] = line.match(/^\s*/)!;
+  let left = indent.length;
+  return (
+    <>
+      {indent && <span className="jp-mod-indent">{indent}</span>}
+      {tokens.map(({ text, className }, i) => {
+        const shown = text.slice(left);
+        left = Math.max(0, left - text.length);
+        return (
+          <span key={i} className={className}>
+            {shown}
+          </span>
+        );
+      })}
+    </>
+  );
 }
