@@ -56,14 +56,16 @@ export function duration(trans: TranslationBundle, seconds: number): string {
   return trans.__('%1 h %2 min', Math.floor(minutes / 60), minutes % 60);
 }
 
-/** Return "2026-11-22 06:20 UTC", as in the server's sentences; what is no date as it is. */
+/** Return "1:40 PM", with the day before it unless that is today, where the user lives; what is no date as it is. */
 export function timestamp(when: Date | string): string {
   const date = new Date(when);
   if (Number.isNaN(date.getTime())) {
     return String(when);
   }
-  const iso = date.toISOString();
-  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+  const isToday = date.toDateString() === new Date().toDateString();
+  return isToday
+    ? date.toLocaleTimeString([], { timeStyle: 'short' })
+    : date.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
 }
 
 /** Return "cell [8]", or "the cell" for one without a number. */

@@ -39,8 +39,11 @@ it.each([
   expect(duration(trans, seconds)).toBe(text);
 });
 
-it('writes a time in UTC to the minute', () => {
-  expect(timestamp('2026-11-22T07:20:59+01:00')).toBe('2026-11-22 06:20 UTC');
+it('writes the day of a time only where it is not today', () => {
+  const now = new Date();
+  const time = now.toLocaleTimeString([], { timeStyle: 'short' });
+  expect(timestamp(now)).toBe(time);
+  expect(timestamp('2020-11-22T12:20:59+01:00')).toMatch(/2020.*:20/);
 });
 
 it('shows what is no date as it is', () => {
