@@ -1,11 +1,11 @@
 import { ITimeline } from './api';
-import { lastMoment, TimeAxis } from './timeAxis';
+import { IGap, lastMoment, TimeAxis } from './timeAxis';
 
 /** A timeline ready to draw: one unit, the visible range, the height of the axis. */
 export interface IChartData {
   unit: 'GiB' | 'MiB';
   axis: TimeAxis;
-  /** Seconds since the kernel's start, and memory in `unit`. */
+  /** Seconds since the kernel's start, and memory in `unit`; of the visible range only: a day has 500 cells. */
   data: [number[], (number | null)[]];
   /** The visible range, on the axis. */
   from: number;
@@ -14,7 +14,14 @@ export interface IChartData {
   /** In `unit`; null when there is none, or when drawing it would flatten the curve. */
   limit: number | null;
   death: { at: number; memory: number | null } | null;
-  bands: { label: string; from: number; to: number; fatal: boolean }[];
+  bands: {
+    label: string;
+    from: number;
+    to: number;
+    odd: boolean;
+    fatal: boolean;
+  }[];
+  gaps: readonly IGap[];
 }
 
 export type Range = [from: number, to: number];
@@ -37,10 +44,16 @@ export function chartData(
   const axis = new TimeAxis(timeline);
   const last = lastMoment(timeline);
   const [from, to] = range ?? [startOfInterest(timeline, axis), axis.end];
+  const drawn = t_s.map(time => axis.drawn(time));
   const seen = memory_bytes.filter(
     (memory, i): memory is number =>
-      memory !== null && axis.drawn(t_s[i]) >= from && axis.drawn(t_s[i]) <= to
+      memory !== null && drawn[i] >= from && drawn[i] <= to
   );
+  // The neighbours are needed, too: the curve comes from them.
+  const isNear = (_: unknown, i: number) =>
+    (drawn[i + 1] ?? to) >= from && (drawn[i - 1] ?? from) <= to;
+  const isVisible = (one: { from: number; to: number }) =>
+    axis.drawn(one.to) >= from && axis.drawn(one.from) <= to;
   const peak = Math.max(1, ...seen);
   const limit = timeline.limit?.bytes ?? null;
   const limitInView = limit !== null && limit <= peak * LIMIT_IN_VIEW;
@@ -50,8 +63,10 @@ export function chartData(
     unit: scale === GIB ? 'GiB' : 'MiB',
     axis,
     data: [
-      t_s,
-      memory_bytes.map(memory => (memory === null ? null : memory / scale))
+      t_s.filter(isNear),
+      memory_bytes
+        .filter(isNear)
+        .map(memory => (memory === null ? null : memory / scale))
     ],
     from,
     to,
@@ -64,16 +79,20 @@ export function chartData(
             at: timeline.death_s,
             memory: seen.length ? seen[seen.length - 1] / scale : null
           },
-    bands: timeline.cells.map((cell, at, cells) => ({
-      label: cell.execution_count === null ? '' : `[${cell.execution_count}]`,
-      from: cell.start_s,
-      // A cell without an end that another one follows has ended unseen.
-      to: cell.end_s ?? cells[at + 1]?.start_s ?? last,
-      fatal:
-        cell.end_s === null &&
-        at === cells.length - 1 &&
-        timeline.death_s !== null
-    }))
+    bands: timeline.cells
+      .map((cell, at, cells) => ({
+        label: cell.execution_count === null ? '' : `[${cell.execution_count}]`,
+        from: cell.start_s,
+        // A cell without an end that another one follows has ended unseen.
+        to: cell.end_s ?? cells[at + 1]?.start_s ?? last,
+        odd: at % 2 === 1,
+        fatal:
+          cell.end_s === null &&
+          at === cells.length - 1 &&
+          timeline.death_s !== null
+      }))
+      .filter(isVisible),
+    gaps: axis.gaps.filter(isVisible)
   };
 }
 

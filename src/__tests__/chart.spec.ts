@@ -1,4 +1,5 @@
 import { ITimeline } from '../api';
+import { dayTimeline } from './day';
 import { chartData, zoomed } from '../chart';
 
 const MIB = 2 ** 20;
@@ -50,8 +51,8 @@ it('marks the death at the last memory that was seen', () => {
 it('draws a cell that never ended up to the end, as the fatal one', () => {
   const { bands } = chartData(timeline());
   expect(bands).toEqual([
-    { label: '[5]', from: 1, to: 5, fatal: false },
-    { label: '[6]', from: 6, to: 20.5, fatal: true }
+    { label: '[5]', from: 1, to: 5, odd: false, fatal: false },
+    { label: '[6]', from: 6, to: 20.5, odd: true, fatal: true }
   ]);
   const [, alive] = chartData(timeline({ death_s: null })).bands;
   expect(alive.fatal).toBe(false);
@@ -63,8 +64,8 @@ it('ends a cell whose end nobody saw where the next one begins', () => {
     { execution_count: 6, start_s: 6, end_s: 7 }
   ];
   expect(chartData(timeline({ cells })).bands).toEqual([
-    { label: '[5]', from: 1, to: 6, fatal: false },
-    { label: '[6]', from: 6, to: 7, fatal: false }
+    { label: '[5]', from: 1, to: 6, odd: false, fatal: false },
+    { label: '[6]', from: 6, to: 7, odd: true, fatal: false }
   ]);
 });
 
@@ -99,14 +100,8 @@ it('draws hours in which no cell ran short, and knows what time is where', () =>
 });
 
 it('finds its way through the hundreds of pauses of a day', () => {
-  const cells = Array.from({ length: 500 }, (_, i) => ({
-    execution_count: i,
-    start_s: 170 * i + 165,
-    end_s: 170 * i + 170
-  }));
-  const t_s = Array.from({ length: 600 }, (_, i) => 142 * i);
-  const samples = { t_s, memory_bytes: t_s.map(() => GIB) };
-  const { axis } = chartData(timeline({ cells, samples, death_s: 85_000 }));
+  const { axis } = chartData(dayTimeline());
+  const { t_s } = dayTimeline().samples;
   expect(axis.gaps.length).toBeGreaterThan(499);
   const [{ drawn }] = axis.gaps;
   expect(axis.end).toBeCloseTo(500 * 5 + axis.gaps.length * drawn);
@@ -116,6 +111,18 @@ it('finds its way through the hundreds of pauses of a day', () => {
     last = axis.drawn(t);
     expect(axis.time(last)).toBeCloseTo(t);
   }
+});
+
+it('takes of a day only what is seen of it, and where the curve comes from', () => {
+  const day = dayTimeline();
+  const end = chartData(day);
+  const all = chartData(day, [0, end.axis.end]);
+  expect([all.bands.length, all.data[0].length]).toEqual([500, 600]);
+  expect(end.bands.length).toBeLessThan(20);
+  expect(end.gaps.length).toBeLessThan(20);
+  expect(end.data[0].length).toBeLessThan(30);
+  expect(end.axis.drawn(end.data[0][0])).toBeLessThan(end.from);
+  expect(end.axis.drawn(end.data[0][1])).toBeGreaterThanOrEqual(end.from);
 });
 
 it('zooms into what is there', () => {

@@ -1,4 +1,6 @@
 import { ApiError } from '../api';
+import { timestamp } from '../format';
+import { dayTimeline } from './day';
 import { fix, OLD, report, row } from './fixtures';
 import {
   all,
@@ -31,6 +33,12 @@ it('tells the whole story in order', async () => {
   expect(all('.jp-mod-culprit').map(node => node.textContent)).toEqual([
     '    losses.append(loss)'
   ]);
+});
+
+it('draws of a day what is seen first, and no more', async () => {
+  await show({ report: report({ timeline: dayTimeline() }) });
+  expect(all('figure svg *').length).toBeGreaterThan(10);
+  expect(all('figure svg *').length).toBeLessThan(80);
 });
 
 it('says that the cell has killed a kernel before', async () => {
@@ -141,7 +149,7 @@ it('knows an end that nobody saw only as not earlier than it was last seen', asy
   };
   await show({ report: report({ end, timeline }) });
   expect(all('time')[0].textContent).toBe(
-    'last seen 2026-11-21 14:03 UTC, after at least 37 s in the cell'
+    `last seen ${timestamp(report().ended!)}, after at least 37 s in the cell`
   );
 });
 

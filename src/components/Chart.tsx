@@ -56,7 +56,7 @@ function Drawing(props: {
           </text>
         </React.Fragment>
       ))}
-      {shown.bands.map((band, i) => {
+      {shown.bands.map(band => {
         const [from, to] = [within(x(band.from)), within(x(band.to))];
         const wide = band.label.length * LETTER;
         // The cell in which the kernel died keeps its label, however short it was.
@@ -66,9 +66,9 @@ function Drawing(props: {
         if (fits) {
           free = start + wide + 3;
         }
-        const kind = band.fatal ? 'jp-mod-fatal' : i % 2 ? 'jp-mod-odd' : '';
+        const kind = band.fatal ? 'jp-mod-fatal' : band.odd ? 'jp-mod-odd' : '';
         return (
-          <React.Fragment key={i}>
+          <React.Fragment key={band.from}>
             <rect
               className={kind}
               x={from}
@@ -84,7 +84,7 @@ function Drawing(props: {
           </React.Fragment>
         );
       })}
-      {shown.axis.gaps.map(gap => (
+      {shown.gaps.map(gap => (
         <rect
           key={gap.from}
           className="jp-mod-gap"
