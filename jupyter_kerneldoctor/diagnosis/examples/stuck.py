@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from jupyter_kerneldoctor.recording.events import Child, ChildState, Frame, Stuck, ThreadStack
+from jupyter_kerneldoctor.recording.events import Child, ChildState, Frame, Stack, Stuck, ThreadStack
 from jupyter_kerneldoctor.recording.model import Recording
 
 from . import MIB, PID, cell_file, recording
@@ -72,6 +72,12 @@ def stuck_in(
     event = look(source, line, *inner, waits_in=waits_in, state=state, threads=threads, children=children)
     event = replace(event, over=over, faults_per_s=faults_per_s)
     return recording(source, alive=True, stuck=[event], children=gone, **more)
+
+
+def at_work(source: str, line: int, *inner: Frame, children: Sequence[ChildState] = ()) -> list[Stack]:
+    """Make the looks at a cell that has been at the same work, within the functions `inner`, for eight seconds."""
+    main = thread(*inner, own_frame(source, line), state="R")
+    return [Stack(-ago, "busy", (main,), tuple(children)) for ago in (9, 5, 1)]
 
 
 IN_MAP = (frame("threading.py", "wait"), frame("multiprocessing/pool.py", "get"))

@@ -1,0 +1,56 @@
+from collections.abc import Iterator
+
+from ...analysis.library_waits import library_wait
+from ...examples.stuck import at_work, child_state, frame
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_IN_GET = frame("ray/_private/worker.py", "get_objects", library=True)
+_ASKS = "@ray.remote(num_gpus=1)\ndef f(x): ...\nray.get(f.remote(1))"
+_RAYLET = [child_state(7, forked=False, name="raylet")]
+
+
+class AskForWhatIsThere(Fix):
+    """Ask a cluster for what its nodes have.
+
+    What it does: A task that asks for a card, for processors or memory waits until a node has them, and says nothing.
+    The snippet shows what the cluster has, and has `get` raise an error in place of waiting for ever.
+
+    When it is offered: The kernel waits for tasks of a cluster on this machine, none of which can be placed.
+
+    What it costs: A task that needs a card runs longer without one, or not at all.
+    """
+
+    id, title, causes = "ask-for-what-is-there", "Ask for what the cluster has, and give the wait a timeout", ("hang",)
+
+    FIRES = [
+        Case(
+            "import ray",
+            _ASKS,
+            cause="hang",
+            alive=True,
+            end="not-seen",
+            stacks=at_work(_ASKS, 3, _IN_GET, children=_RAYLET),
+            says=("num_gpus=1", "ray.cluster_resources()", "timeout=60"),
+        )
+    ]
+    SILENT = [Case("import ray", _ASKS, cause="hang", alive=True, end="not-seen")]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Quote what is asked for."""
+        busy = death.busy_cell
+        if busy is None or busy.wanted_resources is None or library_wait(busy.frames) != "cluster":
+            return
+        asked = quote(busy.wanted_resources)
+        if death.code.imports("ray"):
+            snippet = (
+                "print(ray.cluster_resources())  # what there is\n"
+                "futures = [task.options(num_gpus=0).remote(x) for x in items]  # asks for no card\n"
+                "results = ray.get(futures, timeout=60)  # raises GetTimeoutError"
+            )
+        else:
+            snippet = (
+                'spark = (SparkSession.builder.master("local[2]")  # or fewer cores and less memory for each executor\n'
+                '         .config("spark.executor.memory", "1g").config("spark.executor.cores", 1).getOrCreate())'
+            )
+        yield Proposal(why=f"{asked}: no node of the cluster has that, so no task begins.", snippet=snippet)

@@ -1,0 +1,62 @@
+import ast
+import re
+from collections.abc import Iterator
+
+from ...code.origins import all_origins
+from ...examples.stuck import frame, look
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_BUILDS = ("torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline")
+_BY_EXISTENCE = re.compile(r"baton|(?:^|/)lockfile/|_soft")
+"""Files of libraries that wait until a file is gone. Most others lock an open file, which Linux unlocks by itself."""
+_BATON = frame("torch/utils/file_baton.py", "wait", library=True)
+
+
+class DeleteStaleLock(Fix):
+    """Delete the lock file of a process that is gone.
+
+    What it does: Some libraries lock by a file that exists while they work, and delete it when they are done. Where a
+    process was killed in between, the file stays, and the next one waits for ever.
+
+    When it is offered: The kernel waits for such a file, and no process is known to hold it.
+
+    What it costs: Two processes may do the same work at once, if the other one is still there: see that first.
+    """
+
+    id, title, causes = "delete-stale-lock", "Delete the lock file that a process left behind", ("hang",)
+
+    FIRES = [
+        Case(
+            "from torch.utils.cpp_extension import load_inline",
+            "m = load_inline('m', code, build_directory='out')",
+            cause="hang",
+            alive=True,
+            end="not-seen",
+            line=1,
+            stuck=[look("m = load_inline('m', code, build_directory='out')", 1, _BATON)],
+            says=("rm -i out/lock",),
+        ),
+    ]
+    SILENT = [Case("q.get()", cause="hang", alive=True, end="not-seen", line=1, stuck=[look("q.get()", 1)])]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Name the file where the call tells it, else how to find it."""
+        still = death.stuck_cell
+        if still is None or not any(_BY_EXISTENCE.search(one.short_file) for one in still.main.frames):
+            return
+        what = quote(still.main.code.strip()) if still.main.code else "The cell"
+        call = next(death.code.running.calls(*_BUILDS), None)
+        given = None if call is None else call.argument("build_directory")
+        known = (
+            [] if call is None or given is None else [one.node for one in all_origins(given, call.scope, death.code)]
+        )
+        place = next((one.value for one in known if isinstance(one, ast.Constant) and isinstance(one.value, str)), None)
+        if call is None:
+            find = "!find . ~/.cache -name '*lock*' -mmin +1  # the file may be one of these\n!rm -i PATH"
+        else:
+            find = f"!rm -i {place or '~/.cache/torch_extensions/*/*'}/lock"
+        yield Proposal(
+            why=f"{what} waits until a lock file is gone, and no process that made it is to be seen.",
+            snippet=f"!ps -ef  # first: is another process at the same work?\n{find}",
+        )
