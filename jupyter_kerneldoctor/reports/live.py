@@ -124,7 +124,9 @@ def summary(recording: Recording, *, with_cells: bool = False) -> Document:
         "level": None if share is None else "critical" if share < _CRITICAL else "low" if share < _LOW else "ok",
         "lasts_s": None if left_bytes is None or cell is None else lasts_s(recording, left_bytes),
         "running": None if cell is None else {**_named(cell), "seq": cell.seq},
-        "noted_mono_s": max((one.mono_s for one in (*recording.stuck, *recording.incidents)), default=None),
+        "noted_mono_s": max(
+            [*(one.mono_s for one in recording.stuck), *(one.mono_s for one in recording.incidents)], default=None
+        ),
         **({"cells": [_row(recording, cell) for cell in recording.cells[-_CELLS:]]} if with_cells else {}),
     }
 
