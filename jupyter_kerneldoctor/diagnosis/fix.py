@@ -61,6 +61,8 @@ class Fix(Rule):
     """Notebooks that look like it, in which it says nothing."""
     general: ClassVar[bool] = False
     """It helps in any death of its causes, and comes after those that know what is special about this one."""
+    unless_offered: ClassVar[frozenset[str]] = frozenset()
+    """The ids of fixes that know better: where one of them explains as much, this one is left out."""
 
     def propose(self, death: Death) -> Iterable[Proposal]:
         """Yield what to change. All that is yielded is one fix: the edits are made together, the words are the first's.

@@ -24,8 +24,14 @@ def propose(death: Death) -> tuple[FixProposal, ...]:
 
     Raises CodeTooLargeError when more code would have to be read than there is time for.
     """
-    found = [(fix.general, one) for fix in all_fixes() if (one := _offered(fix, death)) is not None]
-    found.sort(key=lambda pair: (pair[0], -round(_share(pair[1].explained_bytes, death), 1), not pair[1].edits))
+    found = [(fix, one) for fix in all_fixes() if (one := _offered(fix, death)) is not None]
+    shares = {one.id: round(_share(one.explained_bytes, death), 1) for _, one in found}
+    found = [
+        (fix, one)
+        for fix, one in found
+        if not any(shares.get(better, -1) >= shares[one.id] for better in fix.unless_offered)
+    ]
+    found.sort(key=lambda pair: (pair[0].general, -shares[pair[1].id], not pair[1].edits))
     titles = [one.title for _, one in found]
     return tuple(one for at, (_, one) in enumerate(found) if one.title not in titles[:at])
 

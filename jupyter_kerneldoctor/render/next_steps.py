@@ -14,6 +14,9 @@ _HOW_TO_RECORD = {
     "next time: the exact peak of each cell, and what libraries printed.",
 }
 
+_OF_CODE = ("memory", "native-crash", "gpu", "limit", "own-end")
+"""The families of causes after which the same cells would end the same way again."""
+
 
 def next_steps(doc: Document) -> list[str]:
     """Return what to do now: sentences with commands in backticks."""
@@ -38,7 +41,8 @@ def _run_again(doc: Document) -> str:
     counts = [f"[{count}]" for count in dict.fromkeys(edited) if count is not None]
     again = "your cells again: the restarted kernel has none of your variables."
     if not counts:
-        return f"Run {again}"
+        is_of_code = doc["fixes"] and doc["causes"][0]["family"] in _OF_CODE
+        return f"Make one of the changes above, then run {again}" if is_of_code else f"Run {again}"
     first = f"Change {'cell' if len(counts) == 1 else 'cells'} {enumeration(counts)} as shown above, then run {again}"
     return f"{first} `jupyter kerneldoctor try {one_line(doc['recording'])}` tells before whether that helps."
 

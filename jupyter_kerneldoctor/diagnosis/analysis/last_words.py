@@ -33,6 +33,9 @@ _SAYS_NO_REASON = re.compile(
 )
 """What libstdc++, glog, GSL, Rust and Python add to a reason that stands before it, or say alone."""
 
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
+"""What a terminal takes for the beginning or end of a colour."""
+
 _TAKEN_BACK = re.compile(r"^(?:Aborted|Segmentation fault|Killed)\b")
 
 _LOGS = re.compile(r"\b(?:DEBUG|INFO|WARN(?:ING)?)\b|\[Errno \d+\]")
@@ -99,7 +102,8 @@ class Words:
 
 
 def quoted(line: str, introduction: str) -> Evidence:
-    """Quote a line of the process's output as evidence."""
+    """Quote a line of the process's output as evidence, without its colours."""
+    line = _COLOURS.sub("", line)
     return Evidence(f"{introduction}: {quote(line, 200)}.", line[:200], None, "the process's output")
 
 

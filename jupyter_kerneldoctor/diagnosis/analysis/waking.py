@@ -46,7 +46,7 @@ def who_can_wake(still: "StuckCell") -> str | None:
         return "A timer of its event loop wakes it."
     if kind in ("event", "input", "pipe") and wakers:
         return f"It goes on when something comes from {wakers}."
-    if kind in ("event", "lock") and not still.nobody_can_end_it:
+    if kind in ("event", "lock") and not still.nobody_can_end_it and not still.blocked_forks:
         return "Another thread or process, which is at work or waits for somebody outside, can wake it."
     if kind == "event" and main.needs_an_event:
         return "No timer, connection, process or thread is left that could wake it."

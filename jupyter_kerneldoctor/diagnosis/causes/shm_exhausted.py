@@ -147,7 +147,10 @@ def _room_left(shm: FileSystem | None) -> Iterator[Evidence]:
     if shm is None or shm.free_bytes is None:
         return
     path, total = quote(shm.path), "" if shm.total_bytes is None else f" of {size(shm.total_bytes)}"
-    text = f"Shared memory, {path}, had {size(shm.free_bytes)}{total} left."
+    if shm.free_bytes == shm.total_bytes:
+        text = f"Shared memory, {path}, has {size(shm.free_bytes)} in all; a look at it later found it empty again."
+    else:
+        text = f"Shared memory, {path}, had {size(shm.free_bytes)}{total} left."
     yield Evidence(text, shm.free_bytes, "bytes", f"statvfs {shm.path}")
     if _can_never_be_filled(shm):
         text = f"The kernel had mapped files of {size(shm.mapped_bytes or 0)} there, more than fits."

@@ -149,7 +149,7 @@ WAYS = (
         ("numpy.dot", "numpy.matmul", "numpy.inner"),
         "Multiply a block of rows at a time",
         "makes a number for each row of the one and each column of the other.",
-        "for at in range(0, len({a0}), 1000):\n    part = {function}({of0}[at : at + 1000], {a1})\n"
+        "for at in range(0, len({a0}), {step}):\n    part = {function}({of0}[at : at + {step}], {a1})\n"
         "    ...  # keep what is needed of it: the largest, a sum",
         Case("import numpy as np", "S = np.dot(X, X.T)", says=("np.dot(X[at : at + 1000], X.T)",)),
         _makes_much,
@@ -212,7 +212,7 @@ GENERAL = (
     LesserWay(
         tuple(f"numpy.{name}" for name in ("array", "asarray", "stack", "vstack", "hstack", "dstack", "concatenate")),
         "Fill one array as the items come: no list beside it",
-        "copies all that it is given, which stays beside the result; as float64 where no type is given.",
+        "copies all that it is given, which stays beside the result.",
         "{to} = np.empty((n, *first.shape), first.dtype)  # n: how many there will be; all like the first\n"
         "for i, item in enumerate(items):\n    {to}[i] = item  # in place of a list that is put together",
         Case("import numpy as np", "X = np.array(rows)", says=("X = np.empty((n,", "X[i] = item")),

@@ -127,7 +127,8 @@ WAYS = (
         (".kneighbors", ".radius_neighbors", ".query_ball_point", ".query_ball_tree", ".query_pairs"),
         "Ask for fewer neighbours, some rows at a time",
         "gives a list of all neighbours of each row.",
-        "for at in range(0, len({a0}), 1000):\n    part = {function}({of0}[at : at + 1000])  # with a smaller radius\n"
+        "for at in range(0, len({a0}), {step}):\n"
+        "    part = {function}({of0}[at : at + {step}])  # with a smaller radius\n"
         "    ...  # keep a count or a mean of each row",
         Case(
             "from sklearn.neighbors import BallTree\nt = BallTree(X)",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .way import LesserWay, is_gathered, is_method_of, made_by
+from .way import LesserWay, is_gathered, is_method_of, made_by, names
 
 
 def _of_a_product(call: Call, death: Death) -> bool:
@@ -269,9 +269,10 @@ GENERAL = (
         ("pandas.concat",),
         "Keep of each part only what you need, before they are joined",
         "copies all parts, which stay beside the result.",
-        "parts.append(part[['a', 'b']].astype({{'a': 'float32', 'b': 'category'}}))  # in the loop; or its sums only:\n"
-        "parts.append(part.groupby('key').sum())\n{to} = pd.concat(parts)\ndel parts",
-        Case("import pandas as pd", "df = pd.concat(frames)", says=("df = pd.concat(parts)", "groupby('key').sum()")),
+        "{parts}.append(part[['the columns', 'you need']])  # in the loop; or its sums only\n"
+        "{to} = pd.concat({parts})\ndel {parts}",
+        Case("import pandas as pd", "df = pd.concat(frames)", says=("df = pd.concat(frames)", "frames.append(part[")),
+        lambda call, _death: {"parts": parts if (parts := names(call)["a0"]).isidentifier() else "parts"},
     ),
     LesserWay(
         tuple(f"pandas.DataFrame.{name}" for name in _COPY),

@@ -3,7 +3,8 @@
 `calls` are full names; or `.fetchall`, any method of that name, or `.()`, any object that is called. A snippet may name
 `{owner}` (what a method is called on, or the object), `{table}` (where that begins), `{column}` (without `.str`),
 `{function}` (what is called), `{a0}`, `{a1}` (the call's first arguments as they are written), `{of0}`, `{of1}` (the
-same, so that a slice can follow), `{to}` (the name that the result gets), and what the entry's test gives.
+same, so that a slice can follow), `{to}` (the name that the result gets), `{step}` (how many rows at a time), and what
+the entry's test gives.
 
 Where `one_by_one` names something that the test did not give, there is only the snippet.
 """
@@ -104,7 +105,14 @@ def _fitting(way: LesserWay, calls: Iterable[Call], death: Death) -> Iterator[tu
         if _is_too_small(call, death):
             continue
         if (told := way.fits(call, death)) is not False:
-            yield call, {**names(call), **({} if told is True else told)}
+            yield call, {**names(call), "step": _step(call, death), **({} if told is True else told)}
+
+
+def _step(call: Call, death: Death) -> str:
+    """Return how many rows a loop takes at a time: 1,000, and at most a tenth where it is known how many there are."""
+    value = death.values.of(call.node.args[0], call.scope) if call.node.args else None
+    rows = value.shape[0] if value is not None and value.shape else 10_000
+    return str(max(1, min(1000, rows // 10)))
 
 
 def _is_too_small(call: Call, death: Death) -> bool:

@@ -123,7 +123,7 @@ def _of_a_crash(death: Death) -> Iterator[Reason]:
     package, names, code = _package(death), _arguments(death), _code(death)
     called, is_by_hand = _called(death), package is None or package in ("numba", "llvmlite")
     if is_by_hand and called is not None and death.find(lambda read: read.imports("ctypes")):
-        yield _of_ctypes(called, names)
+        yield _of_ctypes(called, names, is_declared=f"{called}.argtypes" in code)
         names = [name for name in names if name != called.partition(".")[0]]
     if is_by_hand and death.find(lambda read: read.imports("numba")):
         bounds = "An index may have been beyond the end of an array; compiled code does not check that."
@@ -149,10 +149,13 @@ def _of_a_crash(death: Death) -> Iterator[Reason]:
     yield _DAMAGE
 
 
-def _of_ctypes(called: str, names: list[str]) -> Reason:
+def _of_ctypes(called: str, names: list[str], *, is_declared: bool) -> Reason:
     if called.startswith("ctypes."):
         address = f"print(hex({names[0]}))" if names else "print(hex(ctypes.addressof(buffer)))"
         return Reason("The address may be that of no living object.", f"{address}  # compare with what was passed")
+    if is_declared:
+        told = "A pointer may be NULL, which prints as 0 or None: C functions return it when they fail."
+        return Reason(told, f"print({', '.join(names[:2]) or '...'})")
     told = f"{quote(called)} may have arguments or a result of other types than int, and they are not declared."
     return Reason(told, f"print({called}.argtypes, {called}.restype)  # None: not declared")
 

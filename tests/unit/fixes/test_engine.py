@@ -13,6 +13,7 @@ from jupyter_kerneldoctor.diagnosis.examples import Group, cell_file, recording
 from jupyter_kerneldoctor.diagnosis.examples.growth import grew_in, growth
 from jupyter_kerneldoctor.diagnosis.family import Family
 from jupyter_kerneldoctor.diagnosis.fix import Fix, Proposal
+from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
 from jupyter_kerneldoctor.recording.events import Frame, Stack, ThreadStack
 
 MIB = 1 << 20
@@ -59,6 +60,18 @@ def test_three_are_shown_and_the_others_are_there_for_who_asks(with_fixes):
     document = diagnose(death.recording).to_json()
     assert [one["id"] for one in document["fixes"]] == ["0", "1", "2"]
     assert [one["id"] for one in document["more_fixes"]] == ["3", "4"]
+
+
+def test_is_left_out_where_a_fix_that_knows_better_explains_as_much(with_fixes):
+    better, worse, small = Fake("better"), Fake("worse"), Fake("small", share=0.3)
+    worse.unless_offered, better.unless_offered = frozenset({"better"}), frozenset({"small"})
+    with_fixes(better, worse, small)
+    assert [one.id for one in propose("x = 1")] == ["better", "small"]
+
+
+def test_those_that_know_better_exist():
+    ids = {fix.id for fix in all_fixes()}
+    assert [(fix.id, sorted(fix.unless_offered - ids)) for fix in all_fixes() if fix.unless_offered - ids] == []
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), RecursionError(), KeyError(), AssertionError()])

@@ -99,6 +99,7 @@ class LoadItemsOnDemand(Fix):
                 "needs the room of some batches. Bytes (uint8) need a quarter of float32."
             )
             form = _SNIPPETS["torch" if package == "torch" else "keras"]
+            form = form if package == "torch" or code.imports("keras") else f"import keras\n\n{form}"
             before = _before(one, loop)
             body, inner = ("".join(f"\n{' ' * by}{line}" for line in before) for by in (8, 12))
             is_named = isinstance(rows, ast.Name | ast.Attribute | ast.Subscript)  # else it is made once, as a list

@@ -56,7 +56,8 @@ class CpuLimit(Advice):
 
     def facts(self, death: Death) -> dict[str, str]:
         """Say how much is allowed, and who set the limit."""
-        limit = death.environment.soft_limit("CPU")
+        known = death.environment.known.rlimits.get("CPU", Rlimit())
+        limit = known.hard if death.signal == "SIGKILL" else known.soft
         allowed = "a limited amount" if limit is None else duration(limit)
         for call in death.code.calls("resource.setrlimit"):
             if call.node.args and "RLIMIT_CPU" in call.scope.segment(call.node.args[0]):

@@ -1,3 +1,6 @@
+import ast
+import posixpath
+
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
 from ...examples import GIB
@@ -20,15 +23,13 @@ class FreeDiskSpace(Advice):
     """
 
     id, title, causes = "free-disk-space", "Make room on the disk", ("disk-full",)
-    why = (
-        "{disk} has no room left. Free some space there, or write to another place. A smaller dtype makes a "
-        "smaller file."
-    )
+    why = "{disk} has no room left. Free some space there, or write to another place."
     snippet = "!df -h {path}\n!du -xh --max-depth=2 {path} 2>/dev/null | sort -rh | head -20"
 
     FIRES = [
         Case("m[:] = 1", cause="disk-full", signal="SIGBUS", system_states=[_FULL], says=("`/scratch`", "du -xh")),
         Case("m[:] = 1", cause="disk-full", signal="SIGBUS", says=("The disk has no room",)),
+        Case("open('out/a', 'w').write(text)", cause="disk-full", signal="SIGBUS", says=("df -h out",)),
     ]
     SILENT = [Case("m[:] = 1", cause="file-truncated", signal="SIGBUS", system_states=[_FULL])]
 
@@ -36,6 +37,15 @@ class FreeDiskSpace(Advice):
         """Name the fullest file system."""
         full = next((one for one in death.environment.full if "shm" not in one.roles), None)
         if full is None:
-            return {"disk": "The disk", "path": "."}
+            return {"disk": "The disk", "path": shell_word(_written_to(death)) or "."}
         total = "" if full.total_bytes is None else f" ({size(full.total_bytes)})"
         return {"disk": f"{quote(full.path)}{total}", "path": shell_word(full.path) or "."}
+
+
+def _written_to(death: Death) -> str:
+    """Return the directory of the file that was open for writing, as the code says; "" for the notebook's own."""
+    for call in death.code.running.calls("builtins.open"):
+        match call.argument("file", 0), call.argument("mode", 1):
+            case ast.Constant(value=str(path)), ast.Constant(value=str(mode)) if "r" not in mode:
+                return posixpath.dirname(path)
+    return ""

@@ -73,6 +73,7 @@ class APartAtATime(Fix):
         Case("x = load()"),
         Case("y = a - b", cause="segfault"),
         Case("n = 1 + 2"),
+        Case("import numpy as np\nx = np.ones((9000, 9))", "d = ((x[:, None] - x[None, :]) ** 2).sum(-1)"),
         Case("params = {'w': 1}\ndef run(p): return load(p)", "y = run(params)"),
     ]
 
@@ -114,6 +115,8 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
         step = max(1, min(rows // 2, int(rows * room * _USED / death.memory.missing_bytes)))
         step = int(float(f"{step:.0e}")) or 1
     name = at.scope.segment(found)
+    if _is_paired_with_itself(name, at):
+        return None
     package = next((one for one in _SLICES if is_of((one,), found, at.scope, death)), "")
     ends = f"at, at + {step}"
     cut = _SLICES.get(package, "[{cut}]").format(cut=f"at : at + {step}", ends=ends)
@@ -124,6 +127,18 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
     )
     snippet = _ROWS.format(name=name, step=step, cut=cut, count=f"{step:,}", line=at.text)
     return Proposal((), why, death.memory.missing_bytes, f"Work through `{name}` in blocks of {step:,} rows", snippet)
+
+
+def _is_paired_with_itself(name: str, at: Place) -> bool:
+    """Whether each row meets all others, `x[:, None] - x[None, :]`: a block would meet only its own."""
+    spread = [
+        one for one in ast.walk(at.node) if isinstance(one, ast.Subscript) and at.scope.segment(one.value) == name
+    ]
+    return any(
+        "None" in at.scope.segment(one.slice) or "newaxis" in at.scope.segment(one.slice) for one in spread
+    ) and (
+        sum(at.scope.segment(one) == name for one in ast.walk(at.node) if isinstance(one, ast.Name | ast.Attribute)) > 1
+    )
 
 
 def _rows_of(at: Place, death: Death) -> ast.expr | None:

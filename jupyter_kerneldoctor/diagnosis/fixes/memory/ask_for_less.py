@@ -19,6 +19,8 @@ class AskForLess(Fix):
 
     id, title, causes = "ask-for-less", "Call what makes only what you need", (Family.MEMORY,)
 
+    unless_offered = frozenset({"close-figures"})
+
     FIRES = [way.example for way in WAYS]
     SILENT = [
         Case("import numpy as np", "A = np.kron(L, I)\nbig = [0] * 10**10", line=2),

@@ -17,6 +17,8 @@ class DoItWithLess(Fix):
 
     id, title, causes, general = "do-it-with-less", "Do the same with less", (Family.MEMORY,), True
 
+    unless_offered = frozenset({"concat-once", "keep-images-as-bytes", "lazy-product", "stream-dataset"})
+
     FIRES = [way.example for way in GENERAL]
     SILENT = [
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "s = df.sort_values('a')\nbig = [0] * 10**10", line=2),

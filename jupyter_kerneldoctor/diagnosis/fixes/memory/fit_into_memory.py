@@ -33,6 +33,12 @@ class FitIntoMemory(Advice):
 
     id, title, causes, general = "fit-into-memory", "Make it fit: a part of the data at a time", (Family.MEMORY,), True
     headline, why, snippet = "{title_}", "{why_}", "{code_}"
+    unless_offered = frozenset(  # what is no question of how much data there is
+        {
+            *("append-to-the-list-you-iterate", "close-figures", "figsize-in-inches", "recursion-to-iteration"),
+            *("runaway-recursion", "suppress-output-cache", "bound-growing-container"),
+        }
+    )
 
     FIRES = [
         Case(

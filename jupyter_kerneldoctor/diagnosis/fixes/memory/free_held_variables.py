@@ -1,11 +1,16 @@
+import ast
+from typing import Any
+
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
+from ...code.scopes import Scope
 from ...examples import MIB
 from ...fix import Advice, Case, Death, Family
 from ...units import enumeration, quote, size
 
 _SMALL, _MOST = 0.05, 4  # of the limit; so many are named
 _LOOK = [Namespace(-11.0, 1, (NamedObject("raw", "DataFrame", 900 * MIB), NamedObject("x", "list", 300 * MIB)))]
+_HELD: dict[str, Any] = {"before_mib": 1300, "namespaces": _LOOK}
 
 
 class FreeHeldVariables(Advice):
@@ -39,6 +44,8 @@ class FreeHeldVariables(Advice):
     SILENT = [
         Case("raw = load()", "y = big(raw)", before_mib=1300, namespaces=_LOOK[:0]),
         Case("raw = load()\nx = rows(raw)", "y = big(raw, x)", before_mib=1300, namespaces=_LOOK),
+        Case("import torch\nraw = net()\nx = torch.optim.Adam(raw.parameters())", "x.step()", **_HELD),
+        Case("import numpy as np\nraw = np.ones(9)\nx = raw[:8]", "y = big(x)", **_HELD),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:
@@ -66,6 +73,24 @@ def _held(death: Death) -> list[NamedObject]:
     if not looks or limit is None or death.cell is None:
         return []
     used = {getattr(node, "id", "") for scope in death.code.running for node in scope.names}
+    for scope in map(death.code.module, range(len(death.code.cells))):
+        used |= _kept_by(used, scope) if scope is not None else set()
     large = (one for one in looks[-1].objects if not one.hidden and one.device in (None, "cpu"))
     found = [one for one in large if one.name.isidentifier() and one.bytes >= _SMALL * limit and one.name not in used]
     return sorted((one for one in found if "memmap" not in one.type), key=lambda one: -one.bytes)[:_MOST]
+
+
+def _kept_by(names: set[str], scope: Scope) -> set[str]:
+    """Return what the objects of these names refer to, as their assignments show: `Adam(net.parameters())`, `x[:9]`."""
+    kept: set[str] = set()
+    for name in names & scope.bindings.keys():
+        for value in (one.value for one in scope.bindings[name]):
+            match value:
+                case ast.Call(func=ast.Attribute(attr=made) | ast.Name(id=made)) if made[:1].isupper():
+                    parts: list[ast.AST] = [value]
+                case ast.Subscript(value=owner, slice=ast.Slice() | ast.Tuple()) | ast.Attribute(value=owner):
+                    parts = [owner]
+                case _:
+                    continue
+            kept |= {node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)}
+    return kept

@@ -18,11 +18,13 @@ class RaiseMemoryLimit(Advice):
     """
 
     id, title, causes, general = "raise-memory-limit", "Raise the memory limit", (Family.MEMORY,), True
+    unless_offered = frozenset({"append-to-the-list-you-iterate", "runaway-recursion"})  # which fill any limit
     headline, why = "{title_}", "{why_}"
     snippet = "{command}"
 
     FIRES = [
         Case(_ONES, says=("2.2 GiB at least", "limit of 2.0 GiB", "-m 4g", "limits: memory: 4Gi"), line=2),
+        Case(_ONES, ram_bytes=2 << 30, says=("a machine with more memory",), line=2),
         Case("f()", cause="oom-host", groups=[], ram_bytes=4 << 30, says=("machine", "swap")),
     ]
     SILENT = [Case(_ONES, cause="segfault")]
@@ -39,7 +41,11 @@ class RaiseMemoryLimit(Advice):
         if limit is not None and not memory.has_group_limit:
             had = f"The machine has {size(limit)}."
         name = f" The limit is set by {place.name}." if place.name else ""
-        made = needed(death)
+        made, ram = needed(death), death.recording.kernel.ram_bytes
+        if memory.has_group_limit and ram is not None and least > ram:
+            why = f"{had} At least {size(least)} would have been needed, and the machine has {size(ram)} in all."
+            title = f"Run it on a machine with more memory: {size(least)} at least"
+            return {"title_": title, "why_": why, "command": "!free -h  # what this machine has"}
         is_open = (
             memory.ran_out
             and memory.grew_here

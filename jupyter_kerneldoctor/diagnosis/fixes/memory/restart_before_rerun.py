@@ -1,6 +1,9 @@
+import ast
+
 from jupyter_kerneldoctor.recording.model import Cell
 
 from ...case import Ran
+from ...code.stores import stores
 from ...fix import Advice, Case, Death, Family
 from ...units import cell_name, size
 
@@ -26,10 +29,12 @@ class RestartBeforeRerun(Advice):
         "{more} of earlier "
         "runs was still there. Restart the kernel, or delete what the cell makes before it makes it anew."
     )
-    snippet = "{name} = None  # at the top of the cell: gives back the old one first\nimport gc\ngc.collect()"
+    unless_offered = frozenset({"suppress-output-cache"})
+    snippet = "{free}  # at the top of the cell: gives back the old one first\nimport gc\ngc.collect()"
 
     FIRES = [
-        Case(Ran(_FIT, 200, 900), _FIT, before_mib=800, says=("cell [1]", "200 MiB in use", "600 MiB", "model = None"))
+        Case(Ran(_FIT, 200, 900), _FIT, before_mib=800, says=("cell [1]", "200 MiB in use", "600 MiB", "model = None")),
+        Case(Ran("kept.append(read())", 200, 900), "kept.append(read())", before_mib=800, says=("kept.clear()",)),
     ]
     SILENT = [
         Case(Ran(_FIT, 200, 900), _FIT, before_mib=220),
@@ -45,12 +50,16 @@ class RestartBeforeRerun(Advice):
         names = (
             [] if module is None else [name for name, bound in module.bindings.items() if bound[-1].value is not None]
         )
+        filled = next(
+            (f"{one.container}.clear()" for one in stores(death.code.running) if isinstance(one.statement, ast.Expr)),
+            None,
+        )
         return {
             "before_": cell_name(first.execution_count),
             "first": size(first.rss_before_bytes or 0),
             "now": size(death.memory.before_bytes or 0),
             "more": size(_left(death)),
-            "name": names[0] if names else "result",
+            "free": next((f"{name} = None" for name in names), None) or filled or "%reset -f out",
         }
 
     def saves(self, death: Death) -> int | None:

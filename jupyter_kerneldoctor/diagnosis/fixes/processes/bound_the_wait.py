@@ -76,8 +76,8 @@ _WAYS = (
         "Put an end mark into the queue for each reader",
         "waits for one more item, and nobody puts any.",
         (
-            "for _ in workers:\n    queue.put(None)  # when all is put in\n\n"
-            "while (item := queue.get(timeout=60)) is not None:  # raises Empty after a minute\n    ..."
+            "{owner}.put(None)  # when all is put in, once for each reader\n\n"
+            "while (item := {owner}.get(timeout=60)) is not None:  # raises Empty after a minute\n    ..."
         ),
     ),
     (
@@ -149,6 +149,8 @@ class BoundTheWait(Fix):
 
     id, title, causes, general = "bound-the-wait", "Let somebody end the wait", ("hang",), True
 
+    unless_offered = frozenset({"let-the-wait-end", "spawn-target-in-module", "spawn-not-fork"})
+
     FIRES = [
         _hangs("start.barrier.wait()", "len(threads)"),
         _hangs("r = pool.map(f, xs)", "BrokenProcessPool"),
@@ -157,7 +159,7 @@ class BoundTheWait(Fix):
         _hangs("with journal_lock: save()", "lock.acquire(timeout=60)"),
         _hangs("rows = p.stdout.read()", "communicate(timeout=60)"),
         _hangs("answer = sock.recv(10)", "SHUT_WR"),
-        _hangs("item = q.get()", "queue.put(None)"),
+        _hangs("item = q.get()", "q.put(None)"),
         _hangs("t.join()", "stop.set()", frame("threading.py", "join")),
         _hangs("done.wait()", "finally"),
         _hangs("fcntl.flock(f, 2)", "LOCK_NB"),
@@ -177,7 +179,9 @@ class BoundTheWait(Fix):
         for pattern, title, waits, snippet in _WAYS if code else ():
             is_child = still is not None and still.main.kind == "child"
             if re.search(pattern, code) is not None and not (is_child and waits == _EVENT):
-                yield Proposal((), f"{quote(code)} {waits}", title=title, snippet=snippet)
+                asked = re.search(r"([\w.]+)\.get\(", code)
+                shown = snippet.replace("{owner}", asked[1] if asked else "queue")
+                yield Proposal((), f"{quote(code)} {waits}", title=title, snippet=shown)
                 return
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...analysis.stuck_cell import StuckCell
+from ...code.cellsource import parse
 from ...code.notebook import Notebook
 from ...code.origins import all_origins
 from ...endless_wait import failed_workers
@@ -39,6 +40,8 @@ class LetTheWaitEnd(Fix):
     """
 
     id, title, causes = "let-the-wait-end", "Put in order who waits for whom", ("hang",)
+
+    unless_offered = frozenset({"spawn-target-in-module", "spawn-not-fork"})
 
     FIRES = [
         _hangs(
@@ -88,7 +91,7 @@ class LetTheWaitEnd(Fix):
             inner=IN_MAP,
             children=[child_state(900, waits_in=_FUTEX)],
             gone=[child(901, exit_code=2)],
-            says="ProcessPoolExecutor",
+            says="results = list(pool.map(f, xs))",
         ),
         _hangs("q = asyncio.Queue()", "await q.join()", says="finally:\n    q.task_done()"),
         _hangs("import multiprocessing as mp\npool = mp.Pool(2)", "def f(x): ...", "pool.map(f, xs)", says="`f`"),
@@ -146,7 +149,7 @@ def _of_stacks(still: StuckCell) -> _Order | None:
         snippet = (
             "from concurrent.futures import ProcessPoolExecutor\n\n"
             "with ProcessPoolExecutor() as pool:  # raises BrokenProcessPool when a worker ends\n"
-            "    results = list(pool.map(function, items))\n"
+            f"    results = list(pool.map({_mapped(code)}))\n"
             "# and let the function raise an error: no exit() or os._exit() in a worker"
         )
         return _Order("Hear of workers that end: ProcessPoolExecutor", why, snippet)
@@ -162,6 +165,16 @@ def _of_stacks(still: StuckCell) -> _Order | None:
         snippet += "with first, second:\n    ..."
         return _Order("Take the locks in the same order everywhere", why, snippet)
     return None
+
+
+def _mapped(code: str) -> str:
+    """Return what a pool is given to work on: "f, xs"."""
+    tree = parse(code)
+    for node in ast.walk(tree) if tree is not None else ():
+        match node:
+            case ast.Call(func=ast.Attribute(attr="map" | "imap" | "imap_unordered"), args=[function, items]):
+                return f"{ast.unparse(function)}, {ast.unparse(items)}"
+    return "function, items"
 
 
 def _of_tasks(still: StuckCell) -> _Order | None:

@@ -86,18 +86,18 @@ class SpawnNotFork(Fix):
         for call, kind in _makers(code):
             if own:
                 edits = _in_threads(call, kind, code)
-                why = f"{quote(call.text)} copies the kernel (a fork), and its workers wait for ever. {quote(own[0])} "
-                why += (
-                    "stands in a cell, where spawned workers cannot find it: threads can. For processes, put it into "
+                why = (
+                    f"{quote(call.text)} copies the kernel (a fork), but not its threads. {quote(own[0])} stands in a "
                 )
-                why += "a .py file and use the `spawn` context."
+                why += "cell, where spawned workers cannot find it: threads can. For processes, put it into a .py file "
+                why += "and use the `spawn` context."
                 title = "Use threads in place of copies of the kernel, or spawn with the function in a file"
                 yield Proposal(edits, why, title=title, snippet=_form(own[0], code))
             else:
                 why = (
-                    f"{quote(call.text)} copies the kernel (a fork), and its workers wait for ever. With `spawn` each "
+                    f"{quote(call.text)} copies the kernel (a fork), but not its threads. With `spawn` each worker is "
                 )
-                why += "worker is a new Python. What it runs must be imported from a file."
+                why += "a new Python. What it runs must be imported from a file."
                 name = given[0][0] if given else "work"
                 yield Proposal(_spawned(call, kind, code), why, snippet=_form(name, code))
 

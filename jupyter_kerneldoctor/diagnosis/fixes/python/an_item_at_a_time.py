@@ -49,6 +49,12 @@ class AnItemAtATime(Fix):
     """
 
     id, title, causes, general = "an-item-at-a-time", "Take one item after the other", (Family.MEMORY,), True
+    unless_offered = frozenset(
+        {
+            *("append-to-the-list-you-iterate", "bound-growing-container", "detach-accumulated-loss", "drop-kept-tape"),
+            *("detach-collected-outputs", "keep-fewer-steps", "load-items-on-demand", "no-grad-evaluation"),
+        }
+    )
 
     FIRES = [
         Case(
@@ -176,7 +182,7 @@ def _kept(at: Place, death: Death) -> Proposal | None:
     value, kept = segment(store.values[0]), death.values.of(store.values[0], store.scope)
     if kept is not None and kept.type in ("str", "bytes"):
         return None
-    left = segment(statement.targets[0]) if isinstance(statement, ast.Assign) else f"{store.container}_less"
+    left = segment(statement.targets[0]) if isinstance(statement, ast.Assign) else "less"
     why = (
         f"{quote(Place(statement, store.scope).text)} keeps something of each round, with all that it refers to: a row "
         "its table, an element its document, a view its array. Keep a number, a text or a copy of the part that is "

@@ -1,5 +1,6 @@
 import ast
 import re
+from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
@@ -18,6 +19,12 @@ _HELD = [Held(-0.5, 1, (_ROWS,))]
 _GRAPHS_HELD = [
     Held(-0.5, 1, (NamedObject("rows", "list", 9000, items=9000, grew_bytes=9000, items_before=0, with_graph=True),))
 ]
+
+
+def _dict(items: str) -> list[Held]:
+    return [Held(-0.5, 1, (replace(_ROWS, type="dict", item_type=items),))]
+
+
 _CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, grew_bytes=1500 * MIB, items_before=0)
 
 
@@ -25,16 +32,19 @@ _ROUNDS = (
     "grew by {grew}{items} while the cell ran. Keep a number or a summary of each round, only the newest with "
     "`deque(maxlen=1000)`, or write the rows to a file every so often."
 )
+_DICT = "grew by {grew}{items} while the cell ran. Keep a number or a summary of each round, or only the newest."
 _WRITE = (
     "from collections import deque\n\n{plain} = deque(maxlen=1000)  # keeps the newest\n\n"
     "# or write them out and begin anew:\nif len({plain}) >= 10_000:\n"
-    "    pd.DataFrame({plain}).to_parquet(f'part-{{i}}.parquet')\n    {plain}.clear()"
+    "    with open('{file}.txt', 'a') as file:\n        print(*{plain}, sep='\\n', file=file)\n    {plain}.clear()"
 )
+_OLDEST = "if len({plain}) > 1000:\n    del {plain}[next(iter({plain}))]  # forgets the oldest"
+_OF_LISTS = "for kept in {plain}.values():\n    del kept[:-1000]  # keeps the newest of each list"
 _GRAPHS = (
     "gained {count:,} tensors while the cell ran, each with all that it was worked out from. Empty it when "
     "`backward()` has run; what is only looked at later can be kept as `tensor.detach()`."
 )
-_CLEAR = "optimizer.step()\n{plain}.clear()  # the next backward pass begins with what comes from now on"
+_CLEAR = "{plain}.clear()  # after backward() and step(): the next pass begins with what comes from now on"
 
 
 _TENSORS = (
@@ -77,6 +87,12 @@ class BoundGrowingContainer(Advice):
     """
 
     id, title, causes = "bound-growing-container", "Keep less of each round, or write it to a file", (Family.MEMORY,)
+    unless_offered = frozenset(
+        {
+            *("append-to-the-list-you-iterate", "close-figures", "detach-accumulated-loss", "drop-kept-tape"),
+            *("detach-collected-outputs", "keep-fewer-steps", "no-grad-evaluation"),
+        }
+    )
     headline = "Keep less in {name} of each round, or write it to a file"
     why = "{told}"
     snippet = "{code_}"
@@ -84,6 +100,8 @@ class BoundGrowingContainer(Advice):
     FIRES = [
         Case(_LOOP, held=_HELD, says=("by 9,000 items", "rows = deque(maxlen=1000)")),
         Case(_LOOP, held=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
+        Case("while True:\n    rows[key()] = read()", held=_dict("object"), says=("del rows[next(iter(rows))]",)),
+        Case("while True:\n    rows['x'].append(read())", held=_dict("list"), says=("del kept[:-1000]",)),
         Case(
             "import torch\nnet = torch.nn.Linear(9, 9)",
             "rows = []\nfor x in xs:\n    with torch.no_grad():\n        rows.append(net(x))",
@@ -115,7 +133,9 @@ class BoundGrowingContainer(Advice):
         gained = death.growth.items_gained(one)
         items = f", by {gained:,} items" if gained > 1 else ""
         told, code = (_GRAPHS, _CLEAR) if one.with_graph else (_ROUNDS, _WRITE)
-        names = {"plain": one.name}
+        names = {"plain": one.name, "file": one.name.rpartition(".")[2]}
+        if not one.with_graph and one.type in ("dict", "defaultdict", "collections.defaultdict"):
+            told, code = _DICT, _OF_LISTS if one.item_type == "list" else _OLDEST
         if not one.with_graph and (array := _array(death, one)) is not None:
             told, code = _TENSORS, _SMALLER
             names |= dict(zip(("value", "number", "array"), array, strict=True))

@@ -77,6 +77,10 @@ class ManyToManyMerge(Fix):
                 yield _of_one_table(call, right, missing)
                 continue
             edits = () if merge.keeps_right else append(call.scope, merge.right, f".drop_duplicates({merge.key})")
+            table, keys = (
+                right if right.isidentifier() else f"({right})",
+                merge.key if merge.is_list else f"[{merge.key}]",
+            )
             nulls = all(may_hold_nulls(side, call.scope, death.code) for side in (merge.left, merge.right))
             yield Proposal(
                 edits,
@@ -85,8 +89,7 @@ class ManyToManyMerge(Fix):
                 f"each {quote(merge.key)}. Where the others matter, sum them up before the merge. "
                 'With `validate="many_to_one"` the merge stops with an error in place of a dead kernel.',
                 missing // 2 if nulls else missing,  # missing keys match each other, too
-                snippet=f"# how often does a key repeat?\n"
-                f"print(({right})[{merge.key if merge.is_list else f'[{merge.key}]'}].value_counts().head())",
+                snippet=f"# how often does a key repeat?\nprint({table}[{keys}].value_counts().head())",
             )
 
 
