@@ -81,15 +81,15 @@ def graph_is_off(expressions: Sequence[ast.expr], scope: Scope, code: Notebook) 
     )
 
 
+def graph_is_off_at(node: ast.AST, scope: Scope, code: Notebook) -> bool:
+    """Whether a node stands below such a `with`, or in a function with such a decorator."""
+    around = [one for one in scope.around(node) if isinstance(one, ast.With | ast.AsyncWith)]
+    return graph_is_off([*scope.decorators, *(item.context_expr for one in around for item in one.items)], scope, code)
+
+
 def records_graph(node: ast.AST, scope: Scope, code: Notebook, depth: int = 0) -> bool:
     """Whether PyTorch remembers how tensors come about where a node runs; of a function, in one of its calls."""
-    entered = [
-        item.context_expr
-        for one in scope.around(node)
-        if isinstance(one, ast.With | ast.AsyncWith)
-        for item in one.items
-    ]
-    if graph_is_off([*scope.decorators, *entered], scope, code) or depth > _DEEPEST:
+    if depth > _DEEPEST or graph_is_off_at(node, scope, code):
         return False
     if scope.function in _EVALUATING_STEPS and is_of_lightning(scope, code):
         return False

@@ -79,6 +79,7 @@ _OF_FRAMES = frozenset(
     }
 )
 """Attributes of every data frame: any other that is not called is a column."""
+_MOST_COLUMNS = 8
 _BY_KEYS = ("groupby", "sort_values", "dropna", "drop_duplicates", "set_index")
 
 
@@ -89,6 +90,13 @@ class Columns:
     names: tuple[str, ...]
     are_all: bool
     """Nothing else is done with the frame, as far as the code that ran shows."""
+
+    @property
+    def text(self) -> str:
+        """Return them as they stand in a list, with words in the place of those that are not known."""
+        named = [repr(one) for one in self.names[:_MOST_COLUMNS]]
+        others = () if self.are_all else ("'the others you need'",) if named else ("'the columns'", "'you need'")
+        return ", ".join((*named, *others))
 
 
 class _Frame(NamedTuple):

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from ..code.notebook import Binding, Call, Notebook, Scope, once
 from ..code.origins import Origins
-from .gradients import graph_is_off
+from .gradients import graph_is_off, graph_is_off_at
 
 _DEEPEST = 25  # steps from an expression to what it stands for
 
@@ -140,7 +140,7 @@ class Tensors:
         if full is not None:
             return self._library_call(full, node, scope, depth)
         if self.kind(node.func, scope, depth) is Kind.MODULE:
-            return Kind.GRAPH
+            return Kind.TENSOR if graph_is_off_at(node, scope, self.code) else Kind.GRAPH
         if isinstance(node.func, ast.Attribute):
             return self._method_call(node.func, node, scope, depth)
         return self._own_call(node, scope, depth)

@@ -54,12 +54,15 @@ class DowncastFloat32(Fix):
         Case("import numpy as np", "n = np.ones(10)\nbig = [0] * 10**10"),
         Case("import numpy as np", "W = np.ones((300_000, 1000))\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\ndef f(): return np.ones((10_000, 10_000))", "f()", "f()", before_mib=1000),
+        Case("import numpy as np", "W = np.ones((300_000, 1000))\nassert (W == ids).all()", line=1),
         Case("import jax.numpy as np", "W = np.ones((300_000, 1000))"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Halve the arrays of float64 that the line makes, where that is enough."""
         for node, scope, edits in doubles(death) if death.is_of_this_cell and not death.ran_before else ():
+            if _is_compared(node, scope):
+                continue
             value, room, missing = death.values.of(node, scope), death.room_bytes, death.memory.missing_bytes or 0
             known = None if value is None else value.bytes
             if known is None and scope.loops_around(node):
@@ -71,6 +74,15 @@ class DowncastFloat32(Fix):
             made = f"{quote(scope.segment(node))} makes {'at least ' if known is None else ''}{size(taken)}."
             if taken // 2 + beside <= room:
                 yield Proposal(edits, f"{made} {_DOUBLES}: {size(taken // 2)}.", max(taken // 2, missing // 2))
+
+
+def _is_compared(node: ast.expr, scope: Scope) -> bool:
+    """Whether the array is compared with `==`, to the last digit."""
+    statement = scope.tree.statements[node]
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = {one.id for one in targets if isinstance(one, ast.Name)}
+    exact = (one for one in scope.nodes if isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.Eq))
+    return any(isinstance(part, ast.Name) and part.id in names for one in exact for part in ast.walk(one))
 
 
 def doubles(death: Death) -> Iterator[tuple[ast.expr, Scope, Changes]]:

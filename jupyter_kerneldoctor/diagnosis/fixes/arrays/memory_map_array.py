@@ -4,6 +4,8 @@ from ...code.notebook import Call
 from ...fix import Case, Death, Family, SetArgument
 from ...frameworks.numpy import GATHERERS
 
+_WRITE = ("numpy.save", "numpy.savez", "numpy.lib.format.open_memmap")
+
 
 class MemoryMapArray(SetArgument):
     """Leave the array in its file, and read only the parts that are used.
@@ -34,12 +36,16 @@ class MemoryMapArray(SetArgument):
         Case("import numpy as np", "X = np.load(path, allow_pickle=True)"),
         Case("import numpy as np", "X = np.load('feats.npy')\nX[0] = 1"),
         Case("import numpy as np", "X = np.load('feats.npy')\nX /= 255"),
+        Case("import numpy as np", "X = np.load('feats.npy')\nnp.save('feats.npy', X * 2)"),
         Case("import numpy as np", "X = np.concatenate([np.load(p) for p in paths])"),  # all is copied anyway
         Case("import numpy as np", "X = np.load('small.npy')\nbig = [0] * 10**10", line=2),
     ]
 
     def saves(self, call: Call, death: Death) -> int | None:
         """Count all that was missing; nothing for what cannot be mapped or is written to."""
+        files = {one.scope.segment(one.node.args[0]) for one in death.code.running.calls(*_WRITE) if one.node.args}
+        if call.node.args and call.scope.segment(call.node.args[0]) in files:
+            return None  # who opens it for writing cuts what is mapped
         match call.node.args[:1]:
             case [ast.Constant(value=str(path))] if path.endswith(".npz"):
                 return None

@@ -61,6 +61,8 @@ class RowMinusColumnBroadcast(Fix):
         Case(_ARRAYS, "err = (y - pred[:, 0]).mean()"),
         Case("import numpy as np\ny = np.random.rand(100)\npred = np.random.rand(100, 1)", "err = y - pred\nload()"),
         Case(_ARRAYS, "d = y[:100] - pred"),
+        Case(_ARRAYS, "d = np.abs(y - pred)\nnearest = d.argmin(1)", line=1),
+        Case(_ARRAYS, "nearest = np.abs(y - pred).min(axis=1)"),
         Case(_ARRAYS, "err = y - pred\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\na = np.ones(40_000)", "d = a[:, None] - a"),  # all pairs are meant
     ]
@@ -79,7 +81,7 @@ class RowMinusColumnBroadcast(Fix):
                     other = other or _as_asked(one, column, scope, death)
                     if one is None or other is None or not (is_array(one) and is_array(other)):
                         continue
-                    meant = isinstance(column, ast.Subscript)  # a[:, None]
+                    meant = isinstance(column, ast.Subscript) or _is_reduced(node, scope)  # a[:, None], .argmin(1)
                     if other.shape == (*one.shape, 1) and len(one.shape) == 1 and not meant:
                         whole = one.shape[0] ** 2 * _FLOAT_BYTES
                         why = (
@@ -88,6 +90,20 @@ class RowMinusColumnBroadcast(Fix):
                             f"for each pair, {size(whole)}. With `.ravel()` it has {one.shape[0]:,} numbers."
                         )
                         yield Proposal(append(scope, column, ".ravel()"), why, whole)
+
+
+def _is_reduced(node: ast.BinOp, scope: Scope) -> bool:
+    """Whether something is worked out of each row of the result, so that all pairs are meant: `.argmin(1)`."""
+    statement = scope.tree.statements[node]
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = {one.id for one in targets if isinstance(one, ast.Name)}
+    for call in scope.calls:
+        axes = [word.value for word in call.keywords if word.arg == "axis"] or call.args[-1:]
+        if any(isinstance(one, ast.Constant) and one.value == 1 for one in axes):
+            inside = set(ast.walk(call))
+            if node in inside or any(isinstance(one, ast.Name) and one.id in names for one in inside):
+                return True
+    return False
 
 
 def _as_asked(row: Value | None, node: ast.expr, scope: Scope, death: Death) -> Value | None:

@@ -2,8 +2,10 @@ import ast
 from collections.abc import Iterator
 
 from ...calls import calls_at, makers
-from ...edits import drop_argument, set_argument
+from ...code.notebook import Call
+from ...edits import drop_argument, set_argument, text_of
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.pandas import frame_name
 from ...units import quote
 
 _COLUMNS = "makes a column for each value that occurs, nearly all zeros."
@@ -31,6 +33,7 @@ class SparseEncoderOutput(Fix):
             "X = pd.get_dummies(df, columns=['user'])",
             becomes="X = pd.get_dummies(df, columns=['user'], sparse=True)",
         ),
+        Case("import pandas as pd", "X = pd.get_dummies(df)\nX = X.values", line=1, says=(".sparse.to_coo()",)),
         Case(
             _ENCODER + "enc = OneHotEncoder(sparse_output=False, handle_unknown='ignore')",
             "X = enc.fit_transform(df[['city']])",
@@ -50,9 +53,20 @@ class SparseEncoderOutput(Fix):
         for call in calls_at(death, "pandas.get_dummies"):
             if call.is_written_out and call.argument("sparse", 5) is None:
                 why = f"{quote(call.text)} {_COLUMNS} With `sparse=True` only the ones take memory."
-                yield Proposal(set_argument(call, "sparse", "True"), why, death.memory.missing_bytes)
+                edit, name = set_argument(call, "sparse", "True"), frame_name(call)
+                if name is not None and _is_made_dense(name, call):
+                    snippet = f"{name} = {text_of(call, edit)}.sparse.to_coo().tocsr()  # in place of .values"
+                    yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
+                else:
+                    yield Proposal(edit, why, death.memory.missing_bytes)
         for made, _ in makers(death, "sklearn.preprocessing.OneHotEncoder"):
             for word in made.node.keywords:
                 if word.arg in ("sparse_output", "sparse") and ast.unparse(word.value) == "False":
                     why = f"{quote(made.text)} {_COLUMNS} Without `{word.arg}=False` only the ones take memory."
                     yield Proposal(drop_argument(made, word.arg), why, death.memory.missing_bytes)
+
+
+def _is_made_dense(name: str, call: Call) -> bool:
+    """Whether the table becomes an array, which has all zeros again."""
+    dense = (one for one in call.scope.nodes if isinstance(one, ast.Attribute) and one.attr in ("values", "to_numpy"))
+    return any(isinstance(one.value, ast.Name) and one.value.id == name for one in dense)

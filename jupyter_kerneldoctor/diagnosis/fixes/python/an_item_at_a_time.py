@@ -51,6 +51,7 @@ class AnItemAtATime(Fix):
     id, title, causes, general = "an-item-at-a-time", "Take one item after the other", (Family.MEMORY,), True
     unless_offered = frozenset(
         {
+            *("activations-in-parts", "backward-each-batch", "generator-instead-of-list"),
             *("append-to-the-list-you-iterate", "bound-growing-container", "detach-accumulated-loss", "drop-kept-tape"),
             *("detach-collected-outputs", "keep-fewer-steps", "load-items-on-demand", "no-grad-evaluation"),
         }

@@ -42,6 +42,7 @@ class GroupbyObserved(SetArgument):
     ]
     SILENT = [
         Case(_FRAME, "df.groupby(['a', 'b'], observed=True).mean()"),
+        Case(_FRAME, "n = df.groupby(['a', 'b'], observed=False).size()\nempty = n[n == 0]", line=1),
         Case(_FRAME, "df.groupby(['a', 'b']).mean()"),  # no column is known to be categorical
         Case(_CATEGORIES, "df.groupby('a').mean()"),  # one column has no combinations
         Case(_FRAME, "df.groupby(['a', 'b'], observed=False).size()\nbig = [0] * 10**10", line=2),
@@ -61,4 +62,20 @@ class GroupbyObserved(SetArgument):
         one_key = keys is not None and not isinstance(
             all_origins(keys, call.scope, death.code)[-1].node, ast.List | ast.Name
         )
-        return set_argument(call, self.argument, self.value) if wanted and not one_key else ()
+        wanted = wanted and not one_key and not _asks_for_none(call)
+        return set_argument(call, self.argument, self.value) if wanted else ()
+
+
+def _asks_for_none(call: Call) -> bool:
+    """Whether the groups without a row are looked for: `n[n == 0]`, `.isna()`."""
+    statement = call.statement
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = {one.id for one in targets if isinstance(one, ast.Name)}
+    for node in call.scope.nodes:
+        match node:
+            case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq()], comparators=[ast.Constant(value=0)]):
+                if name in names:
+                    return True
+            case ast.Attribute(value=ast.Name(id=name), attr="isna" | "isnull") if name in names:
+                return True
+    return False

@@ -49,9 +49,7 @@ class LazyDataframe(Advice):
             or any(call.argument(one) for one in ("chunksize", "iterator", "nrows"))
         ):
             return None
-        columns = (
-            ", ".join(repr(one) for one in columns_read(call, death.code).names[:8]) or "'the columns', 'you need'"
-        )
+        columns = columns_read(call, death.code).text
         return {
             "name": frame_name(call) or "df",
             "kind": call.name.rpartition("_")[2],

@@ -1,14 +1,18 @@
+import ast
 from collections.abc import Iterator
 
 from ...calls import calls_at
 from ...code.notebook import Call
 from ...edits import append
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...frameworks.pandas import MERGES, may_hold_nulls, merge_of
+from ...frameworks.kept import names_in
+from ...frameworks.pandas import MERGES, frame_name, may_hold_nulls, merge_of
 from ...units import quote, size
 
 _OUTGROWN = 3
 """A result this much larger than both tables is no plain join."""
+
+_SUMS = ("sum", "count", "size", "mean", "agg", "nunique", "value_counts")
 
 
 class ManyToManyMerge(Fix):
@@ -36,6 +40,12 @@ class ManyToManyMerge(Fix):
             "both = pd.merge(orders, visits, on='user')  # all",
             becomes="both = pd.merge(orders, visits.drop_duplicates('user'), on='user')  # all",
             says=("one row of `visits` for each `'user'`", 'validate="many_to_one"'),
+        ),
+        Case(
+            "import pandas as pd",
+            "m = pd.merge(orders, visits, on='user')\ntotal = m.groupby('city')['paid'].sum()",
+            line=1,
+            says=("visits.groupby('user', as_index=False).sum(", "leave rows out"),
         ),
         Case(
             "import pandas as pd\nKEYS = ['year', 'city']",
@@ -76,6 +86,9 @@ class ManyToManyMerge(Fix):
             if right == call.scope.segment(merge.left):
                 yield _of_one_table(call, right, missing)
                 continue
+            if _is_added_up(call):
+                yield _summed_first(call, right, merge.key, missing)
+                continue
             edits = () if merge.keeps_right else append(call.scope, merge.right, f".drop_duplicates({merge.key})")
             table, keys = (
                 right if right.isidentifier() else f"({right})",
@@ -91,6 +104,30 @@ class ManyToManyMerge(Fix):
                 missing // 2 if nulls else missing,  # missing keys match each other, too
                 snippet=f"# how often does a key repeat?\nprint({table}[{keys}].value_counts().head())",
             )
+
+
+def _is_added_up(call: Call) -> bool:
+    """Whether what follows counts or sums the rows of the result: then none may be left out."""
+    name = frame_name(call)
+    for node in call.scope.calls if name is not None else ():
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _SUMS and name in names_in(owner):
+                return True
+            case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=counted)]) if counted == name:
+                return True
+    return False
+
+
+def _summed_first(call: Call, right: str, key: str, missing: int) -> Proposal:
+    """Say how the rows of a key are summed up before the merge, where what follows sums them up anyway."""
+    why = (
+        f"{quote(call.text)} pairs each row with every row of the same key. The result took {size(missing)}. What "
+        "follows counts or sums its rows, so that nothing may leave rows out: sum them up first, one row for each key."
+    )
+    few = f"{right}.groupby({key}, as_index=False).sum(numeric_only=True)  # or .size(), as you need it"
+    return Proposal(
+        (), why, missing, "Sum up the rows of each key before the merge", f"few = {few}\n# merge with `few`"
+    )
 
 
 def _of_one_table(call: Call, table: str, missing: int) -> Proposal:

@@ -106,8 +106,7 @@ def _in_chunks(call: Call) -> str:
 
 
 def _snippet(call: Call, code: Notebook) -> str:
-    name, columns = frame_name(call) or "df", [repr(one) for one in columns_read(call, code).names[:_MOST_COLUMNS]]
-    chosen, example = ", ".join(columns) or "'the columns', 'you need'", columns[-1] if columns else "'a text column'"
+    name, chosen = frame_name(call) or "df", columns_read(call, code).text
     function, fewer = call.node.func, call.text
     module = call.scope.segment(function.value) if isinstance(function, ast.Attribute) else "pd"
     if call.argument("usecols") is None:
@@ -123,7 +122,7 @@ def _snippet(call: Call, code: Notebook) -> str:
         return read
     return (
         f"{read}\n\n# or leave out columns while reading, and store repeated text once with "
-        f"dtype={{{example}: 'category'}}:\n"
+        "dtype={'a text column': 'category'}:\n"
         f"# {name} = " + fewer.replace("\n", "\n# ")
     )
 
