@@ -44,8 +44,9 @@ test: $(VENV)/.test
 check: $(TOOLS)
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 --output-sync=target lint test-quick
 
+# Bytecode is kept even where the environment says otherwise: pytest rewrites each test file and compiles it.
 test-quick: $(TOOLS)
-	PYTHONPATH=$(CURDIR) $(BIN)/pytest -q -n $(WORKERS) -m 'not slow and not hypothesis' tests/unit
+	env -u PYTHONDONTWRITEBYTECODE PYTHONPATH=$(CURDIR) $(BIN)/pytest -q -n $(WORKERS) -m 'not slow and not hypothesis' tests/unit
 
 lint: $(TOOLS)
 	$(BIN)/ruff check

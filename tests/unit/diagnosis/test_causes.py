@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,13 @@ def asked(cause, recording):
     return [one for one in found if one is not None]
 
 
+@cache
+def example(name, number):
+    """An example of a cause, and the answer to it."""
+    made = list(CAUSES[name].fires_on())[number]
+    return made, diagnose(made)
+
+
 @pytest.mark.parametrize("name", CAUSES)
 def test_incidents_are_of_known_kinds(name):
     assert CAUSES[name].incidents <= INCIDENTS
@@ -51,9 +59,8 @@ def test_docstring_is_a_page_of_the_reference(name):
 
 @pytest.mark.parametrize(("name", "number"), POSITIVE)
 def test_fires_on_its_example(name, number):
-    made = list(CAUSES[name].fires_on())[number]
+    made, answer = example(name, number)
     said = asked(CAUSES[name], made)
-    answer = diagnose(made)
     assert answer.cause.id == name, f"by itself it said {said}"
     assert answer.cause.certainty >= (Certainty.WEAK if name == "unknown" else Certainty.POSSIBLE)
     if answer.cause.general:
@@ -72,7 +79,7 @@ def test_is_silent_on_what_only_looks_like_it(name, number):
 
 @pytest.mark.parametrize(("name", "number"), POSITIVE)
 def test_headline_is_a_plain_sentence(name, number):
-    answer = diagnose(list(CAUSES[name].fires_on())[number])
+    _, answer = example(name, number)
     words = re.sub(r"`[^`]*`", "", answer.cause.headline)  # what is quoted is the user's
     named = words.replace("the signal SIGBUS", "")  # of a signal without a rule there is nothing else to say
     assert not JARGON.search(named)
@@ -82,7 +89,7 @@ def test_headline_is_a_plain_sentence(name, number):
 
 @pytest.mark.parametrize(("name", "number"), POSITIVE)
 def test_evidence_is_made_of_sentences_and_the_answer_is_json(name, number):
-    answer = diagnose(list(CAUSES[name].fires_on())[number])
+    _, answer = example(name, number)
     document = json.loads(json.dumps(answer.to_json(), allow_nan=False))
     assert document["causes"][0]["evidence"]
     for evidence in document["causes"][0]["evidence"]:

@@ -37,8 +37,10 @@ def _no_rule_fails(monkeypatch):
     monkeypatch.setattr(proposals, "_offered", offered)
 
 
-def proposed(fix, case):
-    return [one for one in propose(case.death()) if one.id == fix.id]
+def is_proposed(fix, case):
+    with contextlib.suppress(EditRefusedError):
+        return ask(fix, case.death())[0] is not None
+    return False
 
 
 @pytest.mark.parametrize(("fix", "case"), cases("FIRES"))
@@ -67,7 +69,7 @@ def test_causes_are_known(fix):
 def test_is_silent(fix, case):
     with contextlib.suppress(EditRefusedError):  # it does not keep silent by failing otherwise
         list(fix.propose(case.death()))
-    assert proposed(fix, case) == []
+    assert not is_proposed(fix, case)
 
 
 @pytest.mark.parametrize("fix", all_fixes(), ids=lambda fix: fix.id)
@@ -77,7 +79,7 @@ def test_nothing_is_proposed_for_what_is_no_such_death(fix):
         for case in () if {cause, families[cause]} & set(fix.causes) else fix.FIRES:
             other = copy.copy(case)
             other.cause = cause
-            assert proposed(fix, other) == []
+            assert not is_proposed(fix, other)
 
 
 @pytest.mark.parametrize("fix", all_fixes(), ids=lambda fix: fix.id)
