@@ -42,7 +42,9 @@ class Proposal:
     title: str | None = None
     """In place of the fix's own."""
     snippet: str | None = None
-    """Code to copy, with the user's names. Where the edits fail their checks, it is offered alone, as advice."""
+    """Code to copy, with the user's names, also beside edits."""
+    instead: str | None = None
+    """Code to copy where the edits fail their checks, and only there: it says the same. The fix is then advice."""
     peak: ExpectedPeak | None = None
     """What the fixed cell will need, where runs of the cell tell."""
     applicability: Literal["safe", "suggested"] = "suggested"

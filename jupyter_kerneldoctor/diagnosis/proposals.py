@@ -60,7 +60,8 @@ def ask(fix: Fix, death: Death) -> tuple[FixProposal | None, str]:
         return None, f"It explains {share:.0%} of what was missing; {_SMALLEST_SHARE:.0%} is the least."
     changed, wrong = _changed(fix, [one for part in parts for one in part.edits], death)
     first = parts[0]
-    if wrong and first.snippet is None:
+    snippet = first.snippet if changed else first.snippet or first.instead
+    if wrong and snippet is None:
         return None, wrong
     proposal = FixProposal(
         id=fix.id,
@@ -68,7 +69,7 @@ def ask(fix: Fix, death: Death) -> tuple[FixProposal | None, str]:
         why=first.why,
         applicability=first.applicability if changed else "advice",
         edits=tuple(edit_of(death.code.cells[at], new) for at, new in sorted(changed.items())),
-        snippet=first.snippet,
+        snippet=snippet,
         explained_bytes=explained,
         expected_peak_bytes=first.peak,
     )

@@ -152,7 +152,7 @@ def test_a_worker_that_left_comes_before_those_that_the_pool_ended(by_the_pool):
     assert alive(incident("broken-pool"), children=[ended]).cause.id == "killed-externally"
 
 
-def test_the_exit_of_a_worker_is_none_of_the_kernel():
+def test_the_exit_of_a_worker_is_told_as_one():
     made = recording(
         "import os\ndef f(n): os._exit(7)\npool.map(f, range(3))",
         alive=True,
@@ -163,7 +163,7 @@ def test_the_exit_of_a_worker_is_none_of_the_kernel():
 
     answer = diagnose(with_seq(made))
 
-    assert (answer.cause.id, answer.fixes) == ("exit-call", ())
+    assert (answer.cause.id, [fix.id for fix in answer.fixes]) == ("exit-call", ["return-not-exit"])
 
 
 def test_a_program_that_fails_is_no_worker_that_left():

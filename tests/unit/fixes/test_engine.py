@@ -28,9 +28,10 @@ class Fake(Fix):
 
     causes = (Family.MEMORY,)
 
-    def __init__(self, name="fake", *, share=1.0, edits=(), snippet=None, again=False, fails=None):
+    def __init__(self, name="fake", *, share=1.0, edits=(), snippet=None, instead=None, again=False, fails=None):
         self.id = self.title = name
-        self.share, self.edits, self.snippet, self.again, self.fails = share, edits, snippet, again, fails
+        self.share, self.edits, self.again, self.fails = share, edits, again, fails
+        self.snippet, self.instead = snippet, instead
         self.asked = 0
 
     def propose(self, death):
@@ -38,7 +39,8 @@ class Fake(Fix):
             raise self.fails
         self.asked += 1
         if self.asked == 1 or self.again:
-            yield Proposal(self.edits, "Why.", int(self.share * death.memory.missing_bytes), snippet=self.snippet)
+            explained = int(self.share * death.memory.missing_bytes)
+            yield Proposal(self.edits, "Why.", explained, snippet=self.snippet, instead=self.instead)
 
 
 @pytest.fixture
@@ -95,6 +97,14 @@ def test_edit_that_fails_a_check_is_not_offered(with_fixes, edit, again):
     with_fixes(Fake(edits=(edit,), again=again, snippet="do(this)"))
     proposal, *_ = propose("x = 1")
     assert (proposal.edits, proposal.applicability, proposal.snippet) == ((), "advice", "do(this)")
+
+
+@pytest.mark.parametrize(("new", "copied"), [("2", None), ("(", "do(this)")])
+def test_what_says_the_same_as_an_edit_is_shown_only_in_its_place(with_fixes, new, copied):
+    with_fixes(Fake(edits=(Change(0, 4, 5, new),), instead="do(this)"))
+    proposal, *_ = propose("x = 1")
+    assert proposal.snippet == copied
+    assert bool(proposal.edits) == (copied is None)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ class SlidingWindowView(Fix):
                 _rewritten(call, death.code),
                 f"{quote(call.text)} believes the shape that it is given, also where it goes beyond the array. "
                 f"`{_NAME}` makes only the windows that lie within it.",
-                snippet=f"from numpy.lib.stride_tricks import {_NAME}\n"
+                instead=f"from numpy.lib.stride_tricks import {_NAME}\n"
                 f"windows = {_NAME}({what or 'x'}, width)[::step]  # windows that begin every `step` items",
             )
 

@@ -121,7 +121,7 @@ def _raising(scope: Scope, node: ast.Call, death: Death) -> Proposal:
     )
     statement = scope.statement_of(node)
     is_whole = isinstance(statement, ast.Expr) and statement.value is node
-    return Proposal(replace(scope, node, _STOP) if is_whole else (), why, snippet=_STOP)
+    return Proposal(replace(scope, node, _STOP) if is_whole else (), why, instead=_STOP)
 
 
 def _interrupting(written: list[tuple[Scope, ast.Call]], death: Death, why: str) -> Proposal:
@@ -142,4 +142,4 @@ def _interrupting(written: list[tuple[Scope, ast.Call]], death: Death, why: str)
                 edits = ()
     except EditRefusedError:
         edits = ()
-    return Proposal(edits, why, title=title, snippet=snippet)
+    return Proposal(edits, why, title=title, instead=snippet)

@@ -175,7 +175,7 @@ def _in_a_worker(exit_codes: set[int | None], code: Notebook) -> Iterator[Propos
             "An exception reaches the cell, and says why."
         )
         edits = () if _is_part(one) else replace(one.scope, one.node, _RAISE)
-        yield Proposal(edits, why, title="Raise an exception in the worker, not `os._exit`", snippet=_RAISE)
+        yield Proposal(edits, why, title="Raise an exception in the worker, not `os._exit`", instead=_RAISE)
 
 
 def _children(code: Notebook) -> set[Scope]:

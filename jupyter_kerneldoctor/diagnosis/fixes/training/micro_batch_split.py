@@ -108,7 +108,9 @@ class MicroBatchSplit(Fix):
             yield Proposal((), why, (missing or 0) // 2, title, snippet(step, rows))
             return
         try:
-            yield Proposal(split(step, rows, tensors), why, missing, title, snippet(step, rows), peak=batch.choice.peak)
+            yield Proposal(
+                split(step, rows, tensors), why, missing, title, instead=snippet(step, rows), peak=batch.choice.peak
+            )
         except EditRefusedError:
             yield Proposal((), why, missing, title, snippet(step, rows))
 

@@ -119,7 +119,7 @@ class SdpaAttention(Fix):
                     edits = _edits(found, death)
                 except EditRefusedError:
                     edits = ()
-            yield Proposal(edits, why, memory.missing_bytes, snippet=text)
+            yield Proposal(edits, why, memory.missing_bytes, instead=text)
         yield from _told_to_be_lean(death, tensors)
 
 
