@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from ..code.deferred_calls import deferred_store
 from ..code.notebook import CodeTooLargeError, Notebook
 from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
@@ -37,6 +38,8 @@ def guilty_statement(growth: Growth, last: Statement | None) -> Statement | None
     if growth.shape is not None and growth.shape.is_in_files:
         return last if last is not None and last.function is not None else _largest(growth) or last
     try:
+        if growth.memory.grows_by_itself and (store := deferred_store(growth.code)) is not None:
+            return statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
         found = next((one for one in _suspects(growth) if _outweighs(growth, one, last)), last)
         return found or _largest_of_a_function(growth)
     except (CodeTooLargeError, RecursionError):

@@ -8,6 +8,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 from .ending_calls import NATIVE, EndingCall, EndingCalls, may_end
 from .notebook import Notebook
 from .scopes import Scope
+from .stores import Store, stores
 
 _DEFER = frozenset(
     {"Thread", "Timer", "start_new_thread", "signal", "add_signal_handler", "call_later", "call_at", "add_timeout"}
@@ -29,6 +30,27 @@ def deferred_calls(code: Notebook) -> tuple[tuple[Cell, EndingCall], ...]:
     indices = reversed([*code.with_words(*_DEFER, _DUMPS)])
     scopes = (scope for index in indices for scope in code.scopes(index))
     return tuple((code.cells[at], ending) for scope in scopes for at, ending in _given(scope, ends, code))
+
+
+def deferred_functions(code: Notebook) -> Iterator[Scope]:
+    """Yield the functions and methods that a cell gives to a timer, a thread or a handler. Raises CodeTooLargeError."""
+    for index in reversed([*code.with_words(*_DEFER)]):
+        for scope in code.scopes(index):
+            for call in scope.calls:
+                name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+                arguments = [*call.args, *(word.value for word in call.keywords)] if name in _DEFER else []
+                for given in arguments[:_MOST_ARGUMENTS]:
+                    binding = code.definition(given, scope)
+                    if binding is not None and isinstance(binding.definition, ast.FunctionDef | ast.AsyncFunctionDef):
+                        yield code.function_scope(binding.definition, binding.cell)
+                    elif isinstance(given, ast.Attribute):
+                        yield from code.functions_named(given.attr)
+
+
+def deferred_store(code: Notebook) -> Store | None:
+    """Return the one statement with which a thread or timer fills a container again and again; None without one."""
+    found = [one for one in stores(deferred_functions(code)) if one.scope.loops_around(one.statement)]
+    return found[0] if len({one.container for one in found}) == 1 else None
 
 
 def _given(scope: Scope, ends: EndingCalls, code: Notebook) -> Iterator[tuple[int, EndingCall]]:

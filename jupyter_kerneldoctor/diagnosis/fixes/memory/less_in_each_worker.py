@@ -96,7 +96,7 @@ class LessInEachWorker(Fix):
         if not death.recording.alive or not lost:
             return
         library = next((one for one in _WAYS if one and death.code.imports(one)), "")
-        if library == "torch" and not any(death.code.with_text("DataLoader(")):
+        if library == "torch" and not any(True for _ in death.code.with_text("DataLoader(")):
             library = ""
         title, why, snippet = _WAYS[library]
         most = max((one.peak_bytes or 0 for one in lost), default=0)

@@ -35,7 +35,7 @@ class DeleteStaleLock(Fix):
             end="not-seen",
             line=1,
             stuck=[look("m = load_inline('m', code, build_directory='out')", 1, _BATON)],
-            says=("rm -i out/lock",),
+            says=("rm out/lock",),
         ),
     ]
     SILENT = [Case("q.get()", cause="hang", alive=True, end="not-seen", line=1, stuck=[look("q.get()", 1)])]
@@ -53,9 +53,9 @@ class DeleteStaleLock(Fix):
         )
         place = next((one.value for one in known if isinstance(one, ast.Constant) and isinstance(one.value, str)), None)
         if call is None:
-            find = "!find . ~/.cache -name '*lock*' -mmin +1  # the file may be one of these\n!rm -i PATH"
+            find = "!find . ~/.cache -name '*lock*' -mmin +1  # the file may be one of these\n!rm PATH"
         else:
-            find = f"!rm -i {place or '~/.cache/torch_extensions/*/*'}/lock"
+            find = f"!rm {place or '~/.cache/torch_extensions/*/*'}/lock"
         yield Proposal(
             why=f"{what} waits until a lock file is gone, and no process that made it is to be seen.",
             snippet=f"!ps -ef  # first: is another process at the same work?\n{find}",
