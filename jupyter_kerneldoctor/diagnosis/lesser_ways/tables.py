@@ -105,7 +105,7 @@ WAYS = (
     ),
     LesserWay(
         ("pandas.DataFrame.reindex",),
-        "Fill the gaps of one group at a time: groupby, asfreq",
+        "Keep the pairs that occur, and fill the gaps of one group at a time: groupby, asfreq",
         "makes a row for each pair of the product, also where there is none.",
         "for name, part in {table}.groupby(level=0):\n    part = part.droplevel(0).asfreq('min').ffill(limit=30)\n"
         "    ...  # keep only what is needed of it",

@@ -1,53 +1,101 @@
+import ast
+from collections.abc import Iterator
+
 from ...calls import calls_at
-from ...fix import Advice, Case, Death, Family
+from ...code.notebook import Call
+from ...edits import set_argument, text_of
+from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote
 
+_WHY = (
+    "{mesh} writes all coordinates of all points of the mesh. With `sparse=True` it gives one short array for each "
+    "axis, and the arithmetic combines them. Arrays of the full shape are made of `np.broadcast_shapes`, not of "
+    "`zeros_like`."
+)
+_SNIPPET = (
+    "axes = {open_}\nshape = np.broadcast_shapes(*(one.shape for one in axes))\n"
+    "result = np.zeros(shape)  # in place of np.zeros_like(x); np.float32 takes half"
+)
+_EACH = tuple(f"numpy.{name}" for name in ("exp", "log", "sqrt", "square", "abs", "sin", "cos", "hypot", "arctan2"))
 
-class OpenMesh(Advice):
+
+class OpenMesh(Fix):
     """Keep the axes of a mesh as they are, and let the arithmetic combine them.
 
     What it does: `np.meshgrid` writes each coordinate of each point of the mesh: three axes of 420 points are three
     arrays of 74 million numbers. With `sparse=True` each array has the points of its own axis only. NumPy combines them
     in the arithmetic that follows, so that only the result is as large as the mesh.
 
-    When it is offered: Memory ran out in such a call.
+    When it is offered: Memory ran out in such a call, or in arithmetic on what it gave. It is an edit where all that is
+    done with the coordinates is arithmetic on all of them together.
 
     What it costs: What needs the full shape must ask for it: `np.zeros_like(x)` has the shape of one axis then.
     """
 
     id, title, causes = "open-mesh", "Make the mesh with `sparse=True`", (Family.MEMORY,)
-    why = (
-        "{mesh} writes all coordinates of all points of the mesh. With `sparse=True` it gives one short array for each "
-        "axis, and the arithmetic combines them. Arrays of the full shape are made of `np.broadcast_shapes`, not of "
-        "`zeros_like`."
-    )
-    snippet = (
-        "axes = {open_}\n"
-        "shape = np.broadcast_shapes(*(one.shape for one in axes))\n"
-        "result = np.zeros(shape)  # in place of np.zeros_like(x); np.float32 takes half"
-    )
 
     FIRES = [
         Case(
             "import numpy as np\ndef mesh(axis):\n    return np.meshgrid(axis, axis, axis, indexing='ij')",
             "x, y, z = mesh(np.linspace(0, 1, 420))",
             says=("np.meshgrid(axis, axis, axis, indexing='ij', sparse=True)", "zeros_like"),
-        )
+        ),
+        Case(
+            "import numpy as np\nX, Y = np.meshgrid(xs, ys)\nZ = np.exp(-(X - 1) ** 2 - Y**2)",
+            becomes="import numpy as np\nX, Y = np.meshgrid(xs, ys, sparse=True)\nZ = np.exp(-(X - 1) ** 2 - Y**2)",
+            line=3,
+        ),
     ]
     SILENT = [
         Case("import numpy as np\na = np.arange(9)", "x, y = np.meshgrid(a, a)\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\na = np.arange(9)", "x, y = np.meshgrid(a, a, sparse=True)\nf(x * y)"),
+        Case("import numpy as np\nx, y = np.meshgrid(u, v)", "z = x + y\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\na = np.arange(9)", "x, = np.meshgrid(a)"),
     ]
 
-    def facts(self, death: Death) -> dict[str, str] | None:
-        """Find the mesh that is written out."""
-        for call in calls_at(death, "numpy.meshgrid"):
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Find the mesh that is written out, where it is made or where it is used."""
+        calls = list(calls_at(death, "numpy.meshgrid"))
+        if not calls and death.is_of_this_cell:
+            named = [(one, scope) for scope in death.code.running for one in scope.names]
+            used = {ast.unparse(one) for one, scope in named if death.was_running(one, scope)}
+            calls = [one for one in death.code.calls("numpy.meshgrid") if used & set(_targets(one))]
+        for call in calls:
             axes = [death.values.of(one, call.scope) for one in call.node.args]
             points = 1
             for one in axes:
                 points *= one.shape[0] if one is not None and len(one.shape) == 1 else 0
             too_few = points > 0 and len(axes) * points * 8 < (death.memory.missing_bytes or 0) // 4
             if len(axes) > 1 and call.argument("sparse") is None and not too_few and call.is_written_out:
-                return {"mesh": quote(call.text), "open_": f"{call.text.rstrip()[:-1].rstrip(', ')}, sparse=True)"}
-        return None
+                edits = set_argument(call, "sparse", "True")
+                snippet = _SNIPPET.format(open_=text_of(call, edits))
+                why = _WHY.format(mesh=quote(call.text))
+                is_safe = _are_only_combined(_targets(call), call, death)
+                yield Proposal(edits if is_safe else (), why, death.memory.missing_bytes, snippet=snippet)
+                return
+
+
+def _targets(call: Call) -> list[str]:
+    """Return the names that the coordinates got: `x`, `self.y`; none where it is no plain assignment to all."""
+    match call.statement:
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=value) if value is call.node:
+            return [ast.unparse(one) for one in names] if len(names) == len(call.node.args) else []
+    return []
+
+
+def _are_only_combined(names: list[str], call: Call, death: Death) -> bool:
+    """Whether each expression that uses the coordinates is arithmetic on all of them, in all cells."""
+    words = {name.rpartition(".")[2] for name in names}
+    for scope in (one for top in death.code.mentioning(*words) for one in death.code.scopes(top.cell)):
+        for use in (one for one in scope.names if ast.unparse(one) in names):
+            statement = scope.tree.statements[use]
+            parents = {child: one for one in scope.inside(statement) for child in ast.iter_child_nodes(one)}
+            whole: ast.AST = use
+            while isinstance(up := parents.get(whole), ast.BinOp | ast.UnaryOp) or (
+                isinstance(up, ast.Call) and death.code.qualified(up.func, scope) in _EACH
+            ):
+                whole = up
+            combined = {ast.unparse(one) for one in ast.walk(whole) if isinstance(one, ast.Name | ast.Attribute)}
+            if statement is not call.statement and not combined >= {*names}:
+                return False
+    return bool(names)

@@ -55,6 +55,15 @@ class UntouchedPreallocation(Fix):
             line=2,
             becomes='scores = zeros((30_000, 8_000), dtype="float32")\nscores += 1',
         ),
+        Case(  # half of it would fit, if it were the only one
+            "import numpy as np\nX = np.zeros((9_000, 40_000))\ny = np.zeros((5_000, 20_000))",
+            "for i in range(5_000):\n    X[i] = i\n    y[i] = i",
+            says=("open_memmap",),
+            becomes={
+                1: "import numpy as np\nX = np.lib.format.open_memmap"
+                "('X.npy', mode='w+', dtype='float64', shape=(9_000, 40_000))\ny = np.zeros((5_000, 20_000))"
+            },
+        ),
         Case(  # of a size that is not known
             "import numpy as np\ndef join(n):\n    a = np.zeros((n, 9, 3))\n    for i in range(n):\n"
             "        a[i] = load(i)\n    return a.astype(np.uint8)",
@@ -76,7 +85,9 @@ class UntouchedPreallocation(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Change the call that made the array, in whichever cell it stands."""
         room, missing = death.room_bytes, death.memory.missing_bytes or 0
-        for call, name, value in _filled(death):
+        filled = list(_filled(death))
+        all_bytes = sum(value.bytes or 0 for _, _, value in filled if value is not None)
+        for call, name, value in filled:
             if (kind := _kept_as(call)) is not None:
                 why = (
                     f"{quote(call.text)} makes numbers of eight bytes, and all of them become {quote(kind)} in the end."
@@ -86,7 +97,7 @@ class UntouchedPreallocation(Fix):
                 continue
             if value is None or value.bytes is None or room is None or value.bytes < max(room, missing // 2):
                 continue
-            halved = value.dtype == "float64" and value.bytes // 2 <= room
+            halved = value.dtype == "float64" and all_bytes - value.bytes // 2 <= room
             edits = (
                 set_argument(call, "dtype", single_precision(call, death.code), 1) if halved else _in_file(call, name)
             )

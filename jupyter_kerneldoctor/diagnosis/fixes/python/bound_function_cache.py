@@ -8,10 +8,12 @@ from ...code.scopes import Scope
 from ...edits import Changes, import_as, replace, set_argument
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...postmortem import Grown
 from ...units import quote, size
 
 _TYPE = "_lru_cache_wrapper"
-_MOST = "128"  # what functools.lru_cache takes where nothing is said
+_MOST = 128  # what functools.lru_cache takes where nothing is said
+_USED = 0.25  # of the room, for what caches keep
 _BODY = "def basis(i):\n    return np.ones(10**6) * i"
 _LOOP = "for i in range(10**4): use(basis(i))"
 _BASIS = NamedObject("basis", f"functools.{_TYPE}", 1600 * MIB, items=200, grew_bytes=1500 * MIB, items_before=0)
@@ -36,7 +38,7 @@ class BoundFunctionCache(Fix):
             "import numpy as np\nfrom functools import lru_cache\n\n@lru_cache(maxsize=None)  # schnell\n" + _BODY,
             _LOOP,
             becomes={
-                1: "import numpy as np\nfrom functools import lru_cache\n\n@lru_cache(maxsize=128)  # schnell\n" + _BODY
+                1: "import numpy as np\nfrom functools import lru_cache\n\n@lru_cache(maxsize=32)  # schnell\n" + _BODY
             },
             held=_HELD,
             says=("basis", "200 results"),
@@ -44,7 +46,7 @@ class BoundFunctionCache(Fix):
         Case(
             "import functools, numpy as np\n\n@functools.cache\n" + _BODY,
             _LOOP,
-            becomes={1: "import functools, numpy as np\n\n@functools.lru_cache(maxsize=128)\n" + _BODY},
+            becomes={1: "import functools, numpy as np\n\n@functools.lru_cache(maxsize=32)\n" + _BODY},
             held=_HELD,
         ),
     ]
@@ -56,24 +58,34 @@ class BoundFunctionCache(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Write a number where none is, or None."""
-        one = death.growth.container
-        if one is None or not (one.type or "").endswith(_TYPE) or not death.memory.grew_here:
+        first = death.growth.container
+        if first is None or not (first.type or "").endswith(_TYPE) or not death.memory.grew_here:
             return
-        for module in death.code.mentioning(one.name):
-            for scope in death.code.scopes(module.cell):
-                edits = _bounded(scope, death) if scope.function == one.name else ()
-                if edits:
+        grown = [one for one in death.growth.objects if (one.type or "").endswith(_TYPE)]
+        for one in sorted(grown, key=lambda one: one is not first):
+            most = _most(one, len(grown), death)
+            for scope in (found for top in death.code.mentioning(one.name) for found in death.code.scopes(top.cell)):
+                if scope.function == one.name and (edits := _bounded(scope, most, death)):
                     held = one.grew_bytes or one.bytes or 0
                     count = f" of {one.length:,} results" if one.length else ""
                     why = (
                         f"The cache of {quote(one.name)} grew by {size(held)} while the cell ran, and forgets nothing. "
-                        f"In place{count} it will keep {_MOST}."
+                        f"In place{count} it will keep {most}."
                     )
                     yield Proposal(edits, why, held)
-                    return
+                    break
 
 
-def _bounded(scope: Scope, death: Death) -> Changes:
+def _most(one: Grown, caches: int, death: Death) -> int:
+    """Return how many results may be kept: those that take a quarter of the room, shared by all caches that grew."""
+    gained, room = death.growth.items_gained(one), death.room_bytes
+    if not gained or not one.grew_bytes or not room or room < 0:
+        return _MOST
+    fit = int(room * _USED / caches) // max(1, one.grew_bytes // gained)
+    return min(_MOST, 1 << max(0, fit.bit_length() - 1))
+
+
+def _bounded(scope: Scope, most: int, death: Death) -> Changes:
     """Return the edit of the decorator that keeps everything; none where there is no such."""
     outside = scope.parent or scope
     for decorator in scope.decorators:
@@ -81,10 +93,10 @@ def _bounded(scope: Scope, death: Death) -> Changes:
         name = death.code.qualified(called, outside)
         if name == "functools.cache" and called is decorator:
             module, imported = import_as(outside, death.code, "functools", "functools")
-            return imported + replace(outside, decorator, f"{module}.lru_cache(maxsize={_MOST})")
+            return imported + replace(outside, decorator, f"{module}.lru_cache(maxsize={most})")
         if name == "functools.lru_cache" and isinstance(decorator, ast.Call):
             call = Call(decorator, outside, name)
             given = call.argument("maxsize", 0)
             if isinstance(given, ast.Constant) and given.value is None:
-                return set_argument(call, "maxsize", _MOST, 0)
+                return set_argument(call, "maxsize", str(most), 0)
     return ()

@@ -38,6 +38,11 @@ class ExplodeSeparately(Advice):
             "long = df.explode(column='words')",
             says=("repeats all other columns", "df[['id', 'words']].explode('words')"),
         ),
+        Case(
+            "import pandas as pd\ndef flat(df, names):\n    for name in names:\n        df = df.explode(name)",
+            "flat(pd.DataFrame(rows), ['a', 'b'])",
+            says=("Explode each column separately", "df[['id', name]].explode(name) for name in names"),
+        ),
     ]
     SILENT = [
         Case("import pandas as pd\ndf = pd.DataFrame(x)", "df.explode('tags')\nbig = [0] * 10**10", line=2),
@@ -50,7 +55,7 @@ class ExplodeSeparately(Advice):
         calls = list(calls_at(death, _FUNCTION))
         names = list(dict.fromkeys(one for call in calls if (one := _column(call)) is not None))
         if not names:
-            return None
+            return _in_a_loop(calls)
         table = _table(calls[0])
         if len(names) == 1 and table.endswith("]"):
             return None
@@ -70,6 +75,24 @@ class ExplodeSeparately(Advice):
             "columns that you need first.",
             "code_": parts,
         }
+
+
+def _in_a_loop(calls: list[Call]) -> dict[str, str] | None:
+    """Say it of columns that a loop explodes one after the other: `for column in columns: df = df.explode(column)`."""
+    for call in calls:
+        for loop in call.scope.loops_around(call.node):
+            match loop, call.argument("column", 0), call.statement:
+                case ast.For(target=ast.Name(id=at)), ast.Name(id=column), ast.Assign(targets=[ast.Name(id=to)]):
+                    if at == column and to == _table(call):
+                        columns = call.scope.segment(loop.iter)
+                        why = f"{quote(call.text)} explodes the result of the round before: a row for each pair of "
+                        return {
+                            "title_": "Explode each column separately",
+                            "why_": f"{why}their items. Explode each column by itself, with the id of its row.",
+                            "code_": f"parts = {{{at}: {to}[['id', {at}]].explode({at}) for {at} in {columns}}}"
+                            "  # with your own id; merge only the rows that you ask about",
+                        }
+    return None
 
 
 def _column(call: Call) -> str | None:

@@ -1,0 +1,104 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.arrays import Value
+from ...code.scopes import Scope
+from ...edits import Changes, remove, replace
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.numpy import is_array
+from ...frameworks.windows import Windows, is_only_filled, put_into, windows
+from ...units import quote
+
+_MAKERS = ("numpy.empty", "numpy.zeros")
+_STACKERS = ("numpy.array", "numpy.asarray", "numpy.stack", "numpy.vstack")
+_FILL = (
+    "import numpy as np\ndef cut(s, w, h):\n    n = len(s) - w - h\n    X = np.empty((n, w))\n    y = np.empty(n)\n"
+    "    for i in range(n):\n        X[i] = s[i:i + w]\n        y[i] = s[i + w + h]\n    return X, y"
+)
+_MORE_AXES = "# of more columns: np.lib.stride_tricks.sliding_window_view(table, width, axis=0).swapaxes(1, 2)"
+
+
+class WindowsAsView(Fix):
+    """Take the windows of a series as a view, not as copies.
+
+    What it does: Windows that begin one step after the other repeat each value as often as a window is long: a week of
+    hours takes 168 times the series. `sliding_window_view` shows the same windows, and nothing is copied.
+
+    When it is offered: Memory ran out where `x[i:i + width]` was taken for each `i`, into an array or a list of which
+    one is made. It is an edit where the array has two axes, so that the series has one.
+
+    What it costs: The windows may only be read, and have the type of the series. What shuffles or splits them makes
+    copies of those it takes.
+    """
+
+    id, title, causes = (
+        "windows-as-view",
+        "Take the windows as a view, no copies: sliding_window_view",
+        (Family.MEMORY,),
+    )
+
+    FIRES = [
+        Case(
+            _FILL,
+            "X, y = cut(load(), 168, 24)",
+            becomes={
+                1: "import numpy as np\ndef cut(s, w, h):\n    n = len(s) - w - h\n"
+                "    X = np.lib.stride_tricks.sliding_window_view(s, w)[:n]\n    y = np.empty(n)\n"
+                "    for i in range(n):\n        y[i] = s[i + w + h]\n    return X, y"
+            },
+        ),
+        Case(
+            "import numpy as np\nx = np.ones(9_000_000)",
+            "W = np.array([x[i : i + 60] for i in range(len(x) - 60)])",
+            becomes="W = np.lib.stride_tricks.sliding_window_view(x, 60)[:len(x) - 60]",
+        ),
+        Case(
+            "import numpy as np",
+            "W = np.stack([t[i + 1 : i + 1 + 60] for i in range(n)])",
+            says=("sliding_window_view(t[1:], 60)[:n]", "axis=0"),
+        ),
+    ]
+    SILENT = [
+        Case("import numpy as np", "W = np.array([x[i : i + 60] for i in range(0, n, 60)])"),
+        Case("import numpy as np", "W = np.array([x[i : 2 * i] for i in range(n)])"),
+        Case(_FILL.replace("return", "X -= 1\n    return"), "X, y = cut(load(), 168, 24)"),
+        Case(
+            "import numpy as np\nx = np.ones(9)", "W = np.array([x[i : i + 3] for i in range(n)])\nb = [0] * n", line=2
+        ),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Put the view in the place of what is filled or gathered."""
+        for scope in death.code.running if death.is_of_this_cell else ():
+            for node in scope.nodes:
+                found = windows(node, scope) if isinstance(node, ast.For | ast.Call) else []
+                if found and isinstance(node, ast.For | ast.Call) and death.was_running(node, scope):
+                    yield from _as_views(node, found, scope, death)
+
+
+def _as_views(node: ast.For | ast.Call, found: list[Windows], scope: Scope, death: Death) -> Iterator[Proposal]:
+    """Propose a view for each of the arrays that are filled or made with windows."""
+    gone = []
+    for one in found:
+        store, made = put_into(node, one, scope, death.code)
+        if made is None or made.name not in _MAKERS + _STACKERS:
+            continue
+        module = scope.segment(made.node.func).rpartition(".")[0]
+        view = f"{module or 'np'}.lib.stride_tricks.{one.text(scope)}"
+        edits: Changes = ()
+        if module and store is None and _has_one_axis(death.values.of(one.part.value, scope)):
+            edits = replace(scope, made.node, view)
+        elif module and store is not None and isinstance(node, ast.For) and is_only_filled(store, made, node):
+            edits = replace(scope, made.node, view)
+            gone.append(store)
+            edits += remove(scope, store) if len(found) < len(node.body) else ()
+        why = f"{quote(scope.segment(one.part))} is copied for each `{one.at}`: each value is there as often "
+        why += "as a window is long. A view of the windows takes no memory; it may only be read."
+        snippet = f"windows = {view}  # a view: no copy\n{_MORE_AXES}"
+        yield Proposal(edits, why, death.memory.missing_bytes, snippet=snippet)
+    if isinstance(node, ast.For) and len(gone) == len(node.body):
+        yield Proposal(remove(scope, node))
+
+
+def _has_one_axis(series: Value | None) -> bool:
+    return is_array(series) and series is not None and len(series.shape) == 1
