@@ -12,7 +12,7 @@ class Windows(NamedTuple):
 
     part: ast.Subscript
     at: str
-    count: ast.expr
+    rounds: ast.expr
     offset: tuple[ast.expr, ...]
     width: tuple[ast.expr, ...]
 
@@ -20,7 +20,7 @@ class Windows(NamedTuple):
         """Return the call that shows them as a view, without what stands before it."""
         offset, width = (" + ".join(map(scope.segment, some)) for some in (self.offset, self.width))
         series = scope.segment(self.part.value) + (f"[{offset}:]" if offset else "")
-        return f"sliding_window_view({series}, {width})[:{scope.segment(self.count)}]"
+        return f"sliding_window_view({series}, {width})[:{scope.segment(self.rounds)}]"
 
 
 def windows(node: ast.For | ast.Call, scope: Scope) -> list[Windows]:
