@@ -24,6 +24,7 @@ from .code.signal_targets import Sending, sendings
 from .code.values import Values
 from .code.zeroed import reserved_before
 from .death_site import DeathSite
+from .frameworks.kept_graphs import stores_of_graphs
 from .postmortem import Caller, CauseFinding, Statement
 from .units import quote
 
@@ -243,4 +244,4 @@ class Death(DeathSite):
     @cached_property
     def growth(self) -> Growth:
         """What the memory of the cell grew in."""
-        return Growth(self.memory, self.memory_shape, self.code, self.frames)
+        return Growth(self.memory, self.memory_shape, self.code, self.frames, stores_of_graphs)

@@ -11,6 +11,7 @@ from .death import Death
 from .frameworks.gradients import backward_calls, hides_gradients, sources_of_gradients
 from .frameworks.step_growth import grows_by_the_step
 from .frameworks.training import BatchSize, find_batch_size, is_dwarfed, only_evaluates, training_calls, trains
+from .frameworks.training_step import normalises_batches
 from .frameworks.whole_batch import WholeBatch, find_whole_batch
 from .place import grew_in
 from .postmortem import Basis, ExpectedPeak
@@ -121,7 +122,7 @@ def choose(death: Death, rows: int, *, from_runs: bool = True) -> Choice | None:
     if from_runs and (fitted := _fitted(death, rows, target, before)) is not None:
         return fitted
     at_most = (target - before) * rows // growth
-    value = power_of_two(at_most // _CAUTION)
+    value = max(power_of_two(at_most // _CAUTION), min(at_most, 1 if normalises_batches(death.code) is None else 2))
     return Choice(value, at_most=min(at_most, rows - 1)) if 1 <= value < rows else None
 
 

@@ -4,12 +4,14 @@ Which statement took it is known from the stacks that were read while it grew, w
 running cell.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from jupyter_kerneldoctor.recording import events
 
 from ..code.notebook import Notebook
+from ..code.stores import Store
 from ..postmortem import Grown, Statement
 from .frame_names import FrameNames
 from .grown_objects import grown_objects, largest_objects
@@ -42,6 +44,8 @@ class Growth:
     shape: Shape | None
     code: Notebook = field(repr=False)
     names: FrameNames = field(repr=False)
+    graphs: Callable[[Notebook], Sequence[Store]] = field(default=lambda _code: (), repr=False)
+    """Gives the statements that keep graphs of PyTorch, whose memory no object shows."""
 
     @cached_property
     def _recorded(self) -> events.Growth | None:

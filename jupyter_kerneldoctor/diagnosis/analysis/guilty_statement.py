@@ -174,6 +174,7 @@ def _store(growth: Growth) -> Store | None:
         found = [one for one in stores(_charged_functions(growth)) if one.container.startswith("self.")]
     elif growth.goes_on and (top := _largest(growth)) is not None:
         found = [one for one in stores(running) if _outlives_a_step(growth.code, one, top) and _keeps(growth, one, top)]
+        found = found or [one for one in growth.graphs(growth.code) if _outlives_a_step(growth.code, one, top)]
     else:
         return None
     return found[0] if len({one.container for one in found}) == 1 else None

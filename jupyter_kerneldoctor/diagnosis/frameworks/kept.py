@@ -52,7 +52,7 @@ def kept_values(scopes: Iterable[Scope], origins: Origins) -> Iterator[Kept]:
             yield from _in_comprehensions(statement, scope)
             for value, container, is_added_to in stored(statement, scope):
                 loops, caller = _repeated(statement, container, scope, origins)
-                if loops and not _is_bound_anew(container, loops[0], statement, caller):
+                if loops and not is_bound_anew(container, loops[0], statement, caller):
                     yield Kept(value, container, loops, scope, caller, is_added_to)
 
 
@@ -145,11 +145,12 @@ def root(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _is_bound_anew(name: str, loop: ast.AST, statement: ast.stmt, scope: Scope) -> bool:
+def is_bound_anew(name: str, loop: ast.AST, statement: ast.stmt | None, scope: Scope) -> bool:
     """Whether each round starts the container afresh."""
     for node in scope.inside(loop):
         if isinstance(node, ast.Assign) and node is not statement:
-            plain = [root(target) for target in node.targets if not isinstance(target, ast.Subscript)]
+            targets = [one for target in node.targets for one in getattr(target, "elts", [target])]
+            plain = [root(target) for target in targets if not isinstance(target, ast.Subscript)]
             if name in plain and name not in names_in(node.value):
                 return True
     return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..code.attributes import Origin
 from ..code.notebook import Notebook, once
 from ..code.scopes import Scope
+from ..code.stores import Store
 from .gradients import Backward, backward_calls, records_graph, sources_of_gradients, starts_of_backward
 from .hooks import code_of_hooks
 from .kept import Kept, kept_values, names_in, outliving, root, stored
@@ -47,12 +48,20 @@ def kept_graphs(code: Notebook) -> list[KeptGraph]:
     found += [*_kept_by_hooks(code, tensors), *_averaged(code, tensors)]
     needed = sources_of_gradients(code) if found else set()
     found = [one for one in found if one.kept.value not in needed]
-    return [one for one in found if not _feeds_backward(one.kept.container, code)]
+    feeding = {one.kept.scope for one in found if _feeds_backward(one.kept.container, code)}
+    return [one for one in found if one.kept.scope not in feeding]  # what feeds it holds the graph of the others, too
 
 
 def kept_losses(code: Notebook) -> list[KeptGraph]:
     """Return the losses among the tensors that are kept with their graphs."""
     return [one for one in kept_graphs(code) if one.is_loss]
+
+
+def stores_of_graphs(code: Notebook) -> list[Store]:
+    """Return the statements of loops that keep tensors with their graphs, which no backward pass frees."""
+    found = [one.kept for one in kept_graphs(code) if not (one.is_freed or one.in_hook)]
+    placed = [(one, one.scope.statement_of(one.value)) for one in found]
+    return [Store(at, one.scope, one.container, (one.value,)) for one, at in placed if at is not None]
 
 
 def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
@@ -143,14 +152,20 @@ def _feeds_backward(container: str, code: Notebook) -> bool:
                     targets = [target]
                 case _:
                     continue
-            for name in set() if value is None else names_in(value):
+            for name in set() if value is None else _read_in(value):
                 made_of.setdefault(name, []).extend(targets)
     names, waiting = {container}, [container]
     while waiting:
         found = {at for target in made_of.pop(waiting.pop(), ()) if (at := root(target)) is not None}
         waiting += found - names
         names |= found
-    return any(names_in(start) & names for scope in scopes for start in starts_of_backward(scope, code))
+    return any(_read_in(start) & names for scope in scopes for start in starts_of_backward(scope, code))
+
+
+def _read_in(node: ast.AST) -> set[str]:
+    """Return the names that an expression reads; of `memory.values`, that of the attribute inside its class, too."""
+    attributes = {f"self.{one.attr}" for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+    return names_in(node) | attributes
 
 
 def _is_used_as_tensor(container: str, code: Notebook) -> bool:

@@ -160,7 +160,9 @@ def whole_calls_of_models(code: Notebook) -> Iterator[tuple[Call, ast.Name]]:
             continue
         for node in scope.calls:
             match node:
-                case ast.Call(func=ast.Name() | ast.Attribute(), args=[ast.Name() as data], keywords=[]):
+                case ast.Call(func=ast.Name() | ast.Attribute(), args=[ast.Name() as data], keywords=words):
+                    if any(ast.unparse(word) != "training=False" for word in words):
+                        continue  # `predict` evaluates
                     is_model = code.qualified(node.func, scope) is None and _is_model(node.func, scope, code)
                     is_method = isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING
                     if is_model and not is_method and not scope.loops_around(node):

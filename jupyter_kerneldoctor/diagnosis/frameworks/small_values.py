@@ -7,9 +7,9 @@ from .kept import names_in
 from .torch import Tensors
 
 _DEEPEST = 12  # steps from a kept value to what it is worked out from
-_PLAIN_CALLS = frozenset(
-    {"item", "tolist", "float", "int", "len", "str", "round", "time", "perf_counter", "format", "size"}
-)
+_PLAIN_METHODS = frozenset({"item", "tolist", "time", "perf_counter", "format", "size"})
+_PLAIN_CALLS = _PLAIN_METHODS | {"float", "int", "len", "str", "round"}
+"""Functions that give a number or a text; as methods `float` and the like give a tensor."""
 _NUMBERS = ("logs", "metrics")
 """What Keras gives a callback: a number for each metric."""
 
@@ -19,7 +19,9 @@ def is_small(value: ast.expr, scope: Scope, tensors: Tensors, depth: int = 0) ->
     match value:
         case ast.Constant() | ast.JoinedStr() | ast.Compare() | ast.BoolOp():
             return True
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _PLAIN_CALLS:
+        case ast.Call(func=ast.Name(id=name)) if name in _PLAIN_CALLS:
+            return True
+        case ast.Call(func=ast.Attribute(attr=name)) if name in _PLAIN_METHODS:
             return True
         case ast.Subscript(value=ast.Name(id=name)) | ast.Call(func=ast.Attribute(attr="get", value=ast.Name(id=name))):
             return name in _NUMBERS or tensors.is_scalar(value, scope)

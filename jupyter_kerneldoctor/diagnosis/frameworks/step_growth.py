@@ -14,7 +14,9 @@ from .recurrent import carried_states, kept_states
 from .small_values import is_small
 from .torch import Kind, Tensors
 
-_RUN_EACH_STEP = re.compile(r"forward|call|__getitem__|__call__|train_step|on_\w*(?:batch|step|epoch)\w*")
+_RUN_EACH_STEP = re.compile(
+    r"forward|call|__getitem__|__call__|(?:train|validation|test|predict)_step|on_\w*(?:batch|step|epoch)\w*"
+)
 """Methods of networks, data sets, layers and callbacks."""
 _ARRAY_METHODS = frozenset({"copy", "clone", "numpy", "cpu", "detach", "tolist", "to", "contiguous"})
 

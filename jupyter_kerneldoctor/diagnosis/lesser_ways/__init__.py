@@ -4,7 +4,7 @@ An entry stands in the file of its field; `WAYS` has all of them. The first that
 `GENERAL` save something wherever they are written, and are asked after all rules that know more.
 """
 
-from . import arrays, engines, files, models, networks, numerics, pictures, tables, texts, training
+from . import arrays, engines, files, models, networks, numerics, pictures, tables, tensors, texts, training
 from .way import LesserWay, first_running
 
 __all__ = ["GENERAL", "WAYS", "LesserWay", "first_running"]
@@ -19,6 +19,7 @@ WAYS = (
     *files.WAYS,
     *models.WAYS,
     *networks.WAYS,
+    *tensors.WAYS,
     *training.WAYS,
 )
 GENERAL = (*files.GENERAL, *tables.GENERAL, *arrays.GENERAL, *pictures.GENERAL)

@@ -6,6 +6,7 @@ from ...code.arrays import Value
 from ...code.origins import all_origins
 from ...code.scopes import Scope
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.torch import Kind, Tensors
 from ...place import Place, guilty_place
 from ...units import quote, size
 
@@ -74,6 +75,7 @@ class APartAtATime(Fix):
         Case("y = a - b", cause="segfault"),
         Case("n = 1 + 2"),
         Case("import numpy as np\nx = np.ones((9000, 9))", "d = ((x[:, None] - x[None, :]) ** 2).sum(-1)"),
+        Case("import torch\nnet = torch.nn.Linear(9, 9)\ndef run(net, n): return net(load(n))", "y = run(net, 9)"),
         Case("params = {'w': 1}\ndef run(p): return load(p)", "y = run(params)"),
     ]
 
@@ -161,16 +163,19 @@ def _rows_of(at: Place, death: Death) -> ast.expr | None:
     loops = [loop.target for loop in scope.loops_around(at.node) if isinstance(loop, ast.For)]
     items = {one.id for target in loops for one in ast.walk(target) if isinstance(one, ast.Name)}
     free = [one for one in sides if isinstance(one, ast.Name) and code.qualified(one, scope) is None]
-    names = [one for one in free if one.id not in items and not _is_dict(one, scope, death)]
+    names = [one for one in free if one.id not in items and not _has_no_rows(one, scope, death)]
     found = [(name, values.of(name, scope)) for name in names]
     arrays = [(value.bytes or 0 if value is not None else 0, name) for name, value in found if _may_be_array(value)]
     largest = max(arrays, key=lambda pair: pair[0], default=None)
     return None if largest is None else _spread(largest[1], scope, death) or largest[1]
 
 
-def _is_dict(name: ast.Name, scope: Scope, death: Death) -> bool:
-    """Whether a name stands for settings or weights in a dict, which has no rows."""
-    return any(isinstance(one, ast.Dict) for one, _ in all_origins(name, scope, death.code))
+def _has_no_rows(name: ast.Name, scope: Scope, death: Death) -> bool:
+    """Whether a name stands for a network, a loader, or settings or weights in a dict."""
+    origins = all_origins(name, scope, death.code)
+    made = (death.code.qualified(one.func, where) or "" for one, where in origins if isinstance(one, ast.Call))
+    is_network = Tensors(death.code).kind(name, scope) is Kind.MODULE
+    return is_network or any(isinstance(one, ast.Dict) for one, _ in origins) or any("Loader" in one for one in made)
 
 
 def _sides(node: ast.expr, scope: Scope, death: Death) -> list[ast.expr]:

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from ...calls import makers
-from ...edits import set_argument
+from ...edits import add_entry, entries, hidden_arguments, set_argument
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote, size
 
@@ -33,9 +33,16 @@ class BoundTreeEnsemble(Fix):
             "forest.fit(X_train, y_train)",
             becomes={1: _FOREST + "forest = RandomForestClassifier(n_estimators=1000, n_jobs=-1, max_depth=14)"},
         ),
+        Case(
+            _FOREST + "params = {'n_estimators': 500, 'n_jobs': 2}",
+            "forest = RandomForestClassifier(**params).fit(X, y)",
+            becomes={1: _FOREST + "params = {'n_estimators': 500, 'n_jobs': 2, \"max_depth\": 14}"},
+            says=("500 trees",),
+        ),
     ]
     SILENT = [
         Case(_FOREST, "RandomForestClassifier(max_depth=9).fit(X, y)"),
+        Case(_FOREST + "params = {'max_samples': 0.1}", "RandomForestClassifier(**params).fit(X, y)"),
         Case(_FOREST, "RandomForestClassifier().fit(X, y)\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\n" + _FOREST + "X = np.ones((900, 3))", "RandomForestClassifier().fit(X, y)\nload()"),
     ]
@@ -43,15 +50,18 @@ class BoundTreeEnsemble(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Set a depth, where the nodes explain what was missing, as far as the rows are known."""
         for made, used in makers(death, *_FORESTS):
-            if not used.name.startswith("fit") or any(made.argument(word) for word in _BOUNDS):
+            table = hidden_arguments(made, death.code)
+            words = entries(table)
+            if not used.name.startswith("fit") or any(made.argument(word) or word in words for word in _BOUNDS):
                 continue
             data, missing = used.argument("X", 0), death.memory.missing_bytes or 0
             value = None if data is None else death.values.of(data, used.scope)
-            given = made.argument("n_estimators", 0)
+            given = made.argument("n_estimators", 0) or words.get("n_estimators")
             trees = 100 if given is None else death.values.number(given, made.scope) or 100
             takes = 2 * value.shape[0] * trees * _NODE_BYTES if value is not None and value.shape else missing
+            depth = str(_DEPTH)
             yield Proposal(
-                set_argument(made, "max_depth", str(_DEPTH)),
+                set_argument(made, "max_depth", depth) if table is None else add_entry(table, "max_depth", depth),
                 f"{quote(made.text)} grows its {trees} trees until each leaf is pure, with up to two nodes for each "
                 f"row: {size(takes)}. With a depth of {_DEPTH} a tree has 32,767 nodes at most.",
                 takes,

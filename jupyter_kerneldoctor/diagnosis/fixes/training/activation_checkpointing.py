@@ -6,6 +6,7 @@ from ...code.notebook import Notebook, Scope
 from ...code.origins import Origins
 from ...edits import import_as, replace
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.attention import attentions
 from ...frameworks.gradients import backward_calls
 from ...frameworks.step_growth import grows_by_the_step
 from ...frameworks.torch import Tensors, is_module_class
@@ -94,7 +95,9 @@ class ActivationCheckpointing(Fix):
             )
             if not one.blocks and not death.was_running(one.call, one.scope):
                 continue
-            yield Proposal(imported + replace(one.scope, one.call, text), why, (memory.missing_bytes or 0) * 6 // 10)
+            tables = any(True for _ in attentions(Tensors(code)))  # those of one block may be too large already
+            edits = () if tables else imported + replace(one.scope, one.call, text)
+            yield Proposal(edits, why, (memory.missing_bytes or 0) * 6 // 10, snippet=text)
 
 
 class _BlockCall(NamedTuple):

@@ -6,6 +6,7 @@ from ...code.scopes import Scope
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.gradients import backward_calls
 from ...frameworks.step_growth import grows_by_the_step
+from ...frameworks.training import find_batch_size
 from ...sizing import batch_to_blame
 from ...units import quote, size
 
@@ -64,8 +65,10 @@ class ActivationsInParts(Fix):
             call, scope = found
             network, title = scope.segment(call.func), self.title
             why += f"Take some rows of {quote(given)} through {quote(network)} at a time; gradients add up. "
+            batch = find_batch_size(code)
+            rows = 16 if batch is None else max(1, min(16, batch.value // 8))
             snippet = (
-                f"for part in {given}.split(16):  # its rows of the targets, too\n    out = {network}(part)\n"
+                f"for part in {given}.split({rows}):  # its rows of the targets, too\n    out = {network}(part)\n"
                 f"    loss = ...  # as before\n    (loss * len(part) / len({given})).backward()\n\n"
                 f"# or, in {network}:\n{snippet}"
             )

@@ -91,6 +91,12 @@ class DetachCollectedOutputs(Fix):
         # the backward pass starts from what was collected
         Case(_NET, "for x in batches:\n    feats.append(net(x))\ntorch.cat(feats).sum().backward()"),
         Case(_NET + "def run(xs): return [net(x) for x in xs]", "torch.stack(run(batches)).mean().backward()"),
+        # so does one that starts from an attribute, seen from outside of its class
+        Case(
+            _NET + "class Memory:\n    def __init__(self): self.values = []\n"
+            "    def add(self, value): self.values.append(value)",
+            "memory = Memory()\nfor x in batches: memory.add(net(x))\ntorch.stack(memory.values).mean().backward()",
+        ),
         # each step's graph is freed by its backward pass: the values themselves are what is kept
         Case(_NET, "for x in batches:\n    out = net(x)\n    out.mean().backward()\n    feats.append(out)"),
         Case(_NET, "for x in batches:\n    feats = []\n    feats.append(net(x))"),

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 from ...edits import EditRefusedError, wrap
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...frameworks.kept import Kept
+from ...frameworks.kept import Kept, is_bound_anew
 from ...frameworks.step_growth import kept_tensors
 from ...frameworks.torch import Tensors
 from ...place import grew_in
@@ -41,6 +41,12 @@ class KeepFewerSteps(Fix):
             _NET + "kept = []\ndef train(i, x):\n" + _STEP + "    kept.append({'step': i, 'h': h})",
             "for i in range(9000): train(i, torch.rand(9, 9))",
             says=("kept",),
+        ),
+        Case(  # no name counts the steps of the loop that fills the list
+            _NET,
+            "for epoch in range(9):\n    kept, n = [], 0\n    for x in xs:\n        h = net(x)\n"
+            "        h.mean().backward()\n        kept.append(h.detach())",
+            says=("kept.append(h.detach().mean().item())",),
         ),
     ]
     SILENT = [
@@ -89,6 +95,8 @@ def _owner(kept: Kept) -> str:
 def _condition(kept: Kept) -> str:
     """Return the head that lets every hundredth step pass. Raises EditRefusedError where no name counts the steps."""
     for loop in kept.loops if kept.scope is kept.caller else ():
+        if is_bound_anew(kept.container, loop, None, kept.scope):
+            break  # the counter of what is around: one round of that fills it
         match loop:
             case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=[_] | [_, _])):
                 return f"if {name} % {_EVERY} == 0:"

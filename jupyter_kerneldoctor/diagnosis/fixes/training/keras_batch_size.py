@@ -52,12 +52,13 @@ class KerasBatchSize(Fix):
             line=1,
             becomes="codes = tf.convert_to_tensor(ae.predict(X, batch_size=32))\nother = ae(X).numpy()",
         ),
-        Case(_NET, "codes = ae(X).numpy()", becomes="codes = ae.predict(X, batch_size=32)"),
+        Case(_NET, "codes = ae(X, training=False).numpy()", becomes="codes = ae.predict(X, batch_size=32)"),
     ]
     SILENT = [
         Case(_NET, "for part in np.split(X, 9):\n    ae(part)"),
         Case(_NET + "\nf = tf.keras.layers.Dense(2)", "out = ae(x_small)"),
         Case(_NET, "ae.fit(X, X, batch_size=16)"),
+        Case(_NET, "samples = ae(X, training=True)"),
         Case(_NET, "ae.fit(X, X)"),
         Case("import numpy as np\nX = np.ones((5000, 9))", "forest.fit(X, batch_size=len(X))"),
         Case(_NET, "ae.fit(X, X, batch_size=len(X))", before_mib=1950),

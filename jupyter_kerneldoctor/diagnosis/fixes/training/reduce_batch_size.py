@@ -177,7 +177,7 @@ class ReduceBatchSize(Fix):
         ),
         Case(
             "import torch\nclass D(torch.utils.data.Dataset):\n    def __getitem__(self, i):\n"
-            "        self.cache[i] = read(i)\n        return self.cache[i]",
+            "        self.cache[i] = read(i).float() / 255\n        return self.cache[i]",
             "loader = torch.utils.data.DataLoader(D(), batch_size=64)",
             "for x in loader:\n    net(x).mean().backward()",
         ),

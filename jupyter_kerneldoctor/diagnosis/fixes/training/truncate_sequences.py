@@ -1,9 +1,16 @@
 import ast
+from collections.abc import Iterator
 
-from ...fix import Advice, Case, Death, Family
+from ...code.notebook import Call
+from ...code.origins import Origins
+from ...code.scopes import Scope
+from ...edits import set_argument
+from ...fix import Advice, Case, Death, Family, Proposal
 from ...frameworks.step_growth import grows_by_the_step
-from ...units import quote
+from ...lesser_ways.way import is_gathered
+from ...units import quote, size
 
+_MOST_CALLERS = 4
 _CUT = "from transformers import AutoTokenizer\ntok = AutoTokenizer.from_pretrained('bert')\n"
 _PAD = "def encode(rows):\n    return tok(rows['text'], truncation=True, max_length=512, padding={})"
 
@@ -30,13 +37,46 @@ class TruncateSequences(Advice):
     )
 
     FIRES = [
+        Case(
+            _CUT
+            + "def encode(texts):\n    return tok(texts, padding='max_length', max_length=512, return_tensors='pt')",
+            "rows = encode(tweets)",
+            becomes={
+                1: _CUT + "def encode(texts):\n"
+                "    return tok(texts, padding=\"longest\", max_length=512, return_tensors='pt')"
+            },
+            says=("512",),
+        ),
         Case(_CUT + _PAD.format("'max_length'"), "trainer.train()", says=("`tok(rows['text']", "Padding(tok)")),
     ]
     SILENT = [
         Case(_CUT + _PAD.format("True"), "trainer.train()"),
         Case(_PAD.format("'max_length'"), "trainer.train()"),
         Case(_CUT + _PAD.format("'max_length'"), "big = load()"),
+        Case(
+            _CUT + "def encode(text): return tok(text, padding='max_length', return_tensors='pt')",
+            "for text in texts: rows.append(encode(text))",
+        ),
+        Case(_CUT, "rows = [tok(t, padding='max_length', return_tensors='pt') for t in texts]"),  # to be stacked
     ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Pad what is encoded at once to its longest text; else say how each batch is padded."""
+        for call in _encoding(death):
+            most = call.argument("max_length")
+            why = (
+                f"{quote(call.text)} makes each text as long as the longest allowed"
+                f"{f', {call.scope.segment(most)} tokens' if most is not None else ''}; the cell took "
+                f"{size(death.memory.missing_bytes or 0)}. Padded to the longest text that there is, they need less."
+            )
+            edits = set_argument(call, "padding", '"longest"')
+            yield Proposal(edits, why, death.memory.missing_bytes, "Pad to the longest text, not to max_length")
+            return
+        yield from super().propose(death)
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - a collator is for the training
+        """Whether no call that was running pads to the longest allowed."""
+        return not any(True for _ in _encoding(after))
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Find the tokenizer's call, where a network is trained."""
@@ -55,3 +95,24 @@ class TruncateSequences(Advice):
     def saves(self, death: Death) -> int | None:
         """Count half, as the texts' lengths are not known."""
         return (death.memory.missing_bytes or 0) // 2 if death.memory.grew_here else None
+
+
+def _encoding(death: Death) -> Iterator[Call]:
+    """Yield the calls of a tokenizer that were running, and make one tensor of all texts."""
+    in_use = death.memory.grew_here and death.code.imports("transformers")
+    for scope in death.code.running if in_use else ():
+        for node in scope.calls:
+            call = Call(node, scope, "tokenizer")
+            given = call.argument("padding")
+            is_long = isinstance(given, ast.Constant) and given.value == "max_length"
+            is_one_tensor = is_long and call.argument("return_tensors") is not None and not is_gathered(call, death)
+            if is_one_tensor and death.was_running(node, scope) and not _is_repeated(node, scope, Origins(death.code)):
+                yield call
+
+
+def _is_repeated(node: ast.AST, scope: Scope, origins: Origins, depth: int = 0) -> bool:
+    """Whether a loop, or what is not seen, calls it for one text or one batch after the other."""
+    if scope.is_cell or scope.loops_around(node):
+        return bool(scope.loops_around(node))
+    calls = origins.calls_of(scope) if depth < _MOST_CALLERS else []
+    return not calls or any(_is_repeated(call, caller, origins, depth + 1) for call, caller in calls)

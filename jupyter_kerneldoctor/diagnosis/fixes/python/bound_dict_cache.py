@@ -1,0 +1,156 @@
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from jupyter_kerneldoctor.recording.events import Held, NamedObject
+
+from ...code.notebook import Notebook
+from ...code.scopes import Scope
+from ...edits import indent_unit, insert_after
+from ...examples import MIB
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...place import grew_in
+from ...units import quote, size
+
+_USED = 0.5  # of the room, for what the cache keeps
+_USUAL = 32  # entries, where their size is not known
+_LOAD = (
+    "cache = {}\ndef load(name):\n    if name not in cache:\n        cache[name] = decode(name)\n    return cache[name]"
+)
+_OF_SELF = (
+    "class Pages:\n    def __init__(self): self.seen = dict()\n    def __getitem__(self, i):\n        try:\n"
+    "            return self.seen[i]\n        except KeyError:\n            page = read(i)\n"
+    "            self.seen[i] = page{}\n            return page"
+)
+_GROWN = NamedObject("cache", "dict", 1600 * MIB, items=160, grew_bytes=1600 * MIB, items_before=0)
+
+
+class BoundDictCache(Fix):
+    """Let a cache forget its oldest entries.
+
+    What it does: A dict that a function fills with all it ever read or worked out grows until the memory is full.
+    The edit takes the oldest entry out when there are too many.
+
+    When it is offered: Memory grew in a dict that a function looks into before it works a value out, and that
+    nothing else uses.
+
+    What it costs: What was forgotten is read or worked out again.
+    """
+
+    id, title, causes = "bound-dict-cache", "Let the cache forget its oldest entries", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _LOAD,
+            "for name in names: use(load(name))",
+            held=[Held(-0.5, 2, (_GROWN,))],
+            becomes={
+                1: _LOAD.replace(
+                    "decode(name)",
+                    "decode(name)\n        if len(cache) > 83:  # forgets the oldest\n"
+                    "            cache.pop(next(iter(cache)))",
+                )
+            },
+            says=("1.6 GiB", "cache"),
+        ),
+        Case(
+            _OF_SELF.format(""),
+            "pages = Pages()\nfor i in range(9000): use(pages[i])",
+            held=[Held(-0.5, 2, (replace(_GROWN, name="pages.seen", items=16),))],
+            becomes={
+                1: _OF_SELF.format(
+                    "\n            if len(self.seen) > 8:  # forgets the oldest\n"
+                    "                self.seen.pop(next(iter(self.seen)))"
+                )
+            },
+        ),
+    ]
+    SILENT = [
+        Case(_LOAD, "for name in names: use(load(name))"),  # nothing shows that it grew
+        Case(_LOAD, "for name in names: load(name)\nuse(cache)", held=[Held(-0.5, 2, (_GROWN,))]),
+        Case("cache = {}", "for name in names: cache[name] = load(name)", held=[Held(-0.5, 2, (_GROWN,))]),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write a bound behind the statement that fills the cache."""
+        grown = death.growth.container
+        for store, text, scope in _caches(death.code) if death.memory.grew_here else ():
+            is_it = grown is not None and grown.name.rpartition(".")[2] == text.rpartition(".")[2]
+            if not is_it and not grew_in(death, store, scope):
+                continue
+            count, unit = _fitting(death) if is_it else _USUAL, indent_unit(scope, store)
+            edits = insert_after(
+                scope,
+                store,
+                f"if len({text}) > {count}:  # forgets the oldest",
+                f"{unit}{text}.pop(next(iter({text})))",
+            )
+            took = (grown.grew_bytes if grown is not None and is_it else None) or death.memory.ramp_bytes
+            why = f"{quote(text)} keeps all that was ever asked for: {size(took)}. With the edit it keeps {count}."
+            yield Proposal(edits, f"{why} What was forgotten is worked out again.", took)
+            return
+
+
+def _fitting(death: Death) -> int:
+    """Return how many entries may be kept, by the size of those that there were."""
+    grown, room = death.growth.container, death.room_bytes
+    gained = death.growth.items_gained(grown) if grown is not None else 0
+    if grown is None or not grown.grew_bytes or gained < 1 or not room:
+        return _USUAL
+    return max(1, int(room * _USED * gained / grown.grew_bytes))
+
+
+def _caches(code: Notebook) -> Iterator[tuple[ast.Assign, str, Scope]]:
+    """Yield the statements that fill a dict which only their function reads, after it has looked for the key there."""
+    of_items = (scope for top in code.mentioning("__getitem__") for scope in code.scopes(top.cell))
+    for scope in dict.fromkeys((*code.running, *of_items)):
+        for node in scope.nodes if not scope.is_cell else ():
+            match node:
+                case ast.Assign(targets=[ast.Subscript(value=ast.Name() | ast.Attribute() as owner, slice=key)]):
+                    text = scope.segment(owner)
+                    if _looks_first(text, ast.dump(key), scope) and not _used_elsewhere(owner, scope, code):
+                        yield node, text, scope
+
+
+def _looks_first(text: str, key: str, scope: Scope) -> bool:
+    calls = [scope.segment(call) for call in scope.calls]
+    if any(one.startswith((f"{text}.pop", f"len({text}")) for one in calls):
+        return False  # it is bounded
+    for node in scope.nodes:
+        match node:
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[container]):
+                if scope.segment(container) == text and ast.dump(left) == key:
+                    return True
+            case ast.Try(body=[first, *_], handlers=[ast.ExceptHandler(type=ast.Name(id="KeyError"))]):
+                if f"{text}[" in scope.segment(first):
+                    return True
+    return False
+
+
+def _used_elsewhere(owner: ast.Name | ast.Attribute, scope: Scope, code: Notebook) -> bool:
+    """Whether other code has to do with the dict than what makes, counts or empties it."""
+    name = owner.id if isinstance(owner, ast.Name) else owner.attr
+    if isinstance(owner, ast.Name) and name in scope.bindings and name not in scope.parameters:
+        return True  # it is made anew in each call
+    for top in code.mentioning(name):
+        for other in code.scopes(top.cell):
+            if other is scope:
+                continue
+            harmless = {id(one) for node in other.nodes for one in _harmless(node)}
+            mentions = (one for one in other.names if name in (getattr(one, "id", ""), getattr(one, "attr", "")))
+            if any(id(one) not in harmless for one in mentions):
+                return True
+    return False
+
+
+def _harmless(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.Assign(targets=[target], value=ast.Dict(keys=[]) | ast.Call(args=[], keywords=[])):
+            return [target]
+        case ast.AnnAssign(target=target, value=ast.Dict(keys=[])):
+            return [target]
+        case ast.Call(func=ast.Name(id="len"), args=[inner]):
+            return [inner]
+        case ast.Call(func=ast.Attribute(attr="clear", value=inner)):
+            return [inner]
+    return []
