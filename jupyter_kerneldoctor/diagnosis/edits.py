@@ -19,9 +19,10 @@ from typing import TypeAlias
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .code.attributes import Origin
 from .code.cellsource import LINE_END, is_same, line_of, mask, offset, parse, span
 from .code.notebook import Call, Notebook
-from .code.origins import Origin, Origins
+from .code.origins import Origins
 from .code.scopes import Scope
 from .postmortem import Edit
 from .units import cell_name
