@@ -61,6 +61,14 @@ def is_after_map(step: Step, code: Notebook) -> bool:
     return any(isinstance(one.func, ast.Attribute) and one.func.attr == "map" for one in made)
 
 
+def batched_before(owner: ast.expr) -> ast.Call | None:
+    """Return the `.batch(...)` right before a step: what the step gets are whole batches."""
+    match owner:
+        case ast.Call(func=ast.Attribute(attr="batch")):
+            return owner
+    return None
+
+
 def training_calls(code: Notebook) -> Iterator[Call]:
     """Yield the calls of `fit`, `evaluate` and `predict` of a Keras model in what ran."""
     for scope in code.running if is_used(code) else ():

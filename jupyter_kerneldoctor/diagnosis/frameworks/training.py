@@ -11,7 +11,7 @@ from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins, all_origins
 from ..edits import Changes, replace
 from .gradients import backward_calls
-from .keras import Step, is_after_map, is_dataset
+from .keras import Step, batched_before, is_after_map, is_dataset
 
 _NAME = re.compile(r"(?:\w*_)?(?:batch(?:_?size)?|bsz?)", re.IGNORECASE)
 _EVALUATION = re.compile(r"val|eval|test|pred", re.IGNORECASE)
@@ -96,7 +96,8 @@ def is_dwarfed(batch: BatchSize, code: Notebook) -> bool:
             whole = any(isinstance(one, ast.Call) for one in given)  # shuffle(len(files))
             if whole and is_after_map(Step(node, node.func.value, scope), code):
                 return True
-            if max(values, default=0) >= _DWARFED * batch.value:
+            of_rows = 1 if batched_before(node.func.value) is not None else batch.value
+            if max(values, default=0) >= _DWARFED * of_rows:
                 return True
     return False
 

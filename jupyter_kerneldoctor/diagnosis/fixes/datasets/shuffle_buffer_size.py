@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ...edits import replace
 from ...fix import Case, Family, Fix, Proposal
-from ...frameworks.keras import is_after_map, pipeline_steps, written_number
+from ...frameworks.keras import Step, batched_before, is_after_map, pipeline_steps, written_number
 from ...sizing import power_of_two
 from ...units import quote, size
 
@@ -63,6 +63,12 @@ class ShuffleBufferSize(Fix):
             becomes={1: _MAKE.format(size="256")},
             says=("all elements",),
         ),
+        Case(  # whole batches
+            _DATA,
+            "model.fit(data.batch(64).shuffle(1000).prefetch(2))",
+            becomes="model.fit(data.shuffle(1000).batch(64).prefetch(2))",
+            says=("1000 batches",),
+        ),
     ]
     SILENT = [
         Case(
@@ -74,6 +80,14 @@ class ShuffleBufferSize(Fix):
         Case("import torch\ndata = load()", "data.shuffle(10_000)"),
         Case(_DATA, "model.fit(data.shuffle(10_000))", before_mib=1900),
     ]
+
+    def is_cured(self, before: Death, after: Death) -> bool:
+        """Whether a buffer holds rows now in place of batches, or no buffer is too long."""
+        of_batches = [
+            sum(batched_before(one.owner) is not None for one in pipeline_steps(death.code, "shuffle"))
+            for death in (before, after)
+        ]
+        return of_batches[1] < of_batches[0] or super().is_cured(before, after)
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Write a smaller number where the buffer's length is written; where that says more, into the call."""
@@ -91,6 +105,9 @@ class ShuffleBufferSize(Fix):
             fewer = min(_FEW, power_of_two((length or _MANY) // _CAUTION))
             is_own = found is not None and "buffer" in step.scope.segment(given).lower()
             where, node = (found[2], found[1]) if found is not None and is_own else (step.scope, given)
+            if (batch := batched_before(step.owner)) is not None and isinstance(batch.func, ast.Attribute):
+                yield _rows_first(step, batch, length, memory.missing_bytes)
+                return
             many = length or "all"
             why = (
                 f"{quote(step.scope.segment(call))} keeps {many} elements in memory before the first step; the cell "
@@ -99,3 +116,18 @@ class ShuffleBufferSize(Fix):
             )
             yield Proposal(replace(where, node, str(fewer)), why, memory.missing_bytes)
             return
+
+
+def _rows_first(step: Step, batch: ast.Call, length: int | None, missing: int | None) -> Proposal:
+    """Put the shuffle before the batch: then its buffer holds rows."""
+    segment, owner = step.scope.segment, batch.func
+    assert isinstance(owner, ast.Attribute)
+    shuffled, batched = (segment(one)[len(segment(of)) :] for one, of in ((step.call, batch), (batch, owner.value)))
+    why = (
+        f"{quote(segment(step.call))} comes after {quote(batched)}: its buffer holds {length or 'all'} batches. "
+        f"Shuffled before, it holds as many rows, and the order is more random. The cell took {size(missing or 0)}."
+    )
+    text = f"{segment(owner.value)}{shuffled}{batched}"
+    return Proposal(
+        replace(step.scope, step.call, text), why, missing, "Shuffle rows, not batches: shuffle before batch"
+    )

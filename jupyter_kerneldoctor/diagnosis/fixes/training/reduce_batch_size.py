@@ -139,6 +139,10 @@ class ReduceBatchSize(Fix):
             "from tensorflow import keras\nmodel = keras.Sequential()\nN = 20_000",
             "batch_size = 32\nmodel.fit(data.shuffle(N).batch(batch_size))",
         ),
+        Case(
+            "import tensorflow as tf\nmodel = tf.keras.Sequential()\ndata = tf.data.Dataset.range(9000).map(load)",
+            "model.fit(data.batch(32).shuffle(1000))",
+        ),
         # it is the cache
         Case(
             "import tensorflow as tf\nmodel = tf.keras.Sequential()\ndata = tf.data.Dataset.range(9000).map(load)",
