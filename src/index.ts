@@ -212,7 +212,7 @@ function activate(
       void model.refresh();
     }
     if (notify) {
-      notifyOfDeath(trans, death, isShown ? null : show);
+      notifyOfDeath(trans, death, isShown ? null : show, live);
     }
   });
   // The event stream has no replay: read once what happened before this page was opened.

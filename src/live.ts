@@ -84,7 +84,12 @@ export class LiveFeed implements ILiveFeed {
     clearTimeout(this._timer);
     const socket = this._socket;
     this._socket = null;
-    socket?.close();
+    if (socket?.readyState === WebSocket.CONNECTING) {
+      // Closed at once, the browser would warn in its console.
+      socket.onopen = () => socket.close();
+    } else {
+      socket?.close();
+    }
   }
 
   private _show(live: ILive | null): void {

@@ -2,6 +2,7 @@ import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import type { Event } from '@jupyterlab/services';
 import { bytes, cellName, duration, fileName } from './format';
+import { ILiveFeed } from './live';
 import { ILiveSummary } from './rest';
 import { plain } from './text';
 
@@ -66,11 +67,26 @@ export function notifyOfDeath(
   trans: TranslationBundle,
   death: IDeath,
   /** Null where the panel shows the death already. */
-  show: (() => void) | null
+  show: (() => void) | null,
+  live: ILiveFeed
 ): void {
   // A toast is cut at 140 characters, so the advice has one of its own. The newest is on top.
   if (!death.watched_after_restart) {
-    Notification.warning(unrecordedMessage(trans), { autoClose: false });
+    const id = Notification.warning(unrecordedMessage(trans), {
+      autoClose: false
+    });
+    const follow = () => {
+      const { shown } = live;
+      if (
+        shown?.is_recorded &&
+        shown.kernel_id === death.kernel_id &&
+        shown.recording !== death.recording
+      ) {
+        live.changed.disconnect(follow);
+        Notification.dismiss(id);
+      }
+    };
+    live.changed.connect(follow);
   }
   if (show === null) {
     return;

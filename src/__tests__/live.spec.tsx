@@ -162,6 +162,17 @@ describe('the feed', () => {
   });
   afterEach(() => jest.useRealTimers());
 
+  it('closes a connection that is being made once it is there: earlier the browser warns', () => {
+    const feed = new LiveFeed(settings);
+    feed.watch('k1', true);
+    const close = jest.spyOn(sockets[0], 'close');
+    feed.watch(null, false);
+    expect(close).not.toHaveBeenCalled();
+    sockets[0].open();
+    expect(close).toHaveBeenCalledTimes(1);
+    expect(sockets[0].sent).toEqual([]);
+  });
+
   it('uses one connection, and none where nothing is shown', () => {
     const feed = new LiveFeed(settings);
     feed.watch(null, false);

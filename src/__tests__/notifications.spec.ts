@@ -1,4 +1,6 @@
 import { Notification } from '@jupyterlab/apputils';
+import { Signal } from '@lumino/signaling';
+import { ILive, ILiveFeed } from '../live';
 import { asDeath, notifyOfDeath, unrecordedMessage } from '../notifications';
 import { trans } from './fixtures';
 
@@ -11,6 +13,11 @@ const event = {
   cause: 'segfault',
   confidence: 0.9,
   watched_after_restart: true
+};
+
+const live = {
+  changed: new Signal<ILiveFeed, void>({} as ILiveFeed),
+  shown: null as ILive | null
 };
 
 afterEach(() => Notification.dismiss());
@@ -30,7 +37,7 @@ it('hears deaths, and nothing else', () => {
 
 it('says which notebook and why, and stays until it is closed', () => {
   const show = jest.fn();
-  notifyOfDeath(trans, asDeath(event)!, show);
+  notifyOfDeath(trans, asDeath(event)!, show, live);
   expect(messages()).toEqual([
     'The kernel of X.ipynb died: The kernel crashed.'
   ]);
@@ -44,7 +51,7 @@ it('says which notebook and why, and stays until it is closed', () => {
 
 it('puts code between quotation marks, as a toast shows plain text', () => {
   const headline = 'The kernel crashed in cell [3] on `f(x)`.';
-  notifyOfDeath(trans, asDeath({ ...event, headline })!, jest.fn());
+  notifyOfDeath(trans, asDeath({ ...event, headline })!, jest.fn(), live);
   expect(messages()).toEqual([
     'The kernel of X.ipynb died: The kernel crashed in cell [3] on “f(x)”.'
   ]);
@@ -52,7 +59,7 @@ it('puts code between quotation marks, as a toast shows plain text', () => {
 
 it('says how to have the restarted kernel watched when it is not', () => {
   const death = asDeath({ ...event, watched_after_restart: false })!;
-  notifyOfDeath(trans, death, jest.fn());
+  notifyOfDeath(trans, death, jest.fn(), live);
   expect(messages()).toHaveLength(2);
   expect(messages().join()).toContain('%load_ext kerneldoctor');
   expect(messages().join()).toContain('jupyter kerneldoctor enable');
@@ -68,6 +75,19 @@ it('shows a kernel without a notebook, and no terminal codes', () => {
     notebook: null,
     headline: '\u001b[31mIt crashed.\u001b[0m'
   })!;
-  notifyOfDeath(trans, death, jest.fn());
+  notifyOfDeath(trans, death, jest.fn(), live);
   expect(messages()).toEqual(['A kernel died: It crashed.']);
+});
+
+it('takes the advice back when the restarted kernel is recorded', () => {
+  const death = asDeath({ ...event, watched_after_restart: false })!;
+  notifyOfDeath(trans, death, null, live);
+  const tell = (recording: string) => {
+    live.shown = { kernel_id: 'k1', recording, is_recorded: true };
+    live.changed.emit();
+  };
+  tell('r1');
+  expect(messages()).toHaveLength(1);
+  tell('r2');
+  expect(messages()).toEqual([]);
 });

@@ -21,7 +21,7 @@ interface IProps {
 export function Code({ source, line, label, isNumbered }: IProps): JSX.Element {
   const { trans } = useDoctor();
   const [unfolded, setUnfolded] = useState(false);
-  const lines = source.split(/\r?\n/);
+  const lines = source.trimEnd().split(/\r?\n/);
   const coloured = useColours(lines.map(text => shorten(visible(text))));
   const first = unfolded ? 0 : firstLine(lines.length, line);
   const shown = unfolded ? coloured : coloured.slice(first, first + LINES);
