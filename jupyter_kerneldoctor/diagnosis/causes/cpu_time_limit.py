@@ -1,9 +1,11 @@
+import ast
 from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..code.notebook import Notebook
 from ..examples import recording
 from ..units import duration
 
@@ -43,12 +45,14 @@ class CpuTimeLimit(Cause):
             certainty, reached = Certainty.STRONG, limit.hard
         else:
             return None
+        line = death.line or death.find(_only_loop)
         allowed = "all its processor time" if reached is None else f"the {duration(reached)} of processor time allowed"
         return self.finding(
             death,
             certainty,
-            f"The kernel had used {allowed} here, {death.when()}.",
+            f"The kernel had used {allowed}, {death.where(line)}.",
             _times(limit, used),
+            line=line,
             summary=f"Processor time used up ({death.signal})",
         )
 
@@ -77,6 +81,13 @@ def sent_by_others(death: Death) -> bool:
         return False
     soft, used = _limit(death).soft, death.environment.known.cpu_s
     return soft is None or (used is not None and used < soft / 2)
+
+
+def _only_loop(code: Notebook) -> int | None:
+    """Return the line of the loop of the running cell; None where it has none, or several."""
+    cell = code.module(code.last) if code.last >= 0 else None
+    lines = [one.lineno for one in (cell.body if cell is not None else ()) if isinstance(one, ast.For | ast.While)]
+    return lines[0] if len(lines) == 1 else None
 
 
 def _limit(death: Death) -> Rlimit:

@@ -73,7 +73,7 @@ class UnhandledSignal(Cause):
             return None
         if signal not in _WHAT and not signal.startswith(("SIGRT", "signal ")):
             return None
-        timer = _timer(death, signal)
+        timer = timer_that_ran_out(death)
         line = timer.line if timer is not None and timer.cell is death.cell else death.line
         unhandled = "" if signal == "SIGTRAP" else ", which nothing handled"
         return self.finding(
@@ -123,8 +123,9 @@ def _what(death: Death, timer: Timer | None) -> str:
     return _WHAT.get(death.signal or "", "it got a signal")
 
 
-def _timer(death: Death, signal: str) -> Timer | None:
-    """Return the last timer that a cell started and that sends this signal."""
+def timer_that_ran_out(death: Death) -> Timer | None:
+    """Return the last timer that a cell started and that sends the signal that ended the kernel."""
+    signal = death.signal
     if signal not in ("SIGALRM", "SIGVTALRM", "SIGPROF"):
         return None
     return next((one for one in reversed(death.find(timers) or ()) if one.signal in (signal, None)), None)
