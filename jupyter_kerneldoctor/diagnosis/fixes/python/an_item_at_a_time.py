@@ -11,6 +11,7 @@ from ...fix import Case, Death, Family, Fix, Proposal
 from ...place import Place, guilty_place
 from ...units import quote
 
+_KINDS = {bool: "bool", int: "int32", float: "float32"}
 _ROUNDS = 3  # items that a container gained while the cell ran
 _ITEMS = (
     "for one in ({element} for {target} in {items}{inner}):  # round brackets: one at a time\n"
@@ -63,7 +64,7 @@ class AnItemAtATime(Fix):
             line=1,
             says=("heapq.nsmallest(10, (score(c) for c in pairs(xs)), key=cost)",),
         ),
-        Case("sieve = [True] * n", says=("sieve = np.zeros(n, dtype=bool)",)),
+        Case("best = [0] * (n + 1)\nrank(best)", line=1, says=("best = np.full(n + 1, 0, dtype='int32')",)),
         Case(
             "import numpy as np",
             "out = np.zeros((n, 9))\nfor i, x in enumerate(xs):\n    out[i] = x",
@@ -107,11 +108,15 @@ def _collected(at: Place, death: Death) -> Proposal | None:
     lists = (one for one in ast.walk(at.node) if isinstance(one, ast.ListComp | ast.SetComp | ast.DictComp))
     made = [one for one in lists if one not in spread]
     repeated = [one for one in ast.walk(at.node) if isinstance(one, ast.BinOp) and _is_list(one) and one not in spread]
-    repeated = [one for one in repeated if any(isinstance(x, ast.Constant) for x in ast.walk(one.left))]
+    repeated = [one for one in repeated if any(type(getattr(x, "value", None)) in _KINDS for x in ast.walk(one.left))]
     if repeated and not made:
         why = f"{quote(at.text)} makes a list with 8 bytes for each item, and more for what they point at. An array "
         why += "takes 1 for each `bool`, 4 for a float32."
-        snippet = f"{_target(at.node)} = np.zeros(n, dtype=bool)  # or bytearray(n): one byte for each"
+        constant = next(
+            x for x in ast.walk(repeated[0].left) if isinstance(x, ast.Constant) and type(x.value) in _KINDS
+        )
+        kind, count = _KINDS[type(constant.value)], segment(repeated[0].right)
+        snippet = f"{_target(at.node)} = np.full({count}, {constant.value!r}, dtype='{kind}')  # float32 for fractions"
         return Proposal((), why, death.memory.missing_bytes, "Keep the numbers in an array, not in a list", snippet)
     if not made:
         return None

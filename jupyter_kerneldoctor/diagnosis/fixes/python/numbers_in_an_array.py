@@ -1,0 +1,80 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.scopes import Scope
+from ...edits import import_as, replace
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.plain_lists import PlainList, is_of_truths, repeated_list, stores_in
+from ...units import quote
+
+_SIEVE = (
+    "sieve = [True] * (n + 1)\nfor i in range(2, n):\n    sieve[i * i :: i] = [False] * len(range(i * i, n + 1, i))"
+)
+_TABLE = (
+    "def lcs(a, b):\n    dp = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]\n    for i in range(len(a)):\n"
+    "        for j in range(len(b)):\n            dp[i + 1][j + 1] = max(dp[i][j + 1], dp[i + 1][j]) + (a[i] == b[j])\n"
+    "    return dp[-1][-1]"
+)
+
+
+class NumbersInAnArray(Fix):
+    """Keep whole numbers in an array, not in a list.
+
+    What it does: A list has 8 bytes for each item, and a number above 256 is an object of 28 bytes besides. In a
+    `bytearray` a truth value takes 1 byte, in an `array("i")` a whole number takes 4. Both have indices and slices as a
+    list has.
+
+    When it is offered: Memory ran out where a list was made by repeating a number, `[0] * n`, or while it was filled,
+    and all that is put into it is surely whole numbers.
+
+    What it costs: Truth values come back as 0 and 1. A number beyond two billion raises an `OverflowError`.
+    """
+
+    id, title, causes = "numbers-in-an-array", "Keep the numbers in an array, not in a list", (Family.MEMORY,)
+
+    FIRES = [
+        Case(_SIEVE, becomes=_SIEVE.replace("[True] *", "bytearray([True]) *", 1), line=1),
+        Case(
+            _TABLE,
+            "lcs(x, y)",
+            becomes={1: "from array import array\n" + _TABLE.replace("[[0] *", '[array("i", [0]) *')},
+            says=("4 bytes",),
+        ),
+    ]
+    SILENT = [
+        Case("sieve = [True] * n\nbig = load()", line=2),
+        Case("best = [0] * n\nfor i, x in enumerate(xs):\n    best[i] = score(x)", line=1),
+        Case("best = [0] * n\nfor i in range(n):\n    best[i] = best[i - 1] / 2", line=1),
+        Case("kept = [False] * n\nkept[3] = None", line=1),
+        Case("rows = [0] * n\nrows.append('x')", line=1),
+        Case("rows = [0] * n\nprint(rows + [1])", line=1),
+        Case("s = 'a' * n"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Put an array in the place of the list that is repeated."""
+        for scope in death.code.running if death.is_of_this_cell else ():
+            for node in scope.nodes:
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                        made := repeated_list(value)
+                    ) is not None:
+                        stores = [one for one in scope.nodes if isinstance(one, ast.stmt) and stores_in(one, name)]
+                        if not any(death.was_running(one, scope) for one in (node, *stores)):
+                            continue
+                        found = PlainList(name, scope, death.code)
+                        if found.is_like_an_array and all(map(found.holds, stores)):
+                            yield _proposal(made, scope, death)
+
+
+def _proposal(made: ast.BinOp, scope: Scope, death: Death) -> Proposal:
+    """Say what the list takes, and what an array does."""
+    items, whole = scope.segment(made.left), quote(scope.segment(made))
+    if is_of_truths(made):
+        edits, takes = replace(scope, made.left, f"bytearray({items})"), "In a `bytearray` each takes 1 byte."
+    else:
+        name, imported = import_as(scope, death.code, "array.array", "array")
+        edits = imported + replace(scope, made.left, f'{name}("i", {items})')
+        takes = 'In an `array("i")` each takes 4 bytes.'
+    why = f"{whole} has 8 bytes for each item, and more for the numbers that are put there. {takes}"
+    return Proposal(edits, why, death.memory.missing_bytes)

@@ -1,0 +1,106 @@
+"""Lists of Python that are made by repeating a number: what is done with them, and put into them."""
+
+import ast
+from typing import NamedTuple
+
+from ..code.notebook import Notebook
+from ..code.scopes import Scope
+from ..code.stores import container_name
+
+_TAKE = ("len", "sum", "min", "max", "any", "all", "enumerate", "zip", "sorted", "list")
+_DEEPEST = 12
+
+
+def repeated_list(value: ast.expr) -> ast.BinOp | None:
+    """Return the list that is repeated, `[0] * n`, by itself or as each row of a table."""
+    match value:
+        case ast.ListComp(elt=ast.BinOp() as inner):
+            return repeated_list(inner)
+        case ast.BinOp(left=ast.List(elts=[ast.Constant(value=int())]), op=ast.Mult()):
+            return value
+    return None
+
+
+def is_of_truths(made: ast.BinOp) -> bool:
+    return any(isinstance(one, ast.Constant) and isinstance(one.value, bool) for one in ast.walk(made.left))
+
+
+def stores_in(node: ast.AST, name: str) -> bool:
+    """Whether a statement puts something into a list: `dp[i][j] = …`, `seen[i] += 1`."""
+    if not isinstance(node, ast.Assign | ast.AugAssign):
+        return False
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return any(isinstance(one, ast.Subscript) and container_name(one) == name for one in targets)
+
+
+class PlainList(NamedTuple):
+    """What is done with a list, and put into it."""
+
+    name: str
+    scope: Scope
+    code: Notebook
+
+    @property
+    def is_like_an_array(self) -> bool:
+        """Whether all that is done with it an array can do: it is made once, indexed, gone through, returned."""
+        name, scope, code = self.name, self.scope, self.code
+        scopes = {one for top in code.mentioning(name) for one in code.scopes(top.cell)} if scope.is_cell else set()
+        named = [one for other in scopes - {scope} for one in other.names if isinstance(one, ast.Name)]
+        if len(scope.bindings.get(name, ())) != 1 or any(one.id == name for one in named):
+            return False
+        return all(self._is_fine(one) for one in scope.names if isinstance(one, ast.Name) and one.id == name)
+
+    def _is_fine(self, use: ast.Name) -> bool:
+        inside = self.scope.inside(self.scope.tree.statements[use])
+        match next(one for one in inside if use in ast.iter_child_nodes(one)):
+            case ast.Subscript() | ast.Return() | ast.For() | ast.comprehension():
+                return True
+            case ast.Call(func=ast.Name(id=called)) if called in _TAKE:
+                return True
+            case ast.Assign(targets=[target]):
+                return target is use
+        return False
+
+    def holds(self, store: ast.AST) -> bool:
+        """Whether what a statement puts in is surely a whole number, or a truth value where those are kept."""
+        value = store.value if isinstance(store, ast.Assign | ast.AugAssign) else None
+        binding = self.scope.bindings[self.name][0].value
+        made = None if binding is None else repeated_list(binding)
+        if value is None or made is None:
+            return False
+        if (again := repeated_list(value)) is not None:
+            return is_of_truths(made) == is_of_truths(again)
+        is_truth = isinstance(value, ast.Compare) or (isinstance(value, ast.Constant) and isinstance(value.value, bool))
+        return is_truth if is_of_truths(made) else self._is_whole(value)
+
+    def _is_whole(self, value: ast.expr, depth: int = 0) -> bool:
+        parts: list[ast.expr] = []
+        match value:
+            case ast.Constant(value=int()) | ast.Compare() | ast.Call(func=ast.Name(id="len" | "int" | "ord")):
+                return True
+            case ast.BinOp(left=left, right=right) if not isinstance(value.op, ast.Div | ast.Pow):
+                parts = [left, right]
+            case ast.Call(func=ast.Name(id="min" | "max" | "abs"), args=given, keywords=[]):
+                parts = given
+            case ast.IfExp(body=one, orelse=other):
+                parts = [one, other]
+            case ast.UnaryOp(operand=one):
+                parts = [one]
+            case ast.Subscript():
+                return container_name(value) == self.name
+            case ast.Name(id=name):
+                return self._counts(name) or self._is_whole_name(name, depth)
+        return depth < _DEEPEST and bool(parts) and all(self._is_whole(one, depth + 1) for one in parts)
+
+    def _is_whole_name(self, name: str, depth: int) -> bool:
+        values = [one.value for one in self.scope.bindings.get(name, ()) if name not in self.scope.parameters]
+        known = [one for one in values if one is not None and depth < _DEEPEST]
+        return len(known) == len(values) > 0 and all(self._is_whole(one, depth + 1) for one in known)
+
+    def _counts(self, name: str) -> bool:
+        """Whether a name goes through a range."""
+        for node in self.scope.nodes:
+            match node:
+                case ast.For(target=ast.Name(id=target), iter=ast.Call(func=ast.Name(id="range"))) if target == name:
+                    return True
+        return False
