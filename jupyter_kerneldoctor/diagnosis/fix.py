@@ -26,8 +26,11 @@ from .postmortem import ExpectedPeak
 from .registry import Rule
 from .units import cell_name, quote, size
 
-__all__ = ["Advice", "CallAnother", "Case", "Death", "Family", "Fix", "Proposal", "SetArgument"]
+__all__ = ["OUT_OF_MEMORY", "Advice", "CallAnother", "Case", "Death", "Family", "Fix", "Proposal", "SetArgument"]
 """What every fix needs, in one import."""
+
+OUT_OF_MEMORY = (Family.MEMORY, "gpu-oom")
+"""Of the machine, a container or a process, or of a graphics card."""
 
 
 @dataclass(frozen=True)

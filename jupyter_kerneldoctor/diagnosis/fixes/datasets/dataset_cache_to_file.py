@@ -1,16 +1,9 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ...edits import replace
-from ...fix import Case, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.keras import pipeline_steps
 from ...units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...death import Death
 
 _DATA = "import tensorflow as tf\ndata = tf.data.Dataset.range(20_000).map(load)\nmodel = tf.keras.Sequential()"
 

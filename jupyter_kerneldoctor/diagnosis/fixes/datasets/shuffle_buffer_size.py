@@ -1,18 +1,11 @@
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ...edits import replace
-from ...fix import Case, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.keras import Step, batched_before, is_after_map, pipeline_steps, written_number
 from ...sizing import power_of_two
 from ...units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...death import Death
 
 _FEW = 256  # of what a pipeline gives one at a time; a first try
 _MANY = 10_000  # where the code does not show how many

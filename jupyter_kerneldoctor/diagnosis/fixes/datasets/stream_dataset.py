@@ -1,18 +1,11 @@
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from ...code.notebook import Call, Notebook, Scope
 from ...edits import EditRefusedError, insert_before, replace
-from ...fix import Case, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.keras import is_dataset, is_used, training_calls, written_number
 from ...units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...code.notebook import Call, Notebook, Scope
-    from ...death import Death
 
 _TF = "import tensorflow as tf, numpy as np\n"
 _LARGE = 0.25  # of what was missing

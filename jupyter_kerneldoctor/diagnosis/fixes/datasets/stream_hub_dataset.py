@@ -13,8 +13,7 @@ class StreamHubDataset(Advice):
     What it costs: Rows come in their order: `ds[5]` and `len(ds)` do not work, `shuffle` has a buffer.
     """
 
-    id, title = "stream-hub-dataset", "Take the data set row by row: streaming=True"
-    causes = (Family.MEMORY,)
+    id, title, causes = "stream-hub-dataset", "Take the data set row by row: streaming=True", (Family.MEMORY,)
     functions = ("datasets.load_dataset",)
     why = (
         "{call} was running. With `streaming=True` it gives one row after the other. Leave out `.to_pandas()`"

@@ -19,8 +19,7 @@ class ExpandableSegments(Advice):
     What it costs: Nothing but a restart. It is no help against a true shortage.
     """
 
-    id, title = "expandable-segments", "Let PyTorch's segments grow: expandable_segments"
-    causes = ("gpu-oom",)
+    id, title, causes = "expandable-segments", "Let PyTorch's segments grow: expandable_segments", ("gpu-oom",)
     why = (
         "PyTorch had reserved {unused} of the card without using it, in pieces too small for what was asked. "
         "Set this before PyTorch is imported, and restart the kernel."

@@ -1,4 +1,4 @@
-from ...fix import Advice, Case, Family
+from ...fix import OUT_OF_MEMORY, Advice, Case
 
 
 class JaxDonateBuffers(Advice):
@@ -13,7 +13,7 @@ class JaxDonateBuffers(Advice):
     """
 
     id, title = "jax-donate-buffers", "Let JAX use the old state's memory: donate_argnums"
-    causes, general = (Family.MEMORY, "gpu-oom"), True
+    causes, general = OUT_OF_MEMORY, True
     functions = ("jax.jit",)
     unless = ("donate_arg",)
     why = (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
 from ...edits import insert_before
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.torch import Kind, Tensors
 from ...units import enumeration, quote, size
 
@@ -27,8 +27,7 @@ class ReleaseBeforeRebind(Fix):
     What it costs: The old object is gone also where making the new one fails.
     """
 
-    id, title = "release-before-rebind", "Release the old object before making the new one"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "release-before-rebind", "Release the old object before making the new one", OUT_OF_MEMORY
 
     FIRES = [
         Case(_BUILD, _MAKE, _MAKE, before_mib=900, becomes="model = opt = None\n" + _MAKE, says=("model", "opt")),

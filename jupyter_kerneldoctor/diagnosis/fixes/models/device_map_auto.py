@@ -17,8 +17,7 @@ class DeviceMapAuto(Advice):
     `.to("cuda")` afterwards.
     """
 
-    id, title = "device-map-auto", "Spread the model over the cards: device_map"
-    causes, general = ("gpu-oom",), True
+    id, title, causes, general = "device-map-auto", "Spread the model over the cards: device_map", ("gpu-oom",), True
     why = (
         "{load} puts all weights on one card. `device_map` fills one after the other, and puts the rest into "
         'memory. Leave out the `.to("cuda")` behind it.'

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from ...edits import set_argument
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.gradients import backward_calls
 from ...frameworks.torch import Kind, Tensors
 from ...place import grew_in
@@ -23,8 +23,7 @@ class LoadDtype(Fix):
     float32.
     """
 
-    id, title = "load-dtype", "Load the weights in bfloat16: half the memory"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "load-dtype", "Load the weights in bfloat16: half the memory", OUT_OF_MEMORY
 
     FIRES = [
         Case(

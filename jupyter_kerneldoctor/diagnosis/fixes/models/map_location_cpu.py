@@ -12,8 +12,7 @@ class MapLocationCpu(SetArgument):
     What it costs: Nothing: `load_state_dict` copies to where the model is.
     """
 
-    id, title = "map-location-cpu", "Load the checkpoint into the machine's memory: map_location"
-    causes = ("gpu-oom",)
+    id, title, causes = "map-location-cpu", "Load the checkpoint into the machine's memory: map_location", ("gpu-oom",)
     functions, argument, position, value = ("torch.load",), "map_location", 1, '"cpu"'
     why = "puts the checkpoint onto the card that it was saved from, beside the model."
 

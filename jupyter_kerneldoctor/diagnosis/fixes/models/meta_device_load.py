@@ -2,7 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...edits import set_argument
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.checkpoints import loads
 from ...place import grew_in
 from ...units import quote, size
@@ -23,8 +23,7 @@ class MetaDeviceLoad(Fix):
     What it costs: The weights have the types of the file. The file must stay where it is while the network is used.
     """
 
-    id, title = "meta-device-load", "Load the checkpoint without a second copy: mmap, assign"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "meta-device-load", "Load the checkpoint without a second copy: mmap, assign", OUT_OF_MEMORY
 
     FIRES = [
         Case(

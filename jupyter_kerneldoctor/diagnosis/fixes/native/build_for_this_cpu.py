@@ -23,8 +23,7 @@ class BuildForThisCpu(Advice):
     What it costs: Builds for older processors are slower.
     """
 
-    id, title = "build-for-this-cpu", "Install a build that this CPU can run"
-    causes = ("illegal-instruction",)
+    id, title, causes = "build-for-this-cpu", "Install a build that this CPU can run", ("illegal-instruction",)
     why = (
         "An instruction ran {where} that this CPU does not know.{lacks} Install a build made for it (conda-forge, "
         "an older wheel, or from source). In a virtual machine, let it use all of the host's CPU features."

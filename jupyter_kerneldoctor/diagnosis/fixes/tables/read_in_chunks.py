@@ -28,8 +28,7 @@ class ReadInChunks(Fix):
     digits, and the name of the frame disappears.
     """
 
-    id, title = "read-in-chunks", "Read the file in chunks, or only the columns you need"
-    causes = (Family.MEMORY,)
+    id, title, causes = "read-in-chunks", "Read the file in chunks, or only the columns you need", (Family.MEMORY,)
 
     FIRES = [
         Case(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from ...code.notebook import Notebook, Scope
 from ...code.origins import Origins
 from ...edits import import_as, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.attention import attentions
 from ...frameworks.gradients import backward_calls
 from ...frameworks.step_growth import grows_by_the_step
@@ -35,7 +35,7 @@ class ActivationCheckpointing(Fix):
     """
 
     id, title = "activation-checkpointing", "Work out activations again in place of keeping them: checkpoint"
-    causes = (Family.MEMORY, "gpu-oom")
+    causes = OUT_OF_MEMORY
 
     FIRES = [
         Case(

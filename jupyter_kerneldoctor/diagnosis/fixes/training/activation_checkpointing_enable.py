@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from ...code.notebook import Call
 from ...death import Death
-from ...family import Family
+from ...fix import OUT_OF_MEMORY
 from ...trainer_setting import TrainerSetting
 
 
@@ -18,7 +18,7 @@ class ActivationCheckpointingEnable(TrainerSetting):
     """
 
     id, title = "activation-checkpointing-enable", "Keep only what goes into each block: gradient_checkpointing"
-    causes, general = (Family.MEMORY, "gpu-oom"), False
+    causes, general = OUT_OF_MEMORY, False
     argument, value = "gradient_checkpointing", "True"
     why = (
         "keeps what every layer gives for the backward pass. With `gradient_checkpointing` it keeps only what goes "

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 from ...calls import network_call_at
 from ...code.scopes import Scope
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.gradients import backward_calls
 from ...frameworks.step_growth import grows_by_the_step
 from ...frameworks.training import find_batch_size
@@ -27,7 +27,7 @@ class ActivationsInParts(Fix):
     """
 
     id, title = "activations-in-parts", "Take some rows of the step at a time, and accumulate the gradient"
-    causes = (Family.MEMORY, "gpu-oom")
+    causes = OUT_OF_MEMORY
 
     FIRES = [
         Case(_NET, _STEP, growth="jump", says=("in x.split(16)", "len(part) / len(x)", "checkpoint(block")),

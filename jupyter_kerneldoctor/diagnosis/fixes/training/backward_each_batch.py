@@ -2,7 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...edits import Changes, EditRefusedError, append, insert_before, remove, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.summed_losses import SummedLoss, grouped_losses, summed_losses
 from ...frameworks.torch import Tensors
 from ...units import quote, size
@@ -32,8 +32,7 @@ class BackwardEachBatch(Fix):
     What it costs: Nothing: there is one step of the optimizer as before, with the same gradient up to rounding.
     """
 
-    id, title = "backward-each-batch", "Run backward() for each batch: gradients add up"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "backward-each-batch", "Run backward() for each batch: gradients add up", OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -6,7 +6,7 @@ from ...calls import network_call_at
 from ...code.notebook import Notebook, Scope
 from ...code.origins import Origins, all_origins
 from ...edits import import_as, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.evaluation import is_made_tensor, whole_calls
 from ...frameworks.gradients import hides_gradients, sources_of_gradients, without_gradients
 from ...frameworks.training import find_batch_size
@@ -34,7 +34,7 @@ class BatchedInference(Fix):
     are put together: where they are what is large, as images are, keep less of each part.
     """
 
-    id, title, causes = "batched-inference", "Take the data through the network in batches", (Family.MEMORY, "gpu-oom")
+    id, title, causes = "batched-inference", "Take the data through the network in batches", OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 from ...code.scopes import Scope
 from ...edits import insert_before
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.keras import is_used, known_as
 from ...units import quote
 
@@ -26,7 +26,7 @@ class ClearSessionInModelLoop(Fix):
     """
 
     id, title = "clear-session-in-model-loop", "Let Keras forget the model of the round before: clear_session"
-    causes = (Family.MEMORY, "gpu-oom")
+    causes = OUT_OF_MEMORY
 
     FIRES = [
         Case(

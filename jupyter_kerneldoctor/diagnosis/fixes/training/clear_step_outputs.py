@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ...code.scopes import Scope
 from ...edits import insert_after
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.gradients import is_of_lightning
 from ...frameworks.kept import outliving
 from ...frameworks.small_values import is_small
@@ -38,7 +38,7 @@ class ClearStepOutputs(Fix):
     epochs together.
     """
 
-    id, title, causes = "clear-step-outputs", "Empty the list of outputs after each epoch", (Family.MEMORY, "gpu-oom")
+    id, title, causes = "clear-step-outputs", "Empty the list of outputs after each epoch", OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 from ...code.literals import number
 from ...edits import append
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.kept_graphs import KeptGraph, kept_losses
 from ...units import of_size, quote, share_of
 
@@ -28,8 +28,7 @@ class DetachAccumulatedLoss(Fix):
     finish.
     """
 
-    id, title = "detach-accumulated-loss", "Keep the number, not the tensor: loss.item()"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "detach-accumulated-loss", "Keep the number, not the tensor: loss.item()", OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -2,7 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...edits import append
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.kept_graphs import kept_graphs
 from ...units import quote, share_of
 
@@ -22,11 +22,7 @@ class DetachCollectedOutputs(Fix):
     What it costs: No gradients can be computed from the collected values. They are the same.
     """
 
-    id, title, causes = (
-        "detach-collected-outputs",
-        "Collect the outputs without their graphs",
-        (Family.MEMORY, "gpu-oom"),
-    )
+    id, title, causes = "detach-collected-outputs", "Collect the outputs without their graphs", OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -1,20 +1,13 @@
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ...code.origins import Origins
+from ...code.scopes import Scope
 from ...edits import replace
-from ...fix import Case, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.kept import kept_values
 from ...frameworks.keras import is_gradient_of_a_tape, is_loss, is_output_of_a_tape, tapes
 from ...units import quote, share_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...code.scopes import Scope
-    from ...death import Death
 
 _TF = "import tensorflow as tf\nmodel = tf.keras.Sequential()\nhistory = []"
 _STEP = "    with tf.GradientTape() as tape:\n        out = model(x)\n        loss = error(out, y)\n"

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 from ...code.notebook import Call
 from ...edits import drop_argument, insert_before
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.gradients import backward_calls
 from ...frameworks.recurrent import carried_states, kept_states
 from ...frameworks.torch import Tensors
@@ -39,11 +39,7 @@ class DropRetainGraph(Fix):
     through time).
     """
 
-    id, title, causes = (
-        "drop-retain-graph",
-        "Let backward() free its graph: no retain_graph",
-        (Family.MEMORY, "gpu-oom"),
-    )
+    id, title, causes = "drop-retain-graph", "Let backward() free its graph: no retain_graph", OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -1,4 +1,4 @@
-from ...fix import Advice, Case, Death, Family
+from ...fix import OUT_OF_MEMORY, Advice, Case, Death
 from ...frameworks.gradients import backward_calls
 from ...frameworks.torch import Tensors
 from ...frameworks.training_step import NoStepError, find_step
@@ -23,8 +23,7 @@ class GradientAccumulation(Advice):
     What it costs: Time. BatchNorm sees the smaller batches, and the learning rate's schedule counts fewer rounds.
     """
 
-    id, title = "gradient-accumulation", "Accumulate the gradient of smaller batches"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "gradient-accumulation", "Accumulate the gradient of smaller batches", OUT_OF_MEMORY
     share = 9 / 10  # the smaller batch alone does as much
     why = (
         "{reason} With {small} in place of {now}, a step of the optimizer after every {steps} batches sees as"

@@ -2,7 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...edits import EditRefusedError, wrap
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.kept import Kept, is_bound_anew
 from ...frameworks.step_growth import kept_tensors
 from ...frameworks.torch import Tensors
@@ -26,8 +26,7 @@ class KeepFewerSteps(Fix):
     What it costs: The collected values are fewer, and no longer one for each step.
     """
 
-    id, title = "keep-fewer-steps", "Keep the tensors of every hundredth step, not of all"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "keep-fewer-steps", "Keep the tensors of every hundredth step, not of all", OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -1,18 +1,11 @@
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ...edits import replace
-from ...fix import Case, Family, Fix, Proposal
+from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.keras import known_as, training_calls, whole_calls_of_models, written_number
 from ...sizing import choose
 from ...units import quote, size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...death import Death
 
 _USUAL = 32  # what Keras takes where nothing is said
 _NET = "import numpy as np, tensorflow as tf\nX = np.ones((5000, 9), dtype='float32')\nae = tf.keras.Sequential()"

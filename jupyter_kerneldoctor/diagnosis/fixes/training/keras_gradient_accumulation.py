@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from ...edits import import_as, replace, set_argument
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.keras import known_as, optimizers_of, training_calls
 from ...sizing import batch_to_blame
 from ...units import quote
@@ -26,7 +26,7 @@ class KerasGradientAccumulation(Fix):
     """
 
     id, title = "keras-gradient-accumulation", "Take smaller batches and accumulate their gradients"
-    causes = (Family.MEMORY, "gpu-oom")
+    causes = OUT_OF_MEMORY
 
     FIRES = [
         Case(

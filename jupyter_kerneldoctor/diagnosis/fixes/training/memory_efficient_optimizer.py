@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from ...code.notebook import Call, Scope
 from ...code.origins import Origins
 from ...edits import Changes, EditRefusedError, drop_argument, replace
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.step_growth import grows_by_the_step
 from ...place import grew_in
 from ...units import quote
@@ -29,7 +29,7 @@ class MemoryEfficientOptimizer(Fix):
     """
 
     id, title = "memory-efficient-optimizer", "Use an optimizer that keeps nothing for each parameter: SGD"
-    causes = (Family.MEMORY, "gpu-oom")
+    causes = OUT_OF_MEMORY
 
     FIRES = [
         Case(

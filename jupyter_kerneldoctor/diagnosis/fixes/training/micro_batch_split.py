@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from ...edits import EditRefusedError
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.micro_batches import snippet, split
 from ...frameworks.torch import Tensors
 from ...frameworks.training_step import NoStepError, find_step, is_mean, normalises_batches
@@ -29,8 +29,7 @@ class MicroBatchSplit(Fix):
     numbers.
     """
 
-    id, title = "micro-batch-split", "Accumulate the gradient over parts of each batch"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "micro-batch-split", "Accumulate the gradient over parts of each batch", OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.evaluation import evaluations, whole_calls
 from ...frameworks.gradients import backward_calls, without_gradients
 from ...frameworks.kept_graphs import kept_graphs
@@ -23,8 +23,7 @@ class NoGradEvaluation(Fix):
     What it costs: No gradients can be computed from the results. Their values are the same.
     """
 
-    id, title = "no-grad-evaluation", "Evaluate without gradients: torch.no_grad()"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "no-grad-evaluation", "Evaluate without gradients: torch.no_grad()", OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -18,8 +18,7 @@ class OomHandlerOutsideExcept(Advice):
     What it costs: Nothing.
     """
 
-    id, title = "oom-handler-outside-except", "Try again after the except block, not in it"
-    causes = ("gpu-oom",)
+    id, title, causes = "oom-handler-outside-except", "Try again after the except block, not in it", ("gpu-oom",)
     why = (
         "The `except` in {where_it_is} goes on with the work while the exception still holds the tensors of "
         "what failed. Set a flag there, and try again behind it."

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from ...case import Ran
 from ...edits import EditRefusedError
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.training import find_batch_size
 from ...frameworks.whole_batch import find_whole_batch, snippet, split
 from ...sizing import Batch, batch_to_blame
@@ -42,7 +42,7 @@ class ReduceBatchSize(Fix):
     batch.
     """
 
-    id, title, causes = "reduce-batch-size", "Use a smaller batch size", (Family.MEMORY, "gpu-oom")
+    id, title, causes = "reduce-batch-size", "Use a smaller batch size", OUT_OF_MEMORY
 
     FIRES = [
         Case(

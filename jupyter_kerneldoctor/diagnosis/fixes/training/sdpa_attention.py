@@ -2,7 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...edits import Changes, EditRefusedError, import_as, remove, replace, set_argument
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.attention import Attention, attentions, unread_weights
 from ...frameworks.torch import Tensors
 from ...units import quote, size
@@ -31,8 +31,7 @@ class SdpaAttention(Fix):
     What it costs: The attention weights are no longer there to be looked at. The values are the same up to rounding.
     """
 
-    id, title = "sdpa-attention", "Work out attention without the table of all pairs"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "sdpa-attention", "Work out attention without the table of all pairs", OUT_OF_MEMORY
 
     FIRES = [
         Case(

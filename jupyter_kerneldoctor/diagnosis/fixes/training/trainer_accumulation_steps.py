@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from ...code.origins import Origins
 from ...edits import replace, set_argument
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.trainers import trainer_settings
 from ...sizing import choose
 from ...units import quote
@@ -23,8 +23,7 @@ class TrainerAccumulationSteps(Fix):
     What it costs: Time: more and smaller passes. With several graphics cards the numbers count for each of them.
     """
 
-    id, title = "trainer-accumulation-steps", "Accumulate the gradient over smaller batches"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "trainer-accumulation-steps", "Accumulate the gradient over smaller batches", OUT_OF_MEMORY
 
     FIRES = [
         Case(

@@ -5,7 +5,7 @@ from ...code.notebook import Call
 from ...code.origins import Origins
 from ...code.scopes import Scope
 from ...edits import set_argument
-from ...fix import Advice, Case, Death, Family, Proposal
+from ...fix import OUT_OF_MEMORY, Advice, Case, Death, Proposal
 from ...frameworks.step_growth import grows_by_the_step
 from ...lesser_ways.way import is_gathered
 from ...units import quote, size
@@ -27,8 +27,7 @@ class TruncateSequences(Advice):
     What it costs: Batches of different lengths; on a TPU each length is compiled anew.
     """
 
-    id, title = "truncate-sequences", "Pad each batch to its longest text, not to max_length"
-    causes = (Family.MEMORY, "gpu-oom")
+    id, title, causes = "truncate-sequences", "Pad each batch to its longest text, not to max_length", OUT_OF_MEMORY
     why = "{padded} makes each text as long as the longest allowed. Most are shorter, and attention needs the square."
     snippet = (
         "from transformers import DataCollatorWithPadding\n"

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 from ...code.notebook import Call
 from ...edits import drop_argument
-from ...fix import Case, Death, Family, Fix, Proposal
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.step_growth import grows_by_the_step
 from ...units import quote
 
@@ -22,7 +22,7 @@ class ZeroGradSetToNone(Fix):
     """
 
     id, title = "zero-grad-set-to-none", "Give gradients back before the next forward pass: zero_grad()"
-    causes = (Family.MEMORY, "gpu-oom")
+    causes = OUT_OF_MEMORY
 
     FIRES = [Case(_STEP.format("set_to_none=False"), becomes=_STEP.format(""))]
     SILENT = [
