@@ -112,7 +112,9 @@ def _lost(recording: Recording, incident: Incident) -> Child | None:
 def _left(recording: Recording, incident: Incident, child: Child) -> bool:
     """Whether it is a worker that left by itself: right before, and of the kernel's own. Programs may leave so, too."""
     own = child.parent_pid in (None, recording.kernel.process.pid)
-    return own and child.kind == "exit" and bool(child.exit_code) and incident.mono_s - child.mono_s < _NOTICED_S
+    ended = [one.mono_s for one in recording.children if one.signal in _BY_THE_POOL]  # when the pool found it gone
+    at_once = any(0 <= after - child.mono_s < _NOTICED_S for after in (incident.mono_s, *ended))
+    return own and child.kind == "exit" and bool(child.exit_code) and at_once
 
 
 def _said(incident: Incident) -> str | None:

@@ -140,10 +140,10 @@ def test_a_pool_that_ends_the_workers_left_is_not_taken_for_the_cause():
     assert alive(said, children=ended).cause.id == "segfault"
 
 
-@pytest.mark.parametrize("by_the_pool", ["SIGTERM", "SIGKILL"])
-def test_a_worker_that_left_comes_before_those_that_the_pool_ended(by_the_pool):
-    ended = Child(8, -5.1, kind="signal", signal=by_the_pool, oom_kills=0)
-    left = Child(7, -5.1, kind="exit", exit_code=7)
+@pytest.mark.parametrize(("by_the_pool", "mono_s"), [("SIGTERM", -5.1), ("SIGKILL", -5.1), ("SIGKILL", -9.5)])
+def test_a_worker_that_left_comes_before_those_that_the_pool_ended(by_the_pool, mono_s):
+    ended = Child(8, mono_s, kind="signal", signal=by_the_pool, oom_kills=0)
+    left = Child(7, mono_s, kind="exit", exit_code=7)
 
     answer = alive(incident("broken-pool"), children=[ended, left])
 
