@@ -80,6 +80,7 @@ _OF_FRAMES = frozenset(
 )
 """Attributes of every data frame: any other that is not called is a column."""
 _MOST_COLUMNS = 8
+_DEEPEST = 3  # functions that a frame is handed on to
 _BY_KEYS = ("groupby", "sort_values", "dropna", "drop_duplicates", "set_index")
 
 
@@ -138,24 +139,50 @@ def _frame_of(call: Call, code: Notebook) -> _Frame:
 
 def columns_read(call: Call, code: Notebook) -> Columns:
     """Return which columns of the file are used. What the code creates before, `df["total"] = …`, is none of them."""
-    name, scope, begin = _frame_of(call, code)
+    return _columns_of(*_frame_of(call, code), code)
+
+
+def _columns_of(name: str | None, scope: Scope, begin: ast.stmt | None, code: Notebook, depth: int = 0) -> Columns:
+    """Return the columns that are taken from a frame of this name, also by functions that it is given to."""
     parents = {child: node for node in scope.nodes for child in ast.iter_child_nodes(node)}
     read: dict[str, None] = {}
     made: set[str] = set()
     are_all = True
     for node in sorted(_names(name, scope), key=lambda one: _place(one, scope)):
-        if (scope.tree.statements[node].lineno, node.lineno) <= (begin.lineno, begin.lineno):
+        if begin is not None and (scope.tree.statements[node].lineno, node.lineno) <= (begin.lineno, begin.lineno):
             continue
         if isinstance(node.ctx, ast.Store):
             break  # another object has the name from here on
         texts, is_made = _columns_at(node, parents)
+        inner = _given_to(node, parents.get(node), scope, code) if not texts and depth < _DEEPEST else None
+        if inner is not None:
+            found = _columns_of(*inner, None, code, depth + 1)
+            texts, are_all = list(found.names), are_all and found.are_all
         if is_made:
             made.update(texts)
         elif texts:
             read.update(dict.fromkeys(text for text in texts if text not in made))
-        else:
+        elif not _needs_no_column(parents.get(node)):
             are_all = False
     return Columns(tuple(read), are_all and bool(read))
+
+
+def _given_to(node: ast.Name, call: ast.AST | None, scope: Scope, code: Notebook) -> tuple[str, Scope] | None:
+    """Return the parameter that a frame is given as to a function of the user's, which changes nothing in it."""
+    origins = Origins(code)
+    function = origins.called(call.func, scope) if isinstance(call, ast.Call) else None
+    if function is None or not isinstance(call, ast.Call):
+        return None
+    found = [name for name, given in origins.arguments(call, function).items() if given is node]
+    stores = any(isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store) for one in function.nodes)
+    return (found[0], function) if len(found) == 1 and not stores else None
+
+
+def _needs_no_column(use: ast.AST | None) -> bool:
+    match use:
+        case ast.Call(func=ast.Name(id="len")) | ast.Attribute(attr="shape" | "index"):
+            return True
+    return isinstance(use, ast.Delete)
 
 
 def _names(name: str | None, scope: Scope) -> list[ast.Name]:
@@ -170,10 +197,12 @@ def _place(node: ast.Name, scope: Scope) -> tuple[int, bool, int]:
     return statement.lineno, stores, node.col_offset
 
 
-def _columns_at(node: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> tuple[list[str], bool]:
+def _columns_at(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> tuple[list[str], bool]:
     """Return the columns that a use of the frame names, and whether it makes them; none where it may use all."""
     use = parents.get(node)
     match use:
+        case ast.Subscript(slice=ast.Compare() | ast.BinOp() | ast.UnaryOp(), ctx=ast.Load()):
+            return _columns_at(use, parents)  # some of the rows; what the mask is made of is another use
         case ast.Subscript(slice=key, ctx=ctx):
             stores = isinstance(ctx, ast.Store) and not isinstance(parents.get(use), ast.AugAssign)
             return _texts(key) or [], stores
@@ -186,7 +215,21 @@ def _columns_at(node: ast.Name, parents: Mapping[ast.AST, ast.AST]) -> tuple[lis
                 case ast.Subscript(slice=chosen) if keys is not None and attribute == "groupby":
                     more = _texts(chosen)
                     return [] if more is None else [*keys, *more], False
+                case ast.Attribute(attr="agg" | "aggregate") as method if keys is not None and attribute == "groupby":
+                    more = _aggregated(parents.get(method))
+                    return [] if more is None else [*keys, *more], False
     return [], False
+
+
+def _aggregated(call: ast.AST | None) -> list[str] | None:
+    """Return the columns of `agg({"a": "sum"})` and `agg(total=("a", "sum"))`."""
+    match call:
+        case ast.Call(args=[ast.Dict(keys=keys)], keywords=[]):
+            return _texts(ast.List([one for one in keys if one is not None]))
+        case ast.Call(args=[], keywords=words) if words:
+            firsts = [word.value.elts[0] for word in words if isinstance(word.value, ast.Tuple) and word.value.elts]
+            return _texts(ast.List(list(firsts))) if len(firsts) == len(words) else None
+    return None
 
 
 def _texts(node: ast.expr) -> list[str] | None:

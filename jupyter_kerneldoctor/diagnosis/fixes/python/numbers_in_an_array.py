@@ -1,6 +1,7 @@
 import ast
 from collections.abc import Iterator
 
+from ...code.arrays import Value
 from ...code.scopes import Scope
 from ...edits import import_as, replace
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -48,6 +49,7 @@ class NumbersInAnArray(Fix):
         Case("kept = [False] * n\nkept[3] = None", line=1),
         Case("rows = [0] * n\nrows.append('x')", line=1),
         Case("rows = [0] * n\nprint(rows + [1])", line=1),
+        Case("big = [0] * 10**10"),
         Case("s = 'a' * n"),
     ]
 
@@ -63,8 +65,16 @@ class NumbersInAnArray(Fix):
                         if not any(death.was_running(one, scope) for one in (node, *stores)):
                             continue
                         found = PlainList(name, scope, death.code)
+                        if not _may_fit(death.values.of(made, scope), is_of_truths(made), death):
+                            continue
                         if found.is_like_an_array and all(map(found.holds, stores)):
                             yield _proposal(made, scope, death)
+
+
+def _may_fit(value: Value | None, are_truths: bool, death: Death) -> bool:
+    """Whether the array is small enough, as far as its length is known."""
+    count = value.shape[0] if value is not None and value.shape else 0
+    return death.room_bytes is None or count * (1 if are_truths else 4) <= death.room_bytes
 
 
 def _proposal(made: ast.BinOp, scope: Scope, death: Death) -> Proposal:

@@ -64,6 +64,12 @@ class ReadNeededColumns(Fix):
             becomes="frames = [pd.read_csv(f, usecols=['day', 'hits']) for f in files]\ndf = pd.concat(frames)\n"
             "df.groupby('day')['hits'].sum()",
         ),
+        Case(
+            "import pandas as pd\ndef by_shop(t):\n    late = t[t['hour'] > 18].groupby('shop').agg({'n': 'sum'})\n"
+            "    return late, len(t)",
+            "sales = pd.read_csv('sales.csv')\nby_shop(sales)",
+            becomes="sales = pd.read_csv('sales.csv', usecols=['shop', 'n', 'hour'])\nby_shop(sales)",
+        ),
     ]
     SILENT = [
         Case(
@@ -83,6 +89,8 @@ class ReadNeededColumns(Fix):
         Case("import pandas as pd", "df = pd.read_csv(p)\ndf = df.rename(columns=str.lower)\ndf['a'].plot()"),
         Case("import pandas as pd", "df = pd.read_csv(p, names=['a'])\ndf['a'].plot()"),
         Case("import pandas as pd", "df = pd.read_csv(p)\ndf[df['a'] > 1].plot()"),
+        Case("import pandas as pd\ndef f(t): return t['a'], t.describe()", "df = pd.read_csv(p)\nf(df)"),
+        Case("import pandas as pd\ndef f(t): t['b'] = t['a']", "df = pd.read_csv(p)\nf(df)\nprint(df['b'])"),
         Case("import pandas as pd", "df = pd.read_csv(p)\ndf[column].plot()\ndf['a'].plot()"),
         Case("import pandas as pd", "df = pd.read_csv(p)"),
         Case("import polars as pd", "df = pd.read_csv(p)\ndf['a'].plot()"),
