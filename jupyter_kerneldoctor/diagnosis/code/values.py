@@ -81,13 +81,13 @@ class Values:
         """What was worked out in one call of a function, by the identity of its arguments."""
         self._calls: dict[Scope, Mapping[str, Value]] = {}
 
-    def of(self, node: ast.expr, scope: Scope) -> Value | None:
-        """Return what an expression stood for when the scope ran last; None where that is not known."""
-        return self._of(node, _Place(scope, self._called_with(scope)))
+    def of(self, node: ast.expr | None, scope: Scope) -> Value | None:
+        """Return what an expression stood for when the scope ran last; None where that is not known, or for None."""
+        return None if node is None else self._of(node, _Place(scope, self._called_with(scope)))
 
     def number(self, node: ast.expr | None, scope: Scope) -> int | None:
         """Return the whole number that an expression stood for; None where it is no number, or not known."""
-        return None if node is None else whole(self.of(node, scope))
+        return whole(self.of(node, scope))
 
     def made_in(self, cell: int, line: int) -> Made | None:
         """Return the largest object that an expression in a line of a cell makes; None where no size is known."""

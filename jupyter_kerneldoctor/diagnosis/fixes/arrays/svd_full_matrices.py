@@ -52,8 +52,7 @@ class SvdFullMatrices(SetArgument):
 
     def saves(self, call: Call, death: Death) -> int | None:
         """Count the square, or all that was missing where the shape is not known; nothing where all of it is used."""
-        given = call.argument(0)
-        value = None if given is None else death.values.of(given, call.scope)
+        value = death.values.of(call.argument(0), call.scope)
         shape = value.shape if value is not None and len(value.shape or ()) == 2 else None
         if needs_full_matrices(call, death.code, shape):
             return 0

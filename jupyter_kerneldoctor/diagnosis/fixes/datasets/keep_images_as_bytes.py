@@ -60,7 +60,7 @@ def _arrays(death: Death) -> Iterator[Proposal]:
     for node, scope, _ in doubles(death):
         value = death.values.of(node, scope)
         inner = node.left if isinstance(node, ast.BinOp) else getattr(getattr(node, "func", None), "value", None)
-        source = None if inner is None else death.values.of(inner, scope)
+        source = death.values.of(inner, scope)
         if inner is None or source is None or value is None or source.dtype != "uint8":
             continue
         small, taken = source.bytes or 0, value.bytes or 0

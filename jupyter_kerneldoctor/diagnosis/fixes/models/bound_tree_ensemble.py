@@ -55,7 +55,7 @@ class BoundTreeEnsemble(Fix):
             if not used.name.startswith("fit") or any(made.argument(word) or word in words for word in _BOUNDS):
                 continue
             data, missing = used.argument("X", 0), death.memory.missing_bytes or 0
-            value = None if data is None else death.values.of(data, used.scope)
+            value = death.values.of(data, used.scope)
             given = made.argument("n_estimators", 0) or words.get("n_estimators")
             trees = 100 if given is None else death.values.number(given, made.scope) or 100
             takes = 2 * value.shape[0] * trees * _NODE_BYTES if value is not None and value.shape else missing

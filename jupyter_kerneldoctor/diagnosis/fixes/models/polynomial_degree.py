@@ -61,7 +61,7 @@ class PolynomialDegree(Fix):
             degree = death.values.number(given, made.scope)
             if degree is None or degree <= 2:
                 continue
-            value = None if data is None else death.values.of(data, used.scope)
+            value = death.values.of(data, used.scope)
             why, saved = f"{quote(made.text)} makes a column for each product of up to {degree} columns.", 0
             if value is not None and len(value.shape) == 2:
                 rows, columns = value.shape

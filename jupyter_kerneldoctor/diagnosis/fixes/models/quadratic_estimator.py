@@ -77,7 +77,7 @@ class QuadraticEstimator(Fix):
         """Fit to some of the rows; else name another method."""
         for made, used in makers(death, *_INSTEAD):
             data, missing = used.argument("X", 0), death.memory.missing_bytes or 0
-            value = None if data is None else death.values.of(data, used.scope)
+            value = death.values.of(data, used.scope)
             rows = value.shape[0] if value is not None and value.shape else None
             if (
                 data is None
