@@ -11,7 +11,6 @@ from ...place import Place, guilty_place
 from ...units import quote, size
 
 _USED = 0.25  # of the room, for the rows of a step: what is worked out of them takes more
-_USUAL = 1000
 _SLICES = {"pandas": ".iloc[{cut}]", "xarray": ".isel({{dim: slice({ends})}})"}
 _ROWS = (
     "parts = []\nfor at in range(0, len({name}), {step}):\n    part = {name}{cut}  # {count} rows at a time\n"
@@ -66,7 +65,7 @@ class APartAtATime(Fix):
         Case(
             "def spread(x, y):\n    gap = x[:, None] - y\n    return gap.std(1)\n",
             "s = spread(a, b)",
-            says=("part = a[at : at + 1000]", "s = spread(a, b)"),
+            says=("part = a[at : at + step]", "s = spread(a, b)"),
         ),
         Case("import numpy as np\nx = np.ones((9000, 9000))", "y = np.exp(x) / (1 + np.exp(x))", says=("len(x)",)),
     ]
@@ -110,7 +109,7 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
     if found is None:
         return None
     value, room = death.values.of(found, at.scope), death.room_bytes
-    rows, step = (value.shape[0] if value is not None and value.shape else None), _USUAL
+    rows, step = (value.shape[0] if value is not None and value.shape else None), 0
     if rows is not None and rows < 2:
         return None
     if rows and room and death.memory.missing_bytes:
@@ -120,15 +119,17 @@ def _by_rows(at: Place, death: Death) -> Proposal | None:
     if _is_paired_with_itself(name, at):
         return None
     package = next((one for one in _SLICES if is_of((one,), found, at.scope, death)), "")
-    ends = f"at, at + {step}"
-    cut = _SLICES.get(package, "[{cut}]").format(cut=f"at : at + {step}", ends=ends)
+    each = str(step or "step")
+    cut = _SLICES.get(package, "[{cut}]").format(cut=f"at : at + {each}", ends=f"at, at + {each}")
     missing = size(death.memory.missing_bytes or 0)
     why = (
         f"{quote(at.text)} works on all of `{name}` at once; the cell took at least {missing}. Where each row is "
         "worked out by itself, a loop over blocks of rows needs as much as one block."
     )
-    snippet = _ROWS.format(name=name, step=step, cut=cut, count=f"{step:,}", line=at.text)
-    return Proposal((), why, death.memory.missing_bytes, f"Work through `{name}` in blocks of {step:,} rows", snippet)
+    blocks = f"in blocks of {step:,} rows" if step else "a fiftieth of its rows at a time"
+    snippet = "" if step else f"step = max(1, len({name}) // 50)  # a fiftieth of the rows\n"
+    snippet += _ROWS.format(name=name, step=each, cut=cut, count=f"{step:,}" if step else "some", line=at.text)
+    return Proposal((), why, death.memory.missing_bytes, f"Work through `{name}` {blocks}", snippet)
 
 
 def _is_paired_with_itself(name: str, at: Place) -> bool:

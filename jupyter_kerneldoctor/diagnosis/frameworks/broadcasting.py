@@ -1,0 +1,59 @@
+"""Expressions that spread an array out against another, `a[:, None] - b`, and keep a number for each of its rows."""
+
+import ast
+import copy
+
+from ..code.scopes import Scope
+
+_NEW_AXIS = ("None", "np.newaxis", "numpy.newaxis")
+_REDUCE = ("sum", "mean", "min", "max", "argmin", "argmax", "any", "all", "std", "var", "prod", "median")
+
+
+class Names(ast.NodeTransformer):
+    """Puts expressions in the place of names."""
+
+    def __init__(self, known: dict[str, ast.expr]) -> None:
+        """Take what each name stands for."""
+        self.known = known
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.known.get(node.id, node))
+
+
+def is_by_row(call: ast.Call) -> bool:
+    """Whether a call reduces the last axes of something: `x.sum(axis=-1)`, `np.min(x, 1)`."""
+    match call:
+        case ast.Call(func=ast.Attribute(attr=name), args=given, keywords=[] | [ast.keyword(arg="axis")] as words):
+            axes = [*given[-1:], *(word.value for word in words)] if name in _REDUCE else []
+            return len(given) + len(words) <= 2 and bool(axes) and ast.unparse(axes[-1]) in ("-1", "1", "2")
+    return False
+
+
+def written_out(call: ast.Call, scope: Scope) -> tuple[ast.expr, ast.Assign | None]:
+    """Return a call with what one of its names stands for, and the statement that gives only this call the name."""
+    for one in ast.walk(call):
+        bound = scope.bindings.get(one.id, ()) if isinstance(one, ast.Name) else ()
+        uses = [use for use in scope.names if isinstance(one, ast.Name) and getattr(use, "id", "") == one.id]
+        value = bound[0].value if len(bound) == 1 and len(uses) == 2 else None
+        if isinstance(one, ast.Name) and value is not None and spread(value):
+            statement = scope.tree.statements[value]
+            if isinstance(statement, ast.Assign) and statement.value is value:
+                return Names({one.id: value}).visit(copy.deepcopy(call)), statement
+    return copy.deepcopy(call), None
+
+
+def spread(whole: ast.expr) -> list[ast.Subscript]:
+    """Return where an expression spreads out one array, `a[:, None]`, which it uses by the row nowhere else."""
+    found: dict[str, list[ast.Subscript]] = {}
+    fine: list[ast.expr] = []
+    for node in ast.walk(whole):
+        match node:
+            case ast.Subscript(value=base, slice=ast.Tuple(elts=[ast.Slice(None, None, None), new, *_])):
+                if ast.unparse(new) in _NEW_AXIS:
+                    found.setdefault(ast.unparse(base), []).append(node)
+                    fine.append(base)
+            case ast.Subscript(value=base, slice=ast.Tuple(elts=[new, *_]) | new) if ast.unparse(new) in _NEW_AXIS:
+                fine.append(base)
+    uses = [one for one in ast.walk(whole) if isinstance(one, ast.Name) and one.id in found]
+    is_one = len(found) == 1 and all(isinstance(one.value, ast.Name) for one in next(iter(found.values())))
+    return next(iter(found.values())) if is_one and all(one in fine for one in uses) else []
