@@ -6,6 +6,7 @@ from jupyter_kerneldoctor.recording.events import Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from .analysis.ending import FROM_OUTSIDE
+from .analysis.filled_in_a_loop import filled_in_a_loop
 from .analysis.guilty_statement import grown_objects, guilty_statement
 from .analysis.statements import statement_at
 from .causes import examine
@@ -15,7 +16,7 @@ from .code.notebook import CodeTooLargeError
 from .death import Death
 from .family import Family
 from .incidents import survived
-from .postmortem import CauseFinding, Culprit, Ending, FixProposal, PostMortem, State, Statement, iso
+from .postmortem import CauseFinding, Culprit, Ending, FixProposal, Grown, PostMortem, State, Statement, iso
 from .ranking import rank
 from .texts.memory_story import story
 from .texts.timeline import timeline
@@ -66,8 +67,8 @@ def diagnose(recording: Recording) -> PostMortem:
         no_stacks=recording.no_stacks,
         cell=_culprit(death, ranked[0]),
         other_cells=_other_cells(death, ranked[0]),
-        statement=_statement(judged, ranked[0]),
-        grown=grown_objects(judged.growth) if _is_about_memory(death, ranked[0]) and state != "ended" else (),
+        statement=(statement := _statement(judged, ranked[0])),
+        grown=_grown(judged, ranked[0], statement) if state != "ended" else (),
         fixes=fixes[:MOST_SHOWN],
         more_fixes=fixes[MOST_SHOWN:],
         fixes_left_out=left_out,
@@ -153,6 +154,17 @@ def _statement(death: Death, cause: CauseFinding) -> Statement | None:
         return statement_at(death.code, death.code.cells[again.cell], again.line)
     last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)
     return guilty_statement(death.growth, last) if cause.family == Family.MEMORY and death.incident is None else last
+
+
+def _grown(death: Death, cause: CauseFinding, statement: Statement | None) -> tuple[Grown, ...]:
+    """Return the objects that memory grew in: those that were seen, else what the statement to blame fills."""
+    if not _is_about_memory(death, cause):
+        return ()
+    found, growth = grown_objects(death.growth), death.growth
+    if growth.objects or cause.family != Family.MEMORY:
+        return found
+    filled = filled_in_a_loop(death.code, statement)
+    return found if filled is None or filled.name in (one.name for one in found) else (filled, *found)
 
 
 def _end(death: Death, cause: CauseFinding) -> Ending:

@@ -4,7 +4,7 @@ import ast
 
 
 def number(node: ast.expr) -> int | None:
-    """Return the value of a number written as `1000000`, `10**6`, `10 * 1000` or `-1`."""
+    """Return the value of a number written as `1000000`, `10**6`, `1 << 20`, `10 * 1000` or `-1`."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return int(node.value) if abs(node.value) < 1e18 else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
@@ -19,5 +19,7 @@ def number(node: ast.expr) -> int | None:
         return None
     if isinstance(node.op, ast.Pow) and 0 <= right < 64 and abs(left) <= 1 << 16:
         return int(left**right)
+    if isinstance(node.op, ast.LShift) and 0 <= right < 64 and abs(left) <= 1 << 16:
+        return left << right
     operations = {ast.Mult: left * right, ast.Add: left + right, ast.Sub: left - right}
     return operations.get(type(node.op))

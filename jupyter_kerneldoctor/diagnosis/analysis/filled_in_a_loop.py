@@ -1,0 +1,45 @@
+"""Names what a statement fills again and again, where nobody saw the object itself grow."""
+
+import ast
+
+from ..code.notebook import CodeTooLargeError, Notebook
+from ..code.origins import all_origins
+from ..code.stores import Store, stores
+from ..postmortem import Grown, Statement
+from ..units import cell_name
+
+_HOLDERS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.JoinedStr)
+
+
+def filled_in_a_loop(code: Notebook, blamed: Statement | None) -> Grown | None:
+    """Return the list, dict or text that a statement in a loop adds to; None for numbers, and for what is made anew."""
+    try:
+        cells = [at for at, one in enumerate(code.cells) if blamed is not None and one.source == blamed.cell_source]
+        for scope in code.scopes(cells[-1]) if cells else ():
+            for one in stores([scope]):
+                if blamed is not None and one.statement.lineno == blamed.line and _goes_on(one, code):
+                    where = f"local of {scope.function}, " if scope.function else "variable of the notebook, "
+                    return Grown(one.container, where=f"{where}{cell_name(blamed.execution_count)}")
+    except (CodeTooLargeError, RecursionError):
+        pass
+    return None
+
+
+def _goes_on(store: Store, code: Notebook) -> bool:
+    loops = store.scope.loops_around(store.statement)
+    made = (node for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Assign))
+    is_made_anew = any(isinstance(one, ast.Name) and one.id == store.container for at in made for one in at.targets)
+    if not loops or is_made_anew:
+        return False
+    if isinstance(store.statement, ast.Expr):
+        return True
+    target: ast.expr | None = None
+    match store.statement:
+        case ast.AugAssign(target=target) | ast.Assign(targets=[ast.Subscript(value=target)]):
+            pass
+    origins = [] if target is None else all_origins(target, store.scope, code)
+    return any(isinstance(one.node, _HOLDERS) or _is_text(one.node) for one in origins)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
