@@ -17,7 +17,7 @@ from ..code.stores import Store, container_name, stores
 from ..postmortem import Caller, Grown, Statement
 from ..units import cell_name
 from .growth import Growth
-from .statements import is_at, statement_at
+from .statements import is_at, is_caller, is_in, is_of_cell, is_same_function, lines_in, statement_at
 
 _MOST = 0.5  # of the growth
 _LITTLE = 0.25
@@ -101,7 +101,7 @@ def _making_figures(growth: Growth) -> Iterator[Statement]:
     made = {(call.cell, call.statement.lineno) for call in code.running.calls(*_MAKES_FIGURES)}
     for cell, line in made if len(made) == 1 else ():
         at = statement_at(code, code.cells[cell], line)
-        near = (one.statement.via for one in growth.charged if _is_same_function(one.statement, at))
+        near = (one.statement.via for one in growth.charged if is_same_function(one.statement, at))
         yield replace(at, via=next(near, ()))
 
 
@@ -109,10 +109,10 @@ def _calls_of(growth: Growth, store: Store, at: Statement) -> Iterator[tuple[Cal
     """Yield the calls that led to the function of a store, as the stacks show them in which memory grew."""
     cell = growth.code.cells[store.scope.cell]
     for one in growth.charged:
-        if _is_same_function(one.statement, at):
+        if is_same_function(one.statement, at):
             yield one.statement.via
         for number, caller in enumerate(one.statement.via):
-            if _is_of_cell(caller, cell) and caller.function == store.scope.function:
+            if is_of_cell(caller, cell) and caller.function == store.scope.function:
                 yield one.statement.via[:number]
 
 
@@ -129,7 +129,7 @@ def _dispatching(growth: Growth) -> Iterator[Statement]:
             called.setdefault(one.statement.via[-1], set()).add(one.statement.function)
     for caller, functions in called.items():
         below = [one for one in growth.charged if one.statement.via[-1:] == (caller,)]
-        cell = next((cell for cell in reversed(growth.code.cells) if _is_of_cell(caller, cell)), None)
+        cell = next((cell for cell in reversed(growth.code.cells) if is_of_cell(caller, cell)), None)
         most = sum(one.bytes for one in below) >= _MOST * growth.known_bytes
         if most and len(functions) >= _SEVERAL and cell is not None and caller.function is not None:
             yield replace(statement_at(growth.code, cell, caller.line), via=below[0].statement.via[:-1])
@@ -138,7 +138,7 @@ def _dispatching(growth: Growth) -> Iterator[Statement]:
 def _largest_of_a_function(growth: Growth) -> Statement | None:
     """Return the largest statement of the function in which most of it grew, a little in each of its statements."""
     for top in growth.charged:
-        same = [one for one in growth.charged if _is_same_function(one.statement, top.statement)]
+        same = [one for one in growth.charged if is_same_function(one.statement, top.statement)]
         if top.statement.function is not None and sum(one.bytes for one in same) >= _MOST * growth.known_bytes:
             return top.statement
     return None
@@ -148,7 +148,7 @@ def _outweighs(growth: Growth, found: Statement, last: Statement | None) -> bool
     if last is None or growth.share_of(last) < _LITTLE:
         return True
     container, keeps = growth.container, found != _largest(growth)
-    if keeps and any(_is_caller(one, found) for one in last.via):
+    if keeps and any(is_caller(one, found) for one in last.via):
         return True
     held, gained = (0.0, 0) if container is None else (growth.held_share(container), growth.items_gained(container))
     if keeps and held >= _MOST and gained > 1:  # again and again while the cell ran, whatever repeated that
@@ -186,13 +186,13 @@ def _outlives_a_step(code: Notebook, store: Store, top: Statement) -> bool:
         return True
     owner = store.container.partition(".")[0]
     is_local = owner in store.scope.bindings and owner != "self" and not store.scope.is_cell
-    return not is_local and any(True for cell in code.cells for _ in _loops(code, cell, set(_lines(top, cell))))
+    return not is_local and any(True for cell in code.cells for _ in _loops(code, cell, set(lines_in(top, cell))))
 
 
 def _charged_functions(growth: Growth) -> Iterator[Scope]:
     """Yield the functions in which memory grew, but those that make an object."""
     for at, cell in enumerate(growth.code.cells):
-        functions = {one.statement.function for one in growth.charged if _is_in(one.statement, cell)} - {None}
+        functions = {one.statement.function for one in growth.charged if is_in(one.statement, cell)} - {None}
         for scope in growth.code.scopes(at) if functions else ():
             if scope.name in functions and scope.function != "__init__":
                 yield scope
@@ -208,7 +208,7 @@ def _nearness(growth: Growth, store: Store, container: Grown | None) -> tuple[bo
 
 def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
     """Whether a store keeps a name that a statement bound, or the one that called it."""
-    lines = set(_lines(top, growth.code.cells[store.scope.cell]))
+    lines = set(lines_in(top, growth.code.cells[store.scope.cell]))
     made = {
         container_name(target)
         for node in store.scope.nodes
@@ -233,7 +233,7 @@ def _collecting(code: Notebook, top: Statement) -> Statement | None:
     """Return the innermost of the calls that led to a statement that stands in a comprehension."""
     called = [*(one.function for one in top.via[1:]), top.function]
     for at, one in reversed([*enumerate(top.via)]):
-        cell = next((cell for cell in reversed(code.cells) if _is_of_cell(one, cell)), None)
+        cell = next((cell for cell in reversed(code.cells) if is_of_cell(one, cell)), None)
         for scope in () if cell is None else code.scopes(code.index(cell)):
             for node in scope.nodes:
                 if not isinstance(node, _COMPREHENSIONS) or not node.lineno <= one.line <= (node.end_lineno or 0):
@@ -259,8 +259,8 @@ def _shares_loop(code: Notebook, found: Statement, last: Statement) -> bool:
     return any(
         low <= line <= high
         for cell in code.cells
-        for low, high in _loops(code, cell, set(_lines(found, cell)))
-        for line in _lines(last, cell)
+        for low, high in _loops(code, cell, set(lines_in(found, cell)))
+        for line in lines_in(last, cell)
     )
 
 
@@ -271,33 +271,6 @@ def _loops(code: Notebook, cell: Cell, lines: set[int]) -> Iterator[tuple[int, i
             if isinstance(node, ast.stmt) and node.lineno in lines:
                 own = (node,) if isinstance(node, ast.For | ast.AsyncFor | ast.While) else ()
                 yield from ((one.lineno, one.end_lineno or one.lineno) for one in (*own, *scope.loops_around(node)))
-
-
-def _lines(statement: Statement, cell: Cell) -> Iterator[int]:
-    """Yield the lines of a cell at which a statement, and the calls that led to it, stand."""
-    if _is_in(statement, cell):
-        yield statement.line
-    yield from (one.line for one in statement.via if _is_of_cell(one, cell))
-
-
-def _is_in(statement: Statement, cell: Cell) -> bool:
-    place = (statement.execution_count, statement.cell_id)
-    return statement.file is None and place == (cell.execution_count, cell.cell_id)
-
-
-def _is_of_cell(one: Caller, cell: Cell) -> bool:
-    return one.file is None and (one.execution_count, one.cell_id) == (cell.execution_count, cell.cell_id)
-
-
-def _is_caller(one: Caller, statement: Statement) -> bool:
-    place = (statement.execution_count, statement.cell_id, statement.file)
-    same = (one.execution_count, one.cell_id, one.file) == place
-    return same and statement.line <= one.line <= (statement.end_line or statement.line)
-
-
-def _is_same_function(one: Statement, other: Statement) -> bool:
-    place = (other.execution_count, other.cell_id, other.file, other.function)
-    return (one.execution_count, one.cell_id, one.file, one.function) == place
 
 
 def _is_same(written: str, name: str) -> bool:

@@ -1,7 +1,7 @@
 """Statements of the user: what stands at a line of a cell, and by which calls the cell that ran came to it."""
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Cell
@@ -77,3 +77,34 @@ def is_at(one: Statement, other: Statement) -> bool:
     """Whether two statements are the same one."""
     same_place = (one.execution_count, one.cell_id, one.file) == (other.execution_count, other.cell_id, other.file)
     return same_place and one.line <= other.line <= (one.end_line or one.line)
+
+
+def lines_in(statement: Statement, cell: Cell) -> Iterator[int]:
+    """Yield the lines of a cell at which a statement, and the calls that led to it, stand."""
+    if is_in(statement, cell):
+        yield statement.line
+    yield from (one.line for one in statement.via if is_of_cell(one, cell))
+
+
+def is_in(statement: Statement, cell: Cell) -> bool:
+    """Whether a statement stands in a cell."""
+    place = (statement.execution_count, statement.cell_id)
+    return statement.file is None and place == (cell.execution_count, cell.cell_id)
+
+
+def is_of_cell(one: Caller, cell: Cell) -> bool:
+    """Whether a call stands in a cell."""
+    return one.file is None and (one.execution_count, one.cell_id) == (cell.execution_count, cell.cell_id)
+
+
+def is_caller(one: Caller, statement: Statement) -> bool:
+    """Whether a call stands in a statement."""
+    place = (statement.execution_count, statement.cell_id, statement.file)
+    same = (one.execution_count, one.cell_id, one.file) == place
+    return same and statement.line <= one.line <= (statement.end_line or statement.line)
+
+
+def is_same_function(one: Statement, other: Statement) -> bool:
+    """Whether two statements stand in the same function of the same cell or file."""
+    place = (other.execution_count, other.cell_id, other.file, other.function)
+    return (one.execution_count, one.cell_id, one.file, one.function) == place

@@ -13,6 +13,17 @@ from typing import Literal
 from jupyter_kerneldoctor.recording.events import Frame
 
 from .library_waits import LibraryKind, library_wait
+from .process_frames import (
+    CHILD_LIBRARIES,
+    MEANS_OF_A_POOL,
+    PLUMBING,
+    POOL_LOOPS,
+    POOLS,
+    SERVES_THE_KERNEL,
+    SYNCHRONISES_PROCESSES,
+    THREADS,
+    WORKER_LOOPS,
+)
 
 Kind = (
     Literal["sleep", "lock", "input", "pipe", "child", "disk", "file-lock", "memory", "stopped", "running", "unknown"]
@@ -72,56 +83,6 @@ _BY_CODE: tuple[tuple[Kind, str], ...] = (
     ("lock", r"(?i:(?:\bwith\s+[\w.]*)(?:lock|mutex|semaphore)|(?:lock|mutex|semaphore)\w*\.acquire\()"),
 )
 """What the code calls it, where nothing else tells: `with` and `.get(` are as often a database's or a file's."""
-
-_THREADS = "concurrent/futures/thread.py"
-_LOOPS_OF_WORKERS = (
-    ("multiprocessing/pool.py", "worker"),
-    ("concurrent/futures/process.py", "_process_worker"),
-    (_THREADS, "_worker"),
-    ("torch/utils/data/_utils/worker.py", "_worker_loop"),
-    ("joblib/externals/loky/process_executor.py", "_process_worker"),
-    ("multiprocessing/resource_tracker.py", "main"),
-    ("multiprocessing/forkserver.py", "main"),
-    ("joblib/externals/loky/backend/resource_tracker.py", "main"),
-)
-"""Where a worker waits for its next task, if nothing but plumbing is below."""
-
-_PLUMBING = re.compile(
-    r"(?:multiprocessing|concurrent/futures|joblib/externals/loky|torch/multiprocessing|torch/utils/data)/|"
-    r"(?:threading|queue|selectors|socket|pickle|socketserver)\.py$"
-)
-_SYNCHRONISES_PROCESSES = re.compile(
-    r"multiprocessing/(?:synchronize|queues|connection|managers|util|popen_\w+|process)\.py$"
-)
-_SERVES_THE_KERNEL = re.compile(
-    r"(?:ipykernel|IPython|zmq|tornado|traitlets|jupyter_client|debugpy|_pydevd\w*|pydevd|(?:.*/)?jupyter_kerneldoctor|"
-    r"comm)/|"
-    r"tqdm/_monitor\.py$"
-)
-_RUN_A_POOL = (
-    ("multiprocessing/pool.py", "_handle_workers"),
-    ("multiprocessing/pool.py", "_handle_tasks"),
-    ("multiprocessing/pool.py", "_handle_results"),
-    ("multiprocessing/queues.py", "_feed"),
-    ("multiprocessing/managers.py", "accepter"),
-    ("concurrent/futures/process.py", "run"),
-    ("joblib/externals/loky/process_executor.py", "run"),
-    ("joblib/externals/loky/backend/queues.py", "_feed"),
-    ("torch/utils/data/_utils/pin_memory.py", "_pin_memory_loop"),
-)
-"""The threads with which a pool hands out tasks and takes results."""
-
-_POOLS = re.compile(
-    r"multiprocessing/pool\.py$|joblib/(?:parallel|_parallel_backends)\.py$|torch/utils/data/dataloader\.py$"
-)
-_MEANS_OF_A_POOL = re.compile(
-    r"(?:threading|queue|selectors)\.py$|multiprocessing/(?:connection|queues|synchronize)\.py$|concurrent/futures/_base\.py$"
-)
-
-_CHILD_LIBRARIES = re.compile(
-    r"(?:multiprocessing|joblib|torch/multiprocessing|torch/utils/data)/|concurrent/futures/process\.py$|"
-    r"subprocess\.py$"
-)
 
 
 @dataclass(frozen=True)
@@ -183,12 +144,12 @@ class ThreadWait:
         if self.kind not in ("lock", "pipe", "input", "event", "unknown"):
             return False
         for depth, frame in enumerate(self.frames):
-            if (frame.short_file, frame.function) in _LOOPS_OF_WORKERS:
+            if (frame.short_file, frame.function) in WORKER_LOOPS:
                 inner = self.frames[:depth]
                 if not inner:
-                    return frame.short_file == _THREADS and self.kind == "lock"  # a queue without Python code
+                    return frame.short_file == THREADS and self.kind == "lock"  # a queue without Python code
                 return all(one.short_file != frame.short_file for one in inner)
-            if not _PLUMBING.match(frame.short_file):
+            if not PLUMBING.match(frame.short_file):
                 return False
         return False
 
@@ -208,8 +169,8 @@ class ThreadWait:
     def serves_the_kernel(self) -> bool:
         """Whether it is a thread of Jupyter, which never releases a lock of the user's."""
         files = [frame.short_file for frame in self.frames]
-        return any(map(_SERVES_THE_KERNEL.match, files)) and all(
-            _SERVES_THE_KERNEL.match(file) or not file.startswith(("<", "/")) for file in files
+        return any(map(SERVES_THE_KERNEL.match, files)) and all(
+            SERVES_THE_KERNEL.match(file) or not file.startswith(("<", "/")) for file in files
         )
 
     @property
@@ -218,14 +179,14 @@ class ThreadWait:
 
         Not while it runs the user's code: a generator of tasks, a callback.
         """
-        loop = next((n for n, one in enumerate(self.frames) if (one.short_file, one.function) in _RUN_A_POOL), None)
-        return loop is not None and all(_PLUMBING.match(one.short_file) for one in self.frames[:loop])
+        loop = next((n for n, one in enumerate(self.frames) if (one.short_file, one.function) in POOL_LOOPS), None)
+        return loop is not None and all(PLUMBING.match(one.short_file) for one in self.frames[:loop])
 
     @property
     def synchronises_processes(self) -> bool:
         """Whether it waits for another process, in multiprocessing's queues, pipes and locks."""
         beyond = [frame for frame in self.frames if frame.short_file not in ("threading.py", "queue.py")]
-        return bool(beyond) and bool(_SYNCHRONISES_PROCESSES.match(beyond[0].short_file))
+        return bool(beyond) and bool(SYNCHRONISES_PROCESSES.match(beyond[0].short_file))
 
     @property
     def feeds_a_queue(self) -> bool:
@@ -247,20 +208,20 @@ class ThreadWait:
     @property
     def waits_for_a_pool(self) -> bool:
         """Whether it waits for the results of a pool's workers."""
-        beyond = next((one for one in self.frames if not _MEANS_OF_A_POOL.match(one.short_file)), None)
+        beyond = next((one for one in self.frames if not MEANS_OF_A_POOL.match(one.short_file)), None)
         waits = self.kind in ("lock", "input", "pipe", "sleep", "unknown")
-        return waits and beyond is not None and bool(_POOLS.match(beyond.short_file))
+        return waits and beyond is not None and bool(POOLS.match(beyond.short_file))
 
     @property
     def waits_for_processes(self) -> bool:
         """Whether it waits in a library that works with child processes."""
-        return self.kind == "child" or any(_CHILD_LIBRARIES.match(frame.short_file) for frame in self.frames)
+        return self.kind == "child" or any(CHILD_LIBRARIES.match(frame.short_file) for frame in self.frames)
 
     @property
     def works_with_processes(self) -> bool:
         """Whether it waits in a library that hands tasks to processes, and not only for the end of a program."""
         return any(
-            _CHILD_LIBRARIES.match(frame.short_file) and frame.short_file != "subprocess.py" for frame in self.frames
+            CHILD_LIBRARIES.match(frame.short_file) and frame.short_file != "subprocess.py" for frame in self.frames
         )
 
     @property
@@ -277,7 +238,7 @@ class ThreadWait:
         if not self.frames:
             return True
         top = self.frames[0]
-        return top.module is not None and not _PLUMBING.match(top.short_file)
+        return top.module is not None and not PLUMBING.match(top.short_file)
 
     @property
     def has_a_timeout(self) -> bool:
@@ -298,7 +259,7 @@ class ThreadWait:
         """
         if self.has_limit is not None:
             return self.has_limit
-        caller = next((frame for frame in self.frames if not _PLUMBING.match(frame.short_file)), None)
+        caller = next((frame for frame in self.frames if not PLUMBING.match(frame.short_file)), None)
         return self.kind == "lock" and (caller is None or bool(_INSTALLED.search(caller.file)))
 
 

@@ -24,9 +24,10 @@ from typing import Any, TypeVar
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .budget import CodeTooLargeError
 from .calls import Call
 from .name_resolution import NameResolution
-from .scopes import Binding, CodeTooLargeError, Scope
+from .scopes import Binding, Scope
 
 __all__ = ["Binding", "Call", "CodeTooLargeError", "Notebook", "Running", "Scope"]
 

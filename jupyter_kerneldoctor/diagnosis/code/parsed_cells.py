@@ -9,8 +9,9 @@ from functools import cached_property
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .budget import Budget
 from .cellsource import mask, parsing_cost
-from .scopes import Budget, CellTree, Function, Scope
+from .scopes import CellTree, Function, Scope
 
 MOST_WORK = 300_000
 """How much of the code may be read, in units of about a microsecond."""

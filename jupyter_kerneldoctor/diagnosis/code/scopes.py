@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from .budget import Budget
 from .cellsource import segment
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -25,23 +26,6 @@ _BINDERS = (
 )
 _MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 _LEAVES = (ast.Name, ast.Constant)
-
-
-class CodeTooLargeError(Exception):
-    """The cells hold more code than can be read in the time that a diagnosis may take."""
-
-
-@dataclass
-class Budget:
-    """How much of the code may still be read, in units of about a microsecond."""
-
-    left: float
-
-    def spend(self, units: float) -> None:
-        """Take the units off. Raises CodeTooLargeError when there are none left."""
-        self.left -= units
-        if self.left < 0:
-            raise CodeTooLargeError
 
 
 class Binding(NamedTuple):

@@ -55,6 +55,36 @@ def _is_of_many(call: Call, death: Death) -> bool:
 
 WAYS = (
     LesserWay(
+        ("pandas.DataFrame.to_excel",),
+        "Write a CSV or Parquet file, or the sheet row by row",
+        "makes an object of each cell.",
+        "{table}.to_parquet('table.parquet')  # or to_csv\n\nfrom openpyxl import Workbook\n\n"
+        "book = Workbook(write_only=True)\nsheet = book.create_sheet()\n"
+        "for row in {table}.itertuples(index=False):\n    sheet.append(row)\nbook.save('table.xlsx')",
+        Case(
+            "import pandas as pd\ndf = pd.DataFrame(a)",
+            "df.to_excel('a.xlsx')",
+            says=("write_only=True", "df.itertuples"),
+        ),
+    ),
+    LesserWay(
+        ("pandas.read_json",),
+        "Read a record from each line, some at a time",
+        "makes objects of all records before there is a table.",
+        "for part in pd.read_json({a0}, lines=True, chunksize=100_000):  # a record in each line\n"
+        "    ...  # keep only the columns you need",
+        Case("import pandas as pd", "df = pd.read_json('a.json')", says=("pd.read_json('a.json', lines=True, chunk",)),
+        lambda call, _death: call.argument("chunksize") is None and call.argument("lines") is None,
+    ),
+    LesserWay(
+        ("pandas.read_pickle", "pandas.read_feather", "pandas.read_hdf", "pandas.read_stata", "pandas.read_sas"),
+        "Keep it as Parquet, and read only the columns you need",
+        "reads every column.",
+        "{to}.to_parquet('table.parquet')  # once, where there is room for it\n"
+        "{to} = pd.read_parquet('table.parquet', columns=['the columns', 'you need'])",
+        Case("import pandas as pd", "df = pd.read_pickle('a.pkl')", says=("columns=['the columns',",)),
+    ),
+    LesserWay(
         ("numpy.genfromtxt", "numpy.loadtxt"),
         "Read the numbers with pandas, as float32",
         "takes many times the size of the file while it reads.",
