@@ -26,7 +26,7 @@ _NOT_SCHEDULED = re.compile(
 _RAYS_TASK = re.compile(r"ray::(?!IDLE|Dashboard|RuntimeEnv)")
 """What Ray names a process that runs a task or an actor; the others wait for one, or serve Ray."""
 _RESOURCES = re.compile(
-    r"\b(?:remote|options)\([^)\n]*?\b((?:num_gpus|num_cpus|resources|memory)\s*=\s*(?:\{[^}\n]*\}|[\w.* ]+))"
+    r"\b(?:remote|options)\([^)\n]{0,200}?\b((?:num_gpus|num_cpus|resources|memory)\s*=\s*(?:\{[^}\n]*\}|[\w.* ]+))"
 )
 
 _TRUSTED_S, _TRUSTED_SHARE = 12.0, 0.6

@@ -21,6 +21,7 @@ _NAMED_SERVICE = re.compile(r"\b(systemd-oomd|earlyoom|nohang)\b")
 _OOMD = re.compile(r"Killed \S+ due to memory (?:used|pressure)|systemd-oomd killed \d+ process")
 
 _MOST_DIGITS = 18
+_LONGEST_LINE = 2000  # of Linux it has half as many at most
 _LONGEST = 120
 _LONGEST_GROUP = 60  # characters; the end of a path says more than its beginning
 
@@ -56,7 +57,9 @@ def oom_kill(lines: Iterable[str], pid: int) -> OomKill | None:
 
     The process id in the log is the machine's. In a container it has another there, and the recorder reads nothing.
     """
-    own = [kill for kill in map(_judge, lines) if kill is not None and kill.pid in (None, pid)]
+    own = [
+        kill for kill in (_judge(one[:_LONGEST_LINE]) for one in lines) if kill is not None and kill.pid in (None, pid)
+    ]
     if not own:
         return None
     own.sort(key=lambda kill: kill.pid is None)

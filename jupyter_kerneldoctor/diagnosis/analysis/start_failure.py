@@ -14,7 +14,7 @@ from ..units import quote, signal_name
 _FRAME = re.compile(r'^  File "(?P<path>[^"]+)", line (?P<line>\d+)', re.MULTILINE)
 _LAST_LINE = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt)\b.*$", re.MULTILINE)
 
-_HOME = re.compile(r"^\s*PYTHONHOME = '(?P<path>[^'\n]+)'", re.MULTILINE)
+_HOME = re.compile(r"^[ \t]*PYTHONHOME = '(?P<path>[^'\n]+)'", re.MULTILINE)
 
 _A_KERNEL_NEEDS = frozenset({"ipykernel", "IPython", "traitlets", "zmq", "tornado", "jupyter_client", "jupyter_core"})
 """What ipykernel imports beside the standard library; a user's file of such a name is taken in its place."""

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from jupyter_kerneldoctor.recording.events import Frame
 
 _HEADER = "Fatal Python error: "
-_THREAD = re.compile(r"(Current thread|Thread|Stack)(?: 0x[0-9a-f]+.*)? \(most recent call first\):")
+_THREAD = re.compile(r"(Current thread|Thread|Stack)(?: 0x[0-9a-f].*)? \(most recent call first\):")
 _FRAME = re.compile(r'  File (?:"(.*)"|(\S+)), line (\d+|\?\?\?) in (.*)')
 _BINARY = re.compile(r'  Binary file "([^"]+)"')
 GAVE_UP_ON_STACK = "Cannot recover from stack overflow"

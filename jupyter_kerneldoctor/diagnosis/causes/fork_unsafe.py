@@ -11,7 +11,7 @@ from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in
 from ..units import cell_name, quote
 
-_SAID = re.compile(r"[^\n]*fork\(\) called from a process already using GNU OpenMP[^\n]*")
+_SAID = re.compile(r"^[^\n]*fork\(\) called from a process already using GNU OpenMP[^\n]*", re.MULTILINE)
 _CUDA = re.compile(r"Cannot re-initialize CUDA in forked subprocess")
 _SERIES = 3
 """So many workers in a row that end in the same way: they are started again and again."""

@@ -16,9 +16,9 @@ _RAISED_LIMIT = re.compile(r"\bsetrecursionlimit\s*\(")
 _RAISED_TO = re.compile(r"\bsetrecursionlimit\s*\(\s*(?:int\()?([\d_]+(?:e\d)?|sys\.maxsize)(?:\s*\*\*\s*(\d))?")
 _FAR = 10_000  # nested calls, of which native code needs some hundred bytes each, and a stack has 8 MiB
 _WALKS_IN_C = re.compile(r"\b(?:dumps?|loads?|repr|str|format|print|deepcopy|compile|eval|parse|hash)\s*\(")
-_DOCUMENT = re.compile(r"^\s*(?:import|from)\s+(?:xml\.etree|lxml)\b", re.MULTILINE)
+_DOCUMENT = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:xml\.etree|lxml)\b", re.MULTILINE)
 """Elements of these are copied by a recursion in C that no limit stops."""
-_CALLED = re.compile(r"([\w.]+)\s*\(")
+_CALLED = re.compile(r"(?<![\w.])([\w.]+)\s*\(")
 _WALKERS = ("json/", "copy.py", "copyreg.py", "pickle.py", "ast.py", "pprint.py", "reprlib.py")
 """Of the standard library: what goes through nested data by a recursion in C, whose calls no crash report shows."""
 

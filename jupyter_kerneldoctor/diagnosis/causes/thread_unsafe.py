@@ -26,7 +26,7 @@ _USED_BY = {
 """Of whose functions a crash report shows the caller only, as they are compiled, or none, as the memory is damaged."""
 
 _NAMES = "|".join(sorted(_ONE_AT_A_TIME))
-_IMPORTED = re.compile(rf"^[ \t]*(?:import[ \t]+.*?|from[ \t]+)\b({_NAMES})\b", re.MULTILINE)
+_IMPORTED = re.compile(rf"^[ \t]*(?:import[ \t].*?|from[ \t]+)\b({_NAMES})\b", re.MULTILINE)
 _POOLS = {"concurrent/futures/thread.py", "multiprocessing/pool.py", "dask/threaded.py", "joblib/parallel.py"}
 _READ = "def read(n):\n    return nc.Dataset(n)['t'][:]"
 

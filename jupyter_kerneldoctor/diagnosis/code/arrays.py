@@ -49,6 +49,11 @@ ARRAY, TENSOR, FRAME = "numpy.ndarray", "torch.Tensor", "pandas.DataFrame"
 _COPIES = frozenset({"copy", "clone", "fillna", "dropna", "sort_values", "reset_index"})
 
 
+def lengths(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return a shape that was recorded; nothing for one that no array can have."""
+    return tuple(shape) if len(shape) <= _MOST_DIMENSIONS and min(shape, default=0) >= 0 else ()
+
+
 @dataclass(frozen=True)
 class Value:
     """What an expression stood for."""
@@ -68,8 +73,10 @@ class Value:
     """Whether it, or what it was made of, was recorded in the kernel; else the code says so."""
 
 
-def number(value: float) -> Value:
-    """Return a plain number."""
+def number(value: complex) -> Value | None:
+    """Return a plain number; None for one that is not finite, not real, or longer than any size."""
+    if isinstance(value, complex) or not abs(value) < (_MOST_BYTES if isinstance(value, int) else math.inf):
+        return None
     return Value("int" if isinstance(value, int) else "float", 32, number=value)
 
 
@@ -97,9 +104,12 @@ def operation(op: ast.operator, left: Value | None, right: Value | None) -> Valu
         return _calculated(op, left.number, right.number)
     if isinstance(op, ast.Mult):
         for value, times in ((left, right), (right, left)):
-            if value.type in ("list", "tuple", "str", "bytes") and (count := whole(times)) is not None:
-                size = None if value.bytes is None else _sized(value.type, value.shape[0] * count, value.bytes * count)
-                return replace(value, bytes=size, shape=(value.shape[0] * max(0, count), *value.shape[1:]))
+            count = whole(times)
+            if value.type in ("list", "tuple", "str", "bytes") and value.shape and count is not None:
+                length, count = value.shape[0] * max(0, count), max(0, count)
+                size = None if value.bytes is None else _sized(value.type, length, value.bytes * count)
+                is_possible = max(length, size or 0) < _MOST_BYTES
+                return replace(value, bytes=size, shape=(length, *value.shape[1:])) if is_possible else None
     if isinstance(op, ast.MatMult):
         return _product(left, right)
     result = elementwise(left, right)
@@ -124,7 +134,7 @@ def _calculated(op: ast.operator, left: float, right: float) -> Value | None:
         result = _ARITHMETIC[type(op)](left, right)
     except (KeyError, ArithmeticError):
         return None
-    return number(result) if abs(result) < _MOST_BYTES else None
+    return number(result)
 
 
 def _sized(kind: str, length: int, content_bytes: int) -> int:
@@ -247,11 +257,14 @@ def _sequence(name: str, values: Sequence[Value | None], dtype: str | None) -> V
     known = [one for one in numbers if one is not None]
     if not known or len(known) != len(numbers) or len(known) > 3:
         return None
+    if max(map(abs, known)) > _MOST_BYTES:
+        return None
     if name == "linspace":
         return array(ARRAY, (int(known[2]) if len(known) > 2 else 50,), dtype or "float64")
     start, stop, step = (0, known[0], 1) if len(known) == 1 else (*known, 1)[:3]
     default = "int64" if all(isinstance(one, int) for one in known) else "float64"
-    return array(ARRAY, (max(0, math.ceil((stop - start) / step)),), dtype or default) if step else None
+    count = (stop - start) / step if step else math.inf
+    return array(ARRAY, (max(0, math.ceil(count)),), dtype or default) if abs(count) < _MOST_BYTES else None
 
 
 def method(owner: Value, call: ast.Call, values: Sequence[Value | None]) -> Value | None:
@@ -264,10 +277,12 @@ def method(owner: Value, call: ast.Call, values: Sequence[Value | None]) -> Valu
         return array(owner.type, owner.shape, _dtype(call.args[0]), recorded=owner.recorded)
     if name == "reshape" and owner.bytes is not None:
         shape = _shape(values[0]) if len(values) == 1 else _all([whole(one) for one in values])
-        rest = -math.prod(shape) if shape is not None and shape.count(-1) == 1 else 0
-        if shape is not None and rest > 0:
+        if shape is None or len(shape) > _MOST_DIMENSIONS:
+            return None
+        rest = -math.prod(shape) if shape.count(-1) == 1 else 0
+        if rest > 0:
             shape[shape.index(-1)] = math.prod(owner.shape) // rest
-        return None if shape is None or -1 in shape else replace(owner, shape=tuple(shape))
+        return None if min(shape, default=0) < 0 else replace(owner, shape=tuple(shape))
     if name in ("ravel", "flatten") and owner.shape:
         return replace(owner, shape=(math.prod(owner.shape),))
     return None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 class CodeTooLargeError(Exception):
-    """The cells hold more code than can be read in the time that a diagnosis may take."""
+    """The cells hold more code than can be read in the time that a diagnosis may take, or it is nested too deeply."""
 
 
 @dataclass

@@ -11,7 +11,10 @@ _TUPLE_BYTES = 40
 def _range(values: Sequence[Value | None]) -> Value | None:
     numbers = [whole(one) for one in values]
     known = [one for one in numbers if one is not None]
-    return Value("range", 48, (len(range(*known)),)) if len(known) == len(numbers) and known[2:] != [0] else None
+    if len(known) != len(numbers) or len(known) > 3 or known[2:] == [0]:
+        return None
+    start, stop, step = (0, known[0], 1) if len(known) == 1 else (*known, 1)[:3]
+    return Value("range", 48, (max(0, -((start - stop) // step)),))
 
 
 def _length(values: Sequence[Value | None]) -> Value | None:
@@ -27,7 +30,7 @@ def _listed(values: Sequence[Value | None]) -> Value | None:
 
 def _zeroed(values: Sequence[Value | None]) -> Value | None:
     length = whole(values[0])
-    return None if length is None else Value("bytes", length, (length,))
+    return None if length is None or length < 0 else Value("bytes", length, (length,))
 
 
 def _truncated(values: Sequence[Value | None]) -> Value | None:

@@ -92,7 +92,7 @@ def _joined(function: str, call: ast.Call, known: Sequence[Value]) -> Value | No
         return None
     alike = array(parts.type, parts.shape, parts.dtype) if len(parts.shape) > 1 else None
     size = parts.bytes - parts.shape[0] * POINTER_BYTES if alike is None else alike.bytes
-    return Value(_JOINS[function], size, recorded=parts.recorded) if size else None
+    return Value(_JOINS[function], size, recorded=parts.recorded) if size and size > 0 else None
 
 
 def _one_hot(function: str, call: ast.Call, known: Sequence[Value]) -> Value | None:
@@ -109,7 +109,7 @@ def _choices(function: str, call: ast.Call, known: Sequence[Value]) -> Value | N
             return None
         times = keyword.value.value if isinstance(keyword.value.value, int) else 1
     numbers = [one for one in lengths if one is not None]
-    if len(numbers) != len(lengths) or not 0 <= times <= _MOST_CHOSEN:
+    if len(numbers) != len(lengths) or not 0 <= len(numbers) * times <= _MOST_CHOSEN:
         return None
     if function == "itertools.product":
         count, each = math.prod(numbers) ** times, len(numbers) * times
@@ -118,7 +118,7 @@ def _choices(function: str, call: ast.Call, known: Sequence[Value]) -> Value | N
         count, each = choose(*numbers), numbers[1]
     else:
         return None
-    return None if whole(number(count)) is None else Value(function, None, (count, each))
+    return None if number(count) is None else Value(function, None, (count, each))
 
 
 def _pairwise(function: str, call: ast.Call, known: Sequence[Value]) -> Value | None:

@@ -2,6 +2,9 @@
 
 import ast
 
+_MOST = 1 << 128
+"""More is nothing that a setting or a size can be, and takes long to multiply."""
+
 
 def number(node: ast.expr) -> int | None:
     """Return the value of a number written as `1000000`, `10**6`, `1 << 20`, `10 * 1000` or `-1`."""
@@ -18,8 +21,9 @@ def number(node: ast.expr) -> int | None:
     if left is None or right is None:
         return None
     if isinstance(node.op, ast.Pow) and 0 <= right < 64 and abs(left) <= 1 << 16:
-        return int(left**right)
+        return left**right if abs(left) ** right <= _MOST else None
     if isinstance(node.op, ast.LShift) and 0 <= right < 64 and abs(left) <= 1 << 16:
         return left << right
     operations = {ast.Mult: left * right, ast.Add: left + right, ast.Sub: left - right}
-    return operations.get(type(node.op))
+    result = operations.get(type(node.op))
+    return None if result is None or abs(result) > _MOST else result

@@ -133,6 +133,8 @@ class Notebook(NameResolution):
                     reached.append(self.function_scope(binding.definition, binding.cell))
                     continue
                 for owner, definition in self._with_bases(binding):
+                    if definition in seen and owner is not binding:
+                        continue
                     seen.add(definition)
                     for one in definition.body:
                         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -143,15 +145,16 @@ class Notebook(NameResolution):
 
     def _with_bases(self, binding: Binding) -> list[tuple[Binding, ast.ClassDef]]:
         """Return a class and what it is derived from, as far as cells define it."""
-        found: list[tuple[Binding, ast.ClassDef]] = []
+        found: dict[ast.ClassDef, Binding] = {}
         waiting: list[Binding | None] = [binding]
         for one in waiting:  # it grows meanwhile
             definition = None if one is None else one.definition
-            if one is None or not isinstance(definition, ast.ClassDef) or any(definition is old for _, old in found):
+            if one is None or not isinstance(definition, ast.ClassDef) or definition in found:
                 continue
-            found.append((one, definition))
+            self.spend(3)
+            found[definition] = one
             waiting += [self.definition(base, one.scope) for base in definition.bases]
-        return found
+        return [(one, definition) for definition, one in found.items()]
 
     def calls(self, *names: str) -> Iterator[Call]:
         """Yield the calls of functions with these full names in all cells that ran, newest cell first.

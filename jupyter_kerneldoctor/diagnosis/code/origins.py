@@ -62,6 +62,7 @@ class Origins:
         self._calls: dict[Scope, list[tuple[ast.Call, Scope]]]
         self._unpacked_in: dict[Scope, dict[Position, ast.Assign]]
         self._calls, self._unpacked_in = code.answers.setdefault(Origins, ({}, {}))
+        self._asked: set[ast.expr] = set()
 
     def of(self, node: ast.expr, scope: Scope) -> list[Origin]:
         """Return what a name, an attribute or an entry was given; of a function's parameter, in each of its calls."""
@@ -206,6 +207,15 @@ class Origins:
 
     def _class_of(self, node: ast.expr, scope: Scope) -> Binding | None:
         """Return the class of a cell that an object is of: `Net()`, a name for it, or `Net().fit()`, if that is it."""
+        if node in self._asked:  # `x = x.next()` leads back to itself
+            return None
+        self._asked.add(node)
+        try:
+            return self._find_class(node, scope)
+        finally:
+            self._asked.remove(node)
+
+    def _find_class(self, node: ast.expr, scope: Scope) -> Binding | None:
         for _ in range(_MOST_STEPS):
             made = self.code.definition(node.func if isinstance(node, ast.Call) else node, scope, made=True)
             if made is not None:

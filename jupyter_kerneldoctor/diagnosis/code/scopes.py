@@ -8,15 +8,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
-from .budget import Budget
+from .budget import Budget, CodeTooLargeError
 from .cellsource import segment
 
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Function: TypeAlias = Definition | ast.Lambda
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 Position: TypeAlias = tuple[int, int]
+T = TypeVar("T")
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _TARGETS = (ast.For, ast.AsyncFor, ast.comprehension, ast.withitem)
@@ -26,6 +27,8 @@ _BINDERS = (
 )
 _MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 _LEAVES = (ast.Name, ast.Constant)
+_DEEPEST = 400
+"""More parts in parts nobody writes; to follow them takes long, and then fails."""
 
 
 class Binding(NamedTuple):
@@ -63,12 +66,9 @@ class Scope:
     """The scope around; None for a cell."""
     owner: str | None = None
     """The class that a method belongs to."""
-    nodes: list[ast.AST] = field(default_factory=list, repr=False)
-    """All that runs in it, in the order of the text."""
-    calls: list[ast.Call] = field(default_factory=list, repr=False)
-    """The calls among the nodes."""
-    names: list[ast.Name | ast.Attribute] = field(default_factory=list, repr=False)
-    """The names and attributes among the nodes."""
+    _nodes: list[ast.AST] = field(default_factory=list, repr=False)
+    _calls: list[ast.Call] = field(default_factory=list, repr=False)
+    _names: list[ast.Name | ast.Attribute] = field(default_factory=list, repr=False)
     bindings: dict[str, list[Binding]] = field(default_factory=dict, repr=False)
     """By name, in the order of the text. What a class's body binds is not among them."""
     outside: dict[str, Scope] = field(default_factory=dict, repr=False)
@@ -76,11 +76,11 @@ class Scope:
 
     def take(self, node: ast.AST, top: Scope, *, is_in_class: bool) -> None:
         """Take in the next of the nodes; `top` is the cell's module level."""
-        self.nodes.append(node)
+        self._nodes.append(node)
         if isinstance(node, ast.Name | ast.Attribute):
-            self.names.append(node)
+            self._names.append(node)
         elif isinstance(node, ast.Call):
-            self.calls.append(node)
+            self._calls.append(node)
         elif isinstance(node, ast.Global | ast.Nonlocal):
             self.outside |= dict.fromkeys(node.names, top if isinstance(node, ast.Global) else self.parent or top)
         elif isinstance(node, _BINDERS) and not is_in_class:
@@ -89,6 +89,25 @@ class Scope:
     def bind(self, name: str, binding: Binding) -> None:
         """Take in that a name is bound."""
         self.outside.get(name, self).bindings.setdefault(name, []).append(binding)
+
+    @property
+    def nodes(self) -> list[ast.AST]:
+        """All that runs in it, in the order of the text. Raises CodeTooLargeError, as `calls` and `names` do."""
+        return self._to_be_read(self._nodes)
+
+    @property
+    def calls(self) -> list[ast.Call]:
+        """The calls among the nodes."""
+        return self._to_be_read(self._calls)
+
+    @property
+    def names(self) -> list[ast.Name | ast.Attribute]:
+        """The names and attributes among the nodes."""
+        return self._to_be_read(self._names)
+
+    def _to_be_read(self, nodes: list[T]) -> list[T]:
+        self.tree.budget.spend(0.5 + len(nodes) / 10)
+        return nodes
 
     @property
     def is_cell(self) -> bool:
@@ -130,8 +149,8 @@ class Scope:
 
     def walk(self) -> Iterator[ast.AST]:
         """Return all that runs in this scope, in the order of the text."""
-        self.tree.budget.spend(len(self.nodes) / 2)
-        return iter(self.nodes)
+        self.tree.budget.spend(len(self._nodes) / 2)
+        return iter(self._nodes)
 
     def inside(self, node: ast.AST) -> list[ast.AST]:
         """Return what runs in a statement or an expression of this scope, itself included, in the order of the text."""
@@ -177,11 +196,13 @@ class CellTree:
 
     def _read(self, tree: ast.Module) -> None:
         top = self._scope(tree, None, None)
-        # Still to be looked at: a node, its scope, the statement around it, and the class in whose body it stands.
-        waiting: list[tuple[ast.AST, Scope, ast.stmt | None, str | None]]
-        waiting = [(one, top, None, None) for one in reversed(tree.body)]
+        # Still to be looked at: a node, its scope, the statement and the class around it, and how deep.
+        waiting: list[tuple[ast.AST, Scope, ast.stmt | None, str | None, int]]
+        waiting = [(one, top, None, None, 0) for one in reversed(tree.body)]
         while waiting:
-            node, scope, around, owner = waiting.pop()
+            node, scope, around, owner, depth = waiting.pop()
+            if depth > _DEEPEST:
+                raise CodeTooLargeError
             if isinstance(node, ast.stmt):
                 self.outer[node] = around
                 around = node
@@ -193,9 +214,9 @@ class CellTree:
             if isinstance(node, _FUNCTIONS):
                 inner = self._scope(node, scope, owner)
                 body, first = ([node.body], around) if isinstance(node, ast.Lambda) else (node.body, None)
-                waiting += [(one, inner, first, None) for one in reversed(body)]
+                waiting += [(one, inner, first, None, depth + 1) for one in reversed(body)]
             held = node.name if isinstance(node, ast.ClassDef) else owner
-            waiting += [(one, scope, around, held) for one in reversed(_children(node))]
+            waiting += [(one, scope, around, held, depth + 1) for one in reversed(_children(node))]
         for scope in self.scopes:
             for bound in scope.bindings.values():
                 bound.sort(key=lambda one: one.position)

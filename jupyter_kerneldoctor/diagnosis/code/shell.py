@@ -27,6 +27,8 @@ _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
 _PUNCTUATION = "();<>|&"
 _MOST_LINES = 50
 """So many lines are put together in search of the end of a quoted word."""
+_LONGEST = 100
+"""More characters are no process: a variable that is set to itself twice, again and again, would fill all memory."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ class _Reader:
             self._blocks = max(0, self._blocks + (command[0] in _OPENS) - (command[0] in _CLOSES))
             command = command[1:]
         while command and (found := _ASSIGNMENT.fullmatch(command[0])):
-            self._variables[found["name"]] = self._expanded(found["value"])
+            value = self._expanded(found["value"])
+            self._variables[found["name"]] = value if len(value) <= _LONGEST else ""
             command = command[1:]
         if not command:
             return

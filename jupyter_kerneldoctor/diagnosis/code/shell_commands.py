@@ -28,7 +28,7 @@ class ShellCommands:
     def of_magic(self, line: str, number: int) -> str:
         """Return what `!…` runs; IPython puts in what stands in braces, or behind a `$` if that is a name of Python."""
         script = re.sub(r"\{([^{}]+)\}", lambda found: self._expanded(found, number), line.lstrip("!"))
-        return re.sub(r"\$+(\w+)", lambda found: self._expanded(found, number), script)
+        return re.sub(r"(?<!\$)\$+(\w+)", lambda found: self._expanded(found, number), script)
 
     def _expanded(self, found: re.Match[str], number: int) -> str:
         """What is put in; what names nothing in Python stays, for the shell to know."""

@@ -26,6 +26,7 @@ from .arrays import (
     container,
     elementwise,
     indexed,
+    lengths,
     made,
     method,
     number,
@@ -200,8 +201,9 @@ class Values:
         """Return the `T` and `shape` of an array; else what an attribute was recorded as, or set to in one place."""
         value = self._of(node.value, at) if node.attr in ("T", "shape") else None
         if value is not None and value.dtype:
-            lengths = Value("tuple", None, (len(value.shape),), numbers=value.shape)
-            return lengths if node.attr == "shape" else replace(value, shape=value.shape[::-1])
+            if node.attr == "T":
+                return replace(value, shape=value.shape[::-1])
+            return Value("tuple", None, (len(value.shape),), numbers=value.shape)
         if (held := self._held_as(node, at)) is not None:
             return held
         found = {id(one.node): one for one in self._origins.of(node, at.scope)}
@@ -241,7 +243,7 @@ class Values:
         returns = [one for one in function.nodes if isinstance(one, ast.Return)]
         if at.depth > _DEEPEST // 2 or len(returns) != 1 or function.body[-1] is not returns[0]:
             return None
-        given = self._given(call, function, at) or {"": number(0)}  # not empty: it holds for this call only
+        given = self._given(call, function, at) or {"": Value("int")}  # not empty: it holds for this call only
         return None if returns[0].value is None else self._of(returns[0].value, _Place(function, given, at.depth + 1))
 
 
@@ -256,7 +258,7 @@ def _newest(code: Notebook, looks: Sequence[Namespace]) -> dict[str, tuple[int, 
 
 
 def _recorded(one: NamedObject) -> Value:
-    shape = one.shape or (() if one.items is None else (one.items,))
+    shape = lengths(one.shape or (() if one.items is None else (one.items,)))
     return Value(_TYPES.get(one.type.rpartition(".")[2], one.type), one.bytes, shape, one.dtype, recorded=True)
 
 

@@ -68,6 +68,9 @@ CASES = {
         ],
     ),
     "one formatted string": (EXIT, ["f'" + "{a}" * 40_000 + "'"]),
+    "classes that are derived from each other": (EXIT, ["class A(B): pass\nclass B(A): pass\n" * 500 + "A().f()"]),
+    "marks without a word": (MEMORY, [*["[];" * 20_000 + "torch"] * 50, TORCH + "x = x + x"]),
+    "dollars": (KILLED, ["import os\n!kill " + "$" * 100_000]),
     "nearly Python": (EXIT, ["%matplotlib\n" + "x = x + x\n" * 12_000 + ")"]),
 }
 

@@ -5,7 +5,7 @@ from ...facts import kills_a_childs_group
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
-_SHELL = re.compile(r"!.*\b(?:p?kill|killall)\b")
+_SHELL = re.compile(r"^[^!]*!.*\b(?:p?kill|killall)\b")
 _KILLS = ("os.kill", "os.killpg", "signal.raise_signal", "os.abort", "signal.pthread_kill")
 
 

@@ -8,6 +8,9 @@ from ...units import quote, size
 
 _DATA = "import numpy as np\nfrom sklearn.preprocessing import PolynomialFeatures\nX = np.random.rand(5_000, 100)"
 
+_MOST_COUNTED = 32
+"""Degrees above that are counted as this one: the number is beyond all memory, and takes long to work out."""
+
 
 class PolynomialDegree(Fix):
     """Take polynomials of a lower degree.
@@ -65,6 +68,7 @@ class PolynomialDegree(Fix):
             why, saved = f"{quote(made.text)} makes a column for each product of up to {degree} columns.", 0
             if value is not None and len(value.shape) == 2:
                 rows, columns = value.shape
+                degree = min(degree, _MOST_COUNTED)  # it makes no fewer columns
                 before, after = (math.comb(columns + one, one) for one in (degree, 2))
                 saved = (before - after) * rows * 8
                 why += f" That is {before:,} columns and {size(before * rows * 8)}; degree 2 makes {after:,}."

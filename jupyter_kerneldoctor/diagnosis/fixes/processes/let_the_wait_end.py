@@ -18,6 +18,7 @@ _JOINED = re.compile(r"await\s+([\w.]+)\.join\(\)")
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap", "map_async", "apply_async", "submit"})
 _FEEDS = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
 _FUTEX = "futex_wait_queue"
+_LONGEST_LINE = 1000
 _OTHER = "def other():\n    with b:\n        with a: pass"
 
 
@@ -117,11 +118,12 @@ class _Order(NamedTuple):
 
 
 def _of_stacks(still: StuckCell) -> _Order | None:
-    code, called = still.main.code.strip(), {(one.short_file, one.function) for one in still.main.frames}
+    code = still.main.code.strip()[:_LONGEST_LINE]
+    called = {(one.short_file, one.function) for one in still.main.frames}
     line = quote(code) if code else "the cell"
     if still.waits_for_what_nobody_reads:
         why = f"A process does not end before all that it put into its queue was read, and {line} does not read it."
-        reads = next(iter(re.findall(r"([\w.]+)\.get\(\)", _texts(still))), "queue")
+        reads = next(iter(re.findall(r"(?<![\w.])([\w.]+)\.get\(\)", _texts(still))), "queue")
         snippet = f"results = [{reads}.get() for _ in processes]  # first\nfor one in processes:\n    one.join()"
         return _Order("Read the queue before you join its processes", why, snippet)
     if ("queue.py", "put") in called:
@@ -129,7 +131,7 @@ def _of_stacks(still: StuckCell) -> _Order | None:
         snippet = "for one in threads:\n    one.start()\nfor item in items:\n    queue.put(item)  # afterwards"
         return _Order("Start those who read the queue before you fill it", why, snippet)
     if still.main.kind == "child" and any(one.waiting.writes_to_a_pipe for one in still.held_up_by_pipes):
-        process = next(iter(re.findall(r"([\w.]+)\.wait\(", code)), "process")
+        process = next(iter(re.findall(r"(?<![\w.])([\w.]+)\.wait\(", code)), "process")
         why = f"A pipe holds 64 KiB, and {line} does not read what the program writes. `communicate` reads and waits."
         snippet = f"output, errors = {process}.communicate()\nprint({process}.returncode)"
         return _Order("Read the program's output while it runs: communicate", why, snippet)
@@ -137,7 +139,7 @@ def _of_stacks(still: StuckCell) -> _Order | None:
         why = f"{line} blocks the thread of the very event loop that it waits for. `await` lets the loop go on."
         return _Order("Await the coroutine in place of waiting for its result", why, f"result = await {asked[1]}")
     if still.main.kind == "pipe" and still.held_up_by_pipes and "stdin" in _texts(still):
-        process = next(iter(re.findall(r"([\w.]+)\.stdin\.write\(", code + _texts(still))), "process")
+        process = next(iter(re.findall(r"(?<![\w.])([\w.]+)\.stdin\.write\(", code + _texts(still))), "process")
         why = (
             f"A pipe holds 64 KiB. At {line} the kernel waits for the program, and the program waits until its output "
             "is read. `communicate` writes and reads at the same time."

@@ -8,7 +8,7 @@ from ...examples.stuck import look
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
-_TAKEN = re.compile(r"\bwith\s+([\w.]+)\s*[:,]|([\w.]+)\.acquire\(")
+_TAKEN = re.compile(r"\bwith\s+([\w.]+)\s*[:,]|(?<![\w.])([\w.]+)\.acquire\(")
 _LOCKED = "import threading\nlock = threading.Lock()\n"
 _TWICE = "with lock:\n    with lock: pass"
 
