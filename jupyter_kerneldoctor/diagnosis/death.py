@@ -18,18 +18,23 @@ from .analysis.statements import short_name, statement_at
 from .code.deep_calls import DeepCall, deep_call
 from .code.deferred_calls import deferred_calls
 from .code.ending_calls import EndingCall, call_at, ending_calls
+from .code.literals import number
 from .code.notebook import Call
 from .code.scopes import Scope as CodeScope
+from .code.shell import Aim
 from .code.signal_targets import Sending, sendings
+from .code.timers import Timer, lost_handlers, timers
 from .code.values import Values
 from .code.zeroed import reserved_before
 from .death_site import DeathSite
+from .family import Family
 from .frameworks.kept_graphs import stores_of_graphs
 from .postmortem import Caller, CauseFinding, Statement
 from .units import quote
 
 _A_PART = 0.25  # of the growth: a statement with less is not to blame
 _ALMOST = 0.93  # of the limit
+_SMALL_STACK = 1 << 20  # NumPy, pandas and regular expressions take some hundred KiB
 _IDLE_BYTES = 100 << 20  # of a kernel's data were never written to in an idle kernel: room of threads and allocators
 
 
@@ -86,6 +91,10 @@ class Death(DeathSite):
         calls = tuple(call for call in self.calls if call.kind == "signal" and self._came_from(call))
         return calls or self._signal_in_the_crash
 
+    def aims_at(self, *aims: Aim) -> bool:
+        """Whether the call that ended the kernel was meant for more than the kernel: its group, all processes."""
+        return any(one.aim in aims for one in self.calls if one.signal in (None, self.signal))
+
     def statement_that_ends(self, line: int | None) -> Statement | None:
         """Return the statement of a function by which a line of the cell ends the kernel; None where it is its own."""
         call = next((one for one in self.calls if one.line == line), None)
@@ -127,6 +136,40 @@ class Death(DeathSite):
             return ()
         found = self.find(deferred_calls) or ()
         return tuple((cell, call) for cell, call in found if self._fits_the_end(call))
+
+    @cached_property
+    def timer(self) -> Timer | None:
+        """The last timer that a cell started and that sends the signal which ended it."""
+        if self.signal not in ("SIGALRM", "SIGVTALRM", "SIGPROF"):
+            return None
+        return next((one for one in reversed(self.find(timers) or ()) if one.signal in (self.signal, None)), None)
+
+    @cached_property
+    def lost_handler(self) -> Call | None:
+        """The call with which a cell gave the signal that ended it its default action: to end the process."""
+        signal = self.signal
+        return None if signal is None else next(iter(self.find(lambda code: lost_handlers(code, signal)) or ()), None)
+
+    @cached_property
+    def small_stacks(self) -> Call | None:
+        """The last call that gave new threads a stack much smaller than the usual one."""
+        found = self.find(lambda code: list(code.calls("threading.stack_size"))) or []
+        sizes = ((call, number(call.node.args[0]) if call.node.args else None) for call in found)
+        return next((call for call, size in sizes if size is not None and 0 < size < _SMALL_STACK), None)
+
+    def statement_behind(self, cause: CauseFinding) -> Statement | None:
+        """Return the statement of any cell that arranged for the end: a timer, a handler, a call for a thread."""
+        if cause.family == Family.NATIVE_CRASH and not cause.general and not self.user_frames and self.small_stacks:
+            return statement_at(self.code, self.code.cells[self.small_stacks.cell], self.small_stacks.node.lineno)
+        if cause.family != Family.OWN_END or cause.general or self.signal == "SIGTRAP":
+            return None
+        if self.deferred_calls:
+            cell, call = self.deferred_calls[-1]
+            return statement_at(self.code, cell, call.line)
+        if self.lost_handler is not None:
+            cell, line = self.code.cells[self.lost_handler.cell], self.lost_handler.node.lineno
+            return statement_at(self.code, cell, line)
+        return None if self.timer is None else statement_at(self.code, self.timer.cell, self.timer.line)
 
     def _fits_the_end(self, call: EndingCall) -> bool:
         if call.kind == "signal":

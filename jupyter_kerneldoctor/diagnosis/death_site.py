@@ -114,6 +114,8 @@ class DeathSite(KernelEnd):
     def line_beside(self) -> int | None:
         """The line that had called a library one of whose own threads crashed; None in a thread of the user's."""
         thread = self.background
+        if self.native_thread and thread is None:  # the cell waited for it, at whatever it was
+            return self.last_stack.line if self.last_stack is not None else self.sole_line
         if self.cell is None or thread is None or thread.module is None or self.frames.cell_of(thread) is not None:
             return None
         if (beside := last_stack(self.recording, self.cell)) is not None:

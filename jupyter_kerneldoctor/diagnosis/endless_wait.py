@@ -31,8 +31,10 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
             why = f"its worker processes cannot find `{missing[1]}`, which only this notebook has"
             return Certainty.PROVEN, why
         return Certainty.STRONG, "it waits for worker processes that have failed"
-    if kind in ("program", "group", "file-lock"):
+    if kind in ("program", "group", "file-lock", "partner"):
         return _of_others(still)
+    if still.main.needs_its_own_process and still.nobody_can_end_it and still.children_have_ended:
+        return Certainty.LIKELY, "it reads from a connection whose other end is its own, and nothing there writes"
     if kind in ("memory", "running", "sleep", "input", "answer") or (kind == "event" and may_be_clicked(still)):
         return None
     if kind == "disk":
@@ -54,10 +56,23 @@ def _of_others(still: StuckCell) -> Judgement | None:
     if still.main.kind == "group":
         told = "it waits for the other processes of its group, and it has started none"
         return None if still.stuck.children else (Certainty.LIKELY, told)
+    if still.main.kind == "partner":
+        is_own = any("mkfifo" in cell.source for cell in still.recording.cells) and still.nobody_can_end_it
+        told = "it opens a named pipe, and no process that it started is there to open the other end"
+        return (Certainty.LIKELY, told) if is_own else None
     if "lock" in (still.main.wchan or ""):
-        return Certainty.LIKELY, "it waits for a file that another process has locked"
+        return _of_a_files_lock(still)
     told = "it waits for a lock file, and no process that has one open is to be seen"
     return None if still.lock_file_is_held else (Certainty.LIKELY, told)
+
+
+def _of_a_files_lock(still: StuckCell) -> Judgement | None:
+    """Judge a wait for a lock that the system keeps: it is given back when its process ends, so somebody lives."""
+    if still.main.wakers:
+        return None
+    if still.main.wakers is None:
+        return Certainty.POSSIBLE, "it waits for a file that somebody has locked"
+    return Certainty.STRONG, "it waits for a file that it has locked itself, through another handle"
 
 
 def _of_each_other(still: StuckCell) -> Judgement | None:

@@ -103,13 +103,3 @@ _NAMES = (
     *("call", "function", "cell", "where", "code", "package", "missing", "before", "limit", "left"),
     *("notebook", "pid", "signal", "python"),
 )
-
-
-def kills_a_childs_group(death: Death) -> bool:
-    """Whether the call that ended the kernel was meant for the process group of a child."""
-    places = [one.place for one in death.calls if one.place is not None]
-    return any(
-        (call.cell, call.node.lineno) == place and "getpgid(" in call.text
-        for call in (death.code.calls("os.killpg") if places else ())
-        for place in places
-    )

@@ -10,7 +10,6 @@ from .analysis.filled_in_a_loop import filled_in_a_loop
 from .analysis.guilty_statement import grown_objects, guilty_statement
 from .analysis.statements import statement_at
 from .causes import examine
-from .causes.unhandled_signal import timer_that_ran_out
 from .certainty import Certainty
 from .code.notebook import CodeTooLargeError
 from .death import Death
@@ -145,11 +144,8 @@ def _statement(death: Death, cause: CauseFinding) -> Statement | None:
     """Return the statement to blame: of a memory that ran out the one that it grew in, else the last that was seen."""
     if cause.family == Family.OWN_END and (ends := death.statement_that_ends(cause.line)) is not None:
         return ends
-    if cause.id == "unhandled-signal" and (timer := timer_that_ran_out(death)) is not None:
-        return statement_at(death.code, timer.cell, timer.line)
-    if cause.id in ("self-kill", "exit-call") and cause.line is None and death.deferred_calls:
-        cell, call = death.deferred_calls[-1]
-        return statement_at(death.code, cell, call.line)
+    if (behind := death.statement_behind(cause)) is not None:
+        return behind
     if cause.family == Family.STUCK and (again := death.lock_taken_again) is not None:
         return statement_at(death.code, death.code.cells[again.cell], again.line)
     last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)

@@ -201,7 +201,7 @@ class StuckCell:
     def _thread_at_work(self) -> bool:
         return any(
             one.ends_by_itself
-            or one.kind in ("pipe", "child", "unknown")
+            or (one.kind in ("pipe", "child", "unknown") and not one.needs_its_own_process)
             or one.has_a_timeout
             or one.may_have_a_timeout
             for one in self.others

@@ -26,13 +26,13 @@ from .process_frames import (
 )
 
 Kind = (
-    Literal["sleep", "lock", "input", "pipe", "child", "disk", "file-lock", "memory", "stopped", "running", "unknown"]
-    | LibraryKind
-)
+    Literal["sleep", "lock", "input", "pipe", "partner", "child", "disk", "file-lock", "memory", "stopped", "running",
+            "unknown"] | LibraryKind
+)  # fmt: skip
 """`lock`: a futex, on which locks and conditions sleep; `input`: the network, a terminal; `pipe`: data of another
-process; `child`: its end; `memory`: the kernel waits for memory to become free; `answer`: `input()` of the user;
-`event`: an event loop without anything to do; `cluster`: tasks of Ray or Spark; `group`: the other processes of a
-group; `program`: a `!` line's."""
+process; `partner`: one that opens the other end of a named pipe; `child`: the end of a process; `memory`: the kernel
+waits for memory to become free; `answer`: `input()` of the user; `event`: an event loop without anything to do;
+`cluster`: tasks of Ray or Spark; `group`: the other processes of a group; `program`: a `!` line's."""
 
 _DOING: dict[Kind, str] = {
     "sleep": "sleeps",
@@ -44,6 +44,7 @@ _DOING: dict[Kind, str] = {
     "group": "waits for the other processes of its group",
     "program": "waits for the program of a `!` line",
     "pipe": "waits for data from another process",
+    "partner": "waits until somebody opens the other end of a named pipe",
     "child": "waits for another process to end",
     "disk": "waits for a disk or a network drive",
     "file-lock": "waits for a lock on a file",
@@ -60,6 +61,7 @@ _BY_WCHAN: tuple[tuple[Kind, str], ...] = (
     ("file-lock", r"(?:flock|posix)_lock|locks_lock|fcntl_setlk|lock_file"),
     ("sleep", r"nanosleep"),
     ("lock", r"futex"),
+    ("partner", r"wait_for_partner|fifo_open"),
     ("pipe", r"pipe_"),
     ("child", r"do_wait|wait4|waitid|wait_consider"),
     ("disk", r"io_schedule|folio_wait|wait_on_page|rpc_wait|nfs|request_wait_answer|fuse|jbd2|xlog|blk_"),
@@ -201,9 +203,16 @@ class ThreadWait:
         return self.kind == "event" and self.has_limit is False and self.wakers == ()
 
     @property
+    def needs_its_own_process(self) -> bool:
+        """Whether it reads from a connection or pipe whose other end is in its own process only, without a limit."""
+        return self.kind in ("input", "pipe") and self.has_limit is False and self.wakers == ()
+
+    @property
     def ends_by_itself(self) -> bool:
         """Whether the wait ends by itself, or through somebody outside."""
-        return self.kind in _PATIENT or (self.kind == "event" and not self.needs_an_event)
+        if self.kind == "event":
+            return not self.needs_an_event
+        return self.kind in _PATIENT and not self.needs_its_own_process
 
     @property
     def waits_for_a_pool(self) -> bool:

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
 _WIDGETS = re.compile(r"(?i:widget)|\b(?:ipyevents|jupyter_ui_poll|jupyter_rfb|ipycanvas|comm|on_click|observe)\b")
 _MOST_NAMED = 3
+_WAKE = {
+    "sleep": "It goes on by itself when the time is over.",
+    "answer": "It goes on when you have typed an answer below the cell.",
+    "file-lock": "Who holds the lock can wake it. If that process is gone, delete the lock's file.",
+    "group": "It goes on when the other processes of the group have been started and have joined.",
+    "partner": "It goes on when another process opens the pipe.",
+}
 
 
 def awaited_line(source: str) -> int | None:
@@ -38,10 +45,10 @@ def who_can_wake(still: "StuckCell") -> str | None:
     main, kind = still.main, still.main.kind
     wakers = enumeration(main.wakers[:_MOST_NAMED]) if main.wakers else ""
     alive = [child for child in still.stuck.children if child.state != "Z"]
-    if kind == "sleep":
-        return "It goes on by itself when the time is over."
-    if kind == "answer":
-        return "It goes on when you have typed an answer below the cell."
+    if kind == "file-lock" and wakers:
+        return f"It goes on when {wakers} gives the lock back."
+    if kind in _WAKE:
+        return _WAKE[kind]
     if kind == "event" and main.has_limit:
         return "A timer of its event loop wakes it."
     if kind in ("event", "input", "pipe") and wakers:
@@ -53,8 +60,4 @@ def who_can_wake(still: "StuckCell") -> str | None:
     if kind in ("child", "program") and alive:
         named = enumeration([f"{quote(one.name or 'a program')}, process {one.pid}," for one in alive[:_MOST_NAMED]])
         return f"It goes on when {named} {'ends' if len(alive) == 1 else 'end'}."
-    if kind == "file-lock":
-        return "Who holds the lock can wake it. If that process is gone, delete the lock's file."
-    if kind == "group":
-        return "It goes on when the other processes of the group have been started and have joined."
     return None

@@ -14,6 +14,7 @@ _IN_THE_ALLOCATOR = re.compile(
 )
 _CALLS = 3  # innermost calls of the C stack; a signal handler stands before them
 _DEBUG_HOOKS = re.compile(r"_PyMem_Debug\w+: bad |bad (?:leading|trailing) pad byte|bad ID: ")
+_BEYOND_A_BUFFER = re.compile(r"^\*\*\* (?:stack smashing|buffer overflow) detected \*\*\*")
 _FREED_TWICE = re.compile(r"double free(?P<unsure> or corruption)?")
 
 _OLD_GLIBC = r"^(?:\*\*\* Error in `[^']*': )?"  # until 2.25
@@ -47,6 +48,7 @@ class HeapCorruption(Cause):
     last_words = (
         _OLD_GLIBC + r"(?:double free or corruption|corrupted size vs\. prev_size|corrupted double-linked list)\b",
         _IN_MALLOC + _DAMAGED,
+        _BEYOND_A_BUFFER.pattern,
         r"top chunk is corrupt|sysmalloc: Assertion .* failed",
         r"ERROR: AddressSanitizer: (?:heap-|attempting double-free|attempting free)",
         r"^mimalloc: error: .*(?:double free|corrupted|invalid pointer)",
@@ -62,7 +64,9 @@ class HeapCorruption(Cause):
         return self.finding(
             death,
             certainty,
-            f"Native code had damaged the program's memory{_how(death)}; that was noticed {death.where()}.",
+            f"Native code wrote beyond the end of a buffer {death.where()}."
+            if _wrote_beyond(death)
+            else f"Native code had damaged the program's memory{_how(death)}; that was noticed {death.where()}.",
             _found(death),
             summary="Aborted: damaged memory" if death.signal == "SIGABRT" else "Crashed: damaged memory",
         )
@@ -75,6 +79,7 @@ class HeapCorruption(Cause):
             "free(): double free detected in tcache 2\n",
             "double free or corruption (!prev)\n",
             "munmap_chunk(): invalid pointer\n",
+            "*** stack smashing detected ***: terminated\n",
             "malloc(): invalid size (unsorted)\n",
             "corrupted size vs. prev_size while consolidating\n",
         ):
@@ -122,12 +127,20 @@ def _freed_twice(death: Death) -> re.Match[str] | None:
     return None if words is None else _FREED_TWICE.search(words.line)
 
 
+def _wrote_beyond(death: Death) -> bool:
+    words = death.said("heap-corruption")
+    return words is not None and _BEYOND_A_BUFFER.search(words.line) is not None
+
+
 def _how(death: Death) -> str:
     found = _freed_twice(death)
     return "" if found is None or found["unsure"] else " (a piece was freed twice)"
 
 
 def _found(death: Death) -> Iterator[Evidence]:
+    if _wrote_beyond(death):
+        yield Evidence("Its compiler's check found that, and it is made as the function returns.", source="glibc")
+        return
     if death.said("heap-corruption") is not None:
         if twice := _freed_twice(death):
             otherwise = ", or the memory beside it was overwritten" if twice["unsure"] else ""

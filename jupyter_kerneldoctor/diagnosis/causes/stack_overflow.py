@@ -7,6 +7,7 @@ from ..analysis.stack_fault import Fault
 from ..analysis.traceback import GAVE_UP_ON_STACK, Recursion, fatal_message
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..code.deep_calls import DeepCall
+from ..code.notebook import Call
 from ..conflicts import by_words
 from ..examples import PID, cell_file, crash_in, crash_report, recording
 from ..texts import evidence
@@ -19,6 +20,7 @@ _WALKS_IN_C = re.compile(r"\b(?:dumps?|loads?|repr|str|format|print|deepcopy|com
 _DOCUMENT = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:xml\.etree|lxml)\b", re.MULTILINE)
 """Elements of these are copied by a recursion in C that no limit stops."""
 _CALLED = re.compile(r"(?<![\w.])([\w.]+)\s*\(")
+_NO_ROOM = Evidence("There is no crash report: it needs room on the stack, too, in all threads but the main one.")
 _WALKERS = ("json/", "copy.py", "copyreg.py", "pickle.py", "ast.py", "pprint.py", "reprlib.py")
 """Of the standard library: what goes through nested data by a recursion in C, whose calls no crash report shows."""
 
@@ -36,7 +38,8 @@ class StackOverflow(Cause):
     That log also shows a recursion in C, which the crash report does not. With less certainty: a cell had raised the
     recursion limit far, and the crash was in what goes through nested data by a recursion in C, as `json.dumps`,
     `pickle.dumps` and `repr` do. Other calls in that line make it less certain. Copies of XML documents need no such
-    limit: no limit stops them.
+    limit: no limit stops them. Or a thread crashed, and a cell had given threads a small stack; or a tuple was hashed
+    that a loop had nested.
 
     What to do: Find the case that should end the recursion and is never reached. Or write the recursion as a loop, with
     a list of what is left to do. Leave the recursion limit as it was: it prevents this crash.
@@ -70,6 +73,9 @@ class StackOverflow(Cause):
         deep = None if gave_up or recursion is not None or fault is not None else death.deep_call
         if deep is not None:
             return self._of_compiled(death, deep)
+        is_in_a_thread = death.background is not None or death.traceback is None
+        if (small := death.small_stacks) is not None and is_in_a_thread and recursion is None and not gave_up:
+            return self._of_small_stacks(death, small)
         unseen = not gave_up and recursion is None and (logged or (fault is None and _may_recurse_in_c(death)))
         if not gave_up and not unseen and (recursion is None or death.signal == "SIGABRT"):
             return None
@@ -87,9 +93,20 @@ class StackOverflow(Cause):
 
     def _of_compiled(self, death: Death, deep: DeepCall) -> CauseFinding:
         does = "called itself" if deep.wraps is None else "called one wrapped iterator after the other, nested,"
-        told = f"{sentence(_while(death))}, {quote(deep.name)} probably {does} until the stack was full."
+        what = f"the hash of {quote(deep.name)}" if deep.is_data else quote(deep.name)
+        does = "went down one level of nested tuples after the other" if deep.is_data else does
+        told = f"{sentence(_while(death))}, {what} probably {does} until the stack was full."
         why = Evidence(f"{quote(deep.name)} {deep.why}.", deep.name, None, "the cells")
         return self.finding(death, Certainty.LIKELY, told, (why,), summary=f"Stack overflow ({death.signal})")
+
+    def _of_small_stacks(self, death: Death, small: Call) -> CauseFinding:
+        name = cell_name(death.code.cells[small.cell].execution_count)
+        told = (
+            f"{sentence(_while(death))}, a thread probably needed more than the small stack that {name} gives threads."
+        )
+        line = Evidence(f"Line {small.node.lineno} of {name}: {quote(small.text)}.", small.text, None, "the cells")
+        pieces = (line, *(() if death.traceback is not None else (_NO_ROOM,)))
+        return self.finding(death, Certainty.LIKELY, told, pieces, summary=f"Stack overflow ({death.signal})")
 
     def fires_on(self) -> Iterable[Recording]:
         """One function, several in a circle, and Python's own last word."""
@@ -122,6 +139,15 @@ class StackOverflow(Cause):
         yield recording(compiled, "depth(0)", signal="SIGSEGV", crash=crash_in("depth(0)"))
         wrapped = "import itertools\nrows = iter([])\nfor part in parts:\n    rows = itertools.chain(rows, part)"
         yield recording(wrapped, "next(rows)", signal="SIGSEGV", crash=crash_in("next(rows)"))
+        nested = "path = ()\nfor step in steps:\n    path = (step, path)"
+        yield recording(nested, "seen.add(path)", signal="SIGSEGV", crash=crash_in("seen.add(path)"))
+        named = "from typing import NamedTuple\nclass State(NamedTuple):\n    last: int\n    before: object"
+        nested = "def walk(state, steps):\n    for step in steps:\n        state = State(step, before=state)\n"
+        nested += "    return state in seen"
+        frames = [(cell_file(nested), 4, "walk"), (cell_file("walk((), s)"), 1, "<module>")]
+        crash = crash_report("Segmentation fault", *frames)
+        yield recording(named, nested, "walk((), s)", signal="SIGSEGV", crash=crash)
+        yield recording("import threading\nthreading.stack_size(64 * 1024)", "read_all()", signal="SIGSEGV")
         fault = [_fault("7ffd5a1feff8", "7ffd5a1ff000")]
         yield recording("sum(rows)", signal="SIGSEGV", crash=crash_in("sum(rows)"), kernel_log=fault)
 
@@ -140,6 +166,12 @@ class StackOverflow(Cause):
             yield recording(raised, source, signal="SIGSEGV", crash=crash_in(source), kernel_log=log)
         copied = crash_in("copy.deepcopy(model)", ("/usr/lib/python3.11/copy.py", 153, "deepcopy"))
         yield recording("import copy, lib", "copy.deepcopy(model)", signal="SIGSEGV", crash=copied)
+        roomy = "import threading\nthreading.stack_size(64 << 20)"
+        yield recording(roomy, "read_all()", signal="SIGSEGV")
+        small = "import threading\nthreading.stack_size(1 << 16)"
+        yield recording(small, "lib.run()", signal="SIGSEGV", crash=crash_in("lib.run()"))
+        flat = "path = ()\nfor step in steps:\n    path = (*path, step)"
+        yield recording(flat, "seen.add(path)", signal="SIGSEGV", crash=crash_in("seen.add(path)"))
         read = crash_in("root = ET.parse(file)", ("/usr/lib/python3.11/xml/etree/ElementTree.py", 580, "parse"))
         parsed = "from xml.etree import ElementTree as ET"
         yield recording(parsed, "root = ET.parse(file)", signal="SIGSEGV", crash=read)

@@ -25,6 +25,10 @@ _USED_BY = {
 }
 """Of whose functions a crash report shows the caller only, as they are compiled, or none, as the memory is damaged."""
 
+_SHARED_DATABASE = re.compile(r"\bcheck_same_thread\s*=\s*False\b")
+_ASKS_A_DATABASE = re.compile(r"\.(?:execute\w*|fetch\w+|cursor|commit|rollback)\(")
+"""sqlite3 lets a second thread use a connection only where it is told to, and the calls are then one's own to order."""
+
 _NAMES = "|".join(sorted(_ONE_AT_A_TIME))
 _IMPORTED = re.compile(rf"^[ \t]*(?:import[ \t].*?|from[ \t]+)\b({_NAMES})\b", re.MULTILINE)
 _POOLS = {"concurrent/futures/thread.py", "multiprocessing/pool.py", "dask/threaded.py", "joblib/parallel.py"}
@@ -42,7 +46,7 @@ class ThreadUnsafe(Cause):
     layer), Tcl's "async handler deleted by the wrong thread", Xlib's "XInitThreads has not been called". With less
     certainty: it crashed while two threads were in the same library, one of those whose documentation allows one thread
     only (netCDF, HDF5, GDAL, GUI toolkits), or in a background thread, below a function of a cell that uses one of
-    these.
+    these, or a connection of sqlite3 that was made with `check_same_thread=False`.
 
     What to do: Let one thread do all the calls into this library, or hold a `threading.Lock` around them. For numba
     install `tbb` or use the `omp` threading layer. For matplotlib in threads use the Agg backend. Processes in place of
@@ -107,6 +111,9 @@ class ThreadUnsafe(Cause):
         yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("netCDF4/utils.py"))
         yield recording("import netCDF4 as nc", _READ, cell, signal="SIGSEGV", crash=_in_a_thread(_READ))
         yield recording(cell, signal="SIGSEGV", crash=_two_threads_in("xarray/backends/netCDF4_.py"))
+        database = "import sqlite3\ndb = sqlite3.connect(p, check_same_thread=False)"
+        asks = "def read(n):\n    return db.execute(q, (n,)).fetchall()"
+        yield recording(database, asks, cell, signal="SIGSEGV", crash=_in_a_thread(asks))
         opened = ("/env/lib/python3.11/site-packages/xarray/backends/api.py", 625, "open_dataset")
         pool = ("/usr/lib/python3.11/concurrent/futures/thread.py", 58, "run")
         started = ("/usr/lib/python3.11/threading.py", 1002, "_bootstrap")
@@ -123,6 +130,9 @@ class ThreadUnsafe(Cause):
         # A variable that is called like such a library, and the library in the thread that runs the cells.
         variable = "def read(n):\n    return tables[n]"
         yield recording(variable, "list(pool.map(read, parts))", signal="SIGSEGV", crash=_in_a_thread(variable))
+        asks = "def read(n):\n    return db.execute(q, (n,)).fetchall()"  # a connection of the thread that made it
+        own = "import sqlite3\ndb = sqlite3.connect(p)"
+        yield recording(own, asks, "f()", signal="SIGSEGV", crash=_in_a_thread(asks))
         crash = crash_in("read(1)", (cell_file(_READ), 2, "read"))
         yield recording("import netCDF4 as nc", _READ, "read(1)", signal="SIGSEGV", crash=crash)
         # A worker process said so: numba aborts then.
@@ -163,10 +173,19 @@ def _called_from_a_cell(death: Death) -> str | None:
     frame = death.background
     if frame is None or frame is not death.innermost or death.signal not in ("SIGSEGV", "SIGABRT", "SIGBUS"):
         return None
+    if _asks_a_shared_database(death):
+        return "sqlite3"
     owner, imported = death.frames.cell_of(frame), _imported(death)
     if owner is None or not imported:
         return None
     return death.find(lambda code: _used(code, owner, frame.function, imported))
+
+
+def _asks_a_shared_database(death: Death) -> bool:
+    at = next(iter(death.user_frames), None)
+    code = "" if at is None or at.cell is None else at.cell.source.split("\n")[at.line - 1]
+    shares = any(_SHARED_DATABASE.search(cell.source) for cell in death.recording.cells)
+    return shares and _ASKS_A_DATABASE.search(code) is not None
 
 
 def _used(code: Notebook, cell: Cell, function: str, imported: set[str]) -> str | None:

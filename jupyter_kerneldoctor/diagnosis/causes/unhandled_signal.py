@@ -4,7 +4,7 @@ from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
-from ..code.timers import Timer, timers
+from ..code.timers import Timer
 from ..examples import recording
 from ..texts import evidence, usual_reasons
 from ..units import cell_name, quote, sentence
@@ -73,15 +73,16 @@ class UnhandledSignal(Cause):
             return None
         if signal not in _WHAT and not signal.startswith(("SIGRT", "signal ")):
             return None
-        timer = timer_that_ran_out(death)
+        timer, lost = death.timer, death.lost_handler
         line = timer.line if timer is not None and timer.cell is death.cell else death.line
         unhandled = "" if signal == "SIGTRAP" else ", which nothing handled"
         return self.finding(
             death,
-            Certainty.LIKELY if timer is None else Certainty.STRONG,
+            Certainty.LIKELY if timer is None and lost is None else Certainty.STRONG,
             f"The kernel ended {death.where(line)} because {_what(death, timer)}{unhandled}.",
             (
                 *_started(timer),
+                *_taken_away(death),
                 *(evidence.said_last(death.farewell) if signal in ("SIGTRAP", "SIGSYS") else ()),
                 Evidence(f"{sentence(signal)} ends a process that has no handler for it.", source="signal(7)"),
                 *([Evidence(_SENDERS[signal])] if signal in _SENDERS else []),
@@ -89,7 +90,7 @@ class UnhandledSignal(Cause):
             line=line,
             summary=f"Ended by {signal}, which nobody handled",
             family=Family.OWN_END if signal in _OWN else self.family,
-            general=timer is None,
+            general=timer is None and lost is None,
             not_known="What sent the signal, and why, is not known.",
             usual_reasons=usual_reasons.of_an_unhandled_signal(death),
         )
@@ -123,16 +124,15 @@ def _what(death: Death, timer: Timer | None) -> str:
     return _WHAT.get(death.signal or "", "it got a signal")
 
 
-def timer_that_ran_out(death: Death) -> Timer | None:
-    """Return the last timer that a cell started and that sends the signal that ended the kernel."""
-    signal = death.signal
-    if signal not in ("SIGALRM", "SIGVTALRM", "SIGPROF"):
-        return None
-    return next((one for one in reversed(death.find(timers) or ()) if one.signal in (signal, None)), None)
-
-
 def _started(timer: Timer | None) -> Iterator[Evidence]:
     if timer is not None:
         name = cell_name(timer.cell.execution_count)
         text = f"Line {timer.line} of {name} starts this timer: {quote(timer.text, 100)}."
         yield Evidence(text, timer.line, "line", "cell source")
+
+
+def _taken_away(death: Death) -> Iterator[Evidence]:
+    if (lost := death.lost_handler) is not None:
+        name = cell_name(death.code.cells[lost.cell].execution_count)
+        text = f"Line {lost.node.lineno} of {name} gives {death.signal} its default action: {quote(lost.text, 100)}."
+        yield Evidence(text, lost.node.lineno, "line", "cell source")

@@ -1,4 +1,4 @@
-"""Recursions that no crash report shows: of a function that was compiled, and of iterators that wrap one another."""
+"""Recursions that no crash report shows: of a compiled function, of iterators or tuples that hold one another."""
 
 import ast
 import re
@@ -10,6 +10,10 @@ from .scopes import Scope
 
 _COMPILERS = re.compile(r"numba\.(?:\w+\.)*(?:n?jit|vectorize|guvectorize|cfunc)")
 _WRAPPERS = re.compile(r"(?:itertools\.\w+|map|filter|zip|enumerate|reversed|functools\.partial)(?:\.\w+)?")
+_HASHES = re.compile(r"\b(?:hash|set|frozenset|Counter|fromkeys|add|setdefault|index|count)\(|\bin\b|==|\[")
+_WORD = re.compile(r"[^\W\d]\w*")
+_MOST_WORDS = 12
+_TUPLE = "tuple"
 
 
 class DeepCall(NamedTuple):
@@ -18,7 +22,12 @@ class DeepCall(NamedTuple):
     name: str
     why: str
     wraps: str | None = None
-    """What wraps the iterator again and again: "itertools.chain"; None for a function that calls itself."""
+    """What wraps it again and again: "itertools.chain", "tuple"; None for a function that calls itself."""
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it is a tuple in a tuple, and so on."""
+        return self.wraps == _TUPLE
 
 
 def deep_call(code: Notebook, cell: int, line: int) -> DeepCall | None:
@@ -33,9 +42,8 @@ def deep_call(code: Notebook, cell: int, line: int) -> DeepCall | None:
     if scope is None:
         return None
     compiled = next((found for name in names if (found := _compiled(code, name, scope)) is not None), None)
-    return compiled or next(
-        (found for name in names if (found := _wrapped_in_a_loop(code, name, scope)) is not None), None
-    )
+    wrapped = (found for name in names if (found := _wrapped_in_a_loop(code, name, scope)) is not None)
+    return compiled or next(wrapped, None) or _nested_in_a_loop(code, code.source(cell).split("\n")[line - 1])
 
 
 def _compiled(code: Notebook, name: ast.Name, scope: Scope) -> DeepCall | None:
@@ -60,6 +68,39 @@ def _wrapped_in_a_loop(code: Notebook, name: ast.Name, scope: Scope) -> DeepCall
         if own in (one.id for one in ast.walk(value) if isinstance(one, ast.Name)) and _WRAPPERS.fullmatch(wrapper):
             return DeepCall(name.id, why, wrapper)
     return None
+
+
+def _nested_in_a_loop(code: Notebook, text: str) -> DeepCall | None:
+    """Return what a loop puts into a tuple together with what it was, if the line hashes or compares it.
+
+    `path = (step, path)`: to hash a tuple C goes through all that it holds, and no limit counts these calls.
+    """
+    words = [f"{word} =" for word in dict.fromkeys(_WORD.findall(text))] if _HASHES.search(text) else []
+    for scope in (one for module in code.mentioning(*words[:_MOST_WORDS]) for one in code.scopes(module.cell)):
+        for node in scope.nodes:
+            match node:
+                case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
+                    name, inner = ast.unparse(target), _elements(value, scope, code)
+                    is_nested = name in (ast.unparse(one) for one in inner)
+                    loops = (one for one in scope.around(node) if isinstance(one, ast.For | ast.While))
+                    if is_nested and name in text and any(loops):
+                        why = "is put into a tuple with what it was in each round of a loop; a hash of it goes"
+                        return DeepCall(name, f"{why} through all levels, nested", _TUPLE)
+    return None
+
+
+def _elements(value: ast.expr, scope: Scope, code: Notebook) -> list[ast.expr]:
+    """Return what a tuple is made of, also one with names."""
+    match value:
+        case ast.Tuple(elts=elements):
+            return elements
+        case ast.Call(func=ast.Name() as made, args=given, keywords=words):
+            binding = code.definition(made, scope)
+            bases = getattr(binding.definition, "bases", []) if binding is not None else []
+            is_named = any(ast.unparse(one).endswith("NamedTuple") for one in bases)
+            if is_named or "namedtuple" in (code.described(made, scope) or ""):
+                return [*given, *(word.value for word in words)]
+    return []
 
 
 def _assigned_in_loops(code: Notebook, name: ast.Name, scope: Scope) -> Iterator[tuple[str, ast.Call, Scope]]:

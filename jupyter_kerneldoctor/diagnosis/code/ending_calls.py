@@ -15,14 +15,15 @@ from typing import Literal
 from ..units import signal_name
 from .cellsource import header_magics, line_of
 from .notebook import Notebook
+from .process_loops import goes_through_processes
 from .scopes import Scope
-from .shell import shell_kills
+from .shell import Aim, ShellKill, shell_kills
 from .shell_commands import ShellCommands
 
 Kind = Literal["signal", "exit", "ask", "abort", "replace"]
 
 INTERESTING = re.compile(
-    r"\b(?:kill|killpg|pthread_kill|_?exit|quit|abort|raise_signal|send_signal|terminate|do_shutdown|ask_exit|"
+    r"\b(?:p?kill|killall|killpg|pthread_kill|_?exit|quit|abort|raise_signal|send_signal|terminate|do_shutdown|ask_exit|"
     r"exec[lv]p?e?|dump_traceback_later)\b"
 )
 """Words of calls that end a process."""
@@ -44,6 +45,7 @@ _QUICK = frozenset(
 """Calls by the last part of their name: what is written before, and what finds the own process."""
 _APART = ("start_new_session", "process_group", "setsid", "setpgrp", "setpgid", "set -m")
 """Words by which a process gets a group of its own; without one it is in the group of who started it."""
+_SCRIPT_FILE = re.compile(r"[\w./-]+\.(?:sh|bash)\b")
 _RUNS_MORE = ("!", "%run", "%pip", "%conda", "%mamba")
 _SCRIPT_OF_A_SHELL = re.compile(r"\s*%%(?:bash|sh|script\b.*\b(?:ba|da|z)?sh)\b")
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.AsyncFor, ast.AsyncWith, ast.IfExp, ast.BoolOp)
@@ -67,6 +69,8 @@ class EndingCall:
     """Nothing before it takes time: imports, definitions, plain values and words on the screen only."""
     until: int | None = None
     """The last line of the cell's statement that holds it: code beyond that line runs after it. None: not known."""
+    aim: Aim = "itself"
+    """At what a signal is aimed."""
     place: tuple[int, int] | None = None
     """The cell, by its place in the notebook, and the line of the call itself: `line` is where the cell makes it."""
 
@@ -141,6 +145,10 @@ class EndingCalls:
         if isinstance(call, ast.Constant):
             return self._by_magic(call, scope)
         name = self._code.described(call.func if isinstance(call, ast.Call) else call, scope)
+        if isinstance(call, ast.Call) and (signal := goes_through_processes(call, scope, self._code)) is not None:
+            place = (scope.cell, call.lineno)
+            text = scope.segment(call)
+            return EndingCall("signal", call.lineno, text, signal or None, certain=False, aim="all", place=place)
         if name is None or not (name in SHELLS or INTERESTING.search(name)):
             return None
         ending = EndingCall("exit", call.lineno, scope.segment(call), place=(scope.cell, call.lineno))
@@ -151,7 +159,9 @@ class EndingCalls:
             return replace(ending, kind="ask")
         if name in SHELLS:
             script = ShellCommands(scope, self._code).of_expression(call.args[0]) if call.args else ""
-            return self._by_shell(script, ending)
+            found = self._by_shell(script, ending)
+            apart = any(word.arg in _APART for word in call.keywords)
+            return None if apart and found is not None and found.aim == "group" else found
         return _leaves(name, arguments, ending) or self._signal_to_itself(name, arguments, scope, ending)
 
     def _signal_to_itself(
@@ -161,8 +171,10 @@ class EndingCalls:
         if name == "signal.raise_signal" and arguments:
             return replace(kill, signal=self._signal(arguments[0], scope))
         if name in ("os.kill", "os.killpg", "signal.pthread_kill") and len(arguments) == 2:
-            own = self._code.is_own_process(arguments[0], scope) or self._is_childs_group(name, arguments[0], scope)
-            return replace(kill, signal=self._signal(arguments[1], scope)) if own else None
+            kill = replace(kill, signal=self._signal(arguments[1], scope))
+            if self._code.is_own_process(arguments[0], scope):
+                return kill
+            return replace(kill, aim="group") if self._is_childs_group(name, arguments[0], scope) else None
         if name in ("psutil.Process().kill", "psutil.Process().terminate"):
             return replace(kill, signal="SIGKILL" if name.endswith("kill") else "SIGTERM")
         if name == "psutil.Process().send_signal" and arguments:
@@ -188,15 +200,33 @@ class EndingCalls:
         if not line.startswith("!"):
             return None
         script = ShellCommands(scope, self._code).of_magic(line, node.lineno)
-        return self._by_shell(script, EndingCall("signal", node.lineno, line))
+        found = self._by_shell(script, EndingCall("signal", node.lineno, line))
+        return None if found is not None and found.aim == "group" else found  # IPython gives it a session of its own
 
     def _by_shell(self, script: str, ending: EndingCall) -> EndingCall | None:
         """The first command of a shell's that signals its parent, as a call of the kernel's."""
         self._code.spend(50 + 2 * len(script))
-        first = next(shell_kills(script), None)
+        first = next(shell_kills(script), None) or self._in_a_file(script)
         if first is None:
             return None
-        return replace(ending, kind="signal", signal=first.signal, certain=first.certain, prompt=first.prompt)
+        sent = replace(ending, kind="signal", signal=first.signal, aim=first.aim)
+        return replace(sent, certain=first.certain, prompt=first.prompt)
+
+    def _in_a_file(self, script: str) -> ShellKill | None:
+        """The first such command of a script that a cell has written to a file, and that a shell is given to run."""
+        files = _SCRIPT_FILE.findall(script)
+        for index in self._code.with_text(*files) if files else ():
+            module = self._code.module(index)
+            texts = [self._code.source(index)] if module is None else []
+            for scope in () if module is None else self._code.scopes(index):
+                texts += [
+                    one.value for one in scope.nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                ]
+            for text in texts:
+                self._code.spend(len(text) / 10)
+                if (found := next(shell_kills(text), None)) is not None and "kill" in text:
+                    return replace(found, certain=False, prompt=False)
+        return None
 
 
 def ending_calls(code: Notebook) -> tuple[EndingCall, ...]:
@@ -275,7 +305,8 @@ def _in_a_script(source: str) -> Iterator[EndingCall]:
     if any(_SCRIPT_OF_A_SHELL.match(lines[number - 1]) for number in headers):
         script = "\n".join("" if number in headers else line for number, line in enumerate(lines, 1))
         for one in shell_kills(script):
-            yield EndingCall("signal", one.line, one.text, one.signal, certain=one.certain, prompt=one.prompt)
+            sent = EndingCall("signal", one.line, one.text, one.signal, certain=one.certain, prompt=one.prompt)
+            yield replace(sent, aim=one.aim)
 
 
 def _exit_code(arguments: list[ast.expr]) -> int | None:

@@ -6,15 +6,22 @@ A text is read line by line as far as that needs no shell: comments, quoted word
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Literal
 
 from ..units import signal_name
+
+Aim = Literal["itself", "group", "all"]
+"""At what a signal is aimed that ends the kernel: at the kernel, its process group, all processes of some kind."""
 
 PARENT = "$PPID"
 """The process that started the shell: the kernel."""
 
 _PARENT = re.compile(r"-?\$+(?:PPID|\{PPID\})")
+_KERNEL = "python -m ipykernel_launcher -f kernel.json"
+"""A kernel's command line, as `pkill -f` sees it."""
+_NAMED_PYTHON = re.compile(r"python[\d.]*")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 _OPENS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
@@ -25,6 +32,7 @@ _BEFORE_A_COMMAND = frozenset(
 _QUICK = frozenset({"echo", "printf", "cd", "export", "set", "true", ":", "test", "[", "[[", "date", "pwd", "ps"})
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
 _PUNCTUATION = "();<>|&"
+_LONGEST = 100  # characters of a pattern
 _MOST_LINES = 50
 """So many lines are put together in search of the end of a quoted word."""
 _LONGEST = 100
@@ -44,6 +52,7 @@ class ShellKill:
     """It is reached whenever the text runs so far: in no `if`, loop, function or subshell, and after no `&&`."""
     prompt: bool
     """Nothing before it takes time."""
+    aim: Aim = "itself"
 
 
 def shell_kills(script: str) -> Iterator[ShellKill]:
@@ -118,23 +127,50 @@ class _Reader:
             return
         name, words = command[0].rsplit("/", 1)[-1], [self._expanded(word) for word in command[1:]]
         certain = not (conditional or self._blocks or self._subshells)
-        if name == "kill" and any(map(_PARENT.fullmatch, words)) and (signal := _signal(words)) is not None:
-            yield ShellKill(number, line.strip(), signal, certain, self._prompt)
+        aim = _aim(name, words)
+        if aim is not None and (signal := _signal(words, is_option=name != "kill")) is not None:
+            yield ShellKill(number, line.strip(), signal, certain, self._prompt, aim)
+        elif name == "trap" and len(words) > 1:
+            for inner in shell_kills(words[0]):
+                yield replace(inner, line=number, text=line.strip(), certain=False, prompt=False)
         elif name in _SHELLS and "-c" in words[:-1]:
             for inner in shell_kills(words[words.index("-c") + 1]):
-                yield ShellKill(number, line.strip(), inner.signal, certain and inner.certain, self._prompt)
+                certain = certain and inner.certain
+                yield ShellKill(number, line.strip(), inner.signal, certain, self._prompt, inner.aim)
         self._prompt = self._prompt and name in _QUICK
 
     def _expanded(self, word: str) -> str:
         return _VARIABLE.sub(lambda found: self._variables.get(found[1] or found[2], found[0]), word)
 
 
-def _signal(words: list[str]) -> str | None:
-    """The signal that `kill` is told to send, SIGTERM without a word; None for 0, which only asks for the process."""
+def _aim(name: str, words: list[str]) -> Aim | None:
+    """Return at what of the kernel's a command aims: `kill $PPID`, `kill 0`, `pkill -f python`."""
+    if name == "kill":
+        targets = [word for before, word in pairwise(["", *words]) if before not in ("-s", "-n", "--signal")]
+        return "itself" if any(map(_PARENT.fullmatch, words)) else "group" if "0" in targets else None
+    patterns = [word for word in words if not word.startswith("-")]
+    if name == "killall":
+        return "all" if any(map(_NAMED_PYTHON.fullmatch, patterns)) else None
+    if name != "pkill" or len(patterns) != 1 or any(word.startswith(("-P", "-u", "-t", "-s", "-g")) for word in words):
+        return None
+    is_long = any(re.fullmatch(r"-\w*f|--full", word) for word in words)
+    try:
+        return "all" if re.search(patterns[0][:_LONGEST], _KERNEL if is_long else "python") else None
+    except re.error:
+        return None
+
+
+def _signal(words: list[str], *, is_option: bool = False) -> str | None:
+    """The signal that `kill` is told to send, SIGTERM without a word; None for 0, which only asks for the process.
+
+    `is_option`: a single letter is an option of the command, no signal.
+    """
     name = "TERM"
     for option, value in zip(words, [*words[1:], ""], strict=True):
         if option in ("-s", "-n", "--signal"):
             name = value
+        elif is_option and re.fullmatch(r"-[a-z]+", option):
+            continue
         elif found := re.fullmatch(r"-s?([A-Za-z]\w*|\d+)", option):
             name = found[1]
     if name.isdecimal():

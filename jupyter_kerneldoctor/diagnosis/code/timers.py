@@ -1,11 +1,11 @@
-"""Finds the statements that start a timer which ends the process when nobody handles its signal."""
+"""Finds the statements that start a timer, and those after which nobody handles a signal: it then ends the process."""
 
 import ast
 from dataclasses import dataclass
 
 from jupyter_kerneldoctor.recording.model import Cell
 
-from .notebook import Notebook
+from .notebook import Call, Notebook
 from .scopes import Scope
 
 _STARTERS = {"signal.alarm": "SIGALRM", "signal.setitimer": None}
@@ -39,3 +39,27 @@ def _timer(call: ast.Call, name: str, scope: Scope, code: Notebook) -> Timer:
     kind = (code.described(call.args[0], scope) or "") if call.args else ""
     signal = _STARTERS[name] or _KINDS.get(kind.rpartition(".")[2])
     return Timer(code.cells[scope.cell], call.lineno, scope.segment(call), signal)
+
+
+def lost_handlers(code: Notebook, signal: str) -> tuple[Call, ...]:
+    """Return the calls of `signal.signal` that give a signal its default action again, newest cell first.
+
+    They name `SIG_DFL`, or what an earlier such call had returned. Raises CodeTooLargeError.
+    """
+    calls = [
+        one
+        for one in code.calls("signal.signal")
+        if len(one.node.args) == 2 and (code.described(one.node.args[0], one.scope) or "").endswith(f".{signal}")
+    ]
+    kept = {
+        ast.unparse(target)
+        for one in calls
+        if isinstance(one.statement, ast.Assign) and one.statement.value is one.node
+        for target in one.statement.targets
+    }
+    given = ((one, one.node.args[1]) for one in calls)
+    return tuple(
+        one
+        for one, handler in given
+        if code.qualified(handler, one.scope) == "signal.SIG_DFL" or ast.unparse(handler) in kept
+    )

@@ -54,7 +54,10 @@ class ThreadStack:
     has_limit: bool | None = None
     """Whether the system call it waits in ends by itself after a time; None where that is not known."""
     wakers: tuple[str, ...] | None = None
-    """Who can end a wait on descriptors: "10.0.0.1:443", "a pipe"; none: only the process itself. None: not known."""
+    """Who can end a wait on descriptors or a file's lock: "10.0.0.1:443", "a pipe"; none: only the process itself.
+
+    None: not known.
+    """
 
 
 @dataclass(frozen=True)

@@ -18,20 +18,22 @@ from .memory import Memory, UnreadableError
 
 _CALLS: dict[str, dict[int, str]] = {
     "x86_64": {
-        0: "read", 7: "poll", 23: "select", 43: "read", 45: "read", 47: "read", 61: "wait", 73: "lock", 202: "futex",
-        232: "epoll", 247: "wait", 270: "select", 271: "ppoll", 281: "epoll", 288: "read",
+        0: "read", 7: "poll", 23: "select", 43: "read", 45: "read", 47: "read", 61: "wait", 72: "fcntl", 73: "lock",
+        202: "futex", 232: "epoll", 247: "wait", 270: "select", 271: "ppoll", 281: "epoll", 288: "read",
     },
     "aarch64": {
-        22: "epoll", 32: "lock", 63: "read", 72: "select", 73: "ppoll", 95: "wait", 98: "futex", 202: "read",
-        207: "read", 212: "read", 242: "read", 260: "wait",
+        22: "epoll", 25: "fcntl", 32: "lock", 63: "read", 72: "select", 73: "ppoll", 95: "wait", 98: "futex",
+        202: "read", 207: "read", 212: "read", 242: "read", 260: "wait",
     },
 }  # fmt: skip
 """Numbers of system calls; `read`, `accept` and `recv` all wait on the descriptor that is their first argument."""
 _LIMIT_IS_ARGUMENT = {"epoll": 3, "poll": 2}  # in milliseconds, negative: none
 _LIMIT_IS_POINTED_AT = {"futex": 3, "select": 4, "ppoll": 2}  # null: none
 _WITHOUT_LIMIT = ("read", "wait", "lock")
+_WAITS_FOR_A_LOCK = (7, 38)  # F_SETLKW and F_OFD_SETLKW of fcntl(2)
 _MOST_DESCRIPTORS = 64
 _LOCK_FILE = re.compile(r"(?:^|[._-])(?:lock|lck)$")
+_NOT_ACCEPTED = "0"  # the socket of a connection that waits for accept()
 _LISTENS = "0A"  # of the states in include/net/tcp_states.h
 
 
@@ -42,6 +44,8 @@ def call_facts(pid: int, thread: int, *, wakers: bool) -> dict[str, Any]:
         return {}
     name = _CALLS.get(platform.machine(), {}).get(int(words[0]))
     arguments = [int(word, 16) for word in words[1:7]]
+    if name == "fcntl" and arguments[1] in _WAITS_FOR_A_LOCK:
+        name = "lock"
     if name in _WITHOUT_LIMIT:
         found: dict[str, Any] = {"has_limit": False}
     elif name in _LIMIT_IS_ARGUMENT:
@@ -50,8 +54,22 @@ def call_facts(pid: int, thread: int, *, wakers: bool) -> dict[str, Any]:
         found = {"has_limit": arguments[_LIMIT_IS_POINTED_AT[name]] != 0}
     else:
         return {}
+    if name == "lock":
+        holders = _holders(pid) if wakers else None
+        return found if holders is None else {**found, "wakers": holders}
     descriptors = _descriptors(pid, name or "", arguments) if wakers else None
     return found if descriptors is None else {**found, "wakers": _wakers(pid, descriptors)}
+
+
+def _holders(pid: int) -> list[str] | None:
+    """Return who holds the file's lock that a process waits for: not the process itself. None where that is not told.
+
+    A lock and those that wait for it have the same number in /proc/locks, these behind an arrow (proc_locks(5)).
+    """
+    rows = [line.split() for line in read_file("/proc/locks").decode("utf-8", "replace").split("\n")]
+    waits = {row[0] for row in rows if len(row) > 5 and row[1] == "->" and row[5] == str(pid)}
+    held = {row[4] for row in rows if len(row) > 4 and row[1] != "->" and row[0] in waits}
+    return sorted(f"process {one}" for one in held if one != str(pid)) if held else None
 
 
 def _descriptors(pid: int, name: str, arguments: list[int]) -> list[int] | None:
@@ -112,6 +130,8 @@ def _of_socket(inode: str, tables: dict[str, list[list[str]]], links: list[str])
         if row[3] == _LISTENS:
             return f"whoever connects to port {int(row[1].rpartition(':')[2], 16)}"
         other = next((one[9] for one in rows if (one[1], one[2]) == (row[2], row[1])), None)
+        if other == _NOT_ACCEPTED:
+            other = next((one[9] for one in rows if (one[1], one[3]) == (row[2], _LISTENS)), None)
         return None if f"socket:[{other}]" in links else _address(family, row[2])
     local = next((row for row in tables["unix"] if len(row) > 6 and row[6] == inode), None)
     if local is None:

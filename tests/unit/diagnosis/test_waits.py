@@ -225,3 +225,27 @@ def test_a_regular_expression_that_goes_back_is_told():
 )
 def test_work_is_no_hang(source):
     assert busy(source, own_frame(source, source.count("\n") + 1)).cause.id == "no-death"
+
+
+def waits_for(*, waits_in, wakers, children=()):
+    source = "answer = mine.recv(16)"
+    main = replace(thread(own_frame(source, 1), waits_in=waits_in), has_limit=False, wakers=wakers)
+    return diagnose(recording(source, alive=True, stuck=[Stuck(-0.1, -30.1, tuple(children), (main,))]))
+
+
+def test_a_connection_with_both_ends_in_the_kernel_is_stuck():
+    assert "whose other end is its own" in waits_for(waits_in="unix_stream_read_generic", wakers=()).cause.headline
+
+
+@pytest.mark.parametrize("facts", [{"wakers": None}, {"wakers": ("a pipe",)}, {"children": [child_state(900)]}])
+def test_a_connection_to_somebody_else_is_patient(facts):
+    assert waits_for(waits_in="wait_woken", **{"wakers": (), **facts}).cause.id == "no-death"
+
+
+def test_a_files_lock_is_a_deadlock_only_where_the_kernel_holds_it_itself():
+    own, other = (waits_for(waits_in="flock_lock_inode_wait", wakers=wakers) for wakers in ((), ("process 17",)))
+
+    assert (own.cause.id, own.cause.certainty.word) == ("hang", "strong")
+    assert other.cause.id == "no-death"
+    assert "It goes on when something comes from process 17." not in evidence(other)
+    assert "It goes on when process 17 gives the lock back." in evidence(other)

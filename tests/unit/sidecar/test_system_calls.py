@@ -1,9 +1,12 @@
 """Which system call a thread waits in, on whom, and whether it ends by itself."""
 
+import fcntl
+import os
 import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +68,14 @@ def test_connection_names_the_other_end(way: str) -> None:
 
 def test_input_from_a_pipe() -> None:
     assert facts("input()") == {"has_limit": False, "wakers": ["a pipe"]}
+
+
+@pytest.mark.parametrize(("holds", "wakers"), [("open(name, 'w')", []), ("None", ["process {pid}"])])
+def test_lock_of_a_file_that_it_holds_itself_or_another_process(holds: str, wakers: list[str], tmp_path: Path) -> None:
+    name = tmp_path / "table.lock"
+    with name.open("w") as mine:
+        if holds == "None":
+            fcntl.flock(mine, fcntl.LOCK_EX)
+        code = f"import fcntl; name = {str(name)!r}; own = {holds}; wanted = open(name, 'w'); "
+        found = facts(code + "own and fcntl.flock(own, 2); fcntl.flock(wanted, 2)")
+    assert found == {"has_limit": False, "wakers": [one.format(pid=os.getpid()) for one in wakers]}

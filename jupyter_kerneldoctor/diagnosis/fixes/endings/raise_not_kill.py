@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from ...code.ending_calls import EndingCall
 from ...code.notebook import Scope
 from ...edits import EditRefusedError, import_as, replace
-from ...facts import kills_a_childs_group
 from ...fix import Case, Death, Fix, Proposal
 from ...units import cell_name, quote
 
@@ -77,7 +76,7 @@ class RaiseNotKill(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Put an exception in the place of the call, or the signal of an interrupt where a timer or a thread calls."""
-        if kills_a_childs_group(death):
+        if death.aims_at("group", "all"):
             return
         aborts = [one for one in death.calls if one.kind == "abort" and death.signal == "SIGABRT"]
         for call in (*death.own_signals, *aborts):

@@ -1,7 +1,6 @@
 import re
 from collections.abc import Iterator
 
-from ...facts import kills_a_childs_group
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
@@ -36,7 +35,7 @@ class RestartFromTheMenu(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the menu, and the call for those who need one."""
         call = next(death.code.running.calls(*_KILLS), None)
-        if kills_a_childs_group(death):
+        if death.aims_at("group", "all"):
             return
         lines = [] if death.cell is None else death.cell.source.split("\n")
         shell = next((line.strip() for line in lines if _SHELL.search(line)), None)

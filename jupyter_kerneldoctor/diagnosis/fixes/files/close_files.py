@@ -27,6 +27,7 @@ _OPENERS = (
     "tempfile.NamedTemporaryFile",
     "bz2.open",
     "lzma.open",
+    "asyncio.new_event_loop",
 )
 
 _FILE = "with open(path) as file:\n    text = file.read()"
@@ -34,6 +35,11 @@ _WAYS = (
     ("socket.", "Close each connection after use: with", "with socket.create_connection(address) as one:\n    ..."),
     ("subprocess.", "Wait for each program: with Popen(...)", "with subprocess.Popen(command) as program:\n    ..."),
     ("multiprocessing.", "End each pool, pipe and queue: with", "with multiprocessing.Pool(2) as pool:\n    ..."),
+    (
+        "asyncio.",
+        "Close each event loop after use: asyncio.run does",
+        "result = asyncio.run(work())  # in a thread; or loop.close() in finally",
+    ),
     ("sqlite3.", "Close each connection after use: closing", "with closing(sqlite3.connect(path)) as db:\n    ..."),
     ("os.", "Close each descriptor after use: os.close", "try:\n    ...\nfinally:\n    os.close(descriptor)"),
     (
@@ -75,6 +81,7 @@ class CloseFiles(Advice):
             says=("1,024 are allowed", "`open(p)`", "ulimit -n"),
         ),
         Case("import socket\ns = [socket.socket() for _ in hosts]", **_ALIVE, says=("with socket.create_connection",)),
+        Case("import asyncio\nloop = asyncio.new_event_loop()", **_ALIVE, says=("asyncio.run", "event loop after use")),
         Case("work()", **_ALIVE, says=("with open(path)",)),
     ]
     SILENT = [Case("open(p)", cause="disk-full")]

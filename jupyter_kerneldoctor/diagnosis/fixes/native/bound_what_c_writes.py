@@ -1,12 +1,23 @@
 import ast
+import re
 from collections.abc import Iterator
 
-from ...code.notebook import Call
+from ...code.notebook import Call, Scope
+from ...edits import Changes, replace_by_lines
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
 _WRITERS = frozenset({"strcpy", "strcat", "sprintf", "gets", "memcpy", "memmove", "strncpy", "readinto"})
+_GIVES_BACK = re.compile(
+    r"(?:.*_)?f?(?:free|close|destroy|delete|release|dispose|dealloc\w*)|\w+(?:Free|Close|Destroy)"
+)
+"""Names of functions of C that give memory back."""
+_LOADED = ("ctypes.", "cffi.", "numpy.ctypeslib.load_library")
 _LIBC = "import ctypes\nlibc = ctypes.CDLL(None)\np = libc.malloc(16)"
+_CFFI = (
+    "import cffi\nffi = cffi.FFI()\nC = ffi.dlopen(None)\nclass File:\n    def __init__(self, path):\n"
+    "        self.file = C.fopen(path, b'w')\n    def close(self):\n        "
+)
 _TOO_FEW = (
     "{call} writes as much as it is given, and does not know how much room there is. What comes after the buffer is "
     "written over, and the process is ended when that is noticed, often much later."
@@ -17,10 +28,21 @@ _ROOM = (
     "    raise ValueError(f'{{len(data)}} bytes do not fit into {{SIZE}}')\n\n"
     "buffer = ctypes.create_string_buffer(data, len(data))  # or one that is as large as what it gets"
 )
-_TWICE = "{call} gives memory back. A block must be given back once, and only one that `malloc` gave."
+_TWICE = "{call} gives memory back. A block must be given back once, and only one that the library gave."
+_FORGOTTEN = " The edit forgets it then, so that a second call does nothing."
 _ONCE = "if {target}:\n    {call}\n    {target} = None  # so that nobody gives it back, or uses it, again"
 _ONLY = (
     "block = libc.malloc(64)\nlibc.free(block)  # only what malloc gave: no address within it, none of Python's memory"
+)
+_IN_ITS_OWN = (
+    "{call} wrote beyond the end of a buffer of its own. A text or an array that it was given is longer than the "
+    "function expects."
+)
+_SHORTER = (
+    "# in the C code: the length with each copy, snprintf(name, sizeof name, ...) for sprintf and strcpy\n"
+    "# !gcc -fsanitize=address -g ...  # names the write itself\n"
+    "data = text.encode()\nif len(data) >= SIZE:  # the room that the C code has, with the zero byte at the end\n"
+    "    raise ValueError(f'{len(data)} bytes do not fit into {SIZE}')"
 )
 _SOMEWHERE = (
     "Native code wrote beyond its memory, and that was noticed later, so the line says little. With these checks the "
@@ -38,7 +60,8 @@ class BoundWhatCWrites(Fix):
 
     What it does: `strcpy`, `sprintf`, `memmove` write all that they are given; a buffer that is too small is written
     beyond its end. `free` of the same address twice damages the same lists. The snippet checks the length before, or
-    forgets the address afterwards. Where no such call is seen, it shows how to find the write.
+    forgets the address afterwards; where an attribute keeps it, that is an edit. Where no such call is seen, it shows
+    how to find the write.
 
     When it is offered: The C library found its memory damaged, or native code crashed in such a call.
 
@@ -53,6 +76,25 @@ class BoundWhatCWrites(Fix):
         Case(_LIBC, "libc.free(p)\nlibc.free(p)", cause="heap-corruption", says=("p = None",)),
         Case(_LIBC, "libc.free(p + 16)", cause="heap-corruption", says=("no address within it",)),
         Case("import geo", "geo.fill(9)", cause="heap-corruption", says=("MALLOC_CHECK_=3",)),
+        Case(
+            _CFFI + "C.fclose(self.file)",
+            "f = File(b'x')\nf.close()\nf.close()",
+            cause="heap-corruption",
+            signal="SIGABRT",
+            output="free(): double free detected in tcache 2\n",
+            becomes={
+                1: _CFFI + "if self.file is not None:\n            C.fclose(self.file)\n            self.file = None"
+            },
+        ),
+        Case(
+            "import ctypes\nlib = ctypes.CDLL('./stats.so')",
+            "lib.mean_of(label.encode(), block, 3)",
+            cause="heap-corruption",
+            signal="SIGABRT",
+            line=1,
+            output="*** stack smashing detected ***: terminated\n",
+            says=("`lib.mean_of(label.encode(), block, 3)`", "snprintf"),
+        ),
     ]
     SILENT = [
         Case("import geo", "geo.fill(9)", cause="segfault"),
@@ -62,28 +104,66 @@ class BoundWhatCWrites(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the last call of such a function; else say how the write is found."""
-        is_damaged = death.causes[0].id == "heap-corruption"
-        calls = [
-            (Call(node, scope, node.func.attr), node.args[0])
-            for scope in (death.code.running if death.code.imports("ctypes") else ())
-            for node in scope.calls
-            if isinstance(node.func, ast.Attribute) and node.args and not isinstance(node.args[0], ast.Constant)
-        ]
-        freed = [(call, target) for call, target in calls if call.name == "free" and is_damaged]
-        wrote = [(call, target) for call, target in calls if call.name in _WRITERS]
-        for call, target in wrote[-1:]:
-            snippet = _ROOM.format(target=quote(call.scope.segment(target)))
-            yield Proposal((), _TOO_FEW.format(call=quote(call.text)), snippet=snippet)
-            return
-        for call, target in freed[-1:]:
-            place = call.scope.segment(target)
-            snippet = _ONCE.format(call=call.text, target=place) if isinstance(target, ast.Name) else _ONLY
-            yield Proposal(
-                (),
-                _TWICE.format(call=quote(call.text)),
-                title="Give back only what malloc gave, and only once",
-                snippet=snippet,
-            )
-            return
-        if is_damaged:
+        is_damaged, is_twice = death.causes[0].id == "heap-corruption", "double free" in death.text
+        calls = list(_native_calls(death))
+        freed = [call for call in calls if is_damaged and _GIVES_BACK.fullmatch(call.name) and call.node.args]
+        wrote = [call for call in calls if call.name in _WRITERS and call.node.args]
+        if is_damaged and " detected ***" in death.text:
+            for call in calls[-1:]:
+                title = "Give the C function no more than it has room for, or let it check the length"
+                yield Proposal((), _IN_ITS_OWN.format(call=quote(call.text)), title=title, snippet=_SHORTER)
+        elif wrote and not (is_twice and freed):
+            snippet = _ROOM.format(target=quote(wrote[-1].scope.segment(wrote[-1].node.args[0])))
+            yield Proposal((), _TOO_FEW.format(call=quote(wrote[-1].text)), snippet=snippet)
+        elif freed:
+            yield from _given_back(freed[-1], freed, is_twice=is_twice)
+        elif is_damaged:
             yield Proposal((), _SOMEWHERE, title="Find the call that writes beyond its memory", snippet=_CHECKED)
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the snippet remains true
+        """Whether there is nothing more to edit."""
+        return not any(one.edits for one in self.propose(after))
+
+
+def _native_calls(death: Death) -> Iterator[Call]:
+    """Yield the calls into native libraries; where the crash report names a line of a cell, only those at this line."""
+    code, at = death.code, next(iter(death.user_frames), None)
+    known = at if death.traceback is not None and at is not None and at.cell is not None else None
+    for scope in code.running:
+        for node in scope.calls:
+            is_there = known is None or (
+                code.cells[scope.cell] is known.cell and node.lineno <= known.line <= (node.end_lineno or 0)
+            )
+            owner = node.func.value if is_there and isinstance(node.func, ast.Attribute) else None
+            if owner is not None and (code.described(owner, scope) or "").startswith(_LOADED):
+                yield Call(node, scope, getattr(node.func, "attr", ""))
+
+
+def _given_back(call: Call, freed: list[Call], *, is_twice: bool) -> Iterator[Proposal]:
+    target = call.node.args[-1]
+    place, title = call.scope.segment(target), "Give memory back only once, and only what the library gave"
+    why = _TWICE.format(call=quote(call.text))
+    if not isinstance(target, ast.Name | ast.Attribute):
+        yield Proposal((), why, title=title, snippet=_ONLY)
+        return
+    same = [one for one in freed if ast.unparse(one.node.args[-1]) == ast.unparse(target)]
+    edits = tuple(change for one in same for change in _forgotten(one)) if is_twice else ()
+    snippet = _ONCE.format(call=call.text, target=place)
+    yield Proposal(edits, why + (_FORGOTTEN if edits else ""), title=title, snippet=snippet)
+
+
+def _forgotten(call: Call) -> Changes:
+    """Return the edit that gives an attribute back once, and forgets it."""
+    target, statement = call.node.args[-1], call.statement
+    is_kept = isinstance(target, ast.Attribute) and isinstance(statement, ast.Expr) and statement.value is call.node
+    if not is_kept or _is_asked(call.scope, target):
+        return ()
+    place, unit = call.scope.segment(target), "    "
+    lines = (f"if {place} is not None:", f"{unit}{call.text}", f"{unit}{place} = None")
+    return replace_by_lines(call.scope, statement, *lines)
+
+
+def _is_asked(scope: Scope, target: ast.expr) -> bool:
+    """Whether the call stands below a condition on the attribute already."""
+    text = ast.unparse(target)
+    return any(isinstance(one, ast.If) and text in ast.unparse(one.test) for one in scope.nodes)

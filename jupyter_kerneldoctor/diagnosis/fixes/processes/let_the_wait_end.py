@@ -94,6 +94,12 @@ class LetTheWaitEnd(Fix):
             gone=[child(901, exit_code=2)],
             says="results = list(pool.map(f, xs))",
         ),
+        _hangs(
+            "os.mkfifo(path)\nout = open(path, 'w')",
+            line=2,
+            waits_in="wait_for_partner",
+            says="Popen([..., path])  # first",
+        ),
         _hangs("q = asyncio.Queue()", "await q.join()", says="finally:\n    q.task_done()"),
         _hangs("import multiprocessing as mp\npool = mp.Pool(2)", "def f(x): ...", "pool.map(f, xs)", says="`f`"),
     ]
@@ -135,6 +141,14 @@ def _of_stacks(still: StuckCell) -> _Order | None:
         why = f"A pipe holds 64 KiB, and {line} does not read what the program writes. `communicate` reads and waits."
         snippet = f"output, errors = {process}.communicate()\nprint({process}.returncode)"
         return _Order("Read the program's output while it runs: communicate", why, snippet)
+    if still.main.kind == "partner":
+        opened = next(iter(re.findall(r"\bopen\(([^,)]+)", code)), "path")
+        why = f"{line} waits until another process opens the other end of the pipe, and that comes later here."
+        snippet = (
+            f"program = subprocess.Popen([..., {opened}])  # first: it opens the other end\n"
+            f"pipe = open({opened}, 'wb')  # comes back as soon as it has"
+        )
+        return _Order("Start the program at the other end before you open the pipe", why, snippet)
     if (asked := re.search(r"run_coroutine_threadsafe\((.+),[^,]+\)\.result\(", code)) is not None:
         why = f"{line} blocks the thread of the very event loop that it waits for. `await` lets the loop go on."
         return _Order("Await the coroutine in place of waiting for its result", why, f"result = await {asked[1]}")

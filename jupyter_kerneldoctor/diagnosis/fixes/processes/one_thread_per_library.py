@@ -13,7 +13,17 @@ os.environ['NUMBA_THREADING_LAYER'] = 'tbb'
 _AGG = """import matplotlib
 matplotlib.use('Agg')  # before matplotlib.pyplot is imported: draws without windows
 # and make, use and drop each figure in one thread, best the main thread"""
+_CONNECTIONS = """import sqlite3, threading
+mine = threading.local()
+
+def connection():  # one for each thread, in place of check_same_thread=False
+    if not hasattr(mine, 'db'):
+        mine.db = sqlite3.connect(path)
+    return mine.db
+
+# or, for a database in memory, in each thread: with lock: rows = cursor.execute(...).fetchall()"""
 _FORMS = {
+    "sqlite3": ("A connection and its cursors may be used by one thread at a time. ", _CONNECTIONS),
     "numba": ("Numba's workqueue threads may be started from one thread at a time. ", _TBB),
     "tk": ("Windows of Tk belong to the thread that made them, also those that matplotlib makes by itself. ", _AGG),
     "library": ("It may be used by one thread at a time. ", _LOCK),
@@ -43,6 +53,7 @@ class OneThreadPerLibrary(Advice):
             cause="thread-unsafe",
             says=("`netCDF4`", "threading.Lock()"),
         ),
+        Case("import sqlite3", "x()", cause="thread-unsafe", says=("`sqlite3`", "threading.local()", "with lock")),
         Case(
             "x()",
             cause="thread-unsafe",
@@ -68,7 +79,7 @@ class OneThreadPerLibrary(Advice):
             kind, library = "tk", "a library that draws windows"
         else:
             names = ("netCDF4", "h5py", "tables", "osgeo", "xarray", "rasterio", "cv2", "sqlite3")
-            known = next((name for name in names if death.code.imports(name)), None)
-            kind, library = "library", quote(known) if known else "a library"
+            known = next((name for name in names if death.code.imports(name)), "")
+            kind, library = known if known in _FORMS else "library", quote(known) if known else "a library"
         rule, code = _FORMS[kind]
         return {"library": library, "rule": rule, "code_": code.replace("{library}", library.strip("`"))}

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from ...edits import set_argument
-from ...facts import kills_a_childs_group
 from ...fix import Case, Death, Fix, Proposal
 
 _STOPS = """\
@@ -14,17 +13,25 @@ class Server:
     def stop(self):
         os.killpg(os.getpgid(self.process.pid), signal.SIGKILL)"""
 
+_SCRIPT = "import subprocess\nsubprocess.run('sleep 1; kill 0', shell=True"
+_STARTERS = (
+    "subprocess.Popen",
+    "subprocess.run",
+    "subprocess.call",
+    "subprocess.check_call",
+    "subprocess.check_output",
+)
 _APART = ("start_new_session", "process_group", "preexec_fn")
 
 
 class OwnProcessGroup(Fix):
     """Start a child process in a group of its own.
 
-    What it does: Passes `start_new_session=True` to `subprocess.Popen`. The child and what it starts are then a group
-    of their own, which `os.killpg` ends without the kernel.
+    What it does: Passes `start_new_session=True` to what starts the child. The child and what it starts are then a
+    group of their own, which `os.killpg` ends without the kernel.
 
-    When it is offered: The kernel was ended by `os.killpg` on the group of a child process, and no child was started in
-    a group of its own.
+    When it is offered: The kernel was ended by `os.killpg` on the group of a child process, or by `kill 0` in a shell's
+    script, and no child was started in a group of its own.
 
     What it costs: An interrupt of the kernel no longer reaches the child: end it yourself, as the code does.
     """
@@ -40,18 +47,23 @@ class OwnProcessGroup(Fix):
             cause="self-kill",
             becomes={1: _STOPS.replace('["server"]', '["server"], start_new_session=True')},
         ),
+        Case(_SCRIPT + ")", cause="self-kill", signal="SIGTERM", becomes=_SCRIPT + ", start_new_session=True)"),
     ]
     SILENT = [Case("import os\nos.kill(os.getpid(), 9)", cause="self-kill")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Give every child a group of its own."""
-        if not kills_a_childs_group(death):
+        if not death.aims_at("group"):
             return
-        for call in death.code.calls("subprocess.Popen"):
+        is_script = not any(death.code.calls("os.killpg"))
+        places = {one.place for one in death.calls}
+        for call in death.code.calls(*(_STARTERS if is_script else ("subprocess.Popen",))):
+            if is_script and (call.cell, call.node.lineno) not in places:
+                continue
             if any(call.argument(name) is not None for name in _APART):
                 continue
             yield Proposal(
                 set_argument(call, "start_new_session", "True"),
                 why="A child is in the process group of the kernel, unless it gets one of its own. "
-                "`os.killpg` ends the whole group, the kernel with it.",
+                f"`{'kill 0' if is_script else 'os.killpg'}` ends the whole group, the kernel with it.",
             )

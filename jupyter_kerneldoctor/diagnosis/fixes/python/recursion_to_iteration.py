@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from ...analysis.traceback import reports
+from ...code.deep_calls import DeepCall
 from ...code.literals import number
 from ...code.notebook import Call, Notebook, Scope
 from ...edits import replace
@@ -30,6 +31,11 @@ while waiting:
 # copy, save or print `flat`"""
 _JOINED = "Collect the parts in a list, and go through them once, in place of wrapping the iterator in each round"
 _PARTS = "parts = []\nfor part in …:\n    parts.append(part)\n{} = itertools.chain.from_iterable(parts)"
+_SIDE_BY_SIDE = "Keep the steps side by side in one tuple, not each in the next"
+_STEPS = """steps = []  # in place of {0} = (step, {0})
+for step in …:
+    steps.append(step)
+{0} = tuple(steps)  # flat: its hash needs no nested calls"""
 _SPECIAL = {
     "__bool__": "bool", "__len__": "len", "__str__": "str", "__repr__": "repr", "__hash__": "hash", "__iter__": "iter",
     "__next__": "next", "__abs__": "abs", "__int__": "int", "__float__": "float", "__format__": "format",
@@ -104,6 +110,13 @@ class RecursionToIteration(Fix):
             crash=crash_in("count = sum(1 for _ in words)"),
             says=("Collect the parts in a list", "words = itertools.chain.from_iterable(parts)"),
         ),
+        Case(
+            "path = ()\nfor step in steps: path = (step, path)",
+            "seen.add(path)",
+            cause="stack-overflow",
+            crash=crash_in("seen.add(path)"),
+            says=("side by side", "path = tuple(steps)"),
+        ),
     ]
     SILENT = [
         Case("import sys\nsys.setrecursionlimit(5000)", "work()", cause="stack-overflow"),
@@ -115,8 +128,7 @@ class RecursionToIteration(Fix):
         """Lower the limit where it was raised; show the loop."""
         code, memory = death.code, death.memory
         if (deep := death.deep_call) is not None and deep.wraps is not None:
-            why = f"{quote(deep.name)} {deep.why}. In a list nothing is nested."
-            yield Proposal((), why, None, _JOINED, _PARTS.format(deep.name) if "chain" in deep.wraps else None)
+            yield _unnested(deep)
             return
         raised = [one for one in code.calls("sys.setrecursionlimit") if _limit(one) > _HIGHEST_SANE]
         others = {one.function: one for one in code.running.functions}
@@ -157,6 +169,13 @@ class RecursionToIteration(Fix):
         if snippet is not None and not in_c and not death.is_about_memory:
             snippet += _DEEPER.replace("{function}", function.function if function is not None else "")
         yield Proposal(edits, why, explains, _LOWERED if raised else None, snippet)
+
+
+def _unnested(deep: DeepCall) -> Proposal:
+    why = f"{quote(deep.name)} {deep.why}. In a list nothing is nested."
+    if deep.is_data:
+        return Proposal((), why, None, _SIDE_BY_SIDE, _STEPS.format(deep.name))
+    return Proposal((), why, None, _JOINED, _PARTS.format(deep.name) if "chain" in (deep.wraps or "") else None)
 
 
 def _limit(call: Call) -> int:
