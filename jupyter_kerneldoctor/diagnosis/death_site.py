@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,9 @@ from .postmortem import Statement
 from .units import cell_name, quote, statement
 
 T = TypeVar("T")
+
+_ONLY_WAITS = re.compile(r"\b(?:sleep|input|wait|join|acquire)\(")
+"""What does nothing itself, so that a thread of a library works for another call."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +118,10 @@ class DeathSite(KernelEnd):
     def line_beside(self) -> int | None:
         """The line that had called a library one of whose own threads crashed; None in a thread of the user's."""
         thread = self.background
-        if self.native_thread and thread is None:  # the cell waited for it, at whatever it was
-            return self.last_stack.line if self.last_stack is not None else self.sole_line
+        if self.native_thread and thread is None and self.cell is not None:
+            line = self.last_stack.line if self.last_stack is not None else self.sole_line
+            code = "" if line is None else self.cell.source.split("\n")[line - 1]
+            return line if "(" in code and not _ONLY_WAITS.search(code) else None
         if self.cell is None or thread is None or thread.module is None or self.frames.cell_of(thread) is not None:
             return None
         if (beside := last_stack(self.recording, self.cell)) is not None:

@@ -206,6 +206,8 @@ def test_a_crash_in_a_librarys_own_thread_is_not_pinned_on_the_cell(signal, mess
     answer = diagnose(recording("lib.start()", "time.sleep(9)", signal=signal, crash=report))
     assert "in a thread of its own, while cell [2] was running" in answer.cause.headline
     assert answer.cell.line is None
+    called = diagnose(recording("lib.start()", "lib.sum(x)", signal=signal, crash=report))
+    assert called.cell.line == 1  # the cell's only call: the library's threads work for it
 
 
 def test_a_thread_of_a_library_that_calls_into_a_cell():
