@@ -109,7 +109,7 @@ class DeathSite(KernelEnd):
     def line(self) -> int | None:
         """The line that was being executed, where the recording tells."""
         if self.incident is not None:
-            return line_of_incident(self.recording, self.incident)
+            return line_of_incident(self.recording, self.incident) or self.sole_line
         if self.crash_line is not None or self.background is not None or self.native_thread:
             return self.crash_line or self.line_beside
         return self.last_stack.line if self.last_stack is not None else self.sole_line

@@ -1,5 +1,8 @@
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from jupyter_kerneldoctor.recording.events import Child
 
 from ...code.notebook import Notebook
 from ...examples import MIB
@@ -34,6 +37,16 @@ _WAYS = {
         (
             "def __getitem__(self, index):\n    return load(index)  # kept nowhere: no list, no cache in self\n\n"
             "loader = DataLoader(dataset, batch_size=8, num_workers=1, prefetch_factor=1)"
+        ),
+    ),
+    "pyspark": (
+        "Let Spark make the result small before it comes to the notebook",
+        "{held}`toPandas()` and `collect()` take all rows through the JVM of the driver into this kernel.",
+        (
+            "table = frame.groupBy('key').count().toPandas()  # what Spark has summed up\n"
+            "first = frame.limit(1000).toPandas()\n"
+            "frame.write.parquet('result')  # all of it: to a file, from Spark\n\n"
+            "SparkSession.builder.config('spark.driver.memory', '1g')  # the JVM's heap: below the kernel's limit"
         ),
     ),
     "": (
@@ -76,6 +89,13 @@ class LessInEachWorker(Fix):
         Case("import ray", "ray.get(r)", cause="oom-userspace", alive=True, children=[child(9, signal="SIGKILL")]),
         Case("r = pool.map(f, x)", cause="oom-cgroup", alive=True, children=[child(9, signal="SIGKILL")]),
         Case(
+            "table = spark.range(10**9).toPandas()",
+            cause="oom-cgroup",
+            alive=True,
+            children=[replace(child(9, signal="SIGKILL"), name="java")],
+            says=(".limit(1000)",),
+        ),
+        Case(
             "from torch.utils.data import DataLoader, Dataset\nclass Scans(Dataset):\n"
             "    def __getitem__(self, i):\n        self.seen = self.seen + [load(i)]",
             "for x in DataLoader(Scans(), num_workers=2): pass",
@@ -95,9 +115,7 @@ class LessInEachWorker(Fix):
         lost = [one for one in death.recording.children if one.signal == "SIGKILL"]
         if not death.recording.alive or not lost:
             return
-        library = next((one for one in _WAYS if one and death.code.imports(one)), "")
-        if library == "torch" and not any(True for _ in death.code.with_text("DataLoader(")):
-            library = ""
+        library = _started_by(lost, death.code)
         title, why, snippet = _WAYS[library]
         most = max((one.peak_bytes or 0 for one in lost), default=0)
         held = f"A worker held {size(most)} when it was ended. " if most > MIB else ""
@@ -105,6 +123,17 @@ class LessInEachWorker(Fix):
         if library == "torch" and (kept := next(_kept_by_a_dataset(death.code), None)):
             why = f"{held}{kept}"
         yield Proposal((), why, title=title, snippet=snippet)
+
+
+def _started_by(lost: Sequence[Child], code: Notebook) -> str:
+    """Return the library that started the workers, by their names, else by what is imported; "" for another one."""
+    names = {one.name or "" for one in lost}
+    for library, name in (("pyspark", "java"), ("ray", "ray::"), ("torch", "pt_data_worker")):
+        if any(one.startswith(name) for one in names):
+            return library
+    if code.imports("torch") and any(True for _ in code.with_text("DataLoader(")):
+        return "torch"
+    return next((one for one in ("dask", "ray") if code.imports(one)), "")
 
 
 def _kept_by_a_dataset(code: Notebook) -> Iterator[str]:

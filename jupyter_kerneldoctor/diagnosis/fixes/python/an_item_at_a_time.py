@@ -52,7 +52,7 @@ class AnItemAtATime(Fix):
     id, title, causes, general = "an-item-at-a-time", "Take one item after the other", (Family.MEMORY,), True
     unless_offered = frozenset(
         {
-            *("activations-in-parts", "backward-each-batch", "generator-instead-of-list"),
+            *("activations-in-parts", "backward-each-batch", "bound-the-queue", "generator-instead-of-list"),
             *("append-to-the-list-you-iterate", "bound-growing-container", "detach-accumulated-loss", "drop-kept-tape"),
             *("detach-collected-outputs", "keep-fewer-steps", "load-items-on-demand", "no-grad-evaluation"),
         }
@@ -96,9 +96,15 @@ class AnItemAtATime(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Show the statement with less kept."""
         at = guilty_place(death)
-        found = None if at is None else _collected(at, death) or _kept(at, death)
-        if found is not None:
+        found = None if at is None else (not _is_put_in(at) and _collected(at, death)) or _kept(at, death)
+        if found:
             yield found
+
+
+def _is_put_in(at: Place) -> bool:
+    """Whether what the statement makes is put into a container again and again: that grows, not the comprehension."""
+    found = (one for one in stores([at.scope]) if one.statement is at.node)
+    return isinstance(at.node, ast.Expr) and any(_is_repeated(one) for one in found)
 
 
 def _collected(at: Place, death: Death) -> Proposal | None:

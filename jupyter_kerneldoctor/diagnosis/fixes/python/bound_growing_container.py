@@ -59,6 +59,7 @@ _FEWER = (
     "{entries}\n\n# what is large, into a file of each round:\n"
     "torch.save(model.state_dict(), f'model-{{i}}.pt')  # Keras: model.save; arrays: np.save"
 )
+_NAME = re.compile(r"\w+(?:(?:\[\d+\])?\.\w+)*")  # `callbacks[0].seen`, too
 _MODELS = re.compile(r"torch\.optim|keras.*(Sequential|Model)$|state_dict|deepcopy")
 _SCORES = re.compile("logit|prob|score|pred")
 _SMALLER = (
@@ -125,7 +126,7 @@ class BoundGrowingContainer(Advice):
     def facts(self, death: Death) -> dict[str, str] | None:
         """Name the container that grew."""
         one = death.growth.container
-        if one is None or not one.name.replace(".", "").replace("_", "").isalnum():
+        if one is None or not _NAME.fullmatch(one.name):
             return None
         if (one.type or "").startswith("functools."):
             return None  # the cache of a function: `bound-function-cache`
