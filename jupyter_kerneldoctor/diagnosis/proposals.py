@@ -31,7 +31,7 @@ def propose(death: Death) -> tuple[FixProposal, ...]:
         for fix, one in found
         if not any(shares.get(better, -1) >= shares[one.id] for better in fix.unless_offered)
     ]
-    found.sort(key=lambda pair: (pair[0].general, -shares[pair[1].id], not pair[1].edits))
+    found.sort(key=lambda pair: (pair[0].general, -shares[pair[1].id], not pair[1].edits, pair[0].broad))
     titles = [one.title for _, one in found]
     return tuple(one for at, (_, one) in enumerate(found) if one.title not in titles[:at])
 

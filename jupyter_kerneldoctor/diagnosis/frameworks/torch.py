@@ -157,6 +157,8 @@ class Tensors:
             return Kind.GRAPH if last == "Parameter" else Kind.MODULE
         if last in _PLAIN_METHODS:
             return Kind.OTHER
+        if last.endswith("_like"):
+            return Kind.TENSOR  # of the same shape, and nothing else of it
         if any(word.arg == "requires_grad" and _is_true(word.value) for word in node.keywords):
             return Kind.GRAPH
         inputs = [

@@ -174,7 +174,16 @@ def _written_at(node: ast.AST, scope: Scope, code: Notebook, origins: Origins) -
         found = None if value is None else origins.number(value, scope)
         if found is not None and found[0] > 1:
             written = value.id if isinstance(value, ast.Name) else label
-            yield BatchSize(found[0], *found[1], written if _NAME.fullmatch(written) else label)
+            named = written if _NAME.fullmatch(written) else label
+            yield BatchSize(found[0], *found[1], named, _beside(*found[1]))
+
+
+def _beside(node: ast.expr, scope: Scope) -> tuple[ast.expr, ...]:
+    """Return where the head of a loop says the same number again: `zip(X.split(64), y.split(64))`."""
+    loop = scope.tree.statements.get(node)
+    head = ast.walk(loop.iter) if isinstance(loop, ast.For) else ()
+    value = getattr(node, "value", None)
+    return tuple(one for one in head if one is not node and isinstance(one, ast.Constant) and one.value == value)
 
 
 def _in_steps(loop: ast.For, step: ast.Constant, scope: Scope) -> Iterator[BatchSize]:

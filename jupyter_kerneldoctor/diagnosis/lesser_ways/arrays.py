@@ -87,6 +87,11 @@ def _makes_much(call: Call, death: Death) -> bool:
     return 8 * prod((*left, *right)) >= (death.memory.missing_bytes or 0) // 4
 
 
+def _has_a_name(call: Call) -> bool:
+    """Whether a method is called on a variable, which can be given anew."""
+    return isinstance(getattr(call.node.func, "value", None), ast.Name | ast.Attribute)
+
+
 WAYS = (
     LesserWay(
         tuple(f"numpy.{name}" for name in ("zeros", "empty", "eye", "identity")),
@@ -232,7 +237,7 @@ GENERAL = (
         "{owner} = {owner}.astype('float32', copy=False)  # the same name: the old one goes\n"
         "flat = {owner}.ravel()  # a view where it can be one",
         Case("import numpy as np\nx = np.ones((9000, 9000))", "y = x.astype(complex)", says=("x.ravel()",)),
-        is_method_of("numpy"),
+        lambda call, death: _has_a_name(call) and is_method_of("numpy")(call, death),
     ),
     LesserWay(
         (".toarray", ".todense"),

@@ -146,7 +146,8 @@ WAYS = (
         ("pyarrow.parquet.read_table", "pyarrow.feather.read_table", "pandas.read_parquet"),
         "Read only the columns you need, some rows at a time",
         "reads all columns and all rows.",
-        "import pyarrow.parquet as pq\n\nfor part in pq.ParquetFile({a0}).iter_batches(columns=['a', 'b']):\n    ...",
+        "import pyarrow.parquet as pq\n\n"
+        "for part in pq.ParquetFile({a0}).iter_batches(columns=['the columns', 'you need']):\n    ...",
         Case("import pyarrow.parquet as pq", "t = pq.read_table('a')", says=("iter_batches(columns=",)),
         lambda call, _death: call.argument("columns", 1) is None,
     ),
@@ -155,7 +156,7 @@ WAYS = (
         "Read only the columns you need, a batch at a time",
         "reads all columns and all rows.",
         "from pyarrow import dataset\n\n"
-        "for part in dataset.dataset({a0}, format='csv').to_batches(columns=['a', 'b']):\n    ...",
+        "for part in dataset.dataset({a0}, format='csv').to_batches(columns=['the columns', 'you need']):\n    ...",
         Case("import pyarrow.csv as pc", "t = pc.read_csv('a.csv')", says=("dataset.dataset('a.csv'",)),
     ),
 )

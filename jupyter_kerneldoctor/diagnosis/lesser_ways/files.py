@@ -42,6 +42,9 @@ def _captures(call: Call, death: Death) -> bool:
     return takes or (output is not None and death.code.qualified(output, call.scope) == "subprocess.PIPE")
 
 
+_OF_OTHERS = ("builtins.range", "builtins.sorted", "builtins.list", "builtins.set")
+
+
 def _is_of_many(call: Call, death: Death) -> bool:
     """Whether what is put into a list comes one by one: from a generator, or a call that is no view of another."""
     match call.node.args:
@@ -49,7 +52,8 @@ def _is_of_many(call: Call, death: Death) -> bool:
             return True
         case [ast.Call(func=function)]:
             name = death.code.qualified(function, call.scope) or ""
-            return name not in ("builtins.range", "builtins.sorted", "builtins.list", "builtins.set")
+            is_of_paths = getattr(function, "attr", "") in ("glob", "iglob", "rglob", "iterdir", "listdir", "scandir")
+            return not is_of_paths and name not in _OF_OTHERS
     return False
 
 
@@ -159,6 +163,7 @@ WAYS = (
         "changed = {{**{a0}, 'key': new}}  # the rest is shared\n\n"
         "with open('state.pickle', 'wb') as file:\n    pickle.dump({a0}, file, protocol=5)  # straight into a file",
         Case("import copy", "new = copy.deepcopy(state)", says=("**state",)),
+        lambda call, _death: "state_dict(" not in call.text,
     ),
     LesserWay(
         ("zlib.decompress", "gzip.decompress", "bz2.decompress", "lzma.decompress"),

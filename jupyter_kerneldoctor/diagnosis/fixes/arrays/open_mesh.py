@@ -51,6 +51,7 @@ class OpenMesh(Fix):
         Case("import numpy as np\na = np.arange(9)", "x, y = np.meshgrid(a, a, sparse=True)\nf(x * y)"),
         Case("import numpy as np\nx, y = np.meshgrid(u, v)", "z = x + y\nbig = [0] * 10**10", line=2),
         Case("import numpy as np\na = np.arange(9)", "x, = np.meshgrid(a)"),
+        Case("import numpy as np", "x, y = np.meshgrid(a, b)\nd = x.ravel()[:, None] - p", line=1),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -66,6 +67,8 @@ class OpenMesh(Fix):
             for one in axes:
                 points *= one.shape[0] if one is not None and len(one.shape) == 1 else 0
             too_few = points > 0 and len(axes) * points * 8 < (death.memory.missing_bytes or 0) // 4
+            if _is_made_flat(call):
+                continue  # a list of all points is wanted
             if len(axes) > 1 and call.argument("sparse") is None and not too_few and call.is_written_out:
                 edits = set_argument(call, "sparse", "True")
                 snippet = _SNIPPET.format(open_=text_of(call, edits))
@@ -99,3 +102,16 @@ def _are_only_combined(names: list[str], call: Call, death: Death) -> bool:
             if statement is not call.statement and not combined >= {*names}:
                 return False
     return bool(names)
+
+
+def _is_made_flat(call: Call) -> bool:
+    """Whether the coordinates are put into rows, for which all of them have to be written out."""
+    statement = call.statement
+    targets = list(ast.walk(statement.targets[0])) if isinstance(statement, ast.Assign) else []
+    names = {one.id for one in targets if isinstance(one, ast.Name)}
+    for node in call.scope.calls:
+        match node:
+            case ast.Call(func=ast.Attribute(attr="ravel" | "flatten" | "reshape", value=ast.Name(id=name))):
+                if name in names:
+                    return True
+    return False

@@ -94,7 +94,7 @@ class RowMinusColumnBroadcast(Fix):
 
 def _is_reduced(node: ast.BinOp, scope: Scope) -> bool:
     """Whether something is worked out of each row of the result, so that all pairs are meant: `.argmin(1)`."""
-    statement = scope.tree.statements[node]
+    statement = scope.tree.statements.get(node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     names = {one.id for one in targets if isinstance(one, ast.Name)}
     for call in scope.calls:

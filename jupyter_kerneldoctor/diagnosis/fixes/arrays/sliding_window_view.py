@@ -63,8 +63,9 @@ class SlidingWindowView(Fix):
         """Rewrite windows that move one item at a time; show the others."""
         for call in _strided(death):
             what = "" if call.argument(0) is None else call.scope.segment(call.argument(0) or call.node)
+            edits = _rewritten(call, death.code)
             yield Proposal(
-                _rewritten(call, death.code),
+                edits,
                 f"{quote(call.text)} believes the shape that it is given, also where it goes beyond the array. "
                 f"`{_NAME}` makes only the windows that lie within it.",
                 instead=f"from numpy.lib.stride_tricks import {_NAME}\n"

@@ -21,6 +21,7 @@ class RestartFromTheMenu(Fix):
     """
 
     id, title, causes = "restart-from-the-menu", "Use Kernel > Restart Kernel in place of a signal", ("self-kill",)
+    unless_offered = frozenset({"raise-not-kill"})
 
     FIRES = [
         Case(

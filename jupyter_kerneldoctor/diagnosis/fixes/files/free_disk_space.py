@@ -28,7 +28,7 @@ class FreeDiskSpace(Advice):
 
     FIRES = [
         Case("m[:] = 1", cause="disk-full", signal="SIGBUS", system_states=[_FULL], says=("`/scratch`", "du -xh")),
-        Case("m[:] = 1", cause="disk-full", signal="SIGBUS", says=("The disk has no room",)),
+        Case("m[:] = 1", cause="disk-full", signal="SIGBUS", says=("The disk has no room", "df -h .\n")),
         Case("open('out/a', 'w').write(text)", cause="disk-full", signal="SIGBUS", says=("df -h out",)),
     ]
     SILENT = [Case("m[:] = 1", cause="file-truncated", signal="SIGBUS", system_states=[_FULL])]
@@ -37,7 +37,7 @@ class FreeDiskSpace(Advice):
         """Name the fullest file system."""
         full = next((one for one in death.environment.full if "shm" not in one.roles), None)
         if full is None:
-            return {"disk": "The disk", "path": shell_word(_written_to(death)) or "."}
+            return {"disk": "The disk", "path": shell_word(_written_to(death) or ".") or "."}
         total = "" if full.total_bytes is None else f" ({size(full.total_bytes)})"
         return {"disk": f"{quote(full.path)}{total}", "path": shell_word(full.path) or "."}
 

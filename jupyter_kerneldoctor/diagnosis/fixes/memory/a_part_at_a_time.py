@@ -46,6 +46,9 @@ _LABELS = (
 )
 
 
+_TABLES = ("DataFrame", "Series", "DataArray", "Dataset", "GeoDataFrame", "LazyFrame", "Table", "Tensor")
+
+
 class APartAtATime(Fix):
     """Work through the data of the statement some rows at a time.
 
@@ -75,6 +78,7 @@ class APartAtATime(Fix):
         Case("n = 1 + 2"),
         Case("import numpy as np\nx = np.ones((9000, 9))", "d = ((x[:, None] - x[None, :]) ** 2).sum(-1)"),
         Case("import torch\nnet = torch.nn.Linear(9, 9)\ndef run(net, n): return net(load(n))", "y = run(net, 9)"),
+        Case("net = Net()\ndef run(p): return p.go()", "y = run(net)"),
         Case("params = {'w': 1}\ndef run(p): return load(p)", "y = run(params)"),
     ]
 
@@ -172,11 +176,17 @@ def _rows_of(at: Place, death: Death) -> ast.expr | None:
 
 
 def _has_no_rows(name: ast.Name, scope: Scope, death: Death) -> bool:
-    """Whether a name stands for a network, a loader, or settings or weights in a dict."""
-    origins = all_origins(name, scope, death.code)
-    made = (death.code.qualified(one.func, where) or "" for one, where in origins if isinstance(one, ast.Call))
-    is_network = Tensors(death.code).kind(name, scope) is Kind.MODULE
-    return is_network or any(isinstance(one, ast.Dict) for one, _ in origins) or any("Loader" in one for one in made)
+    """Whether a name stands for a network, a loader, settings in a dict, or an object of a class that is no table's."""
+    origins = [one for one, _ in all_origins(name, scope, death.code)]
+    if Tensors(death.code).kind(name, scope) is Kind.MODULE or any(isinstance(one, ast.Dict) for one in origins):
+        return True
+    for one in origins:
+        match one:
+            case ast.Call(func=ast.Attribute(attr=made) | ast.Name(id=made)) if made[:1].isupper():
+                return made not in _TABLES
+            case ast.Call(func=ast.Attribute(attr="fit" | "compile")):
+                return True
+    return False
 
 
 def _sides(node: ast.expr, scope: Scope, death: Death) -> list[ast.expr]:

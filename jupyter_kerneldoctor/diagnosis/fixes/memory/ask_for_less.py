@@ -19,7 +19,7 @@ class AskForLess(Fix):
 
     id, title, causes = "ask-for-less", "Call what makes only what you need", (Family.MEMORY,)
 
-    unless_offered = frozenset({"close-figures"})
+    broad, unless_offered = True, frozenset({"close-figures"})
 
     FIRES = [way.example for way in WAYS]
     SILENT = [

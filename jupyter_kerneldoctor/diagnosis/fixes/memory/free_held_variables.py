@@ -44,6 +44,7 @@ class FreeHeldVariables(Advice):
     SILENT = [
         Case("raw = load()", "y = big(raw)", before_mib=1300, namespaces=_LOOK[:0]),
         Case("raw = load()\nx = rows(raw)", "y = big(raw, x)", before_mib=1300, namespaces=_LOOK),
+        Case("raw = load()\ndef read(): return raw[0]", "y = big(x)", **_HELD),
         Case("import torch\nraw = net()\nx = torch.optim.Adam(raw.parameters())", "x.step()", **_HELD),
         Case("import numpy as np\nraw = np.ones(9)\nx = raw[:8]", "y = big(x)", **_HELD),
     ]
@@ -75,6 +76,8 @@ def _held(death: Death) -> list[NamedObject]:
     used = {getattr(node, "id", "") for scope in death.code.running for node in scope.names}
     for scope in map(death.code.module, range(len(death.code.cells))):
         used |= _kept_by(used, scope) if scope is not None else set()
+    functions = (scope for at in range(len(death.code.cells)) for scope in death.code.scopes(at) if not scope.is_cell)
+    used |= {getattr(node, "id", "") for scope in functions for node in scope.names}  # a thread may run them
     large = (one for one in looks[-1].objects if not one.hidden and one.device in (None, "cpu"))
     found = [one for one in large if one.name.isidentifier() and one.bytes >= _SMALL * limit and one.name not in used]
     return sorted((one for one in found if "memmap" not in one.type), key=lambda one: -one.bytes)[:_MOST]

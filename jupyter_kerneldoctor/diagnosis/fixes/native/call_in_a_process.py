@@ -50,6 +50,7 @@ class CallInAProcess(Fix):
         Case("import time", "time.sleep(1)", cause="segfault"),
         Case("totals = list(pool.map(f, parts))", cause="segfault"),
         Case("import os\nos.abort()", cause="abort"),
+        Case("import geo", "index = geo.Index()\nindex.build(x)", cause="segfault"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -62,15 +63,15 @@ class CallInAProcess(Fix):
         module = next(iter(death.code.scopes(death.code.last)), None) if death.cell is not None else None
         if module is None:
             return
-        for node in (one for one in module.nodes if isinstance(one, ast.Expr | ast.Assign)):
-            inner = node.value
-            name = death.code.qualified(inner.func, module) or "" if isinstance(inner, ast.Call) else ""
-            if name in _ENDS:
-                return
-            if name.startswith(_NATIVE_NOWHERE):
-                continue
-            is_there = line is None or node.lineno <= line <= (node.end_lineno or 0)
-            if isinstance(inner, ast.Call) and is_there:
-                call = module.segment(inner)
-                yield Proposal((), _WHY.format(call=quote(call)), snippet=_SNIPPET.format(call=call))
-                return
+        found: list[ast.Call] = []
+        for node in module.nodes:
+            match node:
+                case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
+                    name = death.code.qualified(call.func, module) or ""
+                    if name in _ENDS:
+                        return
+                    is_there = line is None or node.lineno <= line <= (node.end_lineno or 0)
+                    found += [call] if is_there and not name.startswith(_NATIVE_NOWHERE) else []
+        if found and (line is not None or len(found) == 1):  # else it may have been any of them
+            text = module.segment(found[0])
+            yield Proposal((), _WHY.format(call=quote(text)), snippet=_SNIPPET.format(call=text))

@@ -24,8 +24,9 @@ _ALIVE: dict[str, Any] = {"cause": "fork-unsafe", "alive": True, "end": "not-see
 _MODULE_FORM = (
     "# workers.py, a file beside the notebook:\n{define}\n    ...  # the function, with its imports\n\n"
     "# in another cell:\nimport multiprocessing\nfrom workers import {name}\n"
-    "with multiprocessing.get_context('spawn').Pool(4) as pool:\n    results = pool.map({name}, items)"
 )
+_POOL = "with multiprocessing.get_context('spawn').Pool(4) as pool:\n    results = pool.map({name}, items)"
+_PROCESS = "multiprocessing.get_context('spawn').Process(target={name}, args=(…))  # as before"
 
 
 class SpawnNotFork(Fix):
@@ -92,20 +93,21 @@ class SpawnNotFork(Fix):
                 why += "cell, where spawned workers cannot find it: threads can. For processes, put it into a .py file "
                 why += "and use the `spawn` context."
                 title = "Use threads in place of copies of the kernel, or spawn with the function in a file"
-                yield Proposal(edits, why, title=title, snippet=_form(own[0], code))
+                yield Proposal(edits, why, title=title, snippet=_form(own[0], kind, code))
             else:
                 why = (
                     f"{quote(call.text)} copies the kernel (a fork), but not its threads. With `spawn` each worker is "
                 )
                 why += "a new Python. What it runs must be imported from a file."
                 name = given[0][0] if given else "work"
-                yield Proposal(_spawned(call, kind, code), why, snippet=_form(name, code))
+                yield Proposal(_spawned(call, kind, code), why, snippet=_form(name, kind, code))
 
 
-def _form(name: str, code: Notebook) -> str:
+def _form(name: str, kind: str, code: Notebook) -> str:
     scope = next(code.functions_named(name), None)
     define = f"def {name}(item):" if scope is None else f"def {name}({ast.unparse(scope.arguments)}):"
-    return _MODULE_FORM.replace("{define}", define).replace("{name}", name)
+    form = _MODULE_FORM + (_PROCESS if kind == "Process" else _POOL)
+    return form.replace("{define}", define).replace("{name}", name)
 
 
 def _makers(code: Notebook) -> Iterator[tuple[Call, str]]:

@@ -43,6 +43,12 @@ class ManyToManyMerge(Fix):
         ),
         Case(
             "import pandas as pd",
+            "m = pd.merge(trades, quotes, on='day', suffixes=('', '_q'))\nm = m[m['firm'] == m['firm_q']]",
+            line=1,
+            says=("Join by `firm`", "on=['day', 'firm']"),
+        ),
+        Case(
+            "import pandas as pd",
             "m = pd.merge(orders, visits, on='user')\ntotal = m.groupby('city')['paid'].sum()",
             line=1,
             says=("visits.groupby('user', as_index=False).sum(", "leave rows out"),
@@ -86,6 +92,9 @@ class ManyToManyMerge(Fix):
             if right == call.scope.segment(merge.left):
                 yield _of_one_table(call, right, missing)
                 continue
+            if (other := _compared_later(call)) is not None:
+                yield _joined_by_both(call, merge.key, other, missing)
+                continue
             if _is_added_up(call):
                 yield _summed_first(call, right, merge.key, missing)
                 continue
@@ -104,6 +113,37 @@ class ManyToManyMerge(Fix):
                 missing // 2 if nulls else missing,  # missing keys match each other, too
                 snippet=f"# how often does a key repeat?\nprint({table}[{keys}].value_counts().head())",
             )
+
+
+def _compared_later(call: Call) -> str | None:
+    """Return the column by which the pairs are sorted out afterwards: `m[m["symbol"] == m["symbol_q"]]`."""
+    name = frame_name(call)
+    for node in call.scope.nodes if name is not None else ():
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+                match left, right:
+                    case (
+                        ast.Subscript(value=ast.Name(id=one), slice=ast.Constant(value=str(first))),
+                        ast.Subscript(value=ast.Name(id=other), slice=ast.Constant(value=str(second))),
+                    ) if one == other == name and first != second:
+                        shorter, longer = sorted((first, second), key=len)
+                        if longer.startswith(f"{shorter}_"):
+                            return shorter
+                        if longer[:-2] == shorter[:-2]:  # both have their suffix: `_x`, `_y`
+                            return shorter[:-2]
+    return None
+
+
+def _joined_by_both(call: Call, key: str, other: str, missing: int) -> Proposal:
+    """Say how the rows are joined that are kept afterwards, and no others."""
+    why = (
+        f"{quote(call.text)} pairs each row with every row of the same key; the result took {size(missing)}. Of these "
+        f"only the rows with equal {quote(other)} are kept. Joined by both, no others are made."
+    )
+    keys = f"[{key.strip('[]')}, {other!r}]"
+    return Proposal(
+        (), why, missing, f"Join by {quote(other)}, too", f"on={keys}  # and without the comparison afterwards"
+    )
 
 
 def _is_added_up(call: Call) -> bool:

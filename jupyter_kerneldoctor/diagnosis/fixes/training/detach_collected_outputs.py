@@ -83,6 +83,7 @@ class DetachCollectedOutputs(Fix):
     SILENT = [
         Case(_NET, "for x in batches:\n    feats.append(net(x).detach())"),
         Case(_NET, "with torch.no_grad():\n    for x in batches: feats.append(net(x))"),
+        Case(_NET, "for x in batches:\n    feats.append(torch.rand_like(net(x)))"),
         Case(_NET, "for x in batches:\n    with torch.no_grad():\n        out = net(x)\n    feats.append(out)"),
         # the backward pass starts from what was collected
         Case(_NET, "for x in batches:\n    feats.append(net(x))\ntorch.cat(feats).sum().backward()"),

@@ -124,6 +124,11 @@ class ReduceBatchSize(Fix):
             "    loss = crit(out, y)\n    loss.backward()\n    opt.step()\n    print(acc)",
             says=("X_part",),
         ),
+        Case(  # the rows and their labels
+            "import torch",
+            "for x, y in zip(X.split(64), Y.split(64)):\n    crit(net(x), y).backward()",
+            becomes="for x, y in zip(X.split(4), Y.split(4)):\n    crit(net(x), y).backward()",
+        ),
     ]
     SILENT = [
         # the option is given: its default does not count
