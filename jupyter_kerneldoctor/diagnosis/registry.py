@@ -51,7 +51,8 @@ def rules(package: ModuleType, base: type[R]) -> tuple[type[R], ...]:
 def page(rule: type[Rule]) -> str:
     """Return the reference page of a rule as Markdown: its title, its id, and its docstring."""
     part = re.compile(rf"^({'|'.join(rule.headings)}): (.+(?:\n.+)*)", re.MULTILINE)
-    text = part.sub(lambda found: f"## {found[1]}\n{_filled(found[2])}", inspect.cleandoc(rule.__doc__ or ""))
+    words = inspect.cleandoc(rule.__doc__ or "").removeprefix(f"{rule.title}.").lstrip()  # nothing is said twice
+    text = part.sub(lambda found: f"## {found[1]}\n{_filled(found[2])}", words)
     shown = rule.example()
     example = f"\n\n## Example\n\n{shown}" if shown else ""
     return f"# {rule.title}\n\n`{rule.id}`\n\n{text}{example}\n"

@@ -76,7 +76,21 @@ def find_batch_size(code: Notebook) -> BatchSize | None:
     if only_evaluates(code):
         found = {node: one for node, one in found.items() if "train" not in one.label}
     training = [one for one in found.values() if not _EVALUATION.search(one.label)]
-    return max(training or found.values(), key=lambda one: one.value, default=None)
+    largest = max(training or found.values(), key=lambda one: one.value, default=None)
+    return None if largest is not None and _is_fixed(largest.value, code) else largest
+
+
+def _is_fixed(size: int, code: Notebook) -> bool:
+    """Whether a shape that is written down has the number, too: `x.view(64, -1)`, `batch_input_shape=(64, 9)`."""
+    for scope in (one for at in range(len(code.cells)) for one in code.scopes(at)):
+        for node in scope.calls:
+            shapes = [word.value for word in node.keywords if word.arg in ("batch_input_shape", "batch_shape")]
+            firsts = [one.elts[0] for one in shapes if isinstance(one, ast.Tuple) and one.elts]
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ("view", "reshape"):
+                firsts += node.args[:1]
+            if any(isinstance(one, ast.Constant) and one.value == size for one in firsts):
+                return True
+    return False
 
 
 def is_dwarfed(batch: BatchSize, code: Notebook) -> bool:

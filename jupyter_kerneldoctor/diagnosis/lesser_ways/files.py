@@ -42,6 +42,8 @@ def _captures(call: Call, death: Death) -> bool:
     return takes or (output is not None and death.code.qualified(output, call.scope) == "subprocess.PIPE")
 
 
+_FEW = ("glob", "iglob", "rglob", "iterdir", "listdir", "scandir", "items", "keys", "values")
+"""Methods that give paths, or views of what is there anyway."""
 _OF_OTHERS = ("builtins.range", "builtins.sorted", "builtins.list", "builtins.set")
 
 
@@ -52,9 +54,17 @@ def _is_of_many(call: Call, death: Death) -> bool:
             return True
         case [ast.Call(func=function)]:
             name = death.code.qualified(function, call.scope) or ""
-            is_of_paths = getattr(function, "attr", "") in ("glob", "iglob", "rglob", "iterdir", "listdir", "scandir")
-            return not is_of_paths and name not in _OF_OTHERS
+            return getattr(function, "attr", "") not in _FEW and name not in _OF_OTHERS
     return False
+
+
+def _fetched(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Name the cursor that can be gone through itself: one that is neither closed nor used again afterwards."""
+    owner = getattr(call.node.func, "value", None)
+    later = (one for one in call.scope.names if isinstance(one, ast.Name) and one.lineno > call.node.lineno)
+    is_used = isinstance(owner, ast.Name) and any(one.id == owner.id for one in later)
+    closes = any(isinstance(one.func, ast.Attribute) and one.func.attr == "close" for one in call.scope.calls)
+    return True if is_used or closes or death.code.imports("duckdb") else {"cursor": names(call)["owner"]}
 
 
 WAYS = (
@@ -138,7 +148,7 @@ WAYS = (
             "rows = cursor.fetchall()\nfor row in rows:\n    total += row[0]",
             becomes="rows = cursor\nfor row in rows:\n    total += row[0]",
         ),
-        lambda call, death: True if death.code.imports("duckdb") else {"cursor": names(call)["owner"]},
+        _fetched,
         one_by_one="{cursor}",
     ),
     LesserWay(

@@ -53,3 +53,5 @@ def test_a_page_is_the_docstring():
         title = "An example"
 
     assert page(Example) == "# An example\n\n`example`\n\nOne line.\n\n## What it means\nThis.\n"
+    Example.title = "One line"
+    assert page(Example) == "# One line\n\n`example`\n\n## What it means\nThis.\n"

@@ -88,6 +88,7 @@ class AnItemAtATime(Fix):
         Case("import numpy as np", "grid = np.meshgrid(*[np.linspace(0, 1, 99)] * 5)"),
         Case("from torch import nn", "net = nn.Sequential(*[nn.Linear(9, 9) for _ in range(9)])"),
         Case("import numpy as np\ngrid = np.zeros(9)", "for at in starts:\n    grid[at : at + 9] += 1", line=2),
+        Case("s = ''", "for c in chunks:\n    s += c", line=2),
         Case("text = 'x' * 9", "while True:\n    text += text", line=2),
         Case("y = a - b", cause="segfault"),
         Case("n = 1 + 2"),
@@ -194,6 +195,10 @@ def _kept(at: Place, death: Death) -> Proposal | None:
     value, kept = segment(store.values[0]), death.values.of(store.values[0], store.scope)
     if kept is not None and kept.type in ("str", "bytes"):
         return None
+    if isinstance(statement, ast.AugAssign) and any(
+        isinstance(one, ast.Constant) for one, _ in all_origins(statement.target, store.scope, death.code)
+    ):
+        return None  # a text or a number
     left = segment(statement.targets[0]) if isinstance(statement, ast.Assign) else "less"
     why = (
         f"{quote(Place(statement, store.scope).text)} keeps something of each round, with all that it refers to: a row "
