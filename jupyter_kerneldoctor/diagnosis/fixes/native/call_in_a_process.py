@@ -35,6 +35,7 @@ class CallInAProcess(Fix):
 
     id, title, general = "call-in-a-process", "Run the call in a process of its own: the kernel lives", True
     causes = ("segfault", "abort", "heap-corruption")
+    unless_offered = frozenset({"bound-what-c-writes"})
 
     FIRES = [
         Case("import geo", "area = geo.area(shape, 3)", cause="segfault", says=("return geo.area(shape, 3)",)),

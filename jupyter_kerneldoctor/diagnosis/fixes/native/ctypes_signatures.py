@@ -63,7 +63,7 @@ class CtypesSignatures(Fix):
             "p = libc.malloc(100_000_000)\nlibc.free(p)",
             cause="heap-corruption",
             line=2,
-            says=("libc.free.argtypes = [ctypes.c_void_p]",),
+            says=("libc.free.argtypes = [ctypes.c_void_p]", "libc.malloc.restype = ctypes.c_void_p"),
         ),
         # the result is used: an address may have lost its upper half
         Case(_LIBRARY + "lib.make.argtypes = []", "p = lib.make()", cause="segfault", says=("restype",)),
@@ -210,9 +210,23 @@ def _undeclared(call: _NativeCall, code: Notebook) -> Proposal:
     given = (one.value if isinstance(one, ast.Constant) else None for one in call.node.args)
     types = ", ".join(f"ctypes.{_TYPES.get(type(value), 'c_void_p')}" for value in given)
     values = {"argtypes": f"[{types}]", "restype": "ctypes.c_void_p"}
-    lines = (f"{function}.{name} = {values[name]}  # as in the library's header file" for name in call.missing)
+    lines = [f"{function}.{name} = {values[name]}  # as in the library's header file" for name in call.missing]
+    lines += [f"{maker}.restype = ctypes.c_void_p  # it gives an address" for maker in _makers(call, code)]
     return Proposal(
         why=f"{_where(call, code)} is called without {' and '.join(call.missing)}. ctypes then takes every number for "
         "a C int, and an address loses its upper half.",
         snippet="\n".join(["import ctypes", *lines]),
     )
+
+
+def _makers(call: _NativeCall, code: Notebook) -> list[str]:
+    """Return the functions of a library that gave the call's arguments, and that nobody declared to give addresses."""
+    found = []
+    for argument in call.node.args:
+        for one, where in all_origins(argument, call.scope, code):
+            match one:
+                case ast.Call(func=ast.Attribute(attr=name, value=library) as function):
+                    is_native = (code.described(library, where) or "").startswith(_LOADERS)
+                    if is_native and "restype" not in _declared({name}, code):
+                        found.append(where.segment(function))
+    return list(dict.fromkeys(found))

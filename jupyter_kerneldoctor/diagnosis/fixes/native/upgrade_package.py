@@ -25,6 +25,9 @@ class UpgradePackage(Advice):
         "be repaired in a newer version. If it still crashes, report this line to its makers."
     )
     snippet = "{command}"
+    unless_offered = frozenset(
+        {"bound-what-c-writes", "boundscheck-numba", "ctypes-signatures", "keep-buffer-alive", "sliding-window-view"}
+    )
 
     FIRES = [
         Case(_CELL, cause="segfault", line=3, says=("--upgrade pyarrow", "`a.true_count`")),

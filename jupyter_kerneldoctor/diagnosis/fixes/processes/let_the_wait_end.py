@@ -177,7 +177,9 @@ def _of_stacks(still: StuckCell) -> _Order | None:
             if first != second
             else f"Two threads wait at {first}, each for the lock that the other one has."
         )
-        snippet = "first, second = sorted((one_lock, other_lock), key=id)  # in each thread the same order\n"
+        locks = [found[1] for one in waits[:2] if (found := re.search(r"with\s+([\w.]+)|([\w.]+)\.acquire", one))]
+        named = ", ".join(locks) if len({*locks}) == 2 and None not in locks else "one_lock, other_lock"
+        snippet = f"first, second = sorted(({named}), key=id)  # in each thread the same order\n"
         snippet += "with first, second:\n    ..."
         return _Order("Take the locks in the same order everywhere", why, snippet)
     return None

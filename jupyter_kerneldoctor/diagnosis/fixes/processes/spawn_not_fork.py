@@ -25,7 +25,7 @@ _MODULE_FORM = (
     "# workers.py, a file beside the notebook:\n{define}\n    ...  # the function, with its imports\n\n"
     "# in another cell:\nimport multiprocessing\nfrom workers import {name}\n"
 )
-_POOL = "with multiprocessing.get_context('spawn').Pool(4) as pool:\n    results = pool.map({name}, items)"
+_POOL = "with multiprocessing.get_context('spawn').Pool(4) as pool:\n    results = pool.map({name}, {items})"
 _PROCESS = "multiprocessing.get_context('spawn').Process(target={name}, args=(…))  # as before"
 
 
@@ -63,7 +63,7 @@ class SpawnNotFork(Fix):
             "import multiprocessing as mp\ndef work(x): return df[x]",
             "with mp.get_context('fork').Pool(2) as p:\n    p.map(work, names)",
             becomes="from multiprocessing.pool import ThreadPool\nwith ThreadPool(2) as p:\n    p.map(work, names)",
-            says=("spawn", "`work`", "workers.py"),
+            says=("spawn", "`work`", "workers.py", "pool.map(work, names)"),
             **_ALIVE,
         ),
         Case(
@@ -107,7 +107,15 @@ def _form(name: str, kind: str, code: Notebook) -> str:
     scope = next(code.functions_named(name), None)
     define = f"def {name}(item):" if scope is None else f"def {name}({ast.unparse(scope.arguments)}):"
     form = _MODULE_FORM + (_PROCESS if kind == "Process" else _POOL)
-    return form.replace("{define}", define).replace("{name}", name)
+    given = (
+        one.args[1] for scope in code.running for one in scope.calls if len(one.args) > 1 and _names(one.args[0], name)
+    )
+    items = next(map(ast.unparse, given), "items")
+    return form.replace("{define}", define).replace("{name}", name).replace("{items}", items)
+
+
+def _names(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _makers(code: Notebook) -> Iterator[tuple[Call, str]]:
