@@ -1,5 +1,5 @@
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
@@ -71,7 +71,8 @@ class AnItemAtATime(Fix):
             line=3,
             says=("out = np.zeros((n, 9), dtype='float32')",),
         ),
-        Case("grid = [[0] * 9000 for _ in range(9000)]", says=("grid = np.zeros((n, m)",)),
+        Case("g = [[0] * 90 for _ in range(n)]\nf(g)", line=1, says=("g = np.full((n, 90), 0, dtype='int32')",)),
+        Case("g = [[f(x) for x in xs] for xs in rows]", says=("g = np.zeros((n, m)",)),
         Case("for a in words:\n    n[a, b] += 1", line=2, says=("del n[key]",)),
         Case("rows = {k: load(k) for k in names}", says=("for k in names", "load(k)")),
         Case(
@@ -119,11 +120,7 @@ def _collected(at: Place, death: Death) -> Proposal | None:
     if repeated and not made:
         why = f"{quote(at.text)} makes a list with 8 bytes for each item, and more for what they point at. An array "
         why += "takes 1 for each `bool`, 4 for a float32."
-        constant = next(
-            x for x in ast.walk(repeated[0].left) if isinstance(x, ast.Constant) and type(x.value) in _KINDS
-        )
-        kind, count = _KINDS[type(constant.value)], segment(repeated[0].right)
-        snippet = f"{_target(at.node)} = np.full({count}, {constant.value!r}, dtype='{kind}')  # float32 for fractions"
+        snippet = _full(_target(at.node), (repeated[0],), segment)
         return Proposal((), why, death.memory.missing_bytes, "Keep the numbers in an array, not in a list", snippet)
     if not made:
         return None
@@ -140,7 +137,12 @@ def _collected(at: Place, death: Death) -> Proposal | None:
     if not isinstance(first, ast.DictComp) and _is_list(first.elt):
         why = f"{quote(at.text)} makes lists of lists: a Python object of 24 bytes or more for each number, and 8 to "
         why += "point at it. An array takes 4 for each."
-        snippet = _TABLE.format(name=_target(at.node), items=names["items"])
+        rows = next((one for one in repeated if one is first.elt), None)
+        match loop.iter:
+            case ast.Call(func=ast.Name(id="range"), args=[count]) if rows is not None:
+                snippet = _full(_target(at.node), (count, rows), segment)
+            case _:
+                snippet = _TABLE.format(name=_target(at.node), items=names["items"])
         return Proposal((), why, death.memory.missing_bytes, "Keep the numbers in an array, not in lists", snippet)
     match at.node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is first and not loop.ifs and not inner:
@@ -148,6 +150,17 @@ def _collected(at: Place, death: Death) -> Proposal | None:
                 snippet = _BEST.format(name=name, top=best[0], key=best[1], **names)
                 return Proposal((), why, death.memory.missing_bytes, "Keep the best only: heapq.nsmallest", snippet)
     return Proposal((), why, death.memory.missing_bytes, "Take one item after the other", _ITEMS.format(**names))
+
+
+def _full(name: str, sides: Sequence[ast.expr], segment: Callable[[ast.expr], str]) -> str:
+    """Return the array that a repeated list becomes, the last of `sides`; before it stands how many rows there are."""
+    repeated = sides[-1]
+    assert isinstance(repeated, ast.BinOp)
+    numbers = [getattr(one, "value", None) for one in ast.walk(repeated.left)]
+    number = next(one for one in numbers if type(one) in _KINDS)
+    lengths = [*map(segment, sides[:-1]), segment(repeated.right)]
+    shape = lengths[0] if len(lengths) == 1 else f"({', '.join(lengths)})"
+    return f"{name} = np.full({shape}, {number!r}, dtype='{_KINDS[type(number)]}')  # float32 for fractions"
 
 
 def _is_list(node: ast.expr) -> bool:
