@@ -230,4 +230,4 @@ class Advice(Fix):
         """Return how many bytes it saves: its share, or else all that was missing, where the cell itself took that."""
         if self.share is not None:
             return round((death.memory.missing_bytes or 0) * self.share)
-        return death.memory.missing_bytes if death.memory.grew_here else None
+        return death.wanted_bytes if death.is_of_this_cell else None

@@ -63,7 +63,7 @@ class Place(NamedTuple):
 def guilty_place(death: Death) -> Place | None:
     """Return the simple statement that the cell's memory is blamed on; None where none is, or it is in a file."""
     line = death.causes[0].line if death.line is None else death.line
-    found = guilty_statement(death.growth, death.statement_at(line)) if death.memory.grew_here else None
+    found = guilty_statement(death.growth, death.statement_at(line)) if death.is_of_this_cell else None
     if found is None:
         return None
     cells = [at for at, cell in enumerate(death.code.cells) if cell.source == found.cell_source]

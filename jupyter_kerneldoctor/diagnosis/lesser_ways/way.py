@@ -51,7 +51,7 @@ class LesserWay(NamedTuple):
 
 def first_running(ways: Iterable[LesserWay], death: Death) -> Iterator[Proposal]:
     """Propose the first entry of which a call was running, where the cell took the memory."""
-    if not death.memory.grew_here:
+    if not death.is_of_this_cell:
         return
     by_name, by_word = _running_calls(death)
     for way in ways:

@@ -72,7 +72,7 @@ class ReadInChunks(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Rewrite a read that is grouped at once; else write the loop down with the user's own call."""
         code = death.code
-        if not death.memory.grew_here or any(backward_calls(scope.node, scope) for scope in code.running):
+        if not death.is_of_this_cell or any(backward_calls(scope.node, scope) for scope in code.running):
             return
         reads = [one for one in code.running.calls(*CHUNKED) if _is_whole(one) and code.is_at_line(one.node, one.scope)]
         reads = [one for one in reads if not death.worked_before(one)]
