@@ -18,7 +18,7 @@ _KNOWN_MODULES = frozenset(
 )
 """Types of these may be named. One of the user's own says what he works on."""
 
-_CGROUP = re.compile(r"[^/]+(?=/)")
+_CGROUP = re.compile(r"(?<![^/])[^/]+(?=/)")
 _PUBLIC_PARTS = frozenset(("proc", "sys", "fs", "cgroup", "memory", "user.slice", "system.slice", "PID"))
 _PUBLIC_MOUNTS = frozenset(("/", "/tmp", "/var/tmp", "/dev/shm", "/home", "/var", "/run", "/usr", "/opt", "/mnt"))  # noqa: S108
 _PUBLIC_WORDS = frozenset(("-m", "-f", "-c", "ipykernel_launcher", "ipykernel", "{connection_file}"))

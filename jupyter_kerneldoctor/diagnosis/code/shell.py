@@ -33,8 +33,8 @@ _QUICK = frozenset({"echo", "printf", "cd", "export", "set", "true", ":", "test"
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh"})
 _PUNCTUATION = "();<>|&"
 _LONGEST = 100  # characters of a pattern
-_MOST_LINES = 50
-"""So many lines are put together in search of the end of a quoted word."""
+_MOST_LINES, _MOST_CHARACTERS = 20, 4000
+"""So much is put together in search of the end of a quoted word: it is read again with each line."""
 _LONGEST = 100
 """More characters are no process: a variable that is set to itself twice, again and again, would fill all memory."""
 
@@ -69,7 +69,8 @@ def _logical_lines(script: str) -> Iterator[tuple[int, str]]:
     while number < len(lines):
         first, text = number, lines[number]
         number += 1
-        while number < min(len(lines), first + _MOST_LINES) and (text.endswith("\\") or _words(text) is None):
+        last = min(len(lines), first + _MOST_LINES)
+        while number < last and len(text) < _MOST_CHARACTERS and (text.endswith("\\") or _words(text) is None):
             text = f"{text[:-1]} {lines[number]}" if text.endswith("\\") else f"{text}\n{lines[number]}"
             number += 1
         yield first + 1, text

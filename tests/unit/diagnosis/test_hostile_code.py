@@ -22,6 +22,7 @@ from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
 from jupyter_kerneldoctor.diagnosis.fixes.endings import restart_from_the_menu
 from jupyter_kerneldoctor.diagnosis.fixes.processes import reentrant_lock
 from jupyter_kerneldoctor.diagnosis.proposals import ask
+from jupyter_kerneldoctor.recording import redaction_rules
 from jupyter_kerneldoctor.recording.events import Held, NamedObject, Namespace
 from jupyter_kerneldoctor.recording.model import Cell
 
@@ -177,6 +178,7 @@ TEXTS = [
     (stack_overflow._DOCUMENT, "\n" * LONG),
     (stack_overflow._CALLED, "x" * LONG),
     (environments._UNIT, "." * LONG),
+    (redaction_rules._CGROUP, "x" * LONG),
     (start_failure._HOME, "\n" * LONG),
 ]
 
@@ -184,6 +186,10 @@ TEXTS = [
 @pytest.mark.parametrize(("pattern", "text"), TEXTS)
 def test_a_text_made_for_a_pattern_takes_no_longer_than_another(pattern, text):
     assert used_s(lambda: pattern.findall(text)) < ENOUGH_S  # the square of its length would take minutes
+
+
+def test_a_quote_that_is_never_closed_is_not_read_again_and_again():
+    assert used_s(lambda: list(shell_kills("kill '" + ("b" * 2500 + "\n") * 60))) < ENOUGH_S
 
 
 def test_a_shells_variable_that_doubles_takes_no_memory():
