@@ -133,7 +133,8 @@ class KernelEnd(RecordedEnd):
         if self.causes and self.causes[0].id == "gpu-oom":
             return GpuMemory(self.recording, self.cell, ran_out=True, incident=self.incident)
         killed = self.ended is True and self.status.exit_code is None and self.signal not in CRASHES
-        return Memory(self.recording, self.cell, ran_out=self.is_about_memory and killed)
+        refused = None if self.incident is None else self.incident.asked_bytes
+        return Memory(self.recording, self.cell, self.is_about_memory and killed, refused)
 
     @cached_property
     def memory_pressure(self) -> MemoryPressure:

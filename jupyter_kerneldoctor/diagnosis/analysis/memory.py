@@ -41,6 +41,8 @@ class Memory:
     cell: Cell | None
     ran_out: bool = False
     """The kernel was killed because memory ran out: it needed at least all that was left."""
+    refused_bytes: int | None = None
+    """What the cell asked for at once, and did not get."""
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
@@ -103,7 +105,7 @@ class Memory:
 
         A kill cuts the peak off, and the last samples may be older than the last growth, so this is a lower bound.
         """
-        known = (self.growth_bytes, self.headroom_before_bytes if self.ran_out else None)
+        known = (self.growth_bytes, self.headroom_before_bytes if self.ran_out else None, self.refused_bytes)
         return max((one for one in known if one is not None), default=None)
 
     @property
@@ -120,7 +122,8 @@ class Memory:
 
         With too few samples to tell a ramp from a jump, all of the growth.
         """
-        growth, ended = self.missing_bytes or 0, None if self.cell is None else self.cell.ended_mono_s
+        growth = (self.growth_bytes if self.refused_bytes else self.missing_bytes) or 0
+        ended = None if self.cell is None else self.cell.ended_mono_s
         seen = [one.rss_bytes for one in self.samples if ended is None or one.mono_s <= ended]
         levels = [one for one in (self.before_bytes, *seen) if one is not None]
         if self.cell is None or len(levels) < _FEWEST_SAMPLES:

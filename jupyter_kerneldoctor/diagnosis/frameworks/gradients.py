@@ -11,6 +11,8 @@ from ..edits import Changes, insert_before, wrap
 _GRADIENTS = ("torch.autograd.grad", "torch.autograd.functional.", "torch.func.")
 _ASK_FOR_GRADIENTS = frozenset({"grad", "requires_grad_", "train_on_batch", "training_step"})
 _DEEPEST = 4
+CUTS = frozenset({"detach", "item", "tolist", "numpy"})
+"""Methods that give values without their graph."""
 _EVALUATING_STEPS = frozenset({"validation_step", "test_step", "predict_step"})
 _GRAPH_OFF = frozenset({"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"})
 
@@ -118,6 +120,16 @@ def backward_below(node: ast.AST, scope: Scope, origins: Origins, depth: int = 0
 @once
 def sources_of_gradients(code: Notebook) -> set[ast.AST]:
     """Return all nodes that a backward pass of the running code may start from, step by step back."""
+    return _sources(code, frozenset())
+
+
+@once
+def reached_by_gradients(code: Notebook) -> set[ast.AST]:
+    """Return those of them that the gradients reach: what is detached on the way is none."""
+    return _sources(code, CUTS)
+
+
+def _sources(code: Notebook, cuts: frozenset[str]) -> set[ast.AST]:
     origins = Origins(code)
     waiting: list[tuple[ast.AST, Scope]] = [
         (start, scope) for scope in code.running for start in starts_of_backward(scope, code)
@@ -128,8 +140,12 @@ def sources_of_gradients(code: Notebook) -> set[ast.AST]:
         root, scope = waiting.pop()
         if root in seen:
             continue
-        for node in scope.inside(root):
+        inner = scope.inside(root)
+        behind = {one for call in inner for one in (ast.walk(call) if is_cut(call, cuts) else ())}
+        for node in inner:
             seen.add(node)
+            if node in behind:
+                continue
             if isinstance(node, ast.Call):
                 waiting += [(one.node, one.scope) for one in origins.returned(node, scope)]
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -143,6 +159,14 @@ def sources_of_gradients(code: Notebook) -> set[ast.AST]:
                     waiting.append((whole, binding.scope))
                 names.add((node.id, scope))
     return seen
+
+
+def is_cut(node: ast.AST, cuts: frozenset[str]) -> bool:
+    """Whether a node is the call of a method that gives values without their graph: `out.detach()`."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=method)):
+            return method in cuts
+    return False
 
 
 def _added_to(name: ast.Name, scope: Scope) -> list[tuple[ast.AST, Scope]]:

@@ -8,7 +8,16 @@ from ..code.attributes import Origin
 from ..code.notebook import Notebook, once
 from ..code.scopes import Scope
 from ..code.stores import Store
-from .gradients import Backward, backward_calls, records_graph, sources_of_gradients, starts_of_backward
+from .gradients import (
+    CUTS,
+    Backward,
+    backward_calls,
+    is_cut,
+    reached_by_gradients,
+    records_graph,
+    sources_of_gradients,
+    starts_of_backward,
+)
 from .hooks import code_of_hooks
 from .kept import Kept, kept_values, names_in, outliving, root, stored
 from .small_values import is_small
@@ -46,9 +55,9 @@ def kept_graphs(code: Notebook) -> list[KeptGraph]:
         if records_graph(one.value, one.scope, code) and (judged := _judge(one, tensors)) is not None
     ]
     found += [*_kept_by_hooks(code, tensors), *_averaged(code, tensors)]
-    needed = sources_of_gradients(code) if found else set()
+    needed = reached_by_gradients(code) if found else set()
     found = [one for one in found if one.kept.value not in needed]
-    feeding = {one.kept.scope for one in found if _feeds_backward(one.kept.container, code)}
+    feeding = {one.kept.scope for one in found if _feeds_backward(_attribute(one.kept), code)}
     return [one for one in found if one.kept.scope not in feeding]  # what feeds it holds the graph of the others, too
 
 
@@ -137,6 +146,14 @@ def _is_cut(value: ast.expr) -> bool:
     return any(isinstance(one, ast.Attribute) and one.attr in _CUTS for one in ast.walk(value))
 
 
+def _attribute(kept: Kept) -> str:
+    """Return the container's name in its class, `self.values` for `memory.values.append(value)`; else its name."""
+    match kept.scope.statement_of(kept.value):
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name)))):
+            return f"self.{name}"
+    return kept.container
+
+
 def _feeds_backward(container: str, code: Notebook) -> bool:
     """Whether the backward pass starts from the container or from something made of it: then it must stay as it is."""
     scopes = list(dict.fromkeys((*code.running, *code.mentioning("backward", "autograd"))))
@@ -163,9 +180,12 @@ def _feeds_backward(container: str, code: Notebook) -> bool:
 
 
 def _read_in(node: ast.AST) -> set[str]:
-    """Return the names that an expression reads; of `memory.values`, that of the attribute inside its class, too."""
-    attributes = {f"self.{one.attr}" for one in ast.walk(node) if isinstance(one, ast.Attribute)}
-    return names_in(node) | attributes
+    """Return the names that an expression reads with their graphs; of `memory.values`, that in its class, too."""
+    if is_cut(node, CUTS):
+        return set()
+    own = {f"self.{node.attr}"} if isinstance(node, ast.Attribute) else set()
+    own |= names_in(node) if isinstance(node, ast.Attribute | ast.Subscript | ast.Name) else set()
+    return own.union(*(_read_in(one) for one in ast.iter_child_nodes(node)))
 
 
 def _is_used_as_tensor(container: str, code: Notebook) -> bool:

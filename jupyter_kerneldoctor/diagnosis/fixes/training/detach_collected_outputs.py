@@ -74,6 +74,13 @@ class DetachCollectedOutputs(Fix):
                 "        self.mean = 0.9 * self.mean + (0.1 * x.mean(0)).detach()\n        return x - self.mean"
             },
         ),
+        Case(  # what the backward pass starts from, is cut off from them
+            _NET,
+            "for x in batches:\n    feats.append(net(x))\nold = torch.cat(feats).detach()\n"
+            "loss = (net(x) - old).mean()\nloss.backward()",
+            becomes="for x in batches:\n    feats.append(net(x).detach())\nold = torch.cat(feats).detach()\n"
+            "loss = (net(x) - old).mean()\nloss.backward()",
+        ),
         Case(
             _NET,
             "preds = [net(x) for x in batches]",
