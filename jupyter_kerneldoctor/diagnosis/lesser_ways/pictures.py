@@ -31,6 +31,14 @@ def _of_matplotlib(call: Call, death: Death) -> bool | Mapping[str, str]:
     return {"method": call.name.removeprefix(".")} if is_it else False
 
 
+def _resizes_all(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Whether pictures are resized outside of a pipeline that does that one by one."""
+    given = "".join(f", {call.scope.segment(one)}" for one in call.node.args[1:])
+    mapped = f"map({call.scope.function}" if call.scope.function else "map(lambda"
+    in_pipeline = any(mapped in death.code.source(at) for at in range(len(death.code.cells)))
+    return False if in_pipeline or call.scope.loops_around(call.node) else {"rest": given}
+
+
 def _of_windows(call: Call, death: Death) -> bool:
     """Whether the windows of an image are reshaped: that copies what was a view."""
     match call.node.func:
@@ -41,6 +49,16 @@ def _of_windows(call: Call, death: Death) -> bool:
 
 
 WAYS = (
+    LesserWay(
+        tuple(f"tensorflow.image.{name}" for name in ("resize", "resize_with_pad", "grayscale_to_rgb")),
+        "Resize each picture where it is taken: ds.map, or a Resizing layer",
+        "makes all pictures at once, in float32: four bytes for each value of the larger size.",
+        "ds = tf.data.Dataset.from_tensor_slices((images, labels))\n"
+        "ds = ds.map(lambda image, label: ({function}(image{rest}), label)).batch(32).prefetch(1)\n"
+        "model.fit(ds)  # or a first layer in the model: keras.layers.Resizing(height, width)",
+        Case("import tensorflow as tf", "X = tf.image.resize(X, (96, 96))", says=("resize(image, (96, 96)), label",)),
+        _resizes_all,
+    ),
     LesserWay(
         ("networkx.to_numpy_array", "networkx.adjacency_matrix", "networkx.floyd_warshall_numpy"),
         "Keep the graph's matrix sparse: to_scipy_sparse_array",

@@ -60,6 +60,15 @@ _FEWER = (
     "torch.save(model.state_dict(), f'model-{{i}}.pt')  # Keras: model.save; arrays: np.save"
 )
 _NAME = re.compile(r"\w+(?:(?:\[\d+\])?\.\w+)*")  # `callbacks[0].seen`, too
+_GRADIENTS = re.compile(r"\.gradient\(|autograd\.grad\(|\bgrads?\b|gradients")
+_SUMS = (
+    "grew by {grew}{items} while the cell ran. Their mean needs only their sum, which is as large as those of one step."
+)
+_SUM = (
+    "total, steps = None, 0  # before the loop, in place of {plain}\n\ngrads = {value}  # in it\n"
+    "total = list(grads) if total is None else [old + new for old, new in zip(total, grads)]\nsteps += 1\n\n"
+    "mean_grads = [one / steps for one in total]  # behind it"
+)
 _MODELS = re.compile(r"torch\.optim|keras.*(Sequential|Model)$|state_dict|deepcopy")
 _SCORES = re.compile("logit|prob|score|pred")
 _SMALLER = (
@@ -104,6 +113,12 @@ class BoundGrowingContainer(Advice):
         Case("while True:\n    rows[key()] = read()", held=_dict("object"), says=("del rows[next(iter(rows))]",)),
         Case("while True:\n    rows['x'].append(read())", held=_dict("list"), says=("del kept[:-1000]",)),
         Case(
+            "import tensorflow as tf",
+            "rows = []\nfor x in xs:\n    rows.append(tape.gradient(loss, model.trainable_variables))",
+            held=[Held(-0.5, 2, (_ROWS,))],
+            says=("grads = tape.gradient(loss", "total"),
+        ),
+        Case(
             "import torch\nnet = torch.nn.Linear(9, 9)",
             "rows = []\nfor x in xs:\n    with torch.no_grad():\n        rows.append(net(x))",
             held=[Held(-0.5, 2, (_ROWS,))],
@@ -137,7 +152,9 @@ class BoundGrowingContainer(Advice):
         names = {"plain": one.name, "file": one.name.rpartition(".")[2]}
         if not one.with_graph and one.type in ("dict", "defaultdict", "collections.defaultdict"):
             told, code = _DICT, _OF_LISTS if one.item_type == "list" else _OLDEST
-        if not one.with_graph and (array := _array(death, one)) is not None:
+        if not one.with_graph and (gradients := _gradients(death, one)) is not None:
+            told, code, names = _SUMS, _SUM, {"plain": one.name, "value": gradients}
+        elif not one.with_graph and (array := _array(death, one)) is not None:
             told, code = _TENSORS, _SMALLER
             names |= dict(zip(("value", "number", "array"), array, strict=True))
         elif not one.with_graph and (entries := _smaller_entries(death, one)) is not None:
@@ -180,6 +197,16 @@ def _is_model(value: ast.expr, scope: Scope, tensors: Tensors) -> bool:
     made = [one.func for one, _ in all_origins(value, scope, tensors.code) if isinstance(one, ast.Call)]
     names = (tensors.code.qualified(one, scope) or "" for one in made)
     return tensors.kind(value, scope) is Kind.MODULE or any(_MODELS.search(name) for name in names)
+
+
+def _gradients(death: Death, container: Grown) -> str | None:
+    """Return the text of the gradients that are put into a container: a list with one for each variable."""
+    for store in stores(death.code.running):
+        if store.container.rpartition(".")[2] == container.name.rpartition(".")[2] and len(store.values) == 1:
+            text = store.scope.segment(store.values[0])
+            is_list = container.item_type in ("list", "tuple", None)
+            return text if is_list and _GRADIENTS.search(text) and "item()" not in text else None
+    return None
 
 
 def _array(death: Death, container: Grown) -> tuple[str, str, str] | None:

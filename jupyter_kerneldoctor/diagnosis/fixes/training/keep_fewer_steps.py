@@ -1,4 +1,5 @@
 import ast
+import re
 from collections.abc import Iterator
 
 from ...edits import EditRefusedError, wrap
@@ -12,6 +13,7 @@ from ...units import enumeration, quote, share_of
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\nlog = {'h': [], 'loss': []}\n"
 _STEP = "    h = net(x)\n    loss = h.mean()\n    loss.backward()\n"
 _EVERY = 100
+_SCORES = re.compile("softmax|logit|prob|score|pred")
 
 
 class KeepFewerSteps(Fix):
@@ -71,6 +73,8 @@ class KeepFewerSteps(Fix):
         )
         value = f"({text})" if isinstance(found[0].value, ast.BinOp) else text
         snippet = f"{_owner(found[0])}.append({value}.mean().item())"
+        if _SCORES.search(text):
+            snippet += f"\n{_owner(found[0])}.append({value}.argmax(1))  # or the class of the highest score"
         statements = {one.scope.tree.statements[one.value]: one for one in found}
         try:
             for statement, one in statements.items():
