@@ -68,15 +68,18 @@ def kept_losses(code: Notebook) -> list[KeptGraph]:
 
 def stores_of_graphs(code: Notebook) -> list[Store]:
     """Return the statements of loops that keep tensors with their graphs, which no backward pass frees."""
-    found = [one.kept for one in kept_graphs(code) if not (one.is_freed or one.in_hook)]
+    try:
+        found = [one.kept for one in kept_graphs(code) if not (one.is_freed or one.in_hook)]
+    except Exception:  # the statement to blame is known without, only not so well
+        return []
     placed = [(one, one.scope.statement_of(one.value)) for one in found]
     return [Store(at, one.scope, one.container, (one.value,)) for one, at in placed if at is not None]
 
 
 def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:
     calls = kept.backward_calls(tensors.origins)
-    text = kept.scope.segment(kept.value)
-    own = [call for call in calls if kept.scope.segment(call.target) == text] if kept.scope is kept.caller else []
+    text = ast.dump(kept.value)
+    own = [call for call in calls if ast.dump(call.target) == text] if kept.scope is kept.caller else []
     scalar = tensors.is_scalar(kept.value, kept.scope) or any(isinstance(call.target, ast.Name) for call in own)
     if not own and tensors.kind(kept.value, kept.scope) is not Kind.GRAPH:
         return None

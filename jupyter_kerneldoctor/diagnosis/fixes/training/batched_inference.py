@@ -139,6 +139,10 @@ def _whole(death: Death) -> Iterator[Proposal]:
             kept = "What it gives is as large as images are: keep of each part only what you need."
             title += ", and keep less of each"
             snippet = f"results = [{inner}.mean(dim=(-2, -1)) {parts}]"
+        elif death.memory.refused_bytes:  # in one piece: it may be the results themselves
+            kept = "The results of all rows may be as large as what was refused: keep of each part only what you need."
+            title += ", and keep less of each"
+            snippet = f"results = [{inner}.mean(dim=1) {parts}]"
         many = "all rows" if rows is None else f"all {rows} rows"
         why = (
             f"{quote(text)} takes {many} of {quote(given)} at once: memory grew by "

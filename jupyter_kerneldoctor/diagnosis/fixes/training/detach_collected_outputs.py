@@ -95,6 +95,11 @@ class DetachCollectedOutputs(Fix):
         # the backward pass starts from what was collected
         Case(_NET, "for x in batches:\n    feats.append(net(x))\ntorch.cat(feats).sum().backward()"),
         Case(_NET + "def run(xs): return [net(x) for x in xs]", "torch.stack(run(batches)).mean().backward()"),
+        # the backward pass stands in another cell, further down than this one is long
+        Case(
+            _NET + "def run(x):\n    loss = net(x).mean()\n    loss.backward()\n    return loss.item()",
+            "for x in batches: feats.append(run(x))",
+        ),
         # so does one that starts from an attribute, seen from outside of its class
         Case(
             _NET + "class Memory:\n    def __init__(self): self.values = []\n"
