@@ -1,11 +1,13 @@
 """The calls that may have been running at the death, of functions, of methods, and of what made the objects they use.
 
 calls_at(death, "numpy.zeros", "pandas.DataFrame.merge")
+nodes_at(death, ast.BinOp)
 makers(death, "sklearn.cluster.DBSCAN")   # DBSCAN(eps=0.5), where `model.fit(X)` was running
 """
 
 import ast
 from collections.abc import Iterator
+from typing import TypeVar
 
 from .code.notebook import Call
 from .code.origins import all_origins
@@ -13,6 +15,8 @@ from .code.scopes import Scope
 from .death import Death
 from .frameworks.evaluation import is_forward
 from .frameworks.torch import Kind, Tensors
+
+N = TypeVar("N", bound=ast.expr | ast.stmt)
 
 _METHODS_OF = {
     **dict.fromkeys(("pandas.DataFrame", "pandas.Series", "pandas.Series.str"), ("pandas",)),
@@ -34,6 +38,14 @@ def calls_at(death: Death, *functions: str) -> Iterator[Call]:
     for call in (*death.code.running.calls(*functions), *method_calls(death, *methods)):
         if death.was_running(call.node, call.scope):
             yield call
+
+
+def nodes_at(death: Death, *kinds: type[N]) -> Iterator[tuple[N, Scope]]:
+    """Yield the nodes of these kinds that may have been running, with their scope, where the cell took the memory."""
+    for scope in death.code.running if death.is_of_this_cell else ():
+        for node in scope.nodes:
+            if isinstance(node, kinds) and death.was_running(node, scope):
+                yield node, scope
 
 
 def method_calls(death: Death, *names: str) -> Iterator[Call]:

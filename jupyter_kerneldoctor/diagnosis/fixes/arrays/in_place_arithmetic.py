@@ -1,6 +1,7 @@
 import ast
 from collections.abc import Iterator
 
+from ...calls import nodes_at
 from ...code.arrays import Value
 from ...code.origins import all_origins
 from ...code.scopes import Scope
@@ -51,20 +52,19 @@ class InPlaceArithmetic(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Write each operation as a line of its own."""
-        for scope in death.code.running if death.is_of_this_cell else ():
-            for node in scope.nodes:
-                match node:
-                    case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value):
-                        steps = _steps(value, name) if death.was_running(node, scope) else []
-                        old = _array(value, name, steps, scope, death)
-                        if old is not None and old.bytes and not _has_other_name(name, scope, death):
-                            lines = [f"{name} {_SIGNS[type(op)]}= {ast.unparse(by)}" for op, by in steps]
-                            yield Proposal(
-                                replace_by_lines(scope, node, *lines),
-                                f"{quote(scope.segment(node))} makes a second array of {size(old.bytes)}. "
-                                f"In place the numbers of {quote(name)} are written over.",
-                                old.bytes,
-                            )
+        for node, scope in nodes_at(death, ast.Assign):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value):
+                    steps = _steps(value, name)
+                    old = _array(value, name, steps, scope, death)
+                    if old is not None and old.bytes and not _has_other_name(name, scope, death):
+                        lines = [f"{name} {_SIGNS[type(op)]}= {ast.unparse(by)}" for op, by in steps]
+                        yield Proposal(
+                            replace_by_lines(scope, node, *lines),
+                            f"{quote(scope.segment(node))} makes a second array of {size(old.bytes)}. "
+                            f"In place the numbers of {quote(name)} are written over.",
+                            old.bytes,
+                        )
 
 
 def _steps(value: ast.expr, name: str) -> list[tuple[ast.operator, ast.expr]]:

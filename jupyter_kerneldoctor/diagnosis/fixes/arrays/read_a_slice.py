@@ -1,6 +1,7 @@
 import ast
 from collections.abc import Iterator
 
+from ...calls import nodes_at
 from ...code.scopes import Scope
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote
@@ -37,23 +38,20 @@ class ReadASlice(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Show the loop over the parts."""
-        if not death.is_of_this_cell or not any(map(death.code.imports, _READERS)):
-            return
-        for scope in death.code.running:
-            for node in scope.nodes:
-                whole = _whole(node, scope, death)
-                if whole is not None and isinstance(node, ast.expr) and death.was_running(node, scope):
-                    text = scope.segment(whole)
-                    yield Proposal(
-                        (),
-                        f"{quote(scope.segment(node))} reads all of the array. Without that it stays in the file, and "
-                        "a slice reads only its own rows.",
-                        death.memory.missing_bytes,
-                        snippet=f"data = {text}  # stays in the file\nfor at in range(0, len(data), 1000):\n"
-                        f"    part = {text}[at : at + 1000]  # 1,000 rows are read\n"
-                        "    ...  # keep a sum or a count of it",
-                    )
-                    return
+        for node, scope in nodes_at(death, ast.Subscript, ast.Call) if any(map(death.code.imports, _READERS)) else ():
+            whole = _whole(node, scope, death)
+            if whole is not None:
+                text = scope.segment(whole)
+                yield Proposal(
+                    (),
+                    f"{quote(scope.segment(node))} reads all of the array. Without that it stays in the file, and "
+                    "a slice reads only its own rows.",
+                    death.memory.missing_bytes,
+                    snippet=f"data = {text}  # stays in the file\nfor at in range(0, len(data), 1000):\n"
+                    f"    part = {text}[at : at + 1000]  # 1,000 rows are read\n"
+                    "    ...  # keep a sum or a count of it",
+                )
+                return
 
 
 def _whole(node: ast.AST, scope: Scope, death: Death) -> ast.expr | None:

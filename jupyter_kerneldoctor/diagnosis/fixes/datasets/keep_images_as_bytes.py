@@ -1,6 +1,7 @@
 import ast
 from collections.abc import Iterator
 
+from ...calls import nodes_at
 from ...code.origins import all_origins
 from ...code.scopes import Scope
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -85,22 +86,19 @@ def _batches(inner: ast.expr, by: str, small: int, scope: Scope) -> str:
 
 
 def _images(death: Death) -> Iterator[Proposal]:
-    for scope in death.code.running:
-        for node in scope.nodes:
-            match node:
-                case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by) if death.was_running(node, scope):
-                    stored = any(
-                        isinstance(one, ast.Subscript) for one in getattr(scope.statement_of(node), "targets", ())
+    for node, scope in nodes_at(death, ast.BinOp):
+        match node:
+            case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by):
+                stored = any(isinstance(one, ast.Subscript) for one in getattr(scope.statement_of(node), "targets", ()))
+                if not stored and death.values.of(left, scope) is None and _is_read(left, scope, death):
+                    yield Proposal(
+                        (),
+                        f"{quote(scope.segment(node))} makes 8 bytes (float64) of each byte of the image. In "
+                        "float32 it takes half; kept as uint8 and divided batch by batch, an eighth.",
+                        (death.memory.missing_bytes or 0) // 2,
+                        "Keep the images as uint8, or divide by a float32",
+                        f"import numpy as np\n\n{scope.segment(left)} / np.float32({scope.segment(by)})",
                     )
-                    if not stored and death.values.of(left, scope) is None and _is_read(left, scope, death):
-                        yield Proposal(
-                            (),
-                            f"{quote(scope.segment(node))} makes 8 bytes (float64) of each byte of the image. In "
-                            "float32 it takes half; kept as uint8 and divided batch by batch, an eighth.",
-                            (death.memory.missing_bytes or 0) // 2,
-                            "Keep the images as uint8, or divide by a float32",
-                            f"import numpy as np\n\n{scope.segment(left)} / np.float32({scope.segment(by)})",
-                        )
 
 
 def _is_read(node: ast.expr, scope: Scope, death: Death) -> bool:

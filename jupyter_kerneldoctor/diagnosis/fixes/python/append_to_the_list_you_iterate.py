@@ -1,6 +1,7 @@
 import ast
 from collections.abc import Iterator
 
+from ...calls import nodes_at
 from ...code.scopes import Scope
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -53,16 +54,15 @@ class AppendToTheListYouIterate(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Put `list(...)` around what the loop goes through."""
-        for scope in death.code.running if death.is_of_this_cell else ():
-            for node in scope.nodes:
-                if isinstance(node, ast.For) and death.was_running(node, scope) and (call := _adds(node, scope)):
-                    yield Proposal(
-                        replace(scope, node.iter, f"list({scope.segment(node.iter)})"),
-                        f"{quote(scope.segment(call))} makes the list longer that the loop goes through. It never "
-                        "ends. With `list(…)` it goes through what was there before. To follow what is new, too, "
-                        "append only what is not in a set of those already seen.",
-                        death.memory.ramp_bytes,
-                    )
+        for loop, scope in nodes_at(death, ast.For):
+            if call := _adds(loop, scope):
+                yield Proposal(
+                    replace(scope, loop.iter, f"list({scope.segment(loop.iter)})"),
+                    f"{quote(scope.segment(call))} makes the list longer that the loop goes through. It never "
+                    "ends. With `list(…)` it goes through what was there before. To follow what is new, too, "
+                    "append only what is not in a set of those already seen.",
+                    death.memory.ramp_bytes,
+                )
 
 
 def _adds(loop: ast.For, scope: Scope) -> ast.Call | None:
