@@ -1,6 +1,7 @@
 """Lists that are made whole, only for one loop to go through them: across functions, arguments and what they return."""
 
 import ast
+from itertools import chain
 
 from ..code.notebook import Notebook
 from ..code.origins import Origins
@@ -90,15 +91,16 @@ def _is_name(name: str, made: ast.stmt | None, scope: Scope, code: Notebook, dep
     """Whether a name is bound once and used once, where its list is made or in its function, to go through it."""
     if len(scope.bindings.get(name, ())) != 1 or scope.outside.get(name) is not None:
         return False
-    elsewhere = [one for top in code.mentioning(name) for one in code.scopes(top.cell)] if scope.is_cell else []
-    for other in {*scope.tree.scopes, *elsewhere} - {scope}:
-        reads = (scope.is_cell or _is_inside(other, scope)) and name not in other.parameters
-        if reads and any(isinstance(one, ast.Name) and one.id == name for one in other.names):
-            return False
     uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
     uses = [one for one in uses if not isinstance(one.ctx, ast.Store)]
     if len(uses) != 1:
         return False
+    tops = code.mentioning(name) if scope.is_cell else ()
+    for other in chain(scope.tree.scopes, (one for top in tops for one in code.scopes(top.cell))):
+        reads = (scope.is_cell or _is_inside(other, scope)) and name not in other.parameters
+        names_it = reads and any(isinstance(one, ast.Name) and one.id == name for one in other.names)
+        if names_it and other is not scope:  # of a day's cells no more are parsed
+            return False
     around = [set() if made is None else set(scope.around(made)), set(scope.around(uses[0]))]
     begun, ended = ({one for one in some if isinstance(one, ast.For | ast.While | ast.With)} for some in around)
     loops = {one for one in ended if not isinstance(one, ast.With)}

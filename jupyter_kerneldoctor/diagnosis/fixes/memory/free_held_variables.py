@@ -74,13 +74,15 @@ def _held(death: Death) -> list[NamedObject]:
     if not looks or limit is None or death.cell is None:
         return []
     used = {getattr(node, "id", "") for scope in death.code.running for node in scope.names}
-    for scope in map(death.code.module, range(len(death.code.cells))):
+    large = [one for one in looks[-1].objects if one.name.isidentifier() and one.bytes >= _SMALL * limit]
+    own = [one for one in large if not one.hidden and one.device in (None, "cpu") and "memmap" not in one.type]
+    found = [one for one in own if one.name not in used]
+    cells = range(len(death.code.cells) if found else 0)  # to parse those of a day takes long
+    for scope in map(death.code.module, cells):
         used |= _kept_by(used, scope) if scope is not None else set()
-    functions = (scope for at in range(len(death.code.cells)) for scope in death.code.scopes(at) if not scope.is_cell)
+    functions = (scope for at in cells for scope in death.code.scopes(at) if not scope.is_cell)
     used |= {getattr(node, "id", "") for scope in functions for node in scope.names}  # a thread may run them
-    large = (one for one in looks[-1].objects if not one.hidden and one.device in (None, "cpu"))
-    found = [one for one in large if one.name.isidentifier() and one.bytes >= _SMALL * limit and one.name not in used]
-    return sorted((one for one in found if "memmap" not in one.type), key=lambda one: -one.bytes)[:_MOST]
+    return sorted((one for one in found if one.name not in used), key=lambda one: -one.bytes)[:_MOST]
 
 
 def _kept_by(names: set[str], scope: Scope) -> set[str]:
