@@ -1,9 +1,11 @@
-"""Names what a statement fills again and again, where nobody saw the object itself grow."""
+"""Names what a statement fills bit by bit, where nobody saw the object itself grow."""
 
 import ast
+from collections.abc import Iterator
 
 from ..code.notebook import CodeTooLargeError, Notebook
 from ..code.origins import all_origins
+from ..code.scopes import Scope
 from ..code.stores import Store, stores
 from ..postmortem import Grown, Statement
 from ..units import cell_name
@@ -12,17 +14,32 @@ _HOLDERS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp
 
 
 def filled_in_a_loop(code: Notebook, blamed: Statement | None) -> Grown | None:
-    """Return the list, dict or text that a statement in a loop adds to; None for numbers, and for what is made anew."""
+    """Return the list, dict or text that a statement in a loop adds to, or that a comprehension makes.
+
+    None for numbers, and for what is made anew in each round.
+    """
     try:
         cells = [at for at, one in enumerate(code.cells) if blamed is not None and one.source == blamed.cell_source]
         for scope in code.scopes(cells[-1]) if cells else ():
-            for one in stores([scope]):
-                if blamed is not None and one.statement.lineno == blamed.line and _goes_on(one, code):
+            filled = [(one.statement, one.container) for one in stores([scope]) if _goes_on(one, code)]
+            for statement, name in (*filled, *_made_of_many(scope)):
+                if blamed is not None and statement.lineno == blamed.line:
                     where = f"local of {scope.function}, " if scope.function else "variable of the notebook, "
-                    return Grown(one.container, where=f"{where}{cell_name(blamed.execution_count)}")
+                    return Grown(name, where=f"{where}{cell_name(blamed.execution_count)}")
     except (CodeTooLargeError, RecursionError):
         pass
     return None
+
+
+def _made_of_many(scope: Scope) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield the statements that make a list, set or dict of items that come one by one, with its name."""
+    for node in scope.nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.ListComp() | ast.SetComp() | ast.DictComp()):
+                yield node, name
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=made), args=[ast.Call()])):
+                if made in ("list", "set", "tuple", "dict", "sorted"):
+                    yield node, name
 
 
 def _goes_on(store: Store, code: Notebook) -> bool:
