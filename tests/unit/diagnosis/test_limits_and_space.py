@@ -236,6 +236,7 @@ def test_a_kill_at_the_hard_limit_of_processor_time(limit, used, cause):
         (["from signal import alarm as wake\nwake(5)\nwork()"], 2),
         (["import signal", "signal.setitimer(signal.ITIMER_REAL, 1)\nwork()"], 1),
         (["import signal\nsignal.alarm(5)", "work()"], 1),
+        (["import signal\nsignal.alarm(5)\nwork()\nsignal.alarm(0)"], 2),
         (["import signal\nsignal.setitimer(signal.ITIMER_PROF, 1)\nwork()\nmore()"], None),
     ],
 )

@@ -12,6 +12,8 @@ _GIVES_BACK = re.compile(
     r"(?:.*_)?f?(?:free|close|destroy|delete|release|dispose|dealloc\w*)|\w+(?:Free|Close|Destroy)"
 )
 """Names of functions of C that give memory back."""
+_OVERRUN = re.compile(r"invalid (?:next |old )?size|corrupted (?:top )?size|corrupted (?:double-linked|unsorted)")
+"""What the C library says when the numbers behind a block were written over; free() only notices that."""
 _LOADED = ("ctypes.", "cffi.", "numpy.ctypeslib.load_library")
 _LIBC = "import ctypes\nlibc = ctypes.CDLL(None)\np = libc.malloc(16)"
 _CFFI = (
@@ -87,6 +89,15 @@ class BoundWhatCWrites(Fix):
             },
         ),
         Case(
+            _LIBC,
+            "libc.strcpy(p, text.encode())\nlibc.free(p)",
+            cause="heap-corruption",
+            signal="SIGABRT",
+            line=2,
+            output="free(): invalid next size (fast)\n",
+            says=("the room that `p`",),
+        ),
+        Case(
             "import ctypes\nlib = ctypes.CDLL('./stats.so')",
             "lib.mean_of(label.encode(), block, 3)",
             cause="heap-corruption",
@@ -105,8 +116,13 @@ class BoundWhatCWrites(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the last call of such a function; else say how the write is found."""
         is_damaged, is_twice = death.causes[0].id == "heap-corruption", "double free" in death.text
-        calls = list(_native_calls(death))
-        freed = [call for call in calls if is_damaged and _GIVES_BACK.fullmatch(call.name) and call.node.args]
+        is_overrun = is_damaged and _OVERRUN.search(death.text) is not None
+        calls = list(_native_calls(death, anywhere=is_overrun))
+        freed = [
+            call
+            for call in calls
+            if is_damaged and not is_overrun and _GIVES_BACK.fullmatch(call.name) and call.node.args
+        ]
         wrote = [call for call in calls if call.name in _WRITERS and call.node.args]
         if is_damaged and " detected ***" in death.text:
             for call in calls[-1:]:
@@ -125,14 +141,19 @@ class BoundWhatCWrites(Fix):
         return not any(one.edits for one in self.propose(after))
 
 
-def _native_calls(death: Death) -> Iterator[Call]:
-    """Yield the calls into native libraries; where the crash report names a line of a cell, only those at this line."""
+def _native_calls(death: Death, *, anywhere: bool) -> Iterator[Call]:
+    """Yield the calls into native libraries; where the crash report names a line of a cell, only those at this line.
+
+    `anywhere`: all the same, as the write came before the line at which it was noticed.
+    """
     code, at = death.code, next(iter(death.user_frames), None)
     known = at if death.traceback is not None and at is not None and at.cell is not None else None
     for scope in code.running:
         for node in scope.calls:
-            is_there = known is None or (
-                code.cells[scope.cell] is known.cell and node.lineno <= known.line <= (node.end_lineno or 0)
+            is_there = (
+                anywhere
+                or known is None
+                or (code.cells[scope.cell] is known.cell and node.lineno <= known.line <= (node.end_lineno or 0))
             )
             owner = node.func.value if is_there and isinstance(node.func, ast.Attribute) else None
             if owner is not None and (code.described(owner, scope) or "").startswith(_LOADED):
