@@ -45,8 +45,8 @@ class BroadcastInBlocks(Fix):
         ),
         Case(
             "import numpy as np",
-            "d = (x[:, None] - x[None]).max(axis=2)",
-            becomes="d = np.concatenate([(part[:, None] - x[None]).max(axis=2) for part in np.array_split(x, 100)])",
+            "d = (rows[:, None] - rows[None]).max(2)",
+            becomes="d = np.concatenate([(part[:, None] - rows[None]).max(2) for part in np.array_split(rows, 100)])",
         ),
     ]
     SILENT = [

@@ -48,9 +48,9 @@ class WindowsAsView(Fix):
             },
         ),
         Case(
-            "import numpy as np\nx = np.ones(9_000_000)",
-            "W = np.array([x[i : i + 60] for i in range(len(x) - 60)])",
-            becomes="W = np.lib.stride_tricks.sliding_window_view(x, 60)[:len(x) - 60]",
+            "import numpy as np\nload = np.ones(9_000_000)",
+            "W = np.array([load[i : i + 60] for i in range(len(load) - 60)])",
+            becomes="W = np.lib.stride_tricks.sliding_window_view(load, 60)[:len(load) - 60]",
         ),
         Case(
             "import numpy as np",
