@@ -87,6 +87,13 @@ def _makes_much(call: Call, death: Death) -> bool:
     return 8 * prod((*left, *right)) >= (death.memory.missing_bytes or 0) // 4
 
 
+def _is_last_use(call: Call) -> bool:
+    """Whether nothing below names what the call is given, so that it may be written over."""
+    name = getattr(call.node.args[0], "id", None)
+    below = (one for one in call.scope.names if isinstance(one, ast.Name) and one.lineno > call.node.lineno)
+    return not call.scope.loops_around(call.node) and all(one.id != name for one in below)
+
+
 def _has_a_name(call: Call) -> bool:
     """Whether a method is called on a variable, which can be given anew."""
     return isinstance(getattr(call.node.func, "value", None), ast.Name | ast.Attribute)
@@ -203,7 +210,7 @@ GENERAL = (
         "{of0}.sort()  # in place: no copy, the old order is gone\n\n"
         "top = np.partition({a0}, -10)[-10:]  # the largest ten",
         Case("import numpy as np", "s = np.sort(x)", says=("x.sort()", "np.partition(x, -10)")),
-        lambda call, _death: isinstance(call.argument("a", 0), ast.Name),
+        lambda call, _death: isinstance(call.argument("a", 0), ast.Name) and _is_last_use(call),
     ),
     LesserWay(
         ("numpy.argwhere", "numpy.nonzero", "numpy.where", "numpy.flatnonzero"),
@@ -228,7 +235,12 @@ GENERAL = (
         "makes another array of the same size.",
         "{function}({a0}, out={a0})  # floats only; no second array, the old numbers are gone",
         Case("import numpy as np", "y = np.exp(x)", says=("np.exp(x, out=x)",)),
-        lambda call, _death: call.argument("out") is None and [type(one) for one in call.node.args] == [ast.Name],
+        lambda call, death: (
+            call.argument("out") is None
+            and [type(one) for one in call.node.args] == [ast.Name]
+            and _is_last_use(call)
+            and "int" not in str(getattr(death.values.of(call.node.args[0], call.scope), "dtype", ""))
+        ),
     ),
     LesserWay(
         (".astype", ".flatten", ".copy"),

@@ -1,5 +1,6 @@
 import ast
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
@@ -64,6 +65,7 @@ class AnItemAtATime(Fix):
             line=1,
             says=("heapq.nsmallest(10, (score(c) for c in pairs(xs)), key=cost)",),
         ),
+        Case("d = n * [-1]\nrank(d)", line=1, says=("d = np.full(n, -1, dtype='int32')",)),
         Case("best = [0] * (n + 1)\nrank(best)", line=1, says=("best = np.full(n + 1, 0, dtype='int32')",)),
         Case(
             "import numpy as np",
@@ -93,6 +95,7 @@ class AnItemAtATime(Fix):
         Case("text = 'x' * 9", "while True:\n    text += text", line=2),
         Case("y = a - b", cause="segfault"),
         Case("n = 1 + 2"),
+        Case("board = [['.'] * 30_000 for _ in range(30_000)]"),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -116,11 +119,12 @@ def _collected(at: Place, death: Death) -> Proposal | None:
     lists = (one for one in ast.walk(at.node) if isinstance(one, ast.ListComp | ast.SetComp | ast.DictComp))
     made = [one for one in lists if one not in spread]
     repeated = [one for one in ast.walk(at.node) if isinstance(one, ast.BinOp) and _is_list(one) and one not in spread]
-    repeated = [one for one in repeated if any(type(getattr(x, "value", None)) in _KINDS for x in ast.walk(one.left))]
-    if repeated and not made:
+    numbers = [found for one in repeated if (found := _repeated(one)) is not None]
+    if numbers and not made:
         why = f"{quote(at.text)} makes a list with 8 bytes for each item, and more for what they point at. An array "
         why += "takes 1 for each `bool`, 4 for a float32."
-        snippet = _full(_target(at.node), (repeated[0],), segment)
+        number, count = numbers[0]
+        snippet = _full(_target(at.node), (segment(count),), number)
         return Proposal((), why, death.memory.missing_bytes, "Keep the numbers in an array, not in a list", snippet)
     if not made:
         return None
@@ -135,12 +139,14 @@ def _collected(at: Place, death: Death) -> Proposal | None:
     }
     why = f"{quote(at.text)} holds all items at once. Take one after the other, and keep only what comes of it."
     if not isinstance(first, ast.DictComp) and _is_list(first.elt):
+        if any(isinstance(getattr(one, "value", None), str) for one in ast.walk(first.elt)):
+            return None  # texts
         why = f"{quote(at.text)} makes lists of lists: a Python object of 24 bytes or more for each number, and 8 to "
         why += "point at it. An array takes 4 for each."
-        rows = next((one for one in repeated if one is first.elt), None)
+        rows = _repeated(first.elt) if isinstance(first.elt, ast.BinOp) else None
         match loop.iter:
             case ast.Call(func=ast.Name(id="range"), args=[count]) if rows is not None:
-                snippet = _full(_target(at.node), (count, rows), segment)
+                snippet = _full(_target(at.node), (segment(count), segment(rows[1])), rows[0])
             case _:
                 snippet = _TABLE.format(name=_target(at.node), items=names["items"])
         return Proposal((), why, death.memory.missing_bytes, "Keep the numbers in an array, not in lists", snippet)
@@ -152,15 +158,21 @@ def _collected(at: Place, death: Death) -> Proposal | None:
     return Proposal((), why, death.memory.missing_bytes, "Take one item after the other", _ITEMS.format(**names))
 
 
-def _full(name: str, sides: Sequence[ast.expr], segment: Callable[[ast.expr], str]) -> str:
-    """Return the array that a repeated list becomes, the last of `sides`; before it stands how many rows there are."""
-    repeated = sides[-1]
-    assert isinstance(repeated, ast.BinOp)
-    numbers = [getattr(one, "value", None) for one in ast.walk(repeated.left)]
-    number = next(one for one in numbers if type(one) in _KINDS)
-    lengths = [*map(segment, sides[:-1]), segment(repeated.right)]
+def _full(name: str, lengths: Sequence[str], number: bool | float) -> str:
+    """Return the array that a repeated list, or a list of such lists, becomes."""
     shape = lengths[0] if len(lengths) == 1 else f"({', '.join(lengths)})"
-    return f"{name} = np.full({shape}, {number!r}, dtype='{_KINDS[type(number)]}')  # float32 for fractions"
+    more = "  # float32 for fractions, int64 above 2e9" if type(number) is int else ""
+    return f"{name} = np.full({shape}, {number!r}, dtype='{_KINDS[type(number)]}'){more}"
+
+
+def _repeated(node: ast.BinOp) -> tuple[bool | int | float, ast.expr] | None:
+    """Return the number that a list repeats, and how often: `[-1] * n`, `n * [0]`."""
+    match node:
+        case ast.BinOp(left=ast.List(elts=[item]), right=count) | ast.BinOp(left=count, right=ast.List(elts=[item])):
+            with contextlib.suppress(ValueError):  # no number that is written down
+                value = ast.literal_eval(item)
+                return (value, count) if type(value) in _KINDS else None
+    return None
 
 
 def _is_list(node: ast.expr) -> bool:
