@@ -45,7 +45,7 @@ _QUICK = frozenset(
 """Calls by the last part of their name: what is written before, and what finds the own process."""
 _APART = ("start_new_session", "process_group", "setsid", "setpgrp", "setpgid", "set -m")
 """Words by which a process gets a group of its own; without one it is in the group of who started it."""
-_SCRIPT_FILE = re.compile(r"[\w./-]+\.(?:sh|bash)\b")
+_SCRIPT_FILE = re.compile(r"(?<![\w./-])[\w./-]+\.(?:sh|bash)\b")
 _RUNS_MORE = ("!", "%run", "%pip", "%conda", "%mamba")
 _SCRIPT_OF_A_SHELL = re.compile(r"\s*%%(?:bash|sh|script\b.*\b(?:ba|da|z)?sh)\b")
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.AsyncFor, ast.AsyncWith, ast.IfExp, ast.BoolOp)
@@ -222,9 +222,9 @@ class EndingCalls:
                 texts += [
                     one.value for one in scope.nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)
                 ]
-            for text in texts:
-                self._code.spend(len(text) / 10)
-                if (found := next(shell_kills(text), None)) is not None and "kill" in text:
+            for text in (one for one in texts if "kill" in one):
+                self._code.spend(2 * len(text))
+                if (found := next(shell_kills(text), None)) is not None:
                     return replace(found, certain=False, prompt=False)
         return None
 

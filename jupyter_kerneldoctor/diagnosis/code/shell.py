@@ -21,6 +21,7 @@ PARENT = "$PPID"
 _PARENT = re.compile(r"-?\$+(?:PPID|\{PPID\})")
 _KERNEL = "python -m ipykernel_launcher -f kernel.json"
 """A kernel's command line, as `pkill -f` sees it."""
+_MOST_REPEATS = 3
 _NAMED_PYTHON = re.compile(r"python[\d.]*")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
@@ -155,8 +156,12 @@ def _aim(name: str, words: list[str]) -> Aim | None:
     if name != "pkill" or len(patterns) != 1 or any(word.startswith(("-P", "-u", "-t", "-s", "-g")) for word in words):
         return None
     is_long = any(re.fullmatch(r"-\w*f|--full", word) for word in words)
+    pattern = patterns[0][:_LONGEST]
+    repeats = sum(map(pattern.count, "*+?"))
+    if "{" in pattern or repeats > _MOST_REPEATS or (repeats and "(" in pattern):  # the user's: it might take for ever
+        return None
     try:
-        return "all" if re.search(patterns[0][:_LONGEST], _KERNEL if is_long else "python") else None
+        return "all" if re.search(pattern, _KERNEL if is_long else "python") else None
     except re.error:
         return None
 

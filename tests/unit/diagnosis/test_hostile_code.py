@@ -13,6 +13,7 @@ from jupyter_kerneldoctor.diagnosis import environments
 from jupyter_kerneldoctor.diagnosis.analysis import busy_cell, start_failure, traceback
 from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.causes import fork_unsafe, stack_overflow, thread_unsafe
+from jupyter_kerneldoctor.diagnosis.code import ending_calls
 from jupyter_kerneldoctor.diagnosis.code.cellsource import parsing_cost
 from jupyter_kerneldoctor.diagnosis.code.notebook import CodeTooLargeError, Notebook
 from jupyter_kerneldoctor.diagnosis.code.shell import shell_kills
@@ -178,6 +179,7 @@ TEXTS = [
     (stack_overflow._DOCUMENT, "\n" * LONG),
     (stack_overflow._CALLED, "x" * LONG),
     (environments._UNIT, "." * LONG),
+    (ending_calls._SCRIPT_FILE, "x" * LONG),
     (redaction_rules._CGROUP, "x" * LONG),
     (start_failure._HOME, "\n" * LONG),
 ]
@@ -190,6 +192,13 @@ def test_a_text_made_for_a_pattern_takes_no_longer_than_another(pattern, text):
 
 def test_a_quote_that_is_never_closed_is_not_read_again_and_again():
     assert used_s(lambda: list(shell_kills("kill '" + ("b" * 2500 + "\n") * 60))) < ENOUGH_S
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(.*)*(.*)*(.*)*(.*)*x!", "(a|p|.)+" * 9 + "!", ".*" * 40 + "!", "a{99999999999}", "("]
+)
+def test_a_pattern_of_pkill_that_never_ends_is_not_tried(pattern):
+    assert used_s(lambda: list(shell_kills(f"pkill -f '{pattern}'"))) < ENOUGH_S
 
 
 def test_a_shells_variable_that_doubles_takes_no_memory():
