@@ -30,7 +30,7 @@ test('a kernel crashes, and the panel says why and where', async ({
   ).toContainText('%load_ext kerneldoctor');
   const report = await showWhy(page, 'crash.ipynb');
   await expect(report.getByRole('heading', { level: 2 })).toContainText(
-    'cell [3]'
+    'cell [2]'
   );
   // Memory is not the subject.
   await expect(report.locator('article figure')).toHaveCount(0);
