@@ -17,6 +17,7 @@ from .scopes import Binding, Position, Scope
 
 _MOST_STEPS = 8
 _MOST_ORIGINS = 60
+_MOST_CALLERS = 4
 _MOST_CALLS = 6  # of a function: beyond that its arguments are not followed
 
 
@@ -92,6 +93,13 @@ class Origins:
             self._calls[function] = []  # for a call whose arguments lead back to it
             self._calls[function] = list(self._find_calls(function))
         return self._calls[function]
+
+    def is_repeated(self, node: ast.AST, scope: Scope, depth: int = 0) -> bool:
+        """Return whether a loop runs a node again and again, also around its function; or what does is not seen."""
+        if scope.is_cell or scope.loops_around(node):
+            return bool(scope.loops_around(node))
+        calls = self.calls_of(scope) if depth < _MOST_CALLERS else []
+        return not calls or any(self.is_repeated(call, caller, depth + 1) for call, caller in calls)
 
     def _find_calls(self, function: Scope) -> Iterator[tuple[ast.Call, Scope]]:
         name, owner, code = function.function, function.owner, self.code

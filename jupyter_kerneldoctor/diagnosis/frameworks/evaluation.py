@@ -66,7 +66,7 @@ def whole_calls(code: Notebook) -> Iterator[WholeCall]:
     tensors = Tensors(code)
     for call, scope in _network_calls(code, tensors):
         data = _moved(call.args[0], scope, code) if len(call.args) == 1 and not call.keywords else None
-        if data is None or _is_taken_apart(call, scope) or _is_part(data, call, scope, tensors.origins):
+        if data is None or is_taken_apart(call, scope) or _is_part(data, call, scope, tensors.origins):
             continue
         statement = scope.tree.statements[call]
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
@@ -74,7 +74,7 @@ def whole_calls(code: Notebook) -> Iterator[WholeCall]:
         yield WholeCall(call, data, scope, records_graph(call, scope, code))
 
 
-def _is_taken_apart(call: ast.Call, scope: Scope) -> bool:
+def is_taken_apart(call: ast.Call, scope: Scope) -> bool:
     """Whether only a part of what a network gives is used: `net(x).logits`."""
     nodes = scope.inside(scope.tree.statements[call])
     return any(isinstance(one, ast.Attribute) and one.value is call and one.attr in _OF_OUTPUTS for one in nodes)

@@ -35,6 +35,8 @@ _PLAIN_ATTRIBUTES = frozenset({"shape", "dtype", "device", "data", "grad", "ndim
 _MODULE_CLASSES = ("torch.nn.Module", "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict")
 _MODULE_MAKERS = ("torch.hub.load", "torch.compile", "torchvision.models.", "timm.create_model")
 _NO_NETWORK = re.compile("Tokenizer|Processor|Config|Extractor")
+_MAKES_NETWORK = re.compile("^from_(pretrained|config)$|(Model|For[A-Z][A-Za-z]+)$")
+"""Of transformers: `AutoModel.from_pretrained`, `BertModel`, `GPT2ForSequenceClassification`."""
 _NO_TENSOR = (
     *("torch.optim.", "torch.utils.", "torch.cuda.", "torch.distributed.", "torch.backends.", "torch.manual_seed"),
 )
@@ -147,7 +149,7 @@ class Tensors:
 
     def _library_call(self, full: str, node: ast.Call, scope: Scope, depth: int) -> Kind:
         last = full.rsplit(".", 1)[-1]
-        if full.startswith("transformers.") and last == "from_pretrained":
+        if full.startswith("transformers.") and _MAKES_NETWORK.search(last):
             return Kind.OTHER if _NO_NETWORK.search(full) else Kind.MODULE
         if full.startswith(_MODULE_MAKERS):
             return Kind.MODULE

@@ -7,7 +7,7 @@ from ...code.notebook import Notebook, Scope
 from ...code.origins import Origins, all_origins
 from ...edits import import_as, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
-from ...frameworks.evaluation import is_made_tensor, whole_calls
+from ...frameworks.evaluation import is_made_tensor, is_taken_apart, whole_calls
 from ...frameworks.gradients import hides_gradients, sources_of_gradients, without_gradients
 from ...frameworks.training import find_batch_size
 from ...place import grew_in
@@ -80,6 +80,14 @@ class BatchedInference(Fix):
             "E = embed(all_texts)",
             growth="jump",
             says=("embed(all_texts[start:start + 32]) for start in range(0, len(all_texts), 32)",),
+        ),
+        Case(  # and where it was made of its settings
+            "import torch\nfrom transformers import BertConfig, BertModel\nnet = BertModel(BertConfig())\n"
+            "def embed(texts):\n    enc = tok(texts)\n    with torch.no_grad():\n        out = net(**enc)\n"
+            "    return out.last_hidden_state.mean(1)",
+            "E = embed(all_texts)",
+            growth="jump",
+            says=("embed(all_texts[start:start + 32])",),
         ),
         Case(  # the rows of one view are too many
             _NET + "def render(view):\n    rays = view.reshape(-1, 9)\n    with torch.no_grad():\n"
@@ -155,11 +163,15 @@ def _parts(death: Death) -> Iterator[Proposal]:
     """Yield what to do where a function or a loop takes too much at a time."""
     code, missing = death.code, death.memory.missing_bytes or 0
     found = None if hides_gradients(code) else network_call_at(death)
-    if found is None or death.growth.goes_on or found[0] in sources_of_gradients(code):
+    if found is None or found[0] in sources_of_gradients(code):
+        return
+    if death.growth.goes_on and Origins(code).is_repeated(*found):
         return
     if find_batch_size(code) is not None:
         return
     call, scope = found
+    if call.args and is_taken_apart(call, scope):
+        return  # what it gives cannot be joined as it is
     names = [one for given in call.args for one in ast.walk(given) if isinstance(one, ast.Name | ast.Attribute)]
     rows = next((scope.segment(one) for one in names if code.qualified(one, scope) is None and _is_data(one, call)), "")
     if not rows:

@@ -3,14 +3,12 @@ from collections.abc import Iterator
 
 from ...code.notebook import Call
 from ...code.origins import Origins
-from ...code.scopes import Scope
 from ...edits import set_argument
 from ...fix import OUT_OF_MEMORY, Advice, Case, Death, Proposal
 from ...frameworks.step_growth import grows_by_the_step
 from ...lesser_ways.way import is_gathered
 from ...units import quote, size
 
-_MOST_CALLERS = 4
 _CUT = "from transformers import AutoTokenizer\ntok = AutoTokenizer.from_pretrained('bert')\n"
 _PAD = "def encode(rows):\n    return tok(rows['text'], truncation=True, max_length=512, padding={})"
 
@@ -105,13 +103,5 @@ def _encoding(death: Death) -> Iterator[Call]:
             given = call.argument("padding")
             is_long = isinstance(given, ast.Constant) and given.value == "max_length"
             is_one_tensor = is_long and call.argument("return_tensors") is not None and not is_gathered(call, death)
-            if is_one_tensor and death.was_running(node, scope) and not _is_repeated(node, scope, Origins(death.code)):
+            if is_one_tensor and death.was_running(node, scope) and not Origins(death.code).is_repeated(node, scope):
                 yield call
-
-
-def _is_repeated(node: ast.AST, scope: Scope, origins: Origins, depth: int = 0) -> bool:
-    """Whether a loop, or what is not seen, calls it for one text or one batch after the other."""
-    if scope.is_cell or scope.loops_around(node):
-        return bool(scope.loops_around(node))
-    calls = origins.calls_of(scope) if depth < _MOST_CALLERS else []
-    return not calls or any(_is_repeated(call, caller, origins, depth + 1) for call, caller in calls)
