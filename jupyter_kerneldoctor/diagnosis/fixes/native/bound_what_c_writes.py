@@ -3,7 +3,7 @@ import re
 from collections.abc import Iterator
 
 from ...code.notebook import Call, Scope
-from ...edits import Changes, replace_by_lines
+from ...edits import Changes, indent_unit, replace_by_lines
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
@@ -179,7 +179,7 @@ def _forgotten(call: Call) -> Changes:
     is_kept = isinstance(target, ast.Attribute) and isinstance(statement, ast.Expr) and statement.value is call.node
     if not is_kept or _is_asked(call.scope, target):
         return ()
-    place, unit = call.scope.segment(target), "    "
+    place, unit = call.scope.segment(target), indent_unit(call.scope, statement)
     lines = (f"if {place} is not None:", f"{unit}{call.text}", f"{unit}{place} = None")
     return replace_by_lines(call.scope, statement, *lines)
 
