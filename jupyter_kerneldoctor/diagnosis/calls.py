@@ -24,6 +24,9 @@ _METHODS_OF = {
 }
 """Classes whose methods are found by the object that they are called on, and the packages that make such objects."""
 
+_LIBRARIES = ("ctypes.", "cffi.", "numpy.ctypeslib.load_library")
+"""What loads a native library whose calls Python cannot check."""
+
 CLASSES = frozenset(_METHODS_OF)
 
 _RUNS = ("fit", "fit_transform", "fit_predict", "transform", "predict", "predict_proba", "score")
@@ -111,3 +114,22 @@ def network_call_at(death: Death) -> tuple[ast.Call, Scope] | None:
         and death.was_running(call, scope)
     ]
     return min(found, key=lambda one: (is_forward(one[1], death.code), not one[1].is_cell), default=None)
+
+
+def native_calls(death: Death, *, anywhere: bool = False) -> Iterator[Call]:
+    """Yield the calls into native libraries; where the crash report names a line of a cell, only those at this line.
+
+    `anywhere`: all the same, as the write came before the line at which it was noticed.
+    """
+    code, at = death.code, next(iter(death.user_frames), None)
+    known = at if death.traceback is not None and at is not None and at.cell is not None else None
+    for scope in code.running:
+        for node in scope.calls:
+            is_there = (
+                anywhere
+                or known is None
+                or (code.cells[scope.cell] is known.cell and node.lineno <= known.line <= (node.end_lineno or 0))
+            )
+            owner = node.func.value if is_there and isinstance(node.func, ast.Attribute) else None
+            if owner is not None and (code.described(owner, scope) or "").startswith(_LIBRARIES):
+                yield Call(node, scope, getattr(node.func, "attr", ""))

@@ -16,18 +16,20 @@ _DEFER = frozenset(
 )
 """Functions by the last part of their name that have a function called by a thread, a timer or a signal's handler."""
 _DUMPS = "dump_traceback_later"
+_STARTS = "subprocess.Popen"
 _MOST_ARGUMENTS = 8
 
 
 def deferred_calls(code: Notebook) -> tuple[tuple[Cell, EndingCall], ...]:
     """Return the calls that a timer, a thread, a handler or the like may make later, and the cells they stand in.
 
-    They are in a function or a `lambda` that a cell gives to such a function. Raises CodeTooLargeError.
+    They are in a function or a `lambda` that a cell gives to such a function, or in a shell's command that runs in the
+    background. Raises CodeTooLargeError.
     """
     if not may_end(code):
         return ()
     ends = EndingCalls(code)
-    indices = reversed([*code.with_words(*_DEFER, _DUMPS)])
+    indices = reversed([*code.with_words(*_DEFER, _DUMPS, "Popen")])
     scopes = (scope for index in indices for scope in code.scopes(index))
     return tuple((code.cells[at], ending) for scope in scopes for at, ending in _given(scope, ends, code))
 
@@ -66,7 +68,10 @@ def _given(scope: Scope, ends: EndingCalls, code: Notebook) -> Iterator[tuple[in
                     yield binding.cell, ending
             elif (ending := ends.judge(_called(given, place, call), scope)) is not None:
                 yield scope.cell, ending
-        if code.qualified(call.func, scope) == f"faulthandler.{_DUMPS}" and _exits(call):
+        called = code.qualified(call.func, scope)
+        if called == _STARTS and (ending := ends.judge(call, scope)) is not None:
+            yield scope.cell, ending  # a shell in the background, which the cell does not wait for
+        if called == f"faulthandler.{_DUMPS}" and _exits(call):
             yield scope.cell, EndingCall("exit", call.lineno, scope.segment(call), exit_code=1)
 
 

@@ -49,6 +49,10 @@ class ShellCommands:
             return str(node.value)
         if self.code.is_own_process(node, self.scope):
             return PARENT
+        if isinstance(node, ast.Name) and depth < _DEEPEST:
+            bound = self.code.lookup(node.id, self.scope, node)
+            if bound is not None and bound.value is not None and bound.scope is self.scope:
+                return self.of_expression(bound.value, depth + 1)
         parts = _parts(node) if depth < _DEEPEST else []
         texts = [self.of_expression(part, depth + 1) for part in parts]
         match node:

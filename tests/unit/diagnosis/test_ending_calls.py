@@ -169,3 +169,35 @@ def test_a_function_that_no_one_is_given_is_called_by_no_one():
 def test_a_function_that_a_worker_process_is_given_ends_only_that():
     cells = [Cell("import os\ndef stop():\n    os._exit(3)"), Cell("Process(target=stop).start()\nwork()")]
     assert deferred_calls(Notebook(cells, cells[-1])) == ()
+
+
+LOOP = "import os, psutil\nfor p in psutil.process_iter():\n    if 'python' in p.name(): p.kill()"
+SCRIPT = "from pathlib import Path\nPath('run.sh').write_text('work &\\nsleep 9\\nkill 0')"
+RUNS = "import subprocess\nsubprocess.run(['sh', 'run.sh'])"
+
+
+@pytest.mark.parametrize(
+    ("sources", "aims"),
+    [
+        ([LOOP], ["all"]),
+        ([LOOP.replace("if", "if p.pid != os.getpid() and")], []),
+        (["import os\nfor pid in os.popen('pgrep python').read().split(): os.kill(int(pid), 9)"], ["all"]),
+        (["for pid in workers: os.kill(pid, 9)"], []),
+        (["!pkill -9 -f ipykernel"], ["all"]),
+        (["!killall -9 python3.11"], ["all"]),
+        (["!pkill firefox; pkill -P 17 python"], []),
+        ([SCRIPT, RUNS], ["group"]),
+        ([SCRIPT, RUNS.replace("])", "], start_new_session=True)")], []),
+        (["!sleep 1; kill 0"], []),  # IPython gives it a session of its own
+        (["%%bash\ntrap 'kill 0' EXIT\nwork"], ["group"]),
+        (["!kill -s 0 17"], []),
+    ],
+)
+def test_signals_that_are_meant_for_more_than_the_kernel(sources, aims):
+    assert [call.aim for call in calls(*sources)] == aims
+
+
+def test_a_shell_in_the_background_ends_the_kernel_later():
+    guard = "import os, subprocess\ncommand = f'sleep 9 && kill {os.getpid()}'\nsubprocess.Popen(command, shell=True)"
+    cells = [Cell(guard), Cell("work()")]
+    assert [call.signal for _, call in deferred_calls(Notebook(cells, cells[-1]))] == ["SIGTERM"]

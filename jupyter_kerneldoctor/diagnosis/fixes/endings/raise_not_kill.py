@@ -8,6 +8,11 @@ from ...edits import EditRefusedError, import_as, replace
 from ...fix import Case, Death, Fix, Proposal
 from ...units import cell_name, quote
 
+_INTERRUPTS = "Interrupt the cell, not the kernel: a KeyboardInterrupt in its place"
+_GUARD = (
+    "guard = subprocess.Popen('sleep 60 && kill -INT $PPID', shell=True)  # ends the cell that runs, and no more\n"
+    "...  # the work\nguard.terminate()  # call it off"
+)
 _STOP = 'raise SystemExit("Stopped here")'
 _RESTARTS = re.compile(r"(?i)restart|reboot")
 _GUARDS = (ast.If, ast.Try, ast.For, ast.While, ast.Match)
@@ -89,7 +94,10 @@ class RaiseNotKill(Fix):
                 f"A timer, a thread or a handler runs {what} ({name}, line {call.line}), which ends the kernel. An "
                 "interrupt ends only the cell that runs. Cancel a timer when the work is done."
             )
-            yield _interrupting([*_written(call, death)], death, why)
+            if "Popen(" in call.text:
+                yield Proposal((), why, title=_INTERRUPTS, snippet=_GUARD)
+            else:
+                yield _interrupting([*_written(call, death)], death, why)
 
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - each call was replaced where it stands
         """Say yes: a crash report goes on naming the call."""
@@ -124,7 +132,7 @@ def _raising(scope: Scope, node: ast.Call, death: Death) -> Proposal:
 
 
 def _interrupting(written: list[tuple[Scope, ast.Call]], death: Death, why: str) -> Proposal:
-    title = "Interrupt the cell, not the kernel: a KeyboardInterrupt in its place"
+    title = _INTERRUPTS
     snippet = "import _thread\n_thread.interrupt_main()  # in place of the call that ends the kernel"
     if len(written) != 1:
         return Proposal((), why, title=title, snippet=snippet)

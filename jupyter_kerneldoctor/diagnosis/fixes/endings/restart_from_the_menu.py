@@ -36,7 +36,7 @@ class RestartFromTheMenu(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Name the menu, and the call for those who need one."""
         call = next(death.code.running.calls(*_KILLS), None)
-        if death.aims_at("group", "all"):
+        if death.aims_at("group", "all") or death.deferred_calls:
             return
         lines = [] if death.cell is None else death.cell.source.split("\n")
         shell = next((line.strip() for line in lines if _SHELL.search(line)), None)

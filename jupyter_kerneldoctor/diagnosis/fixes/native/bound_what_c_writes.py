@@ -2,6 +2,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ...calls import native_calls
 from ...code.notebook import Call, Scope
 from ...edits import Changes, indent_unit, replace_by_lines
 from ...fix import Case, Death, Fix, Proposal
@@ -14,7 +15,6 @@ _GIVES_BACK = re.compile(
 """Names of functions of C that give memory back."""
 _OVERRUN = re.compile(r"invalid (?:next |old )?size|corrupted (?:top )?size|corrupted (?:double-linked|unsorted)")
 """What the C library says when the numbers behind a block were written over; free() only notices that."""
-_LOADED = ("ctypes.", "cffi.", "numpy.ctypeslib.load_library")
 _LIBC = "import ctypes\nlibc = ctypes.CDLL(None)\np = libc.malloc(16)"
 _CFFI = (
     "import cffi\nffi = cffi.FFI()\nC = ffi.dlopen(None)\nclass File:\n    def __init__(self, path):\n"
@@ -117,7 +117,7 @@ class BoundWhatCWrites(Fix):
         """Name the last call of such a function; else say how the write is found."""
         is_damaged, is_twice = death.causes[0].id == "heap-corruption", "double free" in death.text
         is_overrun = is_damaged and _OVERRUN.search(death.text) is not None
-        calls = list(_native_calls(death, anywhere=is_overrun))
+        calls = list(native_calls(death, anywhere=is_overrun))
         freed = [
             call
             for call in calls
@@ -139,25 +139,6 @@ class BoundWhatCWrites(Fix):
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the snippet remains true
         """Whether there is nothing more to edit."""
         return not any(one.edits for one in self.propose(after))
-
-
-def _native_calls(death: Death, *, anywhere: bool) -> Iterator[Call]:
-    """Yield the calls into native libraries; where the crash report names a line of a cell, only those at this line.
-
-    `anywhere`: all the same, as the write came before the line at which it was noticed.
-    """
-    code, at = death.code, next(iter(death.user_frames), None)
-    known = at if death.traceback is not None and at is not None and at.cell is not None else None
-    for scope in code.running:
-        for node in scope.calls:
-            is_there = (
-                anywhere
-                or known is None
-                or (code.cells[scope.cell] is known.cell and node.lineno <= known.line <= (node.end_lineno or 0))
-            )
-            owner = node.func.value if is_there and isinstance(node.func, ast.Attribute) else None
-            if owner is not None and (code.described(owner, scope) or "").startswith(_LOADED):
-                yield Call(node, scope, getattr(node.func, "attr", ""))
 
 
 def _given_back(call: Call, freed: list[Call], *, is_twice: bool) -> Iterator[Proposal]:

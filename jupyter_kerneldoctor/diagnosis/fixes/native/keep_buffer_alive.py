@@ -56,6 +56,15 @@ class KeepBufferAlive(Advice):
             says=("s.close()",),
         ),
         Case(
+            "from multiprocessing.shared_memory import SharedMemory as Shared\nimport numpy as np\nclass Frames:\n"
+            "    def __init__(self): self.memory = Shared(create=True, size=90)\n"
+            "    def end(self):\n        a = np.ndarray((9,), buffer=self.memory.buf)\n        self.memory.close()\n"
+            "        return a",
+            "Frames().end().sum()",
+            cause="segfault",
+            says=("self.memory.close()", "a copy"),
+        ),
+        Case(
             "import numpy as np\nclass Frame:\n    def __init__(self, pixels):\n        data = pixels / 255\n"
             "        self.at = ffi.cast('double *', data.ctypes.data)",
             "libc.memcpy(out, Frame(p).at, 9)",
@@ -100,12 +109,12 @@ class KeepBufferAlive(Advice):
         owners, ended = set[str](), None
         for call in code.calls(*_OWNERS):
             match call.statement:
-                case ast.Assign(targets=[ast.Name(id=name)]):
-                    owners.add(name)
+                case ast.Assign(targets=[ast.Name() | ast.Attribute() as owner]):
+                    owners.add(ast.unparse(owner))
         for scope in (one for module in code.mentioning(*_ENDS) for one in code.scopes(module.cell)):
             for node in scope.calls:
                 match node.func:
-                    case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in owners and attr in _ENDS:
+                    case ast.Attribute(value=held, attr=attr) if attr in _ENDS and ast.unparse(held) in owners:
                         ended = ended or scope.segment(node)
         taken = [*code.running.calls(*_ADDRESSES), *code.calls(*_ADDRESSES, "numpy.ndarray", "numpy.frombuffer")]
         uses = [

@@ -11,6 +11,15 @@ from ...units import quote, statement
 _EVENT = "waits for something that is to be told, and nobody tells it."
 _WAYS = (
     (
+        r"\bwith\s.*(?:ThreadPoolExecutor|ProcessPoolExecutor|Pool)\(",
+        "Tell the tasks to end before the with block does: an end mark for each",
+        "waits at its end until every task has ended, and one of them waits for more to do.",
+        (
+            "for _ in range(workers):\n    queue.put(None)  # in the block: one end mark for each task\n\n"
+            "while (item := queue.get()) is not None:  # in the task\n    ..."
+        ),
+    ),
+    (
         r"\bbarrier|Barrier\b",
         "Let as many threads run as the barrier waits for",
         "waits until as many threads are there as the barrier was made for.",
@@ -160,6 +169,7 @@ class BoundTheWait(Fix):
         _hangs("rows = p.stdout.read()", "communicate(timeout=60)"),
         _hangs("answer = sock.recv(10)", "SHUT_WR"),
         _hangs("item = q.get()", "q.put(None)"),
+        _hangs("with ThreadPoolExecutor(4) as pool: start(pool)", "one end mark for each"),
         _hangs("t.join()", "stop.set()", frame("threading.py", "join")),
         _hangs("done.wait()", "finally"),
         _hangs("fcntl.flock(f, 2)", "LOCK_NB"),

@@ -47,6 +47,7 @@ class OwnProcessGroup(Fix):
             cause="self-kill",
             becomes={1: _STOPS.replace('["server"]', '["server"], start_new_session=True')},
         ),
+        Case("%%bash\nwork &\nsleep 2\nkill 0", cause="self-kill", signal="SIGTERM", says=("kill $(jobs -p)",)),
         Case(_SCRIPT + ")", cause="self-kill", signal="SIGTERM", becomes=_SCRIPT + ", start_new_session=True)"),
     ]
     SILENT = [Case("import os\nos.kill(os.getpid(), 9)", cause="self-kill")]
@@ -54,6 +55,10 @@ class OwnProcessGroup(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Give every child a group of its own."""
         if not death.aims_at("group"):
+            return
+        if death.cell is not None and death.cell.source.lstrip().startswith("%%"):
+            why = "A script of a cell runs in the process group of the kernel, and `kill 0` ends all that is in it."
+            yield Proposal((), why, title="End only the script's own jobs: kill $(jobs -p)")
             return
         is_script = not any(death.code.calls("os.killpg"))
         places = {one.place for one in death.calls}

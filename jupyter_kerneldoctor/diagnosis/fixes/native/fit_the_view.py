@@ -1,0 +1,77 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.notebook import Call
+from ...edits import replace
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_VIEWS = ("numpy.ctypeslib.as_array", "pyarrow.foreign_buffer")
+_CHECK = (
+    "import numpy as np\n"
+    "wanted = int(np.prod(shape)) * np.dtype(dtype).itemsize  # of the view\n"
+    "if wanted > size:  # in bytes: what was allocated, or what the library says\n"
+    "    raise ValueError(f'{wanted:,} bytes wanted, {size:,} are there')"
+)
+_RAISES = "Get an ArrowInvalid in place of the crash: take the number of bytes from the array itself"
+_ARROW = "import pyarrow as pa\nn = len(v)\nb = pa.foreign_buffer(v.ctypes.data, {}, base=v)"
+
+
+class FitTheView(Fix):
+    """Let a view of memory be no larger than the memory.
+
+    What it does: An array over an address takes its length from the shape that it is given, and nothing checks that so
+    many bytes are there: a colour too many, or 8 bytes for each value of 4, and it reads beyond the end. The edit takes
+    the number of bytes from the array itself; the snippet compares both numbers first.
+
+    When it is offered: Native code crashed, and the code makes such a view of an address.
+
+    What it costs: Nothing. A wrong size raises an error in place of a crash.
+    """
+
+    id, title, causes = "fit-the-view", "Check that the view's shape fits the bytes that are there", ("segfault",)
+
+    FIRES = [
+        Case(
+            _ARROW.format("n * 8"),
+            "total(b)",
+            cause="segfault",
+            becomes={1: _ARROW.format("v.nbytes")},
+            says=("`v.nbytes`", "error in place of a crash"),
+        ),
+        Case(
+            "import ctypes, numpy as np\ndef frame(p): return np.ctypeslib.as_array(p, shape=(h, w, 3))",
+            "frame(camera.grab()).mean()",
+            cause="segfault",
+            says=("as_array(p, shape=(h, w, 3))", "bytes are there", "itemsize"),
+        ),
+    ]
+    SILENT = [
+        Case("import numpy as np\na = np.ndarray((3, 4))", "lib.run(a)", cause="segfault"),
+        Case(_ARROW.format("v.nbytes"), "total(b)", cause="segfault"),
+        Case("import numpy as np\na = np.ctypeslib.as_array(buffer)", "lib.run(a)", cause="segfault"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Name the newest view of an address."""
+        for call in death.code.calls(*_VIEWS):
+            is_arrow = call.name == "pyarrow.foreign_buffer"
+            given = call.argument("size" if is_arrow else "shape", 1)
+            own = _own_size(call) if is_arrow else None
+            if given is None or (is_arrow and own in (None, ast.unparse(given))):
+                continue
+            why = f"{quote(call.text)} takes the size as it is written; nothing checks that so many bytes are there."
+            if own is None:
+                yield Proposal((), why, snippet=_CHECK)
+            else:
+                why += f" {quote(own)} is right for each type: too few are an error in place of a crash."
+                yield Proposal(replace(call.scope, given, own), why, title=_RAISES)
+            return
+
+
+def _own_size(call: Call) -> str | None:
+    """Return `values.nbytes` where the address is `values.ctypes.data`."""
+    match call.argument("address", 0):
+        case ast.Attribute(attr="data", value=ast.Attribute(attr="ctypes", value=array)):
+            return f"{call.scope.segment(array)}.nbytes"
+    return None
