@@ -23,8 +23,8 @@ from .shell_commands import ShellCommands
 Kind = Literal["signal", "exit", "ask", "abort", "replace"]
 
 INTERESTING = re.compile(
-    r"(?:\b|(?<=\\[nt]))(?:p?kill|killall|killpg|pthread_kill|_?exit|quit|abort|raise_signal|send_signal|terminate|do_shutdown|ask_exit|"
-    r"exec[lv]p?e?|dump_traceback_later)\b"
+    r"(?:\b|(?<=\\[nt]))(?:p?kill|killall|killpg|pthread_kill|_?exit|quit|abort|raise_signal|send_signal|terminate|"
+    r"do_shutdown|ask_exit|exec[lv]p?e?|dump_traceback_later)\b"
 )
 """Words of calls that end a process, also behind a line's end in a text: `\\nkill`."""
 _TEXTS = (
