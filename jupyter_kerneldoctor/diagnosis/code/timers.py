@@ -31,13 +31,8 @@ def timers(code: Notebook) -> tuple[Timer, ...]:
         _timer(call, name, scope, code)
         for scope in scopes
         for call in scope.calls
-        if (name := code.described(call.func, scope)) in _STARTERS and not _turns_off(call)
+        if (name := code.described(call.func, scope)) in _STARTERS
     )
-
-
-def _turns_off(call: ast.Call) -> bool:
-    """Whether the time is 0, with which a timer is turned off: `alarm(0)`, `setitimer(ITIMER_REAL, 0)`."""
-    return any(isinstance(one, ast.Constant) and one.value in (0, 0.0) for one in call.args[:2][-1:])
 
 
 def _timer(call: ast.Call, name: str, scope: Scope, code: Notebook) -> Timer:
