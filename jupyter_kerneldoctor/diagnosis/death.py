@@ -142,7 +142,8 @@ class Death(DeathSite):
         """The last timer that a cell started and that sends the signal which ended it."""
         if self.signal not in ("SIGALRM", "SIGVTALRM", "SIGPROF"):
             return None
-        return next((one for one in reversed(self.find(timers) or ()) if one.signal in (self.signal, None)), None)
+        found = (one for one in reversed(self.find(timers) or ()) if one.signal in (self.signal, None))
+        return next((one for one in found if not one.text.endswith(("(0)", ", 0)"))), None)
 
     @cached_property
     def lost_handler(self) -> Call | None:
