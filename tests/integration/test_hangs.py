@@ -102,6 +102,7 @@ with multiprocessing.get_context('fork').Pool(2) as pool:
 """,
         11,
     ),
+    "a connection whose other end is its own": ("hang", "import socket\na, b = socket.socketpair()\na.recv(1)", 3),
     "a bare fork with a lock held": (
         "fork-unsafe",
         (
@@ -115,7 +116,7 @@ with multiprocessing.get_context('fork').Pool(2) as pool:
 
 PATIENT = {
     "sleep": "import time\ntime.sleep(100)",
-    "the network": "import socket\na, b = socket.socketpair()\na.recv(1)",
+    "the network": "import socket\nserver = socket.create_server(('127.0.0.1', 0))\nserver.accept()",
     "another program": "import subprocess\nsubprocess.run(['sleep', '100'])",
     "a shell command": "!sleep 100",
     "a thread that works": (
