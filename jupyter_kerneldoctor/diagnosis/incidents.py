@@ -59,6 +59,12 @@ def survived(death: Death) -> tuple[Survived, ...]:
     return told[-MOST:]
 
 
+def latest_death(death: Death, latest: Survived) -> Death:
+    """Return the kernel at what it survived last; for a hang that lasted until the end, as it was before that."""
+    before = stuck_before_shutdown.before_the_request(death.recording) if latest.incident.kind == "stuck" else None
+    return death.at(latest.incident) if before is None else examine(before)
+
+
 def _stuck_until_the_end(recording: Recording) -> Iterator[Survived]:
     """Yield the hang that lasted until somebody shut the kernel down, as a report would have shown it right before."""
     before = stuck_before_shutdown.before_the_request(recording)

@@ -14,7 +14,7 @@ from .certainty import Certainty
 from .code.notebook import CodeTooLargeError
 from .death import Death
 from .family import Family
-from .incidents import survived
+from .incidents import latest_death, survived
 from .postmortem import CauseFinding, Culprit, Ending, FixProposal, Grown, PostMortem, State, Statement, iso
 from .ranking import rank
 from .texts.memory_story import story
@@ -41,13 +41,16 @@ def diagnose(recording: Recording) -> PostMortem:
     if shown is not None:
         ranked, death = (shown.finding,), death.at(shown.incident)
     state = "survived" if shown is not None else _state(death, ranked[0])
-    if state == "ended" and latest is not None:
-        ranked = (_after(latest.finding.headline, ranked[0]), *ranked[1:])
+    before = None if state != "ended" or latest is None else latest_death(death, latest).judged((latest.finding,))
+    if before is not None:
+        ranked = (_after(before.causes[0], ranked[0]), *ranked[1:])
     elif is_alive and incidents and shown is None:
         ranked = (_lived_on(incidents[-1].finding.headline, ranked[0]), *ranked[1:])
     judged = death.judged(ranked)
     is_slow = state == "running" and death.cell is not None and (judged.memory.running_s or 0) >= _SLOW_S
-    fixes, left_out = _fixes(judged) if is_slow or state in ("died", "stuck", "survived") else ((), None)
+    to_change = judged if is_slow or state in ("died", "stuck", "survived") else before
+    fixes, left_out = _fixes(to_change) if to_change is not None else ((), None)
+    told = (judged, ranked[0]) if before is None else (before, before.causes[0])
     shape = judged.memory_shape if state in ("died", "stuck") and _is_about_memory(death, ranked[0]) else None
     return PostMortem(
         recording=recording.id,
@@ -64,9 +67,9 @@ def diagnose(recording: Recording) -> PostMortem:
         story=None if shape is None else story(judged, shape),
         memory_shape=None if shape is None else shape.name,
         no_stacks=recording.no_stacks,
-        cell=_culprit(death, ranked[0]),
+        cell=_culprit(*told),
         other_cells=_other_cells(death, ranked[0]),
-        statement=(statement := _statement(judged, ranked[0])),
+        statement=(statement := _statement(*told)),
         grown=_grown(judged, ranked[0], statement) if state != "ended" else (),
         fixes=fixes[:MOST_SHOWN],
         more_fixes=fixes[MOST_SHOWN:],
@@ -75,10 +78,10 @@ def diagnose(recording: Recording) -> PostMortem:
     )
 
 
-def _after(survived_headline: str, end: CauseFinding) -> CauseFinding:
-    """Put what went wrong before into the headline of an orderly end: it is what there is to tell."""
+def _after(error: CauseFinding, end: CauseFinding) -> CauseFinding:
+    """Put what went wrong before into the headline and the evidence of an orderly end: it is what there is to tell."""
     ended = end.headline.replace(", as requested.", " later, as requested.")
-    return replace(end, headline=f"{survived_headline} {ended}")
+    return replace(end, headline=f"{error.headline} {ended}", evidence=(*error.evidence, *end.evidence))
 
 
 def _lived_on(survived_headline: str, alive: CauseFinding) -> CauseFinding:

@@ -28,6 +28,8 @@ def next_steps(doc: Document) -> list[str]:
             return [f"{how}: your variables stay. If it does not react, restart it.", _explanation(doc)]
         case "running":
             return ["The kernel is still running; this is what is known so far."]
+        case "ended" if doc["fixes"] and doc.get("incidents"):
+            return [f"Read more about it: `jupyter kerneldoctor explain {one_line(doc['incidents'][-1]['id'])}`."]
         case "died" if doc["cause"] == "startup-failure":  # there is no kernel to run anything in
             return [_explanation(doc)]
         case "died":

@@ -191,7 +191,9 @@ def survived(doc: Document) -> list[str]:
     """Return what the kernel survived before, newest first, and what recurred only once."""
     incidents = doc.get("incidents") or []
     times: dict[str, list[str | None]] = {}
-    for incident in reversed(incidents[:-1] if doc["state"] == "survived" else incidents):
+    latest = (incidents[-1].get("headline") or incidents[-1]["title"]) if incidents else ""
+    is_told = doc["state"] == "survived" or (incidents and doc["headline"].startswith(latest))
+    for incident in reversed(incidents[:-1] if is_told else incidents):
         headline = incident.get("headline") or incident["title"]
         times.setdefault(headline, []).append(timestamp(incident.get("time")))
     return [f"{headline}{_times(found)}" for headline, found in times.items()]

@@ -74,8 +74,12 @@ def test_its_public_form_is_that_of_a_cause_with_cell_and_time():
     assert survived["headline"] == document["headline"]
 
 
+def ended_as_asked(*incidents):
+    return diagnose(with_seq(recording(CELL, exit_code=0, idle=True, request="message", incidents=incidents)))
+
+
 def test_after_an_orderly_end_it_stays_listed():
-    answer = diagnose(with_seq(recording(CELL, exit_code=0, idle=True, request="message", incidents=[refused()])))
+    answer = ended_as_asked(refused())
 
     assert answer.cause.id == "ordinary-end"
     assert [one.finding.id for one in answer.incidents] == ["allocation-refused"]
@@ -83,6 +87,14 @@ def test_after_an_orderly_end_it_stays_listed():
     assert answer.to_row()["survived"] == survived
     assert answer.to_row()["headline"] == f"{survived} The kernel was shut down later, as requested."
     assert row_headline(answer.to_row()) == answer.to_row()["headline"]
+
+
+def test_what_to_change_is_said_after_the_end_too():
+    """A runner such as papermill ends the kernel when a cell fails: the report is asked for after that."""
+    lives, ended = alive(refused()), ended_as_asked(refused())
+
+    assert (ended.cell, ended.statement) == (lives.cell, lives.statement)
+    assert [fix.id for fix in ended.fixes] == [fix.id for fix in lives.fixes] != []
 
 
 def test_a_death_is_not_explained_by_what_was_survived_before():
