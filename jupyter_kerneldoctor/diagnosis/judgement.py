@@ -48,9 +48,9 @@ def diagnose(recording: Recording) -> PostMortem:
         ranked = (_lived_on(incidents[-1].finding.headline, ranked[0]), *ranked[1:])
     judged = death.judged(ranked)
     is_slow = state == "running" and death.cell is not None and (judged.memory.running_s or 0) >= _SLOW_S
-    to_change = judged if is_slow or state in ("died", "stuck", "survived") else before
-    fixes, left_out = _fixes(to_change) if to_change is not None else ((), None)
-    told = (judged, ranked[0]) if before is None else (before, before.causes[0])
+    told = judged if before is None else before
+    is_trouble = told is before or is_slow or state in ("died", "stuck", "survived")
+    fixes, left_out = _fixes(told) if is_trouble else ((), None)
     shape = judged.memory_shape if state in ("died", "stuck") and _is_about_memory(death, ranked[0]) else None
     return PostMortem(
         recording=recording.id,
@@ -67,9 +67,9 @@ def diagnose(recording: Recording) -> PostMortem:
         story=None if shape is None else story(judged, shape),
         memory_shape=None if shape is None else shape.name,
         no_stacks=recording.no_stacks,
-        cell=_culprit(*told),
+        cell=_culprit(told, told.causes[0]),
         other_cells=_other_cells(death, ranked[0]),
-        statement=(statement := _statement(*told)),
+        statement=(statement := _statement(told, told.causes[0])),
         grown=_grown(judged, ranked[0], statement) if state != "ended" else (),
         fixes=fixes[:MOST_SHOWN],
         more_fixes=fixes[MOST_SHOWN:],

@@ -189,13 +189,12 @@ def row_headline(row: Document) -> str:
 
 def survived(doc: Document) -> list[str]:
     """Return what the kernel survived before, newest first, and what recurred only once."""
-    incidents = doc.get("incidents") or []
+    told = [(one.get("headline") or one["title"], one.get("time")) for one in doc.get("incidents") or []]
+    if told and (doc["state"] == "survived" or doc["headline"].startswith(told[-1][0])):
+        told.pop()  # the headline of the report says it
     times: dict[str, list[str | None]] = {}
-    latest = (incidents[-1].get("headline") or incidents[-1]["title"]) if incidents else ""
-    is_told = doc["state"] == "survived" or (incidents and doc["headline"].startswith(latest))
-    for incident in reversed(incidents[:-1] if is_told else incidents):
-        headline = incident.get("headline") or incident["title"]
-        times.setdefault(headline, []).append(timestamp(incident.get("time")))
+    for headline, time in reversed(told):
+        times.setdefault(headline, []).append(timestamp(time))
     return [f"{headline}{_times(found)}" for headline, found in times.items()]
 
 

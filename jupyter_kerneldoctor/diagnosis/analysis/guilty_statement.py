@@ -17,7 +17,7 @@ from ..code.stores import Store, container_name, stores
 from ..postmortem import Caller, Grown, Statement
 from ..units import cell_name
 from .growth import Growth
-from .statements import is_at, is_caller, is_in, is_of_cell, is_same_function, lines_in, statement_at
+from .statements import is_at, is_in, is_same_function, lines_in, statement_at
 
 _MOST = 0.5  # of the growth
 _LITTLE = 0.25
@@ -112,7 +112,7 @@ def _calls_of(growth: Growth, store: Store, at: Statement) -> Iterator[tuple[Cal
         if is_same_function(one.statement, at):
             yield one.statement.via
         for number, caller in enumerate(one.statement.via):
-            if is_of_cell(caller, cell) and caller.function == store.scope.function:
+            if is_in(caller, cell) and caller.function == store.scope.function:
                 yield one.statement.via[:number]
 
 
@@ -129,7 +129,7 @@ def _dispatching(growth: Growth) -> Iterator[Statement]:
             called.setdefault(one.statement.via[-1], set()).add(one.statement.function)
     for caller, functions in called.items():
         below = [one for one in growth.charged if one.statement.via[-1:] == (caller,)]
-        cell = next((cell for cell in reversed(growth.code.cells) if is_of_cell(caller, cell)), None)
+        cell = next((cell for cell in reversed(growth.code.cells) if is_in(caller, cell)), None)
         most = sum(one.bytes for one in below) >= _MOST * growth.known_bytes
         if most and len(functions) >= _SEVERAL and cell is not None and caller.function is not None:
             yield replace(statement_at(growth.code, cell, caller.line), via=below[0].statement.via[:-1])
@@ -148,7 +148,7 @@ def _outweighs(growth: Growth, found: Statement, last: Statement | None) -> bool
     if last is None or growth.share_of(last) < _LITTLE:
         return True
     container, keeps = growth.container, found != _largest(growth)
-    if keeps and any(is_caller(one, found) for one in last.via):
+    if keeps and any(is_at(found, one) for one in last.via):
         return True
     held, gained = (0.0, 0) if container is None else (growth.held_share(container), growth.items_gained(container))
     if keeps and held >= _MOST and gained > 1:  # again and again while the cell ran, whatever repeated that
@@ -233,7 +233,7 @@ def _collecting(code: Notebook, top: Statement) -> Statement | None:
     """Return the innermost of the calls that led to a statement that stands in a comprehension."""
     called = [*(one.function for one in top.via[1:]), top.function]
     for at, one in reversed([*enumerate(top.via)]):
-        cell = next((cell for cell in reversed(code.cells) if is_of_cell(one, cell)), None)
+        cell = next((cell for cell in reversed(code.cells) if is_in(one, cell)), None)
         for scope in () if cell is None else code.scopes(code.index(cell)):
             for node in scope.nodes:
                 if not isinstance(node, _COMPREHENSIONS) or not node.lineno <= one.line <= (node.end_lineno or 0):

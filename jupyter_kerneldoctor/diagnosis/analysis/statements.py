@@ -73,8 +73,8 @@ def _call(via: Sequence[Caller], cell: Cell | None) -> str:
     return f", called from {quote(code)} ({name}, line {outer.line})"
 
 
-def is_at(one: Statement, other: Statement) -> bool:
-    """Whether two statements are the same one."""
+def is_at(one: Statement, other: Statement | Caller) -> bool:
+    """Whether a statement, or a call, stands in another statement, or is that one."""
     same_place = (one.execution_count, one.cell_id, one.file) == (other.execution_count, other.cell_id, other.file)
     return same_place and one.line <= other.line <= (one.end_line or one.line)
 
@@ -83,25 +83,12 @@ def lines_in(statement: Statement, cell: Cell) -> Iterator[int]:
     """Yield the lines of a cell at which a statement, and the calls that led to it, stand."""
     if is_in(statement, cell):
         yield statement.line
-    yield from (one.line for one in statement.via if is_of_cell(one, cell))
+    yield from (one.line for one in statement.via if is_in(one, cell))
 
 
-def is_in(statement: Statement, cell: Cell) -> bool:
-    """Whether a statement stands in a cell."""
-    place = (statement.execution_count, statement.cell_id)
-    return statement.file is None and place == (cell.execution_count, cell.cell_id)
-
-
-def is_of_cell(one: Caller, cell: Cell) -> bool:
-    """Whether a call stands in a cell."""
+def is_in(one: Statement | Caller, cell: Cell) -> bool:
+    """Whether a statement, or a call, stands in a cell."""
     return one.file is None and (one.execution_count, one.cell_id) == (cell.execution_count, cell.cell_id)
-
-
-def is_caller(one: Caller, statement: Statement) -> bool:
-    """Whether a call stands in a statement."""
-    place = (statement.execution_count, statement.cell_id, statement.file)
-    same = (one.execution_count, one.cell_id, one.file) == place
-    return same and statement.line <= one.line <= (statement.end_line or statement.line)
 
 
 def is_same_function(one: Statement, other: Statement) -> bool:

@@ -58,6 +58,11 @@ class Running:
         """The functions and methods, without the cell itself."""
         return self.scopes[1:]
 
+    @cached_property
+    def used_names(self) -> frozenset[str]:
+        """The names that stand in the cell, and in what it may have called."""
+        return frozenset(node.id for scope in self.scopes for node in scope.names if isinstance(node, ast.Name))
+
     def calls(self, *names: str) -> Iterator[Call]:
         """Yield the calls of functions with these full names, as `Notebook.calls` does for all cells."""
         return self.notebook.calls_in(self.scopes, *names)

@@ -44,10 +44,8 @@ def is_gone_through_once(node: ast.expr, scope: Scope, code: Notebook, depth: in
     match user:
         case ast.For(iter=taken) if taken is node:
             return not _keeps_items(user, scope)
-        case ast.comprehension(iter=taken) if taken is node:
-            whole = parents[user]
-            is_first = isinstance(whole, ast.GeneratorExp) and whole.generators[0] is user
-            return is_first and isinstance(whole, ast.GeneratorExp) and is_gone_through_once(whole, scope, code, depth)
+        case ast.comprehension(iter=taken) if taken is node and isinstance(whole := parents[user], ast.GeneratorExp):
+            return whole.generators[0] is user and is_gone_through_once(whole, scope, code, depth)
         case ast.Call(func=function):
             name = code.qualified(function, scope)
             if name in _ONCE or (isinstance(function, ast.Attribute) and function.attr in _WRITERS):

@@ -73,7 +73,7 @@ def _held(death: Death) -> list[NamedObject]:
     limit, looks = death.memory.limit_bytes, death.recording.namespaces
     if not looks or limit is None or death.cell is None:
         return []
-    used = {getattr(node, "id", "") for scope in death.code.running for node in scope.names}
+    used = set(death.code.running.used_names)
     large = [one for one in looks[-1].objects if one.name.isidentifier() and one.bytes >= _SMALL * limit]
     own = [one for one in large if not one.hidden and one.device in (None, "cpu") and "memmap" not in one.type]
     found = [one for one in own if one.name not in used]

@@ -52,7 +52,7 @@ class DropStateDict(Fix):
         module = code.module(code.last) if death.is_of_this_cell else None
         if module is None or not module.body:
             return
-        used = {getattr(node, "id", "") for scope in code.running for node in scope.names}
+        used = code.running.used_names
         held = {one.name: one for look in death.recording.namespaces[-1:] for one in look.objects if not one.hidden}
         before = (scope for scope in code.mentioning("load_state_dict") if scope.cell != code.last)
         for _, into in loads(code, before):

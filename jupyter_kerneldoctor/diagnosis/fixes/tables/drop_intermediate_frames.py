@@ -58,7 +58,7 @@ class DropIntermediateFrames(Fix):
         module = code.module(code.last) if looks and death.is_of_this_cell else None
         if module is None or not module.body:
             return
-        used = {node.id for scope in code.running for node in scope.names if isinstance(node, ast.Name)}
+        used = code.running.used_names
         large = [
             one
             for one in looks[-1].objects
