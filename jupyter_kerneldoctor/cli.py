@@ -118,9 +118,8 @@ def _add_commands(commands: Commands) -> None:
     command.add_argument("--all", action="store_true", help="all fixes that fit, not only the first three")
 
     command = add("list", "reports:list_", "list the recordings, deaths first", nothing=[])
-    form = command.add_mutually_exclusive_group()
-    form.add_argument("--all", action="store_true", help="those of kernels that ended as they were asked to, too")
-    form.add_argument("--json", action="store_true", help="for programs: all recordings, newest first")
+    command.add_argument("--all", action="store_true", help="those of kernels that ended as they were asked to, too")
+    command.add_argument("--json", action="store_true", help="for programs: all recordings, newest first")
 
     command = add("inspect", "inspect:inspect", "show what each thread of a running kernel is doing", nothing=None)
     which = command.add_mutually_exclusive_group()

@@ -3,7 +3,7 @@
 import difflib
 from argparse import Namespace
 
-from jupyter_kerneldoctor.diagnosis.reference import pages
+from jupyter_kerneldoctor.diagnosis.reference import Kind, pages, subjects
 from jupyter_kerneldoctor.render import reference_page
 
 from .errors import NoSuchPageError
@@ -14,7 +14,7 @@ def explain(options: Namespace) -> None:
     """Print the reference pages of causes and fixes; without names, what there is."""
     causes, fixes = pages("causes"), pages("fixes")
     if not options.names:
-        say("\n\n".join(f"{title}\n{_listed(found)}" for title, found in (("CAUSES", causes), ("FIXES", fixes))))
+        say("\n\n".join([*_listed("causes", "CAUSES"), *_listed("fixes", "FIXES")]))
         return
     known = {**causes, **fixes}
     names = [name.lower() for name in options.names]
@@ -24,10 +24,16 @@ def explain(options: Namespace) -> None:
     say("\n\n\n".join(reference_page.render(known[name], width()) for name in names))
 
 
-def _listed(found: dict[str, str]) -> str:
-    widest = max(map(len, found))
-    titles = {name: page.partition("\n")[0].removeprefix("# ") for name, page in found.items()}
-    return "\n".join(f"{name:<{widest}}  {title}" for name, title in titles.items())
+def _listed(kind: Kind, title: str) -> list[str]:
+    """Return a part for each family of causes, or each subject of fixes."""
+    widest = max(map(len, pages(kind)))
+    return [
+        title,
+        *(
+            "\n".join([heading, *(f"  {rule.id:<{widest}}  {rule.title}" for rule in found)])
+            for heading, found in subjects(kind).items()
+        ),
+    ]
 
 
 def _similar(name: str, known: list[str]) -> list[str]:

@@ -168,9 +168,9 @@ def _rendered(choice: Choice, form: str, *, details: bool) -> str:
 
         return as_markdown(doc)
     if form == "html":
-        from jupyter_kerneldoctor.render.html import render as as_html  # noqa: PLC0415
+        from jupyter_kerneldoctor.render.html import page  # noqa: PLC0415
 
-        return as_html(doc)
+        return page(doc)
     from jupyter_kerneldoctor.render.terminal import render as as_text  # noqa: PLC0415
 
     return as_text(

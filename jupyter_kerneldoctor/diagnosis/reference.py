@@ -12,6 +12,7 @@ from typing import Literal
 from . import causes as cause_rules
 from . import fixes as fix_rules
 from .cause import Cause
+from .family import Family
 from .registry import Rule, page, rules
 
 Kind = Literal["causes", "fixes"]
@@ -25,6 +26,20 @@ _INTRODUCTIONS: dict[Kind, str] = {
         "# Fixes\n\nWhat to change. Each fix is a rule in `jupyter_kerneldoctor/diagnosis/fixes/`; "
         "these pages are generated from them. `jupyter kerneldoctor explain ID` prints one.\n"
     ),
+}
+
+_FAMILIES = {
+    Family.MEMORY: "Out of memory",
+    Family.GPU: "Graphics cards",
+    Family.NATIVE_CRASH: "Crashes in native code",
+    Family.LIMIT: "Something else ran out",
+    Family.STUCK: "Stuck: the kernel lives and does nothing",
+    Family.OWN_END: "Ended by the code that ran",
+    Family.OUTSIDE: "Ended from outside",
+    Family.START: "Never started",
+    Family.ORDINARY_END: "No death",
+    Family.ALIVE: "No death",
+    Family.UNKNOWN: "Not known",
 }
 
 
@@ -42,21 +57,30 @@ def pages(kind: Kind) -> dict[str, str]:
 def files(kind: Kind) -> dict[str, str]:
     """Return the files of a kind's reference, by their path below `docs`: causes are one page, each fix has its own."""
     if kind == "fixes":
+        listed = [f"## {heading}\n\n{_links(found, 'fixes/{}.md')}" for heading, found in subjects(kind).items()]
         own = {f"fixes/{name}.md": text for name, text in pages(kind).items()}
-        return {"fixes.md": "\n".join([_INTRODUCTIONS[kind], *_subjects()]), **own}
-    contents = "".join(f"- [`{rule.id}`](#{rule.id}): {rule.title}\n" for rule in _rules(kind))
+        return {"fixes.md": "\n".join([_INTRODUCTIONS[kind], *listed]), **own}
+    contents = [f"{heading}:\n\n{_links(found, '#{}')}" for heading, found in subjects(kind).items()]
     parts = [_nested(rule) for rule in _rules(kind)]
-    return {"causes.md": "\n".join([_INTRODUCTIONS[kind], contents, *parts])}
+    return {"causes.md": "\n".join([_INTRODUCTIONS[kind], *contents, *parts])}
 
 
-def _subjects() -> list[str]:
-    """Return the list of all fixes, a part for each folder."""
-    parts: dict[str, str] = {}
-    for rule in _rules("fixes"):
-        package = sys.modules[rule.__module__.rpartition(".")[0]]
-        heading = f"## {(package.__doc__ or '').rstrip('.')}\n\n"
-        parts[heading] = parts.get(heading, "") + f"- [`{rule.id}`](fixes/{rule.id}.md): {rule.title}\n"
-    return [heading + lines for heading, lines in sorted(parts.items())]
+def subjects(kind: Kind) -> dict[str, list[type[Rule]]]:
+    """Return the causes of each family, or the fixes of each folder, below what the family or folder is called."""
+    found: dict[str, list[type[Rule]]] = {} if kind == "fixes" else {heading: [] for heading in _FAMILIES.values()}
+    for rule in _rules(kind):
+        found.setdefault(_subject(rule), []).append(rule)
+    return found if kind == "causes" else dict(sorted(found.items()))
+
+
+def _subject(rule: type[Rule]) -> str:
+    if issubclass(rule, Cause):
+        return _FAMILIES[rule.family]
+    return (sys.modules[rule.__module__.rpartition(".")[0]].__doc__ or "").rstrip(".")
+
+
+def _links(found: list[type[Rule]], address: str) -> str:
+    return "".join(f"- [`{rule.id}`]({address.format(rule.id)}): {rule.title}\n" for rule in found)
 
 
 def _nested(rule: type[Rule]) -> str:

@@ -136,8 +136,9 @@ def test_explain_fits_the_terminal_and_lists_all_without_an_id(capsys, monkeypat
 
     assert main(["explain"]) == 0
     listed = capsys.readouterr().out
-    assert "\noom-cgroup  " in listed
-    assert "\nread-in-chunks  " in listed
+    assert "\n\nOut of memory\n  allocation-refused  " in listed
+    assert "\n\nTables: pandas" in listed
+    assert "\n  read-in-chunks  " in listed
 
 
 def test_explain_knows_fixes_too(capsys):

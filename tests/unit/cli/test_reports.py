@@ -75,6 +75,9 @@ def test_list_shows_deaths_first_and_orderly_ends_only_on_request(record, record
     assert everything.index(death) < everything.index(running) < everything.index(orderly)
     assert "Left out" not in everything
 
+    main(["list", "--all", "--json"])
+    assert len(json.loads(capsys.readouterr().out)) == 3
+
 
 def test_a_damaged_recording_does_not_take_the_list_with_it(record, capsys, data_root):
     whole, damaged = record(1), record(2)
@@ -204,7 +207,7 @@ def test_an_unknown_recording_is_a_clear_error(capsys, name):
 def test_one_recording_in_every_form(record, capsys):
     recording_id = record(1)
 
-    for form, beginning in (("text", "WHERE"), ("markdown", "### "), ("html", "<style>")):
+    for form, beginning in (("text", "WHERE"), ("markdown", "### "), ("html", "<!DOCTYPE html>")):
         assert main(["report", recording_id, "--format", form]) == 0
         assert beginning in capsys.readouterr().out
 
