@@ -13,6 +13,7 @@ export type Refusal =
 export interface IRecordingRow {
   survived?: string | null;
   cell_id?: string | null;
+  started_by?: string | null;
   recording: string;
   kernel_id: string | null;
   pid: number | null;
@@ -231,6 +232,8 @@ export interface IReport {
   kernel_id: string | null;
   pid: number | null;
   notebook: string | null;
+  /** The program that started the kernel: "papermill", "run_all.py". */
+  started_by: string | null;
   started: string;
   ended: string | null;
   state: State;

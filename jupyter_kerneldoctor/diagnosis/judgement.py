@@ -57,6 +57,7 @@ def diagnose(recording: Recording) -> PostMortem:
         kernel_id=recording.kernel.kernel_id,
         pid=recording.kernel.process.pid or None,
         notebook=recording.kernel.notebook,
+        started_by=recording.kernel.started_by,
         loaded_by=recording.kernel.loaded_by,
         started=iso(recording.started_wall_s),
         ended=_ended(death),

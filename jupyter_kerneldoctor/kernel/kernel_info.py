@@ -2,12 +2,16 @@
 
 import os
 import platform
+import re
 import sys
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..recording.layout import FORMAT
 from ..recording.processes import identify
+
+_EXECUTES_NOTEBOOKS = ("papermill", "jupyter-execute", "jupyter-nbconvert", "nbconvert")
 
 
 def start_fields(loaded_by: str) -> dict[str, Any]:
@@ -17,6 +21,7 @@ def start_fields(loaded_by: str) -> dict[str, Any]:
         "process": identify(os.getpid()),
         "kernel_id": kernel_id(),
         "notebook": notebook(),
+        "started_by": started_by(),
         "hostname": platform.node(),
         "loaded_by": loaded_by,
         "python": platform.python_version(),
@@ -39,10 +44,37 @@ def notebook() -> str | None:
     """Return the notebook's path, which Jupyter Server puts into a kernel's environment; None where unknown.
 
     A kernel started by a notebook's cell, through papermill for example, inherits the path of that notebook; it does
-    not count.
+    not count. Of papermill, `jupyter execute` and nbconvert it is the notebook on their command line.
     """
     name = os.environ.get("JPY_SESSION_NAME")
-    return name if name and os.fsencode(f"JPY_SESSION_NAME={name}") not in _parent_environment() else None
+    if name and os.fsencode(f"JPY_SESSION_NAME={name}") not in _of_parent("environ"):
+        return name
+    return _executed_notebook() if started_by() in _EXECUTES_NOTEBOOKS else None
+
+
+def started_by() -> str | None:
+    """Return the name of the program that started this kernel: "papermill", "run_all.py"; None where unknown."""
+    words = [os.fsdecode(word) for word in _of_parent("cmdline")]
+    is_python = len(words) > 2 and re.fullmatch(r"python[\d.]*", Path(words[0]).name)
+    if is_python and words[1] == "-m":
+        return "another kernel" if words[2] == "ipykernel_launcher" else words[2]
+    script = is_python and not words[1].startswith("-")
+    return Path(words[1 if script else 0]).name or None if words else None
+
+
+def _executed_notebook() -> str | None:
+    """Return the notebook that the parent executes, if its command line names one."""
+    words = [os.fsdecode(word) for word in _of_parent("cmdline")]
+    named = [
+        one for before, one in pairwise(words) if one.endswith(".ipynb") and not before.startswith(("--output", "-o"))
+    ]
+    if len(named) != 1 and started_by() != "papermill":  # which writes into the second
+        return None
+    try:
+        path = Path(f"/proc/{int(os.environ['JPY_PARENT_PID'])}/cwd").readlink() / named[0]
+        return str(path) if path.is_file() else None
+    except (IndexError, OSError, KeyError, ValueError):
+        return None
 
 
 def _directory() -> str | None:
@@ -52,10 +84,10 @@ def _directory() -> str | None:
         return None  # it was deleted
 
 
-def _parent_environment() -> list[bytes]:
-    """Return the environment of the process that started this kernel, whose id jupyter_client passes on."""
+def _of_parent(what: Literal["environ", "cmdline"]) -> list[bytes]:
+    """Return what /proc knows of the process that started this kernel, whose id jupyter_client passes on."""
     try:
-        return Path(f"/proc/{int(os.environ['JPY_PARENT_PID'])}/environ").read_bytes().split(b"\0")
+        return Path(f"/proc/{int(os.environ['JPY_PARENT_PID'])}/{what}").read_bytes().split(b"\0")
     except (KeyError, ValueError, OSError):
         return []
 

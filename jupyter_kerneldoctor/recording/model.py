@@ -44,6 +44,8 @@ class Kernel:
     kernel_id: str | None = None
     """From the name of the connection file; None for an IPython that is no Jupyter kernel."""
     notebook: str | None = None
+    started_by: str | None = None
+    """The program that started it: "papermill", "run_all.py"."""
     hostname: str | None = None
     namespaces: tuple[int, ...] = ()
     """The pid and time namespaces by which `process` is numbered and dated: elsewhere it has another id, or none."""

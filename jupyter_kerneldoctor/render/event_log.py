@@ -37,7 +37,8 @@ def _facts(recording: Recording) -> Iterator[str]:
     kernel, knows_its_start = recording.kernel, bool(recording.started_wall_s)
     yield f"Recording {recording.id}"
     name = kernel.kernel_id or ("of IPython in a terminal" if knows_its_start else "unknown")
-    yield f"Kernel {name}, process {kernel.process.pid or 'none'}"
+    starter = f", started by {kernel.started_by}" if kernel.started_by else ""
+    yield f"Kernel {name}, process {kernel.process.pid or 'none'}{starter}"
     if kernel.notebook:
         yield f"Notebook {kernel.notebook}"
     versions = [f"Python {kernel.python}" if kernel.python else "", *(f"{k} {v}" for k, v in kernel.versions.items())]

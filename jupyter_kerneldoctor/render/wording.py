@@ -29,6 +29,8 @@ _CERTAINTIES = {
     "weak": "weak evidence",
 }
 
+_JUPYTER_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
 SHOWN_EVIDENCE = 3
 """The evidence comes strongest first; the rest is folded."""
 
@@ -157,11 +159,17 @@ def _running_cell(doc: Document) -> Document | None:
 
 
 def subject(doc: Document) -> str | None:
-    """Return the notebook, else the kernel's id, else "IPython in a terminal"; None when none of it is known."""
+    """Return the notebook, else who started the kernel, else its id; None when none of it is known.
+
+    Ids are Jupyter's own: other programs name kernels after temporary files, which tells nobody anything.
+    """
     if notebook := doc.get("notebook"):
         return re.split(r"[/\\]", one_line(notebook))[-1]
-    if kernel_id := doc.get("kernel_id"):
-        return f"kernel {one_line(kernel_id)}"
+    kernel_id, started_by = doc.get("kernel_id"), doc.get("started_by")
+    if kernel_id and _JUPYTER_ID.fullmatch(kernel_id):
+        return f"kernel {kernel_id}"
+    if kernel_id:
+        return f"a kernel without a notebook{f', started by {one_line(started_by)}' if started_by else ''}"
     return "IPython in a terminal" if doc.get("loaded_by") else None
 
 

@@ -18,6 +18,7 @@ class ReadableRow(TypedDict, total=False):
     """The headline of the latest incident."""
     cell_id: str | None
     """The cell that was running."""
+    started_by: str | None
 
 
 class RecordingRow(ReadableRow):
@@ -143,6 +144,8 @@ class Report(TypedDict):
     kernel_id: str | None
     pid: int | None
     notebook: str | None
+    started_by: str | None
+    """The program that started the kernel: "papermill", "run_all.py"."""
     started: str
     ended: str | None
     state: State

@@ -95,6 +95,8 @@ class PostMortem:
     kernel_id: str | None
     pid: int | None
     notebook: str | None
+    started_by: str | None
+    """The program that started it: "papermill", "run_all.py"."""
     loaded_by: str
     started: str | None
     ended: str | None
@@ -163,6 +165,7 @@ class PostMortem:
             "kernel_id": self.kernel_id,
             "pid": self.pid,
             "notebook": self.notebook,
+            "started_by": self.started_by,
             "started": self.started,
             "ended": self.ended,
             "cause": self.cause.id,

@@ -146,7 +146,7 @@ def test_of_a_crash_only_what_faulthandler_writes_is_told():
 
 
 LEFT_OUT_ON_PURPOSE = {
-    "Kernel": {"notebook", "hostname", "kernel_name", "executable", "directory", "uid"},
+    "Kernel": {"notebook", "started_by", "hostname", "kernel_name", "executable", "directory", "uid"},
     "Cell": {"cell_id", "ended_mono_s", "started_mono_s"},
     "Gpu": {"uuid"},
     "GpuProcess": {"name"},
