@@ -58,7 +58,7 @@ def main() -> int:
             output_latency(work, 100 if quick else 500),
             look_cost(work, 50 if quick else 500),
             sidecar_cost(work, 8 if quick else 30),
-            growing_cell(work, 8 if quick else 30),
+            growing_cell(work, 40, 2 if quick else 4),
             many_idle(work, 5 if quick else 20, 10 if quick else 30),
             many_unloaded(work, 30, 10 if quick else 30),
             live_view(work, 5 if quick else 20),

@@ -37,7 +37,8 @@ def sidecar_cost(work: Path, seconds: float) -> Iterator[Figure]:
         kernel.close()
 
 
-GROWING = """import time
+GROWING = """import gc, time
+gc.disable()  # a collection of all that was kept takes longer from turn to turn, and would be the noise here
 class Collector:
     def __init__(self):
         self.kept, self.marks = [], []
@@ -56,11 +57,8 @@ print(Collector().run(SECONDS))
 _TURN_S = 0.5
 
 
-def growing_cell(work: Path, seconds: float) -> Iterator[Figure]:
-    """How much a cell that grows is slowed down by being watched, and what the sidecar takes meanwhile.
-
-    The sidecar is stopped for every other half second of the second cell.
-    """
+def growing_cell(work: Path, seconds: float, cells: int) -> Iterator[Figure]:
+    """How much a cell that grows is slowed down by being watched, and what the sidecar takes meanwhile."""
     kernel = LiveKernel(work / "growing", work)
     try:
         kernel.load()
@@ -70,30 +68,35 @@ def growing_cell(work: Path, seconds: float) -> Iterator[Figure]:
         share = _cpu_share(sidecar, lambda: kernel.run(growing))
         yield Figure(f"sidecar: processor, a cell that grows for {seconds:g} s", share, "% core", 1)
         yield Figure("sidecar: memory (PSS) after a cell that grew", rollup_bytes(sidecar, "Pss:") / 2**20, "MiB", 12)
-        turns = []
-        runs = Thread(target=lambda: turns.append(kernel.run(growing)))
-        runs.start()
-        watched_until, stopped_until = [], []
-        while runs.is_alive():
-            time.sleep(_TURN_S)
-            watched_until.append(time.monotonic())
-            os.kill(sidecar, signal.SIGSTOP)
-            time.sleep(_TURN_S)
-            stopped_until.append(time.monotonic())
-            os.kill(sidecar, signal.SIGCONT)
-        marks = ast.literal_eval(turns[0].stdout)
-        stopped = [_cpu_of_a_round(marks, end) for end in stopped_until]
-        watched = [_cpu_of_a_round(marks, end) for end in watched_until]
-        # Each turn without the sidecar between two with it: what slows down as the cell grows counts for neither.
-        slower = [
-            ((before + after) / 2 / between - 1) * 100
-            for before, between, after in zip(watched, stopped, watched[1:], strict=False)
-            if before and between and after
-        ]
+        slower = [share for _ in range(cells) for share in _slower_by(kernel, growing)]
         name = "a cell that grows: slower by (processor time)"
         yield Figure(name, statistics.median(slower), "%", 1, error=standard_error(slower))
     finally:
         kernel.close()
+
+
+def _slower_by(kernel: LiveKernel, growing: str) -> list[float]:
+    """Run the cell, with the sidecar stopped for every other half second; return by how much that is faster, in %."""
+    turns = []
+    runs = Thread(target=lambda: turns.append(kernel.run(growing)))
+    runs.start()
+    sidecar, watched_until, stopped_until = kernel.sidecar_pid(), [], []
+    while runs.is_alive():
+        time.sleep(_TURN_S)
+        watched_until.append(time.monotonic())
+        os.kill(sidecar, signal.SIGSTOP)
+        time.sleep(_TURN_S)
+        stopped_until.append(time.monotonic())
+        os.kill(sidecar, signal.SIGCONT)
+    marks = ast.literal_eval(turns[0].stdout)
+    stopped = [_cpu_of_a_round(marks, end) for end in stopped_until]
+    watched = [_cpu_of_a_round(marks, end) for end in watched_until]
+    # Each turn without the sidecar between two with it: what slows down as the cell grows counts for neither.
+    return [
+        ((before + after) / 2 / between - 1) * 100
+        for before, between, after in zip(watched, stopped, watched[1:], strict=False)
+        if before and between and after
+    ]
 
 
 def _cpu_of_a_round(marks: list[tuple[float, float]], until: float) -> float | None:

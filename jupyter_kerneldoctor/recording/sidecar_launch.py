@@ -1,7 +1,6 @@
 """Starts the sidecar that writes a recording: for the kernel itself, or for the Jupyter server."""
 
 import os
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -75,9 +74,11 @@ def spawn_sidecar(
     site-packages, so that it stays small and nothing of the user's affects it: a `json.py` in the working directory,
     PYTHONPATH, .pth files.
     """
+    import subprocess  # noqa: PLC0415 - half a megabyte that a sidecar, which imports this module, never needs
+
     descriptors = [socket_fd] + ([] if kernel_fd is None else [kernel_fd])
     sidecar = sidecar_command(directory, *descriptors)
-    environment = {**os.environ}
+    environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": str(64 * 1024)}  # glibc keeps half a megabyte otherwise
     if report_fd is not None:
         environment[REPORT_FD_VARIABLE] = str(report_fd)
     if directory == SHARED:  # else glibc gives each thread a heap of its own, of half a megabyte

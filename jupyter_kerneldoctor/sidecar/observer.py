@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-import traceback
 from typing import TYPE_CHECKING, Any
+
+from .journal import current_traceback
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +58,7 @@ class Watched:
             try:
                 callback(now_mono_s)
             except Exception:
-                self.note("fault", traceback=traceback.format_exc())
+                self.note("fault", traceback=current_traceback())
                 self.after_sample.remove(callback)
 
     def note(self, event: str, **fields: Any) -> bool:

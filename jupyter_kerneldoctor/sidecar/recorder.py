@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import sys
 import time
-import traceback
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..recording.kernel_lock import AlreadyRecordedError, acquire
@@ -14,7 +13,7 @@ from ..recording.processes import ProcessIdentity, identity_of, is_alive
 from ..recording.retention import remove
 from .inbox import Inbox, Message
 from .joinable_inbox import BY_SERVER, JoinableInbox
-from .journal import Journal
+from .journal import Journal, current_traceback
 from .watcher import Watcher
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class Recorder:
             handed_over = self._watch(journal, inbox, start, problem, stays=stays)
         except Exception:
             stamps = {"mono_s": time.monotonic(), "wall_s": time.time()}
-            journal.write_end({"event": "fault", **stamps, "traceback": traceback.format_exc()})
+            journal.write_end({"event": "fault", **stamps, "traceback": current_traceback()})
             inbox.close()
             raise
         finally:

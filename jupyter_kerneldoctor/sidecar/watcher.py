@@ -10,7 +10,6 @@ import math
 import os
 import select
 import time
-import traceback
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..recording import newest_cell
@@ -21,6 +20,7 @@ from ..recording.processes import ProcessIdentity, identify, is_alive, namespace
 from . import memory_reserve
 from .exit_status import exit_status
 from .joinable_inbox import JoinableInbox
+from .journal import current_traceback
 from .observer import Watched
 from .observers.children import ChildrenObserver
 from .observers.clock import ClockObserver
@@ -144,7 +144,7 @@ class Watcher:
         try:
             return method(*arguments)
         except Exception:
-            self._watched.note("fault", traceback=traceback.format_exc())
+            self._watched.note("fault", traceback=current_traceback())
             self._observers = tuple(other for other in self._observers if other is not observer)
             return None
 

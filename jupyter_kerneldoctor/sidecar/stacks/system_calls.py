@@ -7,7 +7,6 @@ as a debugger. What is not permitted, or not known of this processor, is left ou
 from __future__ import annotations
 
 import os
-import platform
 import re
 import socket
 import struct
@@ -42,7 +41,7 @@ def call_facts(pid: int, thread: int, *, wakers: bool) -> dict[str, Any]:
     words = read_file(f"/proc/{pid}/task/{thread}/syscall").split()
     if len(words) < 7 or not words[0].isdigit():
         return {}
-    name = _CALLS.get(platform.machine(), {}).get(int(words[0]))
+    name = _CALLS.get(os.uname().machine, {}).get(int(words[0]))
     arguments = [int(word, 16) for word in words[1:7]]
     if name == "fcntl" and arguments[1] in _WAITS_FOR_A_LOCK:
         name = "lock"
@@ -152,7 +151,7 @@ def reads_terminal(pid: int) -> bool:
     """Whether a process waits for a key, as a program that asks for an answer does."""
     words = read_file(f"/proc/{pid}/syscall").split()
     if words and words[0].isdigit():
-        is_read = _CALLS.get(platform.machine(), {}).get(int(words[0])) == "read"
+        is_read = _CALLS.get(os.uname().machine, {}).get(int(words[0])) == "read"
         descriptor = int(words[1], 16) if is_read and len(words) > 1 else -1
     else:  # not permitted: a read of the terminal waits in these
         descriptor = 0 if read_file(f"/proc/{pid}/wchan") in (b"wait_woken", b"n_tty_read") else -1
