@@ -78,7 +78,7 @@ def spawn_sidecar(
 
     descriptors = [socket_fd] + ([] if kernel_fd is None else [kernel_fd])
     sidecar = sidecar_command(directory, *descriptors)
-    environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": str(64 * 1024)}  # glibc keeps half a megabyte otherwise
+    environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": str(256 * 1024)}  # else glibc keeps half a megabyte
     if report_fd is not None:
         environment[REPORT_FD_VARIABLE] = str(report_fd)
     if directory == SHARED:  # else glibc gives each thread a heap of its own, of half a megabyte
