@@ -369,8 +369,9 @@ def test_switching_it_off_closes_all_descriptors(start_kernel: Callable[..., Liv
         assert "is recording" in kernel.run("%kerneldoctor on").stdout
         kernel.run("x = 1")
         kernel.run("%kerneldoctor off")
-        kernel.run("time.sleep(0.2)")  # the thread that reads the output lets go by itself
 
+    # The thread that reads the output lets go by itself.
+    kernel.run("end = time.time() + 20\nwhile open_files() - before and time.time() < end: time.sleep(0.05)")
     assert kernel.run("open_files() - before").result == "set()"
     assert kernel.run("import faulthandler; faulthandler.is_enabled()").result == "False"
 

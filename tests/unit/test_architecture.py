@@ -116,5 +116,5 @@ def modules_after(statement: str) -> set[str]:
 
 
 def test_the_sidecar_stays_small() -> None:
-    costly = {"dataclasses", "shutil"} if sys.version_info < (3, 14) else {"shutil"}  # from then on traceback takes it
+    costly = {"dataclasses", "shutil", "subprocess", "traceback"}
     assert modules_after("import jupyter_kerneldoctor.sidecar.watcher") & (HEAVY | costly) == set()
