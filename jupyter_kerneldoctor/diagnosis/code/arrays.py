@@ -147,7 +147,7 @@ def elementwise(left: Value | None, right: Value | None) -> Value | None:
     if left is None or right is None:
         return None
     arrays = [one for one in (left, right) if one.number is None]
-    if not all(one.type in (ARRAY, TENSOR, FRAME) and one.dtype for one in arrays):
+    if not arrays or not all(one.type in (ARRAY, TENSOR, FRAME) and one.dtype for one in arrays):
         return None
     shape: list[int] = []
     for place in range(1, max(len(one.shape) for one in arrays) + 1):

@@ -169,6 +169,11 @@ def _repeated(_function: str, call: ast.Call, known: Sequence[Value]) -> Value |
 
 
 def _calculated(name: str, known: Sequence[Value]) -> Value | None:
+    if len(known) == 1 and known[0].number is not None and name in _TO_FLOAT:
+        try:
+            return number(getattr(math, name)(known[0].number))
+        except (ArithmeticError, AttributeError, TypeError, ValueError):
+            return None
     result = elementwise(known[0], known[-1])
     if result is None or (result.dtype or "").startswith("c"):  # the size of a complex number's parts is another
         return None

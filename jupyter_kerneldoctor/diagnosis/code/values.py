@@ -12,6 +12,7 @@ branch or a loop is not known, and None: a value is never a guess.
 import ast
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -146,7 +147,8 @@ class Values:
         known = self._known.setdefault(id(at.given), (at.given, {}))[1] if at.given else self._plain
         if node not in known:
             known[node] = None  # for what leads back to itself
-            known[node] = self._work_out(node, deeper)
+            with suppress(ArithmeticError, LookupError, TypeError, ValueError):  # what raises has no value
+                known[node] = self._work_out(node, deeper)
         return known[node]
 
     def _work_out(self, node: ast.expr, at: _Place) -> Value | None:  # noqa: C901 - one case for each kind of node

@@ -81,6 +81,7 @@ def made(source, line=1, *before):
         "np.exp(np.arange(9))",
         "np.sqrt(np.ones((3, 4), 'f4'))",
         "np.maximum(np.ones((3, 4)), 0)",
+        "0.2 * np.sqrt(1 / 252) * np.ones((3, 4))",
     ],
 )
 def test_arrays_have_the_shape_and_the_size_that_numpy_gives_them(expression):
@@ -90,6 +91,11 @@ def test_arrays_have_the_shape_and_the_size_that_numpy_gives_them(expression):
     found = value(expression)
 
     assert (found.shape, found.bytes) == (array.shape, array.nbytes)
+
+
+@pytest.mark.parametrize("expression", ["2 == 3", "np.sqrt(-1)", "np.maximum(2, 3)", "np.exp(10**6)", "np.arctan2(2)"])
+def test_numbers_that_cannot_be_worked_out_are_not_known(expression):
+    assert value(expression) is None
 
 
 @pytest.mark.parametrize(
