@@ -41,7 +41,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds: a minute less, and less exact")
     parser.add_argument("--peers", action="store_true", help="also with the tools that users would take instead (pip)")
-    parser.add_argument("--write", type=Path, help="a Markdown file whose table below `## What it costs` to replace")
+    parser.add_argument("--write", type=Path, help="a Markdown file whose first table to replace")
     options = parser.parse_args()
     quick = options.quick
     # As an installation does: a test environment may keep Python from writing what it has compiled.
@@ -86,12 +86,11 @@ def write_table(page: Path, shown: list[Figure]) -> None:
         if figure.verdict or figure.ratio is not None:
             doubt = "" if figure.verdict in ("", "ok") else f" ({figure.verdict.lower()})"
             rows.append(f"| {figure.name} | {figure.measured()} | {figure.load:.1f} | {figure.wanted()}{doubt} |")
-    before, heading, after = page.read_text("utf-8").partition("\n## What it costs\n")
-    lines = after.split("\n")
+    lines = page.read_text("utf-8").split("\n")
     first = next(number for number, line in enumerate(lines) if line.startswith("|"))
     last = next(number for number, line in enumerate(lines) if number > first and not line.startswith("|"))
     lines[first:last] = ["| what | measured | load | goal |", "| --- | --- | --- | --- |", *rows]
-    page.write_text(before + heading + "\n".join(lines), "utf-8")
+    page.write_text("\n".join(lines), "utf-8")
 
 
 if __name__ == "__main__":
