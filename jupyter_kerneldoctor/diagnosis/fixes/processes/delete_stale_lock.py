@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ...code.origins import all_origins
 from ...examples.stuck import frame, look
 from ...fix import Case, Death, Fix, Proposal
+from ...pasted_commands import shell_word
 from ...units import quote
 
 _BUILDS = ("torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline")
@@ -55,7 +56,8 @@ class DeleteStaleLock(Fix):
         if call is None:
             find = "!find . ~/.cache -name '*lock*' -mmin +1  # the file may be one of these\n!rm PATH"
         else:
-            find = f"!rm {place or '~/.cache/torch_extensions/*/*'}/lock"
+            own = shell_word(f"{place}/lock") or "PATH"
+            find = f"!rm {own if place else '~/.cache/torch_extensions/*/*/lock'}"
         yield Proposal(
             why=f"{what} waits until a lock file is gone, and no process that made it is to be seen.",
             snippet=f"!ps -ef  # first: is another process at the same work?\n{find}",
