@@ -29,11 +29,8 @@ FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")
 _SUMMARIES = {
     "SIGKILL": "Killed",
     "SIGTERM": "Told to end",
-    "SIGSEGV": "Crashed",
-    "SIGBUS": "Crashed",
-    "SIGILL": "Crashed",
-    "SIGFPE": "Crashed",
     "SIGABRT": "Aborted",
+    **dict.fromkeys(("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"), "Crashed"),
 }
 
 

@@ -158,6 +158,16 @@ WAYS = (
         _draws_rows,
     ),
     LesserWay(
+        ("numpy.roll",),
+        "Take the windows as a view: sliding_window_view",
+        "makes a copy of the whole for each shift.",
+        "from numpy.lib.stride_tricks import sliding_window_view\n\n"
+        "windows = sliding_window_view({a0}, 100)  # a view: nothing is copied\n"
+        "for at in range(0, len(windows), 1000):\n    part = windows[at : at + 1000].mean(axis=1)",
+        Case("import numpy as np", "X = np.column_stack([np.roll(x, k) for k in ks])", says=("sliding_window_view(x",)),
+        is_gathered,
+    ),
+    LesserWay(
         ("numpy.dot", "numpy.matmul", "numpy.inner"),
         "Multiply a block of rows at a time",
         "makes a number for each row of the one and each column of the other.",
@@ -182,16 +192,6 @@ WAYS = (
         "    numbers = part.tolist()",
         Case("import numpy as np\nx = np.ones(9)", "numbers = x.tolist()", says=("np.array_split(x, 100)",)),
         is_method_of("numpy"),
-    ),
-    LesserWay(
-        ("numpy.roll",),
-        "Take the windows as a view: sliding_window_view",
-        "makes a copy of the whole for each shift.",
-        "from numpy.lib.stride_tricks import sliding_window_view\n\n"
-        "windows = sliding_window_view({a0}, 100)  # a view: nothing is copied\n"
-        "for at in range(0, len(windows), 1000):\n    part = windows[at : at + 1000].mean(axis=1)",
-        Case("import numpy as np", "X = np.column_stack([np.roll(x, k) for k in ks])", says=("sliding_window_view(x",)),
-        is_gathered,
     ),
     LesserWay(
         ("numpy.bincount",),

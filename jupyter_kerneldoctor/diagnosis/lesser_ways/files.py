@@ -91,6 +91,14 @@ WAYS = (
         lambda call, _death: call.argument("chunksize") is None and call.argument("lines") is None,
     ),
     LesserWay(
+        ("json.loads",),
+        "Keep of each record only the fields you need",
+        "makes a dict of each record, with a text for each value, and all of them are kept.",
+        "rows = [(one['id'], one['price']) for one in map(json.loads, file)]  # or one record at a time, in a loop",
+        Case("import json", "docs = [json.loads(line) for line in f]", says=("map(json.loads, file)",)),
+        is_gathered,
+    ),
+    LesserWay(
         ("pandas.read_pickle", "pandas.read_feather", "pandas.read_hdf", "pandas.read_stata", "pandas.read_sas"),
         "Keep it as Parquet, and read only the columns you need",
         "reads every column.",
@@ -99,27 +107,11 @@ WAYS = (
         Case("import pandas as pd", "df = pd.read_pickle('a.pkl')", says=("columns=['the columns',",)),
     ),
     LesserWay(
-        ("numpy.genfromtxt", "numpy.loadtxt"),
-        "Read the numbers with pandas, as float32",
-        "takes many times the size of the file while it reads.",
-        "data = pd.read_csv({a0}, header=None, dtype='float32').to_numpy()  # sep=r'\\s+' for columns by blanks",
-        Case("import numpy as np", "data = np.loadtxt('a.txt')", says=("pd.read_csv('a.txt'",)),
-    ),
-    LesserWay(
-        ("subprocess.run", "subprocess.check_output"),
-        "Read the program's output line by line: Popen",
-        "keeps all that the program writes.",
-        "with subprocess.Popen({a0}, stdout=subprocess.PIPE, text=True) as process:\n"
-        "    for line in process.stdout:\n        ...",
-        Case("import subprocess", "out = subprocess.run(c, capture_output=True).stdout", says=("Popen(c,",)),
-        _captures,
-    ),
-    LesserWay(
-        ("xml.etree.ElementTree.parse", "lxml.etree.parse"),
-        "Take one element at a time: iterparse",
-        "makes an object of each element, ten times the size of the file.",
-        "for event, element in ElementTree.iterparse({a0}):\n    ...\n    element.clear()",
-        Case("from xml.etree import ElementTree", "tree = ElementTree.parse('a.xml')", says=("iterparse('a.xml')",)),
+        ("json.dumps", "json.dump", "yaml.dump", "yaml.safe_dump"),
+        "Write one record at a time, a line for each",
+        "makes one text of everything.",
+        "with open('out.jsonl', 'w') as file:\n    for one in {a0}:\n        file.write(json.dumps(one) + '\\n')",
+        Case("import json", "text = json.dumps(rows)", says=("for one in rows",)),
     ),
     LesserWay(
         ("pandas.read_excel", "openpyxl.load_workbook"),
@@ -131,12 +123,18 @@ WAYS = (
         Case("import pandas as pd\ndf = pd.DataFrame(a)", "sheet = pd.read_excel('a.xlsx')", says=("read_only=True",)),
     ),
     LesserWay(
-        ("requests.get", "urllib.request.urlopen"),
-        "Write the download to a file as it comes: stream=True",
-        "keeps all that the server sends.",
-        "with requests.get({a0}, stream=True) as response, open('download', 'wb') as file:\n"
-        "    for part in response.iter_content(1 << 20):\n        file.write(part)",
-        Case("import requests", "body = requests.get(url).content", says=("requests.get(url, stream=True)",)),
+        ("xml.etree.ElementTree.parse", "lxml.etree.parse"),
+        "Take one element at a time: iterparse",
+        "makes an object of each element, ten times the size of the file.",
+        "for event, element in ElementTree.iterparse({a0}):\n    ...\n    element.clear()",
+        Case("from xml.etree import ElementTree", "tree = ElementTree.parse('a.xml')", says=("iterparse('a.xml')",)),
+    ),
+    LesserWay(
+        ("numpy.genfromtxt", "numpy.loadtxt"),
+        "Read the numbers with pandas, as float32",
+        "takes many times the size of the file while it reads.",
+        "data = pd.read_csv({a0}, header=None, dtype='float32').to_numpy()  # sep=r'\\s+' for columns by blanks",
+        Case("import numpy as np", "data = np.loadtxt('a.txt')", says=("pd.read_csv('a.txt'",)),
     ),
     LesserWay(
         (".fetchall",),
@@ -152,19 +150,13 @@ WAYS = (
         one_by_one="{cursor}",
     ),
     LesserWay(
-        ("json.loads",),
-        "Keep of each record only the fields you need",
-        "makes a dict of each record, with a text for each value, and all of them are kept.",
-        "rows = [(one['id'], one['price']) for one in map(json.loads, file)]  # or one record at a time, in a loop",
-        Case("import json", "docs = [json.loads(line) for line in f]", says=("map(json.loads, file)",)),
-        is_gathered,
-    ),
-    LesserWay(
-        ("json.dumps", "json.dump", "yaml.dump", "yaml.safe_dump"),
-        "Write one record at a time, a line for each",
-        "makes one text of everything.",
-        "with open('out.jsonl', 'w') as file:\n    for one in {a0}:\n        file.write(json.dumps(one) + '\\n')",
-        Case("import json", "text = json.dumps(rows)", says=("for one in rows",)),
+        (".read",),
+        "Unpack piece by piece",
+        "unpacks everything at once.",
+        "import shutil, zipfile\n\nwith zipfile.ZipFile(path).open(name) as packed, open('data', 'wb') as file:\n"
+        "    shutil.copyfileobj(packed, file)  # or: for line in packed",
+        Case("import zipfile\nz = zipfile.ZipFile('a')", "raw = z.read('b')", says=("shutil.copyfileobj",)),
+        is_made_by("zipfile.ZipFile", "tarfile.open"),
     ),
     LesserWay(
         ("pickle.dumps", "cloudpickle.dumps", "copy.deepcopy", "copy.copy"),
@@ -176,21 +168,22 @@ WAYS = (
         lambda call, _death: "state_dict(" not in call.text,
     ),
     LesserWay(
-        ("zlib.decompress", "gzip.decompress", "bz2.decompress", "lzma.decompress"),
-        "Unpack piece by piece",
-        "unpacks everything at once, beside the packed bytes.",
-        "import gzip, shutil\n\nwith gzip.open('data.gz') as packed, open('data', 'wb') as file:\n"
-        "    shutil.copyfileobj(packed, file)  # or: for line in packed",
-        Case("import gzip", "raw = gzip.decompress(data)", says=("shutil.copyfileobj",)),
+        ("csv.reader", "csv.DictReader"),
+        "Take one row after the other, not a list of all",
+        "gives a list or a dict of texts for each row, and all of them are kept.",
+        "for row in csv.reader(file):\n    total += float(row[2])  # only what you need of it\n\n"
+        "df = pd.read_csv(path, usecols=['a', 'b'], dtype='float32')  # or as numbers",
+        Case("import csv", "rows = list(csv.DictReader(f))", says=("for row in csv.reader", "usecols")),
+        is_gathered,
     ),
     LesserWay(
-        (".read",),
-        "Unpack piece by piece",
-        "unpacks everything at once.",
-        "import shutil, zipfile\n\nwith zipfile.ZipFile(path).open(name) as packed, open('data', 'wb') as file:\n"
-        "    shutil.copyfileobj(packed, file)  # or: for line in packed",
-        Case("import zipfile\nz = zipfile.ZipFile('a')", "raw = z.read('b')", says=("shutil.copyfileobj",)),
-        is_made_by("zipfile.ZipFile", "tarfile.open"),
+        ("subprocess.run", "subprocess.check_output"),
+        "Read the program's output line by line: Popen",
+        "keeps all that the program writes.",
+        "with subprocess.Popen({a0}, stdout=subprocess.PIPE, text=True) as process:\n"
+        "    for line in process.stdout:\n        ...",
+        Case("import subprocess", "out = subprocess.run(c, capture_output=True).stdout", says=("Popen(c,",)),
+        _captures,
     ),
     LesserWay(
         (".read",),
@@ -202,13 +195,12 @@ WAYS = (
         is_made_by("rasterio.open"),
     ),
     LesserWay(
-        ("csv.reader", "csv.DictReader"),
-        "Take one row after the other, not a list of all",
-        "gives a list or a dict of texts for each row, and all of them are kept.",
-        "for row in csv.reader(file):\n    total += float(row[2])  # only what you need of it\n\n"
-        "df = pd.read_csv(path, usecols=['a', 'b'], dtype='float32')  # or as numbers",
-        Case("import csv", "rows = list(csv.DictReader(f))", says=("for row in csv.reader", "usecols")),
-        is_gathered,
+        ("zlib.decompress", "gzip.decompress", "bz2.decompress", "lzma.decompress"),
+        "Unpack piece by piece",
+        "unpacks everything at once, beside the packed bytes.",
+        "import gzip, shutil\n\nwith gzip.open('data.gz') as packed, open('data', 'wb') as file:\n"
+        "    shutil.copyfileobj(packed, file)  # or: for line in packed",
+        Case("import gzip", "raw = gzip.decompress(data)", says=("shutil.copyfileobj",)),
     ),
     LesserWay(
         (".map", ".starmap", ".imap", ".imap_unordered", ".map_async"),
@@ -220,6 +212,14 @@ WAYS = (
             "import multiprocessing\npool = multiprocessing.Pool(2)", "r = pool.map(f, xs)", says=("pool.imap(f, xs,",)
         ),
         _one_by_one,
+    ),
+    LesserWay(
+        ("requests.get", "urllib.request.urlopen"),
+        "Write the download to a file as it comes: stream=True",
+        "keeps all that the server sends.",
+        "with requests.get({a0}, stream=True) as response, open('download', 'wb') as file:\n"
+        "    for part in response.iter_content(1 << 20):\n        file.write(part)",
+        Case("import requests", "body = requests.get(url).content", says=("requests.get(url, stream=True)",)),
     ),
     LesserWay(
         (".()",),

@@ -5,19 +5,18 @@ from .way import LesserWay
 
 WAYS = (
     LesserWay(
-        ("numpy.kron", "scipy.linalg.block_diag"),
-        "Make the matrix sparse: scipy.sparse",
-        "makes a full matrix, nearly all of it zeros.",
-        "from scipy import sparse\nfrom scipy.sparse.linalg import spsolve\n"
-        'A = sparse.kron(sparse.csr_array({a0}), sparse.csr_array({a1}), format="csr")\nx = spsolve(A, b)',
-        Case("import numpy as np", "A = np.kron(L, I) + np.kron(I, L)", says=("sparse.csr_array(L)",)),
+        ("scipy.interpolate.RBFInterpolator", "scipy.interpolate.Rbf"),
+        "Let each point see its nearest only: neighbors=50",
+        "makes a number for each pair of points.",
+        "from scipy.interpolate import RBFInterpolator\n\n{to} = RBFInterpolator(points, values, neighbors=50)",
+        Case("from scipy.interpolate import Rbf", "f = Rbf(x, y, z)", says=("f = RBFInterpolator",)),
     ),
     LesserWay(
-        ("scipy.signal.spectrogram", "scipy.signal.stft", "matplotlib.mlab.specgram", ".specgram"),
-        "Let the windows overlap less: noverlap",
-        "gives a column for each step from window to window, and a step is `nperseg - noverlap`.",
-        "# with your other arguments\n{to} = {function}({a0}, nperseg=512, noverlap=256)  # a column for 256 samples",
-        Case("from scipy import signal", "f, t, S = signal.spectrogram(x, noverlap=511)", says=("noverlap=256",)),
+        tuple(f"{package}.linalg.{name}" for package in ("numpy", "scipy") for name in ("pinv", "lstsq")),
+        "Solve the small system of the columns",
+        "makes more matrices as large as the whole.",
+        "G = {a0}.T @ {a0}  # columns x columns only\nx = np.linalg.solve(G, {a0}.T @ b)  # some digits less exact",
+        Case("import numpy as np", "w = np.linalg.pinv(X) @ y", says=("X.T @ X",)),
     ),
     LesserWay(
         ("librosa.stft", "librosa.feature.melspectrogram", "librosa.cqt", "librosa.load"),
@@ -28,11 +27,29 @@ WAYS = (
         Case("import librosa", "y, sr = librosa.load('a.wav')", says=("offset=start",)),
     ),
     LesserWay(
-        ("scipy.interpolate.RBFInterpolator", "scipy.interpolate.Rbf"),
-        "Let each point see its nearest only: neighbors=50",
-        "makes a number for each pair of points.",
-        "from scipy.interpolate import RBFInterpolator\n\n{to} = RBFInterpolator(points, values, neighbors=50)",
-        Case("from scipy.interpolate import Rbf", "f = Rbf(x, y, z)", says=("f = RBFInterpolator",)),
+        ("scipy.cluster.hierarchy.linkage",),
+        "Cluster a sample, or with a method that does not compare all pairs",
+        "makes a number for each pair of rows.",
+        "from sklearn.cluster import HDBSCAN, MiniBatchKMeans\n\n"
+        "labels = HDBSCAN(min_cluster_size=20).fit_predict({a0})\n"
+        "groups = MiniBatchKMeans(n_clusters=1000).fit({a0}).cluster_centers_  # or link the centers of small groups",
+        Case("from scipy.cluster.hierarchy import linkage", "Z = linkage(X)", says=("fit_predict(X)",)),
+    ),
+    LesserWay(
+        ("numpy.kron", "scipy.linalg.block_diag"),
+        "Make the matrix sparse: scipy.sparse",
+        "makes a full matrix, nearly all of it zeros.",
+        "from scipy import sparse\nfrom scipy.sparse.linalg import spsolve\n"
+        'A = sparse.kron(sparse.csr_array({a0}), sparse.csr_array({a1}), format="csr")\nx = spsolve(A, b)',
+        Case("import numpy as np", "A = np.kron(L, I) + np.kron(I, L)", says=("sparse.csr_array(L)",)),
+    ),
+    LesserWay(
+        tuple(f"{package}.linalg.{name}" for package in ("numpy", "scipy") for name in ("eig", "eigh", "eigvals")),
+        "Ask for some eigenvectors only: eigsh(k=10)",
+        "makes all eigenvectors, and copies of the full matrix.",
+        "from scipy.sparse.linalg import eigsh  # eigs, where it is not symmetric\n\n"
+        "values, vectors = eigsh({a0}, k=10)  # the ten largest; a sparse matrix will do",
+        Case("import numpy as np", "v, w = np.linalg.eigh(L)", says=("eigsh(L, k=10)",)),
     ),
     LesserWay(
         ("scipy.stats.bootstrap", "scipy.stats.permutation_test", "scipy.stats.monte_carlo_test"),
@@ -51,19 +68,11 @@ WAYS = (
         Case("import numpy as np", "Ai = np.linalg.inv(A)", says=("spsolve(A, b)",)),
     ),
     LesserWay(
-        tuple(f"{package}.linalg.{name}" for package in ("numpy", "scipy") for name in ("pinv", "lstsq")),
-        "Solve the small system of the columns",
-        "makes more matrices as large as the whole.",
-        "G = {a0}.T @ {a0}  # columns x columns only\nx = np.linalg.solve(G, {a0}.T @ b)  # some digits less exact",
-        Case("import numpy as np", "w = np.linalg.pinv(X) @ y", says=("X.T @ X",)),
-    ),
-    LesserWay(
-        tuple(f"{package}.linalg.{name}" for package in ("numpy", "scipy") for name in ("eig", "eigh", "eigvals")),
-        "Ask for some eigenvectors only: eigsh(k=10)",
-        "makes all eigenvectors, and copies of the full matrix.",
-        "from scipy.sparse.linalg import eigsh  # eigs, where it is not symmetric\n\n"
-        "values, vectors = eigsh({a0}, k=10)  # the ten largest; a sparse matrix will do",
-        Case("import numpy as np", "v, w = np.linalg.eigh(L)", says=("eigsh(L, k=10)",)),
+        tuple(f"scipy.signal.{name}" for name in ("convolve", "fftconvolve", "convolve2d")),
+        "Convolve a block at a time: oaconvolve, float32",
+        "works on transforms of all data at once.",
+        "from scipy.signal import oaconvolve\n\n{to} = oaconvolve({of0}.astype('float32'), {a1})  # mode= as before",
+        Case("from scipy import signal", "y = signal.fftconvolve(x, h)", says=("y = oaconvolve(x.astype",)),
     ),
     LesserWay(
         tuple(f"{package}.fft.{name}" for package in ("numpy", "scipy") for name in ("fft", "fft2", "fftn")),
@@ -74,20 +83,18 @@ WAYS = (
         lambda call, _death: {"last": call.name.rpartition(".")[2]},
     ),
     LesserWay(
-        tuple(f"scipy.signal.{name}" for name in ("convolve", "fftconvolve", "convolve2d")),
-        "Convolve a block at a time: oaconvolve, float32",
-        "works on transforms of all data at once.",
-        "from scipy.signal import oaconvolve\n\n{to} = oaconvolve({of0}.astype('float32'), {a1})  # mode= as before",
-        Case("from scipy import signal", "y = signal.fftconvolve(x, h)", says=("y = oaconvolve(x.astype",)),
+        ("scipy.signal.spectrogram", "scipy.signal.stft", "matplotlib.mlab.specgram", ".specgram"),
+        "Let the windows overlap less: noverlap",
+        "gives a column for each step from window to window, and a step is `nperseg - noverlap`.",
+        "# with your other arguments\n{to} = {function}({a0}, nperseg=512, noverlap=256)  # a column for 256 samples",
+        Case("from scipy import signal", "f, t, S = signal.spectrogram(x, noverlap=511)", says=("noverlap=256",)),
     ),
     LesserWay(
-        ("scipy.cluster.hierarchy.linkage",),
-        "Cluster a sample, or with a method that does not compare all pairs",
-        "makes a number for each pair of rows.",
-        "from sklearn.cluster import HDBSCAN, MiniBatchKMeans\n\n"
-        "labels = HDBSCAN(min_cluster_size=20).fit_predict({a0})\n"
-        "groups = MiniBatchKMeans(n_clusters=1000).fit({a0}).cluster_centers_  # or link the centers of small groups",
-        Case("from scipy.cluster.hierarchy import linkage", "Z = linkage(X)", says=("fit_predict(X)",)),
+        ("scipy.optimize.linprog", "scipy.optimize.milp", "scipy.optimize.lsq_linear"),
+        "Give the constraints as a sparse matrix",
+        "copies its matrices, zeros included.",
+        "from scipy import sparse\n\nA = sparse.csr_array((values, (rows, columns)), shape=(m, n))  # as A_ub=, A_eq=",
+        Case("from scipy.optimize import linprog", "r = linprog(c, A_ub=A)", says=("A_ub=",)),
     ),
     LesserWay(
         ("scipy.interpolate.griddata",),
@@ -96,12 +103,5 @@ WAYS = (
         "from scipy.interpolate import LinearNDInterpolator\n\nf = LinearNDInterpolator({a0}, {a1})  # once\n"
         "rows = [f(X[at : at + 100], Y[at : at + 100]).astype('float32') for at in range(0, len(X), 100)]",
         Case("from scipy.interpolate import griddata", "z = griddata(p, v, (X, Y))", says=("Interpolator(p, v)",)),
-    ),
-    LesserWay(
-        ("scipy.optimize.linprog", "scipy.optimize.milp", "scipy.optimize.lsq_linear"),
-        "Give the constraints as a sparse matrix",
-        "copies its matrices, zeros included.",
-        "from scipy import sparse\n\nA = sparse.csr_array((values, (rows, columns)), shape=(m, n))  # as A_ub=, A_eq=",
-        Case("from scipy.optimize import linprog", "r = linprog(c, A_ub=A)", says=("A_ub=",)),
     ),
 )

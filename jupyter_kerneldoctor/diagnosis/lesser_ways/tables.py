@@ -213,19 +213,19 @@ WAYS = (
         is_method_of("pandas"),
     ),
     LesserWay(
+        ("pandas.MultiIndex.from_product",),
+        "Keep only the combinations that occur",
+        "makes a row for each combination.",
+        "occur = df.groupby(['a', 'b', 'c'], observed=True).size()  # those that there are",
+        Case("import pandas as pd", "i = pd.MultiIndex.from_product([a, b])", says=("observed=True",)),
+    ),
+    LesserWay(
         (".astype", "pandas.DataFrame.to_numpy"),
         "Take the numbers as float32, without a copy of each type",
         "makes one array of all columns, of the widest type that there is among them.",
         "{to} = {table}.select_dtypes('number').to_numpy(dtype='float32')  # half of float64; no texts",
         Case(_FRAME, "X = df.values.astype(float)", says=("X = df.select_dtypes('number').to_numpy(",)),
         _of_values,
-    ),
-    LesserWay(
-        ("pandas.MultiIndex.from_product",),
-        "Keep only the combinations that occur",
-        "makes a row for each combination.",
-        "occur = df.groupby(['a', 'b', 'c'], observed=True).size()  # those that there are",
-        Case("import pandas as pd", "i = pd.MultiIndex.from_product([a, b])", says=("observed=True",)),
     ),
     LesserWay(
         ("geopandas.sjoin", "geopandas.overlay", "geopandas.sjoin_nearest", "geopandas.GeoDataFrame.sjoin"),

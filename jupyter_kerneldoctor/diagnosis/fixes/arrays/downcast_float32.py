@@ -29,9 +29,8 @@ class DowncastFloat32(Fix):
 
     FIRES = [
         Case(
-            "import numpy as np\nROWS = 300_000",
-            "W = np.ones((ROWS, 1000))",
-            becomes="W = np.ones((ROWS, 1000), dtype=np.float32)",
+            "import numpy as np\nROWS = 300_000\nW = np.ones((ROWS, 1000))",
+            becomes="import numpy as np\nROWS = 300_000\nW = np.ones((ROWS, 1000), dtype=np.float32)",
             says=("1.1 GiB",),
         ),
         Case(

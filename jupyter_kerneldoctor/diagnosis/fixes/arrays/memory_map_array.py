@@ -25,18 +25,15 @@ class MemoryMapArray(SetArgument):
     why = 'copies the whole file into memory. With `mmap_mode="r"` only the rows that are used are read.'
 
     FIRES = [
-        Case(
-            "import numpy as np",
-            "X = np.load('feats.npy')\nmean = X[:1000].mean()",
-            becomes="X = np.load('feats.npy', mmap_mode=\"r\")\nmean = X[:1000].mean()",
-        ),
+        Case("import numpy as np", "X = np.load('f.npy')", becomes="X = np.load('f.npy', mmap_mode=\"r\")"),
     ]
     SILENT = [
         Case("import numpy as np", "X = np.load('feats.npz')"),
         Case("import numpy as np", "X = np.load(path, allow_pickle=True)"),
-        Case("import numpy as np", "X = np.load('feats.npy')\nX[0] = 1"),
-        Case("import numpy as np", "X = np.load('feats.npy')\nX /= 255"),
-        Case("import numpy as np", "X = np.load('feats.npy')\nnp.save('feats.npy', X * 2)"),
+        *(
+            Case("import numpy as np", f"X = np.load('feats.npy')\n{written}")
+            for written in ("X[0] = 1", "X /= 255", "np.save('feats.npy', X * 2)")
+        ),
         Case("import numpy as np", "X = np.concatenate([np.load(p) for p in paths])"),  # all is copied anyway
         Case("import numpy as np", "X = np.load('small.npy')\nbig = [0] * 10**10", line=2),
     ]

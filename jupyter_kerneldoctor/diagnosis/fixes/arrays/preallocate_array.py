@@ -45,8 +45,7 @@ class PreallocateArray(Fix):
             says=("all_rows_parts.append(row(i))", "all_rows = cat(all_rows_parts, axis=1)"),
         ),
         Case(
-            "import numpy as np\nout = np.array([])",
-            "for x in stream():\n    out = np.append(out, x)",
+            "import numpy as np\nout = np.array([])\nfor x in stream():\n    out = np.append(out, x)",
             says=("out = np.concatenate([np.ravel(one) for one in out_parts])",),
         ),
     ]

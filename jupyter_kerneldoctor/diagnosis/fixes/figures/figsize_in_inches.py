@@ -30,9 +30,8 @@ class FigsizeInInches(Fix):
 
     FIRES = [
         Case(
-            "import matplotlib.pyplot as plt",
-            "fig = plt.figure(figsize=(300, 400))\nplt.plot([1, 2])\nplt.savefig('x.png', dpi=100)",
-            becomes="fig = plt.figure(figsize=(3.0, 4.0))\nplt.plot([1, 2])\nplt.savefig('x.png', dpi=100)",
+            "import matplotlib.pyplot as plt\nplt.figure(figsize=(300, 400))\nplt.savefig('x.png', dpi=100)",
+            becomes="import matplotlib.pyplot as plt\nplt.figure(figsize=(3.0, 4.0))\nplt.savefig('x.png', dpi=100)",
             says=("4.5 GiB", "7.6 m"),
         ),
         Case(

@@ -19,8 +19,7 @@ class JaxPreallocation(Advice):
         " so does a second kernel. Set this before JAX is imported, and restart."
     )
     snippet = (
-        "import os\n"
-        'os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"\n'
+        'import os\nos.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"\n'
         '# or a part of the card: os.environ["XLA_PYTHON_CLIENT_MEM_FRACTION"] = ".5"'
     )
 

@@ -27,9 +27,8 @@ class MetaDeviceLoad(Fix):
 
     FIRES = [
         Case(
-            _SAVED,
-            "sd = torch.load('a.pt')\nnet.load_state_dict(sd)",
-            becomes="sd = torch.load('a.pt', mmap=True)\nnet.load_state_dict(sd, assign=True)",
+            _SAVED + "sd = torch.load('a.pt')\nnet.load_state_dict(sd)",
+            becomes=_SAVED + "sd = torch.load('a.pt', mmap=True)\nnet.load_state_dict(sd, assign=True)",
             says=("sd",),
         ),
         Case(

@@ -27,9 +27,8 @@ class MergeNullKeys(Fix):
 
     FIRES = [
         Case(
-            _TABLES,
-            "both = a.merge(b, on='id', how='left')",
-            becomes="both = a.merge(b.dropna(subset=['id']), on='id', how='left')",
+            _TABLES + "\nboth = a.merge(b, on='id', how='left')",
+            becomes=_TABLES + "\nboth = a.merge(b.dropna(subset=['id']), on='id', how='left')",
             says=("match each other",),
         ),
         Case(

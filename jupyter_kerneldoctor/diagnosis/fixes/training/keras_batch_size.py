@@ -35,9 +35,7 @@ class KerasBatchSize(Fix):
         Case(
             _NET + "\ndef run(model, data):\n    return model.predict(data, batch_size=data.shape[0])",
             "run(ae, X)",
-            becomes={
-                1: _NET + "\ndef run(model, data):\n    return model.predict(data, batch_size=32)",
-            },
+            becomes={1: _NET + "\ndef run(model, data):\n    return model.predict(data, batch_size=32)"},
         ),
         Case(
             _NET,
