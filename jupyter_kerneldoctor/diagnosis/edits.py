@@ -19,10 +19,8 @@ from typing import TypeAlias
 
 from jupyter_kerneldoctor.recording.model import Cell
 
-from .code.attributes import Origin
 from .code.cellsource import LINE_END, is_same, line_of, mask, offset, parse, span
 from .code.notebook import Call, Notebook
-from .code.origins import Origins
 from .code.scopes import Scope
 from .postmortem import Edit
 from .units import cell_name
@@ -93,33 +91,6 @@ def set_argument(call: Call, name: str, value: str, position: int | None = None)
         if _arguments(source[start:place] + text + source[place:end]) == before + 1:
             return (Change(call.cell, place, place, text),)
     raise EditRefusedError(f"{name} finds no place in {call.text}")
-
-
-def hidden_arguments(call: Call, code: Notebook) -> Origin | None:
-    """Return the dict that a call takes arguments from, `Forest(**params)`; None where it is not found."""
-    hidden = [word.value for word in call.node.keywords if word.arg is None]
-    found = Origins(code).of(hidden[0], call.scope) if len(hidden) == 1 else []
-    match found:
-        case [Origin(node=ast.Dict(keys=keys))] if keys and all(isinstance(one, ast.Constant) for one in keys):
-            return found[0]
-    return None
-
-
-def entries(table: Origin | None) -> dict[object, ast.expr]:
-    """Return what the keys of a dict stand for; nothing where there is no dict."""
-    match table:
-        case Origin(node=ast.Dict(keys=keys, values=values)):
-            return {key.value: value for key, value in zip(keys, values, strict=True) if isinstance(key, ast.Constant)}
-    return {}
-
-
-def add_entry(table: Origin, key: str, value: str) -> Changes:
-    """Write one more entry behind the last of a dict. Raises EditRefusedError where it has that key, or no entries."""
-    known = entries(table)
-    if not known or key in known:
-        raise EditRefusedError(f"{key} finds no place in the dict")
-    end = span(table.scope.tree.source, list(known.values())[-1])[1]
-    return (Change(table.scope.cell, end, end, f', "{key}": {value}'),)
 
 
 def drop_argument(call: Call, name: str) -> Changes:

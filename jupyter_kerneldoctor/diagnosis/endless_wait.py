@@ -7,13 +7,13 @@ from jupyter_kerneldoctor.recording.events import Child
 from .analysis.failed_children import failed_children
 from .analysis.lost_workers import WORKERS
 from .analysis.stuck_cell import StuckCell, written
-from .analysis.waking import may_be_clicked
 from .certainty import Certainty
 from .code.timers import timers
 from .death import Death
 
 _NOT_FOUND = re.compile(r"AttributeError: Can't get attribute '(\w+)' on <module '__main__'")
 """What a process that was started anew says of a function that is defined in a cell (multiprocessing/spawn.py)."""
+_WIDGETS = re.compile(r"(?i:widget)|\b(?:ipyevents|jupyter_ui_poll|jupyter_rfb|ipycanvas|comm|on_click|observe)\b")
 _SWITCHED_OFF = re.compile(r"[(,]\s*0(?:\.0*)?\s*\)")
 _HANDLES_A_SIGNAL = re.compile(r"\bsignal\s*\(\s*[\w.]*SIG(?!INT|TERM)|\badd_signal_handler\s*\(")
 
@@ -35,13 +35,18 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
         return _of_others(still)
     if still.main.needs_its_own_process and still.nobody_can_end_it and still.children_have_ended:
         return Certainty.LIKELY, "it reads from a connection whose other end is its own, and nothing there writes"
-    if kind in ("memory", "running", "sleep", "input", "answer") or (kind == "event" and may_be_clicked(still)):
+    if kind in ("memory", "running", "sleep", "input", "answer") or (kind == "event" and _may_be_clicked(still)):
         return None
     if kind == "disk":
         return Certainty.POSSIBLE, "it waits for a disk or a network drive that does not answer"
     if (again := death.lock_taken_again) is not None and still.nobody_can_end_it:
         return Certainty.STRONG, f"it awaits a lock that is not given back, as {again.told}"
     return None if still.main.has_a_timeout or _a_timer_runs(death) else _of_each_other(still)
+
+
+def _may_be_clicked(still: StuckCell) -> bool:
+    """Whether the notebook has widgets: an event may come from the browser."""
+    return any(_WIDGETS.search(cell.source) for cell in still.recording.cells)
 
 
 def _of_others(still: StuckCell) -> Judgement | None:

@@ -74,7 +74,7 @@ LAYERS = (
     {"units", "family", "registry", "certainty"},
     {"postmortem", "code"},
     {"analysis", "edits"},
-    {"frameworks"},
+    {"argument_dicts", "frameworks"},
     {"kernel_end"},
     {"death_site"},
     {"death"},

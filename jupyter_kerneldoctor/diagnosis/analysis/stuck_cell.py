@@ -3,7 +3,7 @@
 It is no deadlock as long as another thread or process can end the wait.
 """
 
-from collections.abc import Iterator
+import ast
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,15 +11,14 @@ from jupyter_kerneldoctor.recording.events import ChildState, Frame, Stuck, Thre
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..code.cellfiles import user_line
-from ..postmortem import Evidence
-from ..units import duration, quote, statement
+from ..code.cellsource import parse
+from ..code.executed_nodes import executed_nodes
+from ..units import quote, statement
 from .frame_names import FrameNames
 from .self_deadlock import holder
 from .thread_waits import ThreadWait
 from .user_frames import user_frames
-from .waking import awaited_line, who_can_wake
 
-_THREADS_SHOWN = 4
 _MOST_CHARACTERS = 64 * 1024
 
 
@@ -88,7 +87,7 @@ class StuckCell:
         if cell is None:
             return None
         found = next((line for frame in self.main.frames if (line := user_line(cell, frame)) is not None), None)
-        return awaited_line(cell.source) if found is None and self.main.kind == "event" else found
+        return _awaited_line(cell.source) if found is None and self.main.kind == "event" else found
 
     @cached_property
     def others(self) -> tuple[ThreadWait, ...]:
@@ -152,7 +151,8 @@ class StuckCell:
         return tuple(child for child in self.stuck.children if child not in idle)
 
     @cached_property
-    def _waiting(self) -> tuple[BlockedChild, ...]:
+    def waiting(self) -> tuple[BlockedChild, ...]:
+        """What each child process waits for."""
         return tuple(
             BlockedChild(child, ThreadWait(child.stack, child.state, child.waits_in, self._code(child.stack)))
             for child in self.stuck.children
@@ -162,7 +162,7 @@ class StuckCell:
     def _blocked(self) -> tuple[BlockedChild, ...]:
         return tuple(
             child
-            for child in self._waiting
+            for child in self.waiting
             if child.waiting.kind == "lock"
             and (child.state.forked is not False or child.waiting.frames)  # threads of another program may all be well
             and not child.waiting.is_idle_worker
@@ -171,14 +171,14 @@ class StuckCell:
 
     @property
     def _idle(self) -> tuple[ChildState, ...]:
-        return tuple(child.state for child in self._waiting if self._is_idle(child))
+        return tuple(child.state for child in self.waiting if self.is_idle(child))
 
     @property
     def has_idle_workers(self) -> bool:
         """Whether there are workers, and all of them wait for a task."""
         return bool(self._idle) and not self.children_at_work
 
-    def _is_idle(self, child: BlockedChild) -> bool:
+    def is_idle(self, child: BlockedChild) -> bool:
         """Return whether a child waits for its next task.
 
         Workers that were spawned show no stack, but one of them reads the pipe of tasks, and the others wait for it.
@@ -213,7 +213,7 @@ class StuckCell:
 
         Then only the kernel and these children could read or write at the other end.
         """
-        alive = [child for child in self._waiting if child.state.state != "Z" and not self._is_idle(child)]
+        alive = [child for child in self.waiting if child.state.state != "Z" and not self.is_idle(child)]
         blocked = tuple(child for child in alive if child.waiting.kind == "pipe")
         others = any(child.waiting.kind not in ("pipe", "child") for child in alive)
         return () if others or self.native_threads_at_work or self._thread_at_work else blocked
@@ -239,43 +239,12 @@ class StuckCell:
         """Return the innermost function, with its place."""
         return self.frames.name(self.main.frames[0]) if self.main.frames else "a library"
 
-    def doing(self) -> str:
-        """Return what the kernel does: "waits for a lock in `work` (cell [1], line 6)"."""
-        return f"{self.does}{self._within(self.main.frames)}"
-
-    def evidence(self) -> Iterator[Evidence]:
-        """Say for how long nothing happened, what each thread does, and what the children do."""
-        still = f"For {duration(self.lasted_s)} the cell has used hardly any processor time and written nothing"
-        text = f"{still}, and neither has any process it started."
-        yield Evidence(text, round(self.lasted_s, 1), "s", "/proc/PID/stat")
-        yield Evidence(f"The thread that runs the cells {self.doing()}.", self.main.wchan, None, "stack")
-        for other in self.others[:_THREADS_SHOWN]:
-            yield Evidence(f"Another thread {other.doing}{self._within(other.frames)}.", other.wchan, None, "stack")
-        for child in self._waiting[:_THREADS_SHOWN]:
-            yield self._of_child(child)
-        if (told := who_can_wake(self)) is not None:
-            yield Evidence(told, source="stack")
-
-    def _of_child(self, child: BlockedChild) -> Evidence:
-        what = "A copy of the kernel (a fork)" if child.state.forked else "The child process"
-        named = quote(child.state.name) if child.state.name and not child.state.forked else ""
-        if child.state.state == "Z":
-            does = "has ended"
-        elif self._is_idle(child):
-            does = "waits for its next task"
-        elif child.state.reads_terminal:
-            does = "waits for somebody to type an answer"
-        else:
-            does = f"{child.waiting.doing}{self._within(child.waiting.frames)}"
-        subject = " ".join(filter(None, (what, named)))
-        return Evidence(f"{subject}, process {child.state.pid}, {does}.", child.state.pid, None, "stack")
-
     def name_of(self, child: BlockedChild) -> str | None:
         """Return where a child waits: "`work` (cell [1], line 6)"."""
         frame = self._own(child.waiting.frames) or (child.waiting.frames[0] if child.waiting.frames else None)
         return None if frame is None else self.frames.name(frame)
 
-    def _within(self, frames: tuple[Frame, ...]) -> str:
+    def within(self, frames: tuple[Frame, ...]) -> str:
         """Return " in `wait` (threading.py, line 320), called in `work` (cell [1], line 6)"."""
         if not frames:
             return ""
@@ -294,6 +263,14 @@ class StuckCell:
         if own is None or cell is None or (line := user_line(cell, own)) is None:
             return ""
         return cell.source.split("\n")[line - 1]
+
+
+def _awaited_line(source: str) -> int | None:
+    """Return the line of a cell at whose top level it awaits, if there is only one: its loop shows no frame of it."""
+    tree = parse(source)
+    nodes = () if tree is None else executed_nodes(tree)
+    lines = {node.lineno for node in nodes if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith)}
+    return lines.pop() if len(lines) == 1 else None
 
 
 def last_look(recording: Recording) -> Stuck | None:

@@ -9,6 +9,7 @@ from ..analysis.stuck_cell import BlockedChild, StuckCell, written
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in
+from ..texts import stuck_cell
 from ..units import cell_name, quote
 
 _SAID = re.compile(r"^[^\n]*fork\(\) called from a process already using GNU OpenMP[^\n]*", re.MULTILINE)
@@ -74,12 +75,12 @@ class ForkUnsafe(Cause):
     def _stuck(self, death: Death, certainty: Certainty, what: str, shown: Iterable[Evidence]) -> CauseFinding:
         cell, still = death.recording.running_cell, death.stuck_cell
         name = cell_name(cell.execution_count if cell is not None else None)
-        at, line, seen = (still.at(), still.line, still.evidence()) if still is not None else ("", None, ())
+        at, line = (still.at(), still.line) if still is not None else ("", None)
         return self.finding(
             death,
             certainty,
             f"The kernel is stuck in {name}{at}: its forked worker processes {what}.",
-            (*shown, *seen),
+            (*shown, *stuck_cell.evidence(still)),
             ruled_out=("Not slow work: none of the processes used any processor time.",) if still is not None else (),
             line=line,
             summary="Running, but stuck",

@@ -7,6 +7,7 @@ from ..analysis import gpu, gpu_messages
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, Group, crash_in, recording
 from ..examples.gpu import CARD, died, sample, survived
+from ..texts import stuck_cell
 from ..units import quote
 
 _BUSY_PERCENT = 50
@@ -88,7 +89,7 @@ class GpuHardware(Cause):
             death,
             Certainty.STRONG,
             f"The kernel is stuck {death.where(still.line)}: the graphics card failed and no longer answers.",
-            (*gpu.xid_evidence(failed), *still.evidence()),
+            (*gpu.xid_evidence(failed), *stuck_cell.evidence(still)),
             line=still.line,
             summary="Running, but stuck",
         )

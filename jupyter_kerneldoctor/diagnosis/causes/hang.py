@@ -9,6 +9,7 @@ from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..endless_wait import failed_workers, judged
 from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in, thread
+from ..texts import stuck_cell
 from ..units import cell_name, duration, quote
 
 _POOL_WORKER = (frame("multiprocessing/queues.py", "get"), frame("multiprocessing/pool.py", "worker"))
@@ -55,7 +56,7 @@ class Hang(Cause):
             death,
             certainty,
             f"The kernel is stuck in {name}{still.at()}: {why}.",
-            (*how_they_ended(failed_workers(still)), *still.evidence()),
+            (*how_they_ended(failed_workers(still)), *stuck_cell.evidence(still)),
             ruled_out=_ruled_out(still),
             line=still.line,
             summary="Running, but stuck",

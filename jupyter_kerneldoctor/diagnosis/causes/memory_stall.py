@@ -8,6 +8,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, Group, recording
 from ..examples.stuck import frame, stuck_in
+from ..texts import stuck_cell
 from ..units import cell_name, duration, size
 
 _FRESH_S = 60.0
@@ -119,7 +120,7 @@ def _all_still(death: Death) -> tuple[Certainty, tuple[Evidence, ...]] | None:
 def _at_a_limit(death: Death) -> tuple[Certainty, tuple[Evidence, ...]] | None:
     """Judge by a memory limit that was reached, with nobody to end a process below it; None where there is none."""
     around, still = death.environment.known, death.stuck_cell
-    stack = () if still is None else tuple(still.evidence())
+    stack = tuple(stuck_cell.evidence(still))
     if not around.under_oom or around.oom_killer_disabled is False or _is_over(death):
         return (Certainty.STRONG, stack) if still is not None and still.main.kind == "memory" else None
     text = "The memory limit is reached and the out-of-memory killer is switched off, so Linux stops what needs more."
@@ -141,9 +142,8 @@ def _thrashing(death: Death) -> tuple[Certainty, tuple[Evidence, ...]] | None:
     pressed = (shortage.pressure_full or 0.0) >= _STALLED_PERCENT and _is_fresh(death, "pressure_full")
     if not (pressed and (shortage.swap_is_full or shortage.is_nearly_gone or thrashes)):
         return None
-    stack = () if still is None else still.evidence()
     found = Certainty.STRONG if thrashes else Certainty.LIKELY
-    return found, (*shortage.evidence(), *(_faults(faults) if thrashes else ()), *stack)
+    return found, (*shortage.evidence(), *(_faults(faults) if thrashes else ()), *stuck_cell.evidence(still))
 
 
 def _is_fresh(death: Death, name: str) -> bool:

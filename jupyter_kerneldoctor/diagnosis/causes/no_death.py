@@ -7,7 +7,7 @@ from ..analysis.failed_children import failed_children
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, Group, recording
 from ..examples.stuck import frame, stuck_in
-from ..texts import evidence
+from ..texts import evidence, stuck_cell
 from ..units import cell_name, plural
 
 _SILENT_S = 15.0
@@ -46,7 +46,7 @@ class NoDeath(Cause):
             f"The kernel is running{told}{_and(death)}.",
             (
                 Evidence(f"Process {pid} is alive.", pid, None, "process list"),
-                *(death.stuck_cell.evidence() if death.stuck_cell is not None else ()),
+                *stuck_cell.evidence(death.stuck_cell),
                 *_lost_children(death),
                 *evidence.recorder_gone(death),
             ),

@@ -95,7 +95,7 @@ def _default_of_field(value: ast.expr) -> ast.expr:
 
 def _set_in(method: Scope, key: str) -> Iterator[Origin]:
     """Yield what a method sets an attribute of its object to."""
-    for node in method.walk():
+    for node in method.nodes:
         match node:
             case ast.Assign(targets=targets, value=given):
                 pairs = [pair for target in targets for pair in _pairs(target, given)]

@@ -16,6 +16,7 @@ from ..units import signal_name
 from .cellsource import header_magics, line_of
 from .notebook import Notebook
 from .process_loops import goes_through_processes
+from .reachable_calls import reachable_calls, takes_no_time
 from .scopes import Scope
 from .shell import Aim, ShellKill, shell_kills
 from .shell_commands import ShellCommands
@@ -38,18 +39,11 @@ SHELLS = frozenset(
 )
 NATIVE = re.compile(r"ctypes\.(?:C|Py)DLL\(.*\)\.(?:_?exit|abort)|ctypes\.cdll\..*\.(?:_?exit|abort)")
 _ASKS = frozenset({"exit", "quit", "get_ipython().ask_exit", "get_ipython().exit"})
-_QUICK = frozenset(
-    {"print", "flush", "getpid", "getppid", "getpgrp", "getpgid", "get_ident", "main_thread", "current_thread"}
-    | {"Process", "CDLL", "dict"}
-)
-"""Calls by the last part of their name: what is written before, and what finds the own process."""
 _APART = ("start_new_session", "process_group", "setsid", "setpgrp", "setpgid", "set -m")
 """Words by which a process gets a group of its own; without one it is in the group of who started it."""
 _SCRIPT_FILE = re.compile(r"(?<![\w./-])[\w./-]+\.(?:sh|bash)\b")
 _RUNS_MORE = ("!", "%run", "%pip", "%conda", "%mamba")
 _SCRIPT_OF_A_SHELL = re.compile(r"\s*%%(?:bash|sh|script\b.*\b(?:ba|da|z)?sh)\b")
-_COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.AsyncFor, ast.AsyncWith, ast.IfExp, ast.BoolOp)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 @dataclass(frozen=True)
@@ -91,7 +85,7 @@ class EndingCalls:
         self._code.spend(4 * len(cell.nodes))
         prompt, lines = True, cell.tree.source.split("\n")
         for statement in cell.body:
-            for call, certain in _reachable(statement):
+            for call, certain in reachable_calls(statement):
                 ending = self.of_function(call.func, cell) if isinstance(call, ast.Call) else None
                 ending = ending or self.judge(call, cell)
                 if ending is not None:
@@ -102,7 +96,7 @@ class EndingCalls:
                         until=statement.end_lineno,
                     )
             runs_more = lines[statement.lineno - 1].lstrip().startswith(_RUNS_MORE)
-            prompt = prompt and not runs_more and _takes_no_time(statement)
+            prompt = prompt and not runs_more and takes_no_time(statement)
 
     def of_function(self, name: ast.expr, scope: Scope) -> EndingCall | None:
         """Return the first that a function makes, or what it calls, given the name it is called by; None for none."""
@@ -131,13 +125,13 @@ class EndingCalls:
         self._code.spend(4 * len(function.nodes))
         prompt = True
         for statement in function.body:
-            for call, certain in _reachable(statement):
+            for call, certain in reachable_calls(statement):
                 ending = self.judge(call, function)
                 if ending is None and isinstance(call, ast.Call):
                     ending = self.of_function(call.func, function)
                 if ending is not None:
                     return ending.reached(certain=certain, prompt=prompt)
-            prompt = prompt and _takes_no_time(statement)
+            prompt = prompt and takes_no_time(statement)
         return None
 
     def judge(self, call: ast.expr, scope: Scope) -> EndingCall | None:
@@ -255,36 +249,6 @@ def call_at(code: Notebook, cell: int, line: int) -> EndingCall | None:
 def may_end(code: Notebook) -> bool:
     """Whether any cell that ran holds a word of calls that end a process."""
     return any(INTERESTING.search(code.source(index)) for index in code.with_text(*_TEXTS))
-
-
-def _reachable(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
-    """The calls that run when the statement runs, each with whether it always does. Functions are not entered."""
-    waiting: list[tuple[ast.AST, bool]] = [(statement, True)]
-    while waiting:
-        node, certain = waiting.pop()
-        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            continue
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Name | ast.Constant):
-            yield node.value, certain  # `exit` alone on a line: IPython calls it; and `!…`, which is masked as a number
-        elif isinstance(node, ast.Call):
-            yield node, certain
-        inner = certain and not isinstance(node, _COMPOUND)
-        waiting += [(child, inner) for child in reversed([*ast.iter_child_nodes(node)])]
-
-
-def _takes_no_time(statement: ast.stmt) -> bool:
-    """Imports, definitions and plain values; of calls only those that are known to be quick."""
-    if isinstance(statement, ast.Import | ast.ImportFrom | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        return True
-    slow = (ast.For, ast.While, ast.With, ast.AsyncFor, ast.AsyncWith, ast.Await, ast.comprehension)
-    return not any(
-        isinstance(node, slow) or (isinstance(node, ast.Call) and not _is_quick(node)) for node in ast.walk(statement)
-    )
-
-
-def _is_quick(call: ast.Call) -> bool:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name in _QUICK
 
 
 def _leaves(name: str, arguments: list[ast.expr], ending: EndingCall) -> EndingCall | None:

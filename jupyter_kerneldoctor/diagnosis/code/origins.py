@@ -161,7 +161,7 @@ class Origins:
             is_default |= given is None
             if given is not None and not (isinstance(given, ast.Name) and given.id == name and caller is function):
                 yield Origin(given, caller)
-        default = _defaults(function.arguments).get(name)
+        default = function.defaults.get(name)
         if is_default and default is not None:
             yield Origin(default, function.parent or function)
 
@@ -194,7 +194,7 @@ class Origins:
         if scope not in self._unpacked_in:
             self._unpacked_in[scope] = {
                 (node.end_lineno or 0, node.end_col_offset or 0): node
-                for node in scope.walk()
+                for node in scope.nodes
                 if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
             }
         return self._unpacked_in[scope]
@@ -237,7 +237,7 @@ class Origins:
                 case ast.Call(func=ast.Attribute(value=ast.Call() | ast.Name() as owner) as method):
                     called = self.called(method, scope)
                     results = (
-                        [] if called is None else [one.value for one in called.walk() if isinstance(one, ast.Return)]
+                        [] if called is None else [one.value for one in called.nodes if isinstance(one, ast.Return)]
                     )
                     if called is None or [getattr(one, "id", None) for one in results] != called.parameters[:1]:
                         return None
@@ -250,7 +250,7 @@ class Origins:
         """Yield what a function or method of a cell gives back."""
         inner = self.called(call.func, scope)
         if inner is not None:
-            yield from (Origin(one.value, inner) for one in inner.walk() if isinstance(one, ast.Return) and one.value)
+            yield from (Origin(one.value, inner) for one in inner.nodes if isinstance(one, ast.Return) and one.value)
 
     def _entry(self, base: ast.expr, key: str, scope: Scope) -> Iterator[Origin]:
         owner = class_of_self(self.code, base, scope)
@@ -297,10 +297,3 @@ class Origins:
                 if not given:
                     yield from set_in_class(definition.definition, definition.scope, key)
                 yield from set_on(self.code, definition, key)
-
-
-def _defaults(given: ast.arguments) -> dict[str, ast.expr]:
-    plain = [one.arg for one in (*given.posonlyargs, *given.args)]
-    found = dict(zip(reversed(plain), reversed(given.defaults), strict=False))
-    words = zip(given.kwonlyargs, given.kw_defaults, strict=True)
-    return found | {name.arg: value for name, value in words if value is not None}

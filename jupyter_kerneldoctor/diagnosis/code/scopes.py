@@ -12,20 +12,18 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from .budget import Budget, CodeTooLargeError
 from .cellsource import segment
+from .executed_nodes import FUNCTIONS, Definition, children, executed_nodes
 
-Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Function: TypeAlias = Definition | ast.Lambda
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 Position: TypeAlias = tuple[int, int]
 T = TypeVar("T")
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _TARGETS = (ast.For, ast.AsyncFor, ast.comprehension, ast.withitem)
 _BINDERS = (
     *(ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.ExceptHandler),
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *_TARGETS),
 )
-_MARKS = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 _LEAVES = (ast.Name, ast.Constant)
 _DEEPEST = 400
 """More parts in parts nobody writes; to follow them takes long, and then fails."""
@@ -138,6 +136,14 @@ class Scope:
         return [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, *rest)]
 
     @property
+    def defaults(self) -> dict[str, ast.expr | None]:
+        """What parameters stand for that a call does not give, by name."""
+        given = self.arguments
+        plain = [one.arg for one in (*given.posonlyargs, *given.args)]
+        names = (*plain[len(plain) - len(given.defaults) :], *(one.arg for one in given.kwonlyargs))
+        return dict(zip(names, (*given.defaults, *given.kw_defaults), strict=True))
+
+    @property
     def decorators(self) -> list[ast.expr]:
         """The function's decorators."""
         return getattr(self.node, "decorator_list", [])
@@ -147,14 +153,9 @@ class Scope:
         """The statements at its top level; none for a lambda."""
         return [] if isinstance(self.node, ast.Lambda) else self.node.body
 
-    def walk(self) -> Iterator[ast.AST]:
-        """Return all that runs in this scope, in the order of the text."""
-        self.tree.budget.spend(len(self._nodes) / 2)
-        return iter(self._nodes)
-
     def inside(self, node: ast.AST) -> list[ast.AST]:
         """Return what runs in a statement or an expression of this scope, itself included, in the order of the text."""
-        nodes = list(walk_scope(node))
+        nodes = list(executed_nodes(node))
         self.tree.budget.spend(3 * len(nodes))
         return nodes
 
@@ -211,12 +212,12 @@ class CellTree:
             scope.take(node, top, is_in_class=owner is not None)
             if isinstance(node, _LEAVES):
                 continue
-            if isinstance(node, _FUNCTIONS):
+            if isinstance(node, FUNCTIONS):
                 inner = self._scope(node, scope, owner)
                 body, first = ([node.body], around) if isinstance(node, ast.Lambda) else (node.body, None)
                 waiting += [(one, inner, first, None, depth + 1) for one in reversed(body)]
             held = node.name if isinstance(node, ast.ClassDef) else owner
-            waiting += [(one, scope, around, held, depth + 1) for one in reversed(_children(node))]
+            waiting += [(one, scope, around, held, depth + 1) for one in reversed(children(node))]
         for scope in self.scopes:
             for bound in scope.bindings.values():
                 bound.sort(key=lambda one: one.position)
@@ -226,41 +227,10 @@ class CellTree:
         self.scopes.append(scope)
         if not isinstance(node, ast.Module):
             self.of_function[node] = scope
-            defaults = _defaults(node.args) if isinstance(node, ast.Lambda) else {}
+            defaults = scope.defaults if isinstance(node, ast.Lambda) else {}
             for name in scope.parameters:
                 scope.bindings[name] = [Binding(scope, (0, 0), defaults.get(name))]
         return scope
-
-
-def walk_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what runs in a node, in the order of the text, without what functions hold that are defined inside."""
-    waiting = list(reversed(node.body if isinstance(node, ast.Module | Definition) else [node]))
-    while waiting:
-        current = waiting.pop()
-        yield current
-        waiting += reversed(_children(current))
-
-
-def _children(node: ast.AST) -> list[ast.AST]:
-    """The parts of a node that run where it does; of a function only what is worked out when it is defined."""
-    if isinstance(node, _FUNCTIONS):
-        defaults = [one for one in (*node.args.defaults, *node.args.kw_defaults) if one is not None]
-        return [*getattr(node, "decorator_list", []), *defaults]
-    found: list[ast.AST] = []
-    for name in node._fields:  # what ast.iter_child_nodes does takes twice as long
-        part = getattr(node, name, None)
-        if isinstance(part, list):
-            found += [one for one in part if isinstance(one, ast.AST)]
-        elif isinstance(part, ast.AST) and not isinstance(part, _MARKS):
-            found.append(part)
-    return found
-
-
-def _defaults(given: ast.arguments) -> dict[str, ast.expr | None]:
-    plain = [one.arg for one in (*given.posonlyargs, *given.args)]
-    last = plain[len(plain) - len(given.defaults) :]
-    words = [one.arg for one in given.kwonlyargs]
-    return dict(zip((*last, *words), (*given.defaults, *given.kw_defaults), strict=True))
 
 
 def _bind(node: ast.AST, scope: Scope) -> None:

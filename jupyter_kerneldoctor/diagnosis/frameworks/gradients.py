@@ -172,7 +172,7 @@ def is_cut(node: ast.AST, cuts: frozenset[str]) -> bool:
 def _added_to(name: ast.Name, scope: Scope) -> list[tuple[ast.AST, Scope]]:
     """Return what was added to a name, `total += loss`, and what was put into it, `losses.append(loss)`."""
     found: list[tuple[ast.AST, Scope]] = []
-    for node in scope.walk():
+    for node in scope.nodes:
         match node:
             case ast.AugAssign(target=ast.Name(id=target), value=value) if target == name.id:
                 found.append((value, scope))

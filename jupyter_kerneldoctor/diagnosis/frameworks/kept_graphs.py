@@ -162,7 +162,7 @@ def _feeds_backward(container: str, code: Notebook) -> bool:
     scopes = list(dict.fromkeys((*code.running, *code.mentioning("backward", "autograd"))))
     made_of: dict[str, list[ast.expr]] = {}
     for scope in scopes:
-        for node in scope.walk():
+        for node in scope.nodes:
             match node:
                 case ast.Assign(targets=targets, value=value):
                     pass
@@ -194,7 +194,7 @@ def _read_in(node: ast.AST) -> set[str]:
 def _is_used_as_tensor(container: str, code: Notebook) -> bool:
     """Whether the kept values go on into PyTorch, or have methods of a tensor called on them."""
     scopes = dict.fromkeys((*code.running, *code.mentioning(container.removeprefix("self."))))
-    return any(_is_use_of_tensor(node, container, scope, code) for scope in scopes for node in scope.walk())
+    return any(_is_use_of_tensor(node, container, scope, code) for scope in scopes for node in scope.nodes)
 
 
 def _reaches(node: ast.expr, container: str) -> bool:

@@ -24,7 +24,7 @@ def needs_full_matrices(call: Call, code: Notebook, shape: Sequence[int] | None)
         return False
     others = code.mentioning(*names) if call.scope.is_cell else ()
     scopes = dict.fromkeys((call.scope, *code.running, *others))
-    return any(_is_use_of_all(node, names, shape) for scope in scopes for node in scope.walk())
+    return any(_is_use_of_all(node, names, shape) for scope in scopes for node in scope.nodes)
 
 
 def _factors(call: Call) -> dict[str, int]:

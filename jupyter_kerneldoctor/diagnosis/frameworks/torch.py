@@ -198,7 +198,7 @@ class Tensors:
         given = self.origins.arguments(node, inner)
         self._given[inner] = {name: self.kind(value, scope, depth) for name, value in given.items()}
         try:
-            found = [one.value for one in inner.walk() if isinstance(one, ast.Return) and one.value]
+            found = [one.value for one in inner.nodes if isinstance(one, ast.Return) and one.value]
             kinds = {self.kind(one, inner, depth) for one in found}
             return Kind.MODULE if kinds == {Kind.MODULE} else max(kinds - {Kind.MODULE}, default=Kind.OTHER)
         finally:

@@ -150,7 +150,7 @@ def _slice(code: Notebook, origins: Origins) -> Iterator[Part]:
         if root in seen:
             continue
         seen.add(root)
-        for node in scope.walk() if root is scope.node else scope.inside(root):
+        for node in scope.nodes if root is scope.node else scope.inside(root):
             yield node, scope
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
                 waiting += origins.of(node, scope)

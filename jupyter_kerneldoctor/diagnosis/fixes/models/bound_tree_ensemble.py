@@ -1,7 +1,8 @@
 from collections.abc import Iterator
 
+from ...argument_dicts import add_entry, entries, hidden_arguments
 from ...calls import makers
-from ...edits import add_entry, entries, hidden_arguments, set_argument
+from ...edits import set_argument
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote, size
 
