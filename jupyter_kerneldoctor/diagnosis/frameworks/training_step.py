@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..code.notebook import Notebook, Scope
+from ..code.values import Values
 from ..units import quote
 from .gradients import backward_calls
+from .rows import compared_with, name_of_rows, picks_rows
 from .torch import Kind, Tensors
 
-_MOVES = frozenset(
-    {"to", "cuda", "float", "long", "half", "double", "view", "reshape", "flatten", "squeeze", "unsqueeze"}
-)
 _DEEPEST = 12
 _MEAN_LOSSES = frozenset(
     [
@@ -56,7 +55,7 @@ class NoStepError(Exception):
     """There is no such step. Its own text says why, as a sentence for the user, or is empty."""
 
 
-def find_step(code: Notebook, tensors: Tensors) -> Step:
+def find_step(code: Notebook, tensors: Tensors, values: Values | None = None) -> Step:
     """Return the one step of the running code. Raises NoStepError."""
     found = [(one, scope) for scope in code.running for one in backward_calls(scope.node, scope)]
     if len(found) != 1:
@@ -80,7 +79,7 @@ def find_step(code: Notebook, tensors: Tensors) -> Step:
         raise NoStepError("The step has loops or branches of its own.")
     if _compares_rows(statements, scope) or _has_time_first(code):
         raise NoStepError("The rows of a batch depend on each other, or are not in its first dimension.")
-    batch = tuple(_batch(statements, scope, tensors))
+    batch = tuple(_batch(statements, scope, tensors, values))
     if not batch:
         raise NoStepError("It does not show which names hold the batch.")
     return Step(scope, statements, backward, call.target, zero[0], batch, body)
@@ -134,7 +133,7 @@ def _takes_rows(node: ast.AST, scope: Scope, tensors: Tensors) -> bool:
     return name.startswith("torch.nn.functional.") or tensors.kind(node.func, scope) is Kind.MODULE
 
 
-def _batch(statements: list[ast.stmt], scope: Scope, tensors: Tensors) -> Iterator[str]:
+def _batch(statements: list[ast.stmt], scope: Scope, tensors: Tensors, values: Values | None) -> Iterator[str]:
     """Yield the names of the batch. Raises NoStepError for what cannot be split: a dict, a state of earlier steps."""
     nodes = [one for statement in statements for one in scope.inside(statement)]
     made = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
@@ -142,9 +141,11 @@ def _batch(statements: list[ast.stmt], scope: Scope, tensors: Tensors) -> Iterat
     read = [one for node in nodes if _takes_rows(node, scope, tensors) for one in node.keywords]  # type: ignore[attr-defined]
     if any(word.arg is None for word in read) or any(isinstance(one, ast.Starred) for one in given):
         raise NoStepError("The batch is a dict or a list, not tensors with names of their own.")
+    if picks_rows(nodes, scope, tensors):
+        raise NoStepError("The rows of a batch depend on each other, or are not in its first dimension.")
     found: dict[str, ast.Name] = {}
     for one in given:
-        name = _name_of_rows(one)
+        name = name_of_rows(one)
         if isinstance(one, ast.Subscript) and name is None:
             raise NoStepError("The batch is a dict or a list, not tensors with names of their own.")
         if name is None or name.id in made:
@@ -160,25 +161,23 @@ def _batch(statements: list[ast.stmt], scope: Scope, tensors: Tensors) -> Iterat
             raise NoStepError("The step goes on from a state of the step before.")
         if kind is not Kind.MODULE:
             found.setdefault(name.id, name)
+    compared = compared_with(nodes, found.values(), scope, tensors, values) if found else ()
+    found |= _as_many([one for one in compared if one[0] is None or one[0].id not in made])
     yield from sorted(found, key=lambda one: (found[one].lineno, found[one].col_offset))
+
+
+def _as_many(compared: list[tuple[ast.Name | None, bool]]) -> dict[str, ast.Name]:
+    """Return what has as many rows as the batch, by name. Raises NoStepError where that is not known of one."""
+    found = {name.id: name for name, has_as_many in compared if name is not None and has_as_many}
+    if len(found) < len(compared):
+        raise NoStepError("It does not show how many rows the step compares with what the network gives.")
+    return found
 
 
 def _is_carried(name: ast.Name, statements: list[ast.stmt], scope: Scope, tensors: Tensors) -> bool:
     """Whether a name that the step makes is read before it is made: it comes from the step before."""
     binding = tensors.code.lookup(name.id, scope, name)
     return binding is not None and (binding.scope is not scope or binding.position < (statements[0].lineno, 0))
-
-
-def _name_of_rows(node: ast.expr) -> ast.Name | None:
-    """Return the name that holds the rows of an argument: `x` of `x.to(device)`, `rows` of `X[rows]`."""
-    match node:
-        case ast.Name():
-            return node
-        case ast.Call(func=ast.Attribute(value=inner, attr=method)) if method in _MOVES:
-            return _name_of_rows(inner)
-        case ast.Subscript(value=ast.Name(), slice=ast.Name() as rows):
-            return rows
-    return None
 
 
 def is_mean(node: ast.expr, scope: Scope, tensors: Tensors, depth: int = 0) -> bool:

@@ -8,6 +8,7 @@ from ..code.notebook import Notebook, Scope
 from ..code.values import Values
 from ..edits import Changes, EditRefusedError, replace, wrap
 from .gradients import backward_calls
+from .rows import compared_with, picks_rows
 from .torch import Kind, Tensors
 
 
@@ -20,6 +21,8 @@ class WholeBatch:
     names: tuple[str, ...]
     """The data that go in first, then what is compared with the result row by row."""
     rows: int | None
+    is_clear: bool = True
+    """All that is compared with the result surely has a row for each of them."""
 
 
 def find_whole_batch(code: Notebook, values: Values) -> WholeBatch | None:
@@ -43,12 +46,15 @@ def find_whole_batch(code: Notebook, values: Values) -> WholeBatch | None:
                 and tensors.kind(name_of, scope) is Kind.TENSOR
             ]
             data = {one.id: one for call, one in given if _is_network(call, scope, tensors)}
-            if len(data) == 1:
+            if len(data) == 1 and not picks_rows(nodes, scope, tensors):
                 ((name, node),) = data.items()
                 known = values.of(node, scope)
                 rows = known.shape[0] if known is not None and known.shape else None
                 others = dict.fromkeys(one.id for call, one in given if one.id != name and len(call.args) > 1)
-                return WholeBatch(loop, scope, (name, *others), rows)
+                compared = compared_with(nodes, [node], scope, tensors, values)
+                beside = [one for one in compared if one[0] is None or one[0].id not in bound]
+                others |= dict.fromkeys(one.id for one, _ in beside if one is not None)
+                return WholeBatch(loop, scope, (name, *others), rows, all(as_many for _, as_many in beside))
     return None
 
 
@@ -59,6 +65,8 @@ def split(found: WholeBatch, batch_size: int) -> Changes:
     rows is used behind the step, other than the loss.
     """
     step = _step(found)
+    if not found.is_clear:
+        raise EditRefusedError("it does not show how many rows are compared with what the network gives")
     if _results_used_behind(found, step):
         raise EditRefusedError("what is worked out for all rows is used behind the step")
     changes = wrap(found.scope, step, header(found, batch_size))

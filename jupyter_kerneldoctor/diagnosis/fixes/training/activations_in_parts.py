@@ -5,7 +5,9 @@ from ...calls import network_call_at
 from ...code.scopes import Scope
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.gradients import backward_calls
+from ...frameworks.rows import picks_rows
 from ...frameworks.step_growth import grows_by_the_step
+from ...frameworks.torch import Tensors
 from ...frameworks.training import find_batch_size
 from ...sizing import batch_to_blame
 from ...units import quote, size
@@ -37,6 +39,12 @@ class ActivationsInParts(Fix):
             growth="jump",
             says=("checkpoint(",),
         ),
+        Case(  # a graph: its nodes need each other
+            _NET,
+            _STEP.replace("net(x)", "net(x, adj)").replace("out.mean()", "crit(out[train_mask], y[train_mask])"),
+            growth="jump",
+            says=("Work out activations again", "checkpoint("),
+        ),
     ]
     SILENT = [
         Case(_NET, _STEP, before_mib=1990, growth="jump"),
@@ -56,7 +64,8 @@ class ActivationsInParts(Fix):
         found = network_call_at(death)
         if found is None and death.user_frames and any(death.was_running(*one) for one in trains):
             return  # in the backward pass itself: it may be the parameters that are large
-        given = None if found is None else _rows(*found)
+        is_whole = found is None or picks_rows(found[1].nodes, found[1], Tensors(code))
+        given = None if found is None or is_whole else _rows(*found)
         again = "x = checkpoint(block, x, use_reentrant=False)  # for each block, or each round of a loop"
         snippet = f"from torch.utils.checkpoint import checkpoint\n\n{again}"
         why = f"A step keeps what it works out until `backward()` has run: {size(missing)} and more. "

@@ -69,6 +69,14 @@ class MicroBatchSplit(Fix):
             "    for X, y in zip(full_X.split(256), full_y.split(256)):\n        loss = crit(model(X), y)\n"
             "        (loss * (len(X) / len(full_X))).backward()\n    X, y = full_X, full_y\n    opt.step()",
         ),
+        Case(  # a loss of one's own
+            _LOAD + _LOADER,
+            _STEP.replace("crit(model(x), y)", "((model(x) - y.float()) ** 2).mean()"),
+            becomes="for x, y in loader:\n    opt.zero_grad()\n    full_x, full_y = x, y\n"
+            "    for x, y in zip(full_x.split(64), full_y.split(64)):\n"
+            "        loss = ((model(x) - y.float()) ** 2).mean()\n"
+            "        (loss * (len(x) / len(full_x))).backward()\n    opt.step()\n",
+        ),
         Case(
             _LOAD + "net = torch.nn.Sequential(torch.nn.BatchNorm1d(9), model)\n" + _LOADER,
             _STEP.replace("model", "net"),
@@ -85,6 +93,9 @@ class MicroBatchSplit(Fix):
         Case(_LOAD + _LOADER, _STEP.replace("(x), y)", "(x), y, weight=w)")),
         Case(_LOAD + _LOADER, _STEP.replace("crit(model(x), y)", "my_loss(model(x), y)")),
         Case(_LOAD + _LOADER, _STEP.replace("model(x)", "model(batch['x'])")),
+        # how many rows the other one has, is not known; and a graph, whose nodes need each other
+        Case(_LOAD + _LOADER, _STEP.replace("crit(model(x), y)", "((model(x) - other) ** 2).mean()")),
+        Case(_LOAD + _LOADER, _STEP.replace("crit(model(x), y)", "crit(model(x)[train_mask], y[train_mask])")),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -94,7 +105,7 @@ class MicroBatchSplit(Fix):
             return  # what workers load is as large as before
         tensors = Tensors(death.code)
         try:
-            step = find_step(death.code, tensors)
+            step = find_step(death.code, tensors, death.values)
         except NoStepError:
             return
         if not is_mean(step.loss, step.scope, tensors):
