@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
-from jupyter_kerneldoctor.recording.model import Cell, Recording
+from jupyter_kerneldoctor.recording.model import Recording
 from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
 from .analysis import stuck_before_shutdown
@@ -45,8 +45,8 @@ _BY_KIND: dict[str, tuple[str, str, Certainty, str]] = {
 _OTHER = ("unknown", "An error that the kernel survived", Certainty.WEAK, "The kernel survived a system error {where}.")
 
 
-def survived(death: Death) -> tuple[Survived, ...]:
-    """Return what the kernel survived, oldest first."""
+def survived(death: Death) -> list[tuple[Survived, Death]]:
+    """Return what the kernel survived, oldest first, each with the kernel as it was then."""
     found = (
         *death.recording.incidents,
         *_interrupted_by_openblas(death),
@@ -55,17 +55,11 @@ def survived(death: Death) -> tuple[Survived, ...]:
         *(() if death.is_unasked_end else _used_up(death.recording)),
     )
     recorded = sorted(found, key=lambda one: one.mono_s)
-    told = (*(_judged(death, incident) for incident in recorded[-MOST:]), *_stuck_until_the_end(death.recording))
+    told = [*(_judged(death, incident) for incident in recorded[-MOST:]), *_stuck_until_the_end(death.recording)]
     return told[-MOST:]
 
 
-def latest_death(death: Death, latest: Survived) -> Death:
-    """Return the kernel at what it survived last; for a hang that lasted until the end, as it was before that."""
-    before = stuck_before_shutdown.before_the_request(death.recording) if latest.incident.kind == "stuck" else None
-    return death.at(latest.incident) if before is None else examine(before)
-
-
-def _stuck_until_the_end(recording: Recording) -> Iterator[Survived]:
+def _stuck_until_the_end(recording: Recording) -> Iterator[tuple[Survived, Death]]:
     """Yield the hang that lasted until somebody shut the kernel down, as a report would have shown it right before."""
     before = stuck_before_shutdown.before_the_request(recording)
     death = None if before is None else examine(before)
@@ -80,15 +74,16 @@ def _stuck_until_the_end(recording: Recording) -> Iterator[Survived]:
     told = f"The kernel was stuck in {cell_name(cell.execution_count)}{death.stuck_cell.at()} for {lasted}."
     finding = replace(finding, headline=told, summary=None)
     incident = Incident("stuck", look.mono_s, "stuck", cell.seq)
-    yield Survived(finding, incident, _cell(cell, finding.line), _time(death, look.mono_s))
+    yield Survived(finding, incident, Culprit.at(cell, finding.line), _time(death, look.mono_s)), death
 
 
-def _judged(kernel: Death, incident: Incident) -> Survived:
+def _judged(kernel: Death, incident: Incident) -> tuple[Survived, Death]:
     death = kernel.at(incident)
     explained = findings_of(lambda one: one.explain(death, incident) if incident.kind in one.incidents else None)
     finding = max(explained, key=lambda one: one.certainty, default=None) or _unexplained(death, incident)
     finding = replace(finding, evidence=(*finding.evidence, *_circumstances(incident)))
-    return Survived(finding, incident, _cell(death.cell, death.line), _time(death, incident.mono_s))
+    cell = None if death.cell is None else Culprit.at(death.cell, death.line)
+    return Survived(finding, incident, cell, _time(death, incident.mono_s)), death
 
 
 def _unexplained(death: Death, incident: Incident) -> CauseFinding:
@@ -108,10 +103,6 @@ def _circumstances(incident: Incident) -> Iterator[Evidence]:
     if incident.rss_bytes is not None:
         text = f"The kernel process held {size(incident.rss_bytes)} (resident memory, RSS) right after it."
         yield Evidence(text, incident.rss_bytes, "bytes", "samples")
-
-
-def _cell(cell: Cell | None, line: int | None) -> Culprit | None:
-    return None if cell is None else Culprit.at(cell, line)
 
 
 def _time(death: Death, mono_s: float) -> str | None:

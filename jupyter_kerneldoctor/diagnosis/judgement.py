@@ -14,7 +14,7 @@ from .certainty import Certainty
 from .code.notebook import CodeTooLargeError
 from .death import Death
 from .family import Family
-from .incidents import latest_death, survived
+from .incidents import survived
 from .postmortem import CauseFinding, Culprit, Ending, FixProposal, Grown, PostMortem, State, Statement, iso
 from .ranking import rank
 from .texts.memory_story import story
@@ -34,18 +34,17 @@ _LASTS = ("too-many-files", "no-threads", "no-space")
 def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
     death, ranked = _of_the_likeliest_cell(recording)
-    incidents = survived(death)
-    is_alive = ranked[0].family == Family.ALIVE
-    latest = incidents[-1] if incidents and not _is_past(recording, incidents[-1].incident) else None
-    shown = latest if is_alive else None
-    if shown is not None:
-        ranked, death = (shown.finding,), death.at(shown.incident)
-    state = "survived" if shown is not None else _state(death, ranked[0])
-    before = None if state != "ended" or latest is None else latest_death(death, latest).judged((latest.finding,))
-    if before is not None:
+    found = survived(death)
+    latest = found[-1] if found and not _is_past(recording, found[-1][0].incident) else None
+    state: State = _state(death, ranked[0])
+    before = None
+    if ranked[0].family == Family.ALIVE and latest is not None:
+        state, ranked, death = "survived", (latest[0].finding,), latest[1]
+    elif state == "ended" and latest is not None:
+        before = latest[1].judged((latest[0].finding,))
         ranked = (_after(before.causes[0], ranked[0]), *ranked[1:])
-    elif is_alive and incidents and shown is None:
-        ranked = (_lived_on(incidents[-1].finding.headline, ranked[0]), *ranked[1:])
+    elif ranked[0].family == Family.ALIVE and found:
+        ranked = (_lived_on(found[-1][0].finding.headline, ranked[0]), *ranked[1:])
     judged = death.judged(ranked)
     is_slow = state == "running" and death.cell is not None and (judged.memory.running_s or 0) >= _SLOW_S
     told = judged if before is None else before
@@ -75,7 +74,7 @@ def diagnose(recording: Recording) -> PostMortem:
         fixes=fixes[:MOST_SHOWN],
         more_fixes=fixes[MOST_SHOWN:],
         fixes_left_out=left_out,
-        incidents=incidents,
+        incidents=tuple(one for one, _ in found),
     )
 
 

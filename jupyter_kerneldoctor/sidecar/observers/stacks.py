@@ -71,8 +71,11 @@ class StacksObserver(Observer):
 
     @property
     def due_mono_s(self) -> float:
-        """When it wants its next turn: at once when somebody asks, whatever a turn that was on its way then says."""
-        return 0.0 if self._asked else self._due_mono_s
+        """When it wants its next turn: at once when somebody asks, whatever a turn that was on its way then says.
+
+        As long as stacks are yet to be opened, when that goes on.
+        """
+        return 0.0 if self._asked else self._due_mono_s if self._access.due_mono_s is None else self._access.due_mono_s
 
     @due_mono_s.setter
     def due_mono_s(self, mono_s: float) -> None:
@@ -83,8 +86,6 @@ class StacksObserver(Observer):
         kind = event["event"]
         if kind == "start":
             self._access.on_start(event, now_mono_s)
-            if self._access.due_mono_s is not None:
-                self.due_mono_s = self._access.due_mono_s
         elif kind == "cell_start":
             self._newest, self._other_statement = None, ()
             rss = event.get("rss_before_bytes")
@@ -92,8 +93,6 @@ class StacksObserver(Observer):
                 event.get("seq"), self._level(rss if type(rss) is int else self._process.rss_bytes() or 0)
             )
             self._access.hurry(now_mono_s)
-            if self._access.due_mono_s is not None:
-                self.due_mono_s = self._access.due_mono_s
             if self.stacks is not None:
                 self.stacks.forget()
                 self._schedule.begin()
@@ -102,7 +101,7 @@ class StacksObserver(Observer):
             self._newest = None
             self._write_growth(now_mono_s, over=True)
             self._growth = None
-            if not self._watched.is_busy and self._access.due_mono_s is None:
+            if not self._watched.is_busy:
                 self.due_mono_s = math.inf
 
     def turn(self, now_mono_s: float) -> None:
@@ -113,8 +112,6 @@ class StacksObserver(Observer):
         if (due_mono_s := self._access.due_mono_s) is not None:
             if now_mono_s >= due_mono_s and self._access.advance(now_mono_s):
                 self._begin(now_mono_s)
-            elif self._access.due_mono_s is not None:
-                self.due_mono_s = self._access.due_mono_s
         elif self._watched.under_oom:
             self.due_mono_s = now_mono_s + _STALLED_S
         elif self.stacks is not None and self._watched.is_busy:
