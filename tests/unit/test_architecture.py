@@ -82,7 +82,7 @@ LAYERS = (
     {"examples"},
     {"cause"},
     {"causes"},
-    {"case", "calls", "environments", "facts", "place", "workers"},
+    {"case", "calls", "environments", "facts", "place", "unused_objects", "workers"},
     {"sizing"},
     {"fix"},
     {"lesser_ways", "trainer_setting"},

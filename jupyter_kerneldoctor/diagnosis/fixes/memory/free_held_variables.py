@@ -7,6 +7,7 @@ from ...code.scopes import Scope
 from ...examples import MIB
 from ...fix import Advice, Case, Death, Family
 from ...units import enumeration, quote, size
+from ...unused_objects import unused_objects
 
 _SMALL, _MOST = 0.05, 4  # of the limit; so many are named
 _LOOK = [Namespace(-11.0, 1, (NamedObject("raw", "DataFrame", 900 * MIB), NamedObject("x", "list", 300 * MIB)))]
@@ -70,19 +71,18 @@ class FreeHeldVariables(Advice):
 
 def _held(death: Death) -> list[NamedObject]:
     """Return the user's large variables that nothing names which ran, largest first."""
-    limit, looks = death.memory.limit_bytes, death.recording.namespaces
-    if not looks or limit is None or death.cell is None:
+    limit = death.memory.limit_bytes
+    if limit is None or death.cell is None:
         return []
+    large = [one for one in unused_objects(death, _SMALL * limit) if one.name.isidentifier()]
+    found = [one for one in large if one.device in (None, "cpu") and "memmap" not in one.type]
     used = set(death.code.running.used_names)
-    large = [one for one in looks[-1].objects if one.name.isidentifier() and one.bytes >= _SMALL * limit]
-    own = [one for one in large if not one.hidden and one.device in (None, "cpu") and "memmap" not in one.type]
-    found = [one for one in own if one.name not in used]
     cells = range(len(death.code.cells) if found else 0)  # to parse those of a day takes long
     for scope in map(death.code.module, cells):
         used |= _kept_by(used, scope) if scope is not None else set()
     functions = (scope for at in cells for scope in death.code.scopes(at) if not scope.is_cell)
     used |= {getattr(node, "id", "") for scope in functions for node in scope.names}  # a thread may run them
-    return sorted((one for one in found if one.name not in used), key=lambda one: -one.bytes)[:_MOST]
+    return [one for one in found if one.name not in used][:_MOST]
 
 
 def _kept_by(names: set[str], scope: Scope) -> set[str]:

@@ -8,6 +8,7 @@ from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.checkpoints import loads
 from ...units import quote, size
+from ...unused_objects import unused_objects
 
 _SMALL = 0.05  # of the limit
 _KEPT = [Namespace(-11.0, 2, (NamedObject("sd", "OrderedDict", 700 * MIB),))]
@@ -52,14 +53,11 @@ class DropStateDict(Fix):
         module = code.module(code.last) if death.is_of_this_cell else None
         if module is None or not module.body:
             return
-        used = code.running.used_names
-        held = {one.name: one for look in death.recording.namespaces[-1:] for one in look.objects if not one.hidden}
+        held = {one.name: one for one in unused_objects(death, _SMALL * (death.memory.limit_bytes or 0))}
         before = (scope for scope in code.mentioning("load_state_dict") if scope.cell != code.last)
         for _, into in loads(code, before):
             match into.node.args[0]:
-                case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)) if name in held and name not in used:
-                    if held[name].bytes < _SMALL * (death.memory.limit_bytes or 0):
-                        continue
+                case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)) if name in held:
                     copied = f"{quote(into.text)} copied the weights into the network"
                     why = f"{copied}; {quote(name)} still held its own {size(held[name].bytes)} of them."
                     edit = insert_before(module, module.body[0], f"del {name}  # the network has its own copy")

@@ -7,6 +7,7 @@ from ...code.origins import all_origins
 from ...edits import insert_before
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import enumeration, quote, size
+from ...unused_objects import unused_objects
 
 _LARGE = 0.1  # of what was missing
 _TYPES = ("DataFrame", "Series", "ndarray")
@@ -54,17 +55,10 @@ class DropIntermediateFrames(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Delete what only made others, at the top of the cell."""
         code, missing = death.code, death.memory.missing_bytes or 0
-        looks = [one for one in death.recording.namespaces if death.cell and one.mono_s <= death.cell.started_mono_s]
-        module = code.module(code.last) if looks and death.is_of_this_cell else None
+        module = code.module(code.last) if death.is_of_this_cell else None
         if module is None or not module.body:
             return
-        used = code.running.used_names
-        large = [
-            one
-            for one in looks[-1].objects
-            if one.type.rpartition(".")[2] in _TYPES and one.name not in used and not one.hidden
-            if one.bytes >= _LARGE * missing
-        ]
+        large = [one for one in unused_objects(death, _LARGE * missing) if one.type.rpartition(".")[2] in _TYPES]
         made_of = _made_of(death) if large else set()  # which reads all cells
         gone = [one for one in large if one.name in made_of]
         if gone:
