@@ -73,8 +73,7 @@ def diagnosing(work: Path) -> Iterator[Figure]:
         f"diagnosing: processor time, median of {len(times)} examples", statistics.median(times) * 1000, "ms", 50
     )
     directory = work / "20261121T000000Z-4242-abcdef"
-    _samples_of_a_day(directory)
-    _cells_of_a_day(directory)
+    write_day(directory)
     reading = statistics.median(_timed_s(lambda: read(directory)) for _ in range(5))
     yield Figure("reading the recording of a day: processor time", reading * 1000, "ms")
     day = read(directory)
@@ -86,6 +85,12 @@ def _timed_s(work: Callable[[], object]) -> float:
     begin = time.process_time()
     work()
     return time.process_time() - begin
+
+
+def write_day(directory: Path, every_s: float = 0.25) -> None:
+    """Write the recording of a day that ended out of memory, with a sample every so many seconds."""
+    _samples_of_a_day(directory, every_s)
+    _cells_of_a_day(directory)
 
 
 def _cells_of_a_day(directory: Path) -> None:
@@ -112,11 +117,12 @@ def _cells_of_a_day(directory: Path) -> None:
     journal.close()
 
 
-def _samples_of_a_day(directory: Path) -> int:
+def _samples_of_a_day(directory: Path, every_s: float = 0.25) -> int:
     directory.mkdir()
     writer = SampleWriter(directory)
-    for tick in range(24 * 3600 * 4):
+    for tick in range(int(24 * 3600 / every_s)):
         rss = 2_000_000_000 + 150_000_000 * (tick % 13) + 70_000_000 * (tick % 7)
-        writer.write(Sample(100_000 + tick / 4, rss, rss + 50_000_000, 9_000_000_000 - rss, 0, rss + 80_000_000, 4))
+        amounts = rss, rss + 50_000_000, 9_000_000_000 - rss, 0, rss + 80_000_000, 4
+        writer.write(Sample(100_000 + tick * every_s, *amounts))
     writer.close()
     return sum(file.stat().st_size for file in directory.iterdir())

@@ -1,16 +1,15 @@
 """`list` and `report`."""
 
-import gc
 import os
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from jupyter_kerneldoctor.recording.store import UnknownRecordingError, UnreadableRecordingError
 from jupyter_kerneldoctor.render.next_steps import newer_recording
 from jupyter_kerneldoctor.reports.kept_rows import Row
-from jupyter_kerneldoctor.reports.post_mortems import Document, PostMortems
+from jupyter_kerneldoctor.reports.post_mortems import Document, PostMortems, no_garbage_collection
 
 from . import output
 from .errors import CannotReadError, NothingOfThatError, NothingOfThatNotebookError, NothingToReportError
@@ -20,7 +19,7 @@ from .recordings import find, reading, usable_store
 def list_(options: Namespace) -> None:
     """Print the recordings: deaths first, orderly ends only on request. As JSON all of them, newest first."""
     store = usable_store()
-    with _no_garbage_collection():
+    with no_garbage_collection():
         rows = PostMortems(store).rows()
     if options.json:
         output.say_json(rows)
@@ -45,18 +44,6 @@ def _is_quiet(row: Row) -> bool:
     return row["state"] not in ("died", "stuck") and not row.get("survived")
 
 
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Make many objects that all stay: looking for garbage among them would take a quarter of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 class Choice(NamedTuple):
     """A report, and a sentence on a newer recording that is worth a look."""
 
@@ -66,7 +53,7 @@ class Choice(NamedTuple):
 
 def report(options: Namespace) -> None:
     """Print one post-mortem."""
-    with _no_garbage_collection():
+    with no_garbage_collection():
         choice = choose(PostMortems(usable_store()), options)
     if options.if_died and not (choice.doc["died"] or choice.doc["incidents"]):
         return

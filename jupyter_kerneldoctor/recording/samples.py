@@ -6,6 +6,7 @@ reader needs nothing but the file. Times are CLOCK_MONOTONIC seconds, the same c
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,6 +44,7 @@ RECENT_S = 60.0
 _SMALL_STEP = 0.01  # samples are left out while memory moves by less than this share
 _LONGEST_GAP_S = 30.0
 _TOO_MUCH = 1 << 63
+_NUMBERS = (int, float)
 
 _MINUTE_ROWS = 16
 _MANY_ROWS = 16 * 60 * 24
@@ -187,19 +189,18 @@ class SampleRows:
                 same.append(row)
         yield from self._samples(same)
 
-    def _samples(self, rows: list[list[Any]]) -> Iterator[Sample]:
-        """Yield the samples in rows of the same columns, checked one column after the other: a day has 23,000 rows."""
-        from .decode import number  # noqa: PLC0415 - the sidecar only writes
-
+    def _samples(self, rows: list[list[Any]]) -> list[Sample]:
+        """Return the samples in rows of the same columns, checked one column after the other: a day has 23,000 rows."""
         if self._places is None or not rows:
-            return
+            return []
         columns = [*zip(*rows, strict=True), [None] * len(rows)]  # the last stands for one that is missing
+        times = [one if type(one) in _NUMBERS and abs(one) < _TOO_MUCH else None for one in columns[self._places[0]]]
         sizes = [
             [one if type(one) is int and 0 <= one < _TOO_MUCH else None for one in columns[place]]
             for place in self._places[1:]
         ]
-        found = map(Sample._make, zip(map(number, columns[self._places[0]]), *sizes, strict=True))
-        yield from (sample for sample in found if sample.mono_s is not None)
+        found = map(partial(tuple.__new__, Sample), zip(times, *sizes, strict=True))
+        return [sample for sample in found if sample[0] is not None]
 
 
 def time_of_unseen_peak(points: Sequence[tuple[float, int]]) -> float:

@@ -41,7 +41,8 @@ class RecordingsHandler(_Handler):
     async def get(self) -> None:
         """Return all recordings, newest first."""
         rows = await self.in_thread(self.post_mortems.rows)
-        self.finish(jsontext.render(rows))
+        await self.finish(jsontext.render(rows))
+        await self.in_thread(self.post_mortems.prepare, rows)
 
 
 class StorageHandler(_Handler):

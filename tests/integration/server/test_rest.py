@@ -309,6 +309,7 @@ async def test_the_list_diagnoses_only_what_is_new_or_changed(jp_fetch, monkeypa
     write_recording(2)
     asked, diagnose = [], post_mortems.diagnose
     monkeypatch.setattr(post_mortems, "diagnose", lambda recording: asked.append(recording.id) or diagnose(recording))
+    monkeypatch.setattr(post_mortems, "_PREPARED_DOCUMENTS", 0)
 
     await jp_fetch("kerneldoctor", "recordings")
     await jp_fetch("kerneldoctor", "recordings")

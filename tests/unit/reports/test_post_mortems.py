@@ -8,6 +8,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from support.handwritten import write_recording
+
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.recording import layout, reader
 from jupyter_kerneldoctor.recording.processes import boot_id, identify
@@ -115,6 +117,24 @@ def test_the_document_of_a_kernel_that_is_over_is_made_once_until_its_files_chan
         file.write("\n")
     assert documents.document(recording_id)["end"]["exit_code"] == 3
     assert len(made) == 2
+
+
+def test_the_newest_deaths_of_a_list_need_not_be_diagnosed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELDOCTOR_DATA_DIR", str(tmp_path))
+    ids = [write_recording(second) for second in range(5)]
+    write_recording(6, signal=None)
+    reports = PostMortems(Store(tmp_path))
+    reports.prepare(reports.rows())
+    asked: list[str] = []
+    monkeypatch.setattr(post_mortems, "diagnose", lambda found: asked.append(found.id) or diagnose(found))
+
+    for recording_id in ids[2:]:
+        reports.document(recording_id)
+    assert asked == []
+    reports.document(ids[0])
+    assert asked[0] == ids[0]
 
 
 def test_the_document_of_a_kernel_that_runs_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
