@@ -25,7 +25,7 @@ export function RunAgain({ report }: { report: IReport }): JSX.Element | null {
         {trans.__('Restart and run cells 1 to %1', last)}
       </Button>
       {state?.kind === 'lived' && (
-        <strong role="status">
+        <strong role="status" className="jp-mod-lived">
           {state.peak_bytes === null || state.limit_bytes === null
             ? trans.__('Lived.')
             : trans.__(
@@ -36,7 +36,7 @@ export function RunAgain({ report }: { report: IReport }): JSX.Element | null {
         </strong>
       )}
       {state?.kind === 'failed' && (
-        <span role="status">
+        <span role="status" className="jp-mod-failed">
           {trans.__('It did not run through. The notebook shows where.')}
         </span>
       )}
