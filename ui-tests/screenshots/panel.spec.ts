@@ -27,9 +27,9 @@ async function look(
   name: string
 ): Promise<void> {
   for (const theme of LOOK ? ['light', 'dark'] : []) {
-    if (theme === 'dark') {
-      await page.theme.setDarkTheme();
-    }
+    await (theme === 'dark'
+      ? page.theme.setDarkTheme()
+      : page.theme.setLightTheme());
     for (const width of [300, 420, 900]) {
       await page.setViewportSize({ width: width + 500, height: 1500 });
       await page.sidebar.setWidth(width, 'right');
@@ -108,7 +108,9 @@ test('the panel after a kernel ran out of memory', async ({
     }
   }
 
+  await look(page, report, 'death');
   await page.theme.setLightTheme();
+  await page.sidebar.setWidth(430, 'right');
   await page.setViewportSize({ width: 1280, height: 800 });
   const shot = async (name: string, shown: Locator) => {
     await shown.scrollIntoViewIfNeeded();

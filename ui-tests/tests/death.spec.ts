@@ -137,6 +137,37 @@ test('a fix is applied to the cell, undone, and applied also after a reload', as
   ).toBeVisible();
 });
 
+test('a CUDA error that the kernel survived is shown without being asked', async ({
+  page,
+  tmpPath
+}) => {
+  // In torch's words, as there need be no graphics card.
+  const step =
+    'def step(batch):\n    raise RuntimeError("CUDA error: device-side assert triggered")';
+  await openNotebook(page, tmpPath, 'survives.ipynb', [
+    LOAD,
+    step,
+    'step(0)',
+    'x = 1'
+  ]);
+  const report = await openPanel(page);
+  await run(page, 0, 1);
+  await run(page, 1, 2);
+  await run(page, 2, 3);
+  const article = report.getByRole('article');
+  await expect(article.getByRole('heading', { level: 2 })).toContainText(
+    'cell [2]'
+  );
+  await expect(article).toContainText('Survived');
+  await expect(article).toContainText('Restart');
+  // The kernel lives, and is still shown above.
+  await run(page, 3, 4);
+  await expect(article).toBeVisible();
+  await expect(
+    report.getByRole('region', { name: 'Memory now' })
+  ).toContainText('left');
+});
+
 for (const [what, cell, shown] of [
   ['an idle', 'x = 1', '[2]:'],
   ['a busy', 'import time\nwhile True: time.sleep(0.01)', '[*]:']
