@@ -57,7 +57,7 @@ def fragment(body: str) -> str:
 def page(doc: Document) -> str:
     """Return the whole post-mortem as a file that a browser opens."""
     look = "<style>:root{color-scheme:light}body{margin:1.5rem}</style>"
-    title = f"<title>{escape(one_line(doc['headline']))}</title>"
+    title = f"<title>{escape(one_line(doc['headline']).replace('`', ''))}</title>"
     return f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8">{title}{look}{render(doc)}</html>\n'
 
 

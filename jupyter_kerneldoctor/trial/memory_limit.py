@@ -32,7 +32,7 @@ class Limit:
     """A limit in force for whatever is started with `command`."""
 
     kind: str
-    """In words: "a control group (cgroup v1)"."""
+    """In words: "a control group, like a container's (cgroup v1)"."""
     prefix: list[str]
     directory: Path | None = None
     """The control group, where it is ours."""
@@ -88,13 +88,13 @@ def lower_limit(pid: int, name: str, value: int) -> None:
 def _cgroup_v1(limit_bytes: int) -> Limit:
     directory = _make_group(CGROUP / "memory", "memory.limit_in_bytes")
     _set(directory, {"memory.limit_in_bytes": limit_bytes, "memory.memsw.limit_in_bytes": limit_bytes})
-    return _group("a control group (cgroup v1)", directory)
+    return _group("a control group, like a container's (cgroup v1)", directory)
 
 
 def _cgroup_v2(limit_bytes: int) -> Limit:
     directory = _make_group(CGROUP, "memory.max")
     _set(directory, {"memory.max": limit_bytes, "memory.swap.max": 0})
-    return _group("a control group (cgroup v2)", directory)
+    return _group("a control group, like a container's (cgroup v2)", directory)
 
 
 def _set(directory: Path, limits: dict[str, int]) -> None:
@@ -150,7 +150,7 @@ def _systemd_scope(limit_bytes: int) -> Limit:
 def _rlimit(limit_bytes: int) -> Limit:
     if not hasattr(resource, "prlimit"):
         raise FileNotFoundError("only Linux limits a running process")
-    return Limit("a limit of its data (RLIMIT_DATA)", [], refuses_bytes=limit_bytes)
+    return Limit("a limit of its own memory (RLIMIT_DATA)", [], refuses_bytes=limit_bytes)
 
 
 def _memory(pid: int, name: str) -> int:

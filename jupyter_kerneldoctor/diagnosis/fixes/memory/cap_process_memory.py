@@ -16,12 +16,12 @@ class CapProcessMemory(Advice):
     refused.
     """
 
-    id, title = "cap-process-memory", "Get a MemoryError in place of a dead kernel: RLIMIT_DATA"
+    id, title = "cap-process-memory", "Get a MemoryError in place of a dead kernel: limit its own memory"
     causes, general = (Family.MEMORY,), True
     share = 1 / 5  # so that it comes last: it saves the kernel, not the cell
     why = (
-        "The kernel was killed at {limit}. With a limit of its own just below that, the next cell that takes "
-        "too much gets a `MemoryError`, and the kernel lives."
+        "The kernel was killed at {limit}. With a limit of its own just below that (RLIMIT_DATA), the next cell "
+        "that takes too much gets a `MemoryError`, and the kernel lives."
     )
     snippet = "import resource\nresource.setrlimit(resource.RLIMIT_DATA, ({bytes}, resource.RLIM_INFINITY))"
 
