@@ -198,13 +198,9 @@ class Death(DeathSite):
     @cached_property
     def room_bytes(self) -> int | None:
         """How much the cell may take and live: up to 93 % of the limit; None where no limit is known."""
-        limit, before, known = self.memory.limit_bytes, self.memory.before_bytes, self.environment.known
-        rooms = [] if limit is None or before is None else [int(_ALMOST * limit) - before]
-        if self.causes and self.causes[0].id == "allocation-refused":
-            used = {"AS": known.address_space_bytes, "DATA": known.data_bytes}
-            limits = [(self.environment.soft_limit(name), amount) for name, amount in used.items()]
-            rooms += [soft - amount for soft, amount in limits if soft is not None and amount is not None]
-        return min(rooms, default=None)
+        limit, memory = self.memory.limit_bytes, self.memory
+        before = memory.before_bytes if memory.refusal is None else memory.used_before_bytes
+        return None if limit is None or before is None else int(_ALMOST * limit) - before
 
     @property
     def wanted_bytes(self) -> int:

@@ -12,6 +12,7 @@ from jupyter_kerneldoctor.recording.events import Frame
 from jupyter_kerneldoctor.recording.model import Cell
 
 from .analysis.background_thread import is_background
+from .analysis.ending import CRASHES
 from .analysis.incident_site import line_of_incident
 from .analysis.last_stack import LastStack, last_stack
 from .analysis.statements import short_name, statement_at, statement_of
@@ -20,7 +21,7 @@ from .analysis.user_frames import UserFrame, user_frames
 from .code.cellfiles import user_line
 from .code.cellsource import sole_statement
 from .code.notebook import CodeTooLargeError, Notebook
-from .kernel_end import CRASHES, KernelEnd
+from .kernel_end import KernelEnd
 from .postmortem import Statement
 from .units import cell_name, quote, statement
 

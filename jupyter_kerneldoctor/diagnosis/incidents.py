@@ -4,7 +4,7 @@ The causes are asked as for a death (`Cause.explain`). Where none of them explai
 reported.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
@@ -13,6 +13,7 @@ from jupyter_kerneldoctor.recording.user_files import is_cell_file
 
 from .analysis import stuck_before_shutdown
 from .analysis.incident_site import that_it_was_raised
+from .analysis.memory_refusals import is_used_up
 from .causes import examine
 from .certainty import Certainty
 from .death import Death
@@ -28,6 +29,7 @@ _OPENBLAS = "OpenBLAS blas_thread_init: pthread_create failed"
 _AT_ONCE_S = 5.0
 """So long after these words a cell is over at the latest: what takes most of it is to show the traceback."""
 
+_STILL_FULL, _A_PART = 0.9, 0.1  # of the memory at its highest
 _NOTICED_AFTER_S = 20.0
 """A library tries for a while to reach a process that is gone."""
 
@@ -52,11 +54,32 @@ def survived(death: Death) -> list[tuple[Survived, Death]]:
         *_interrupted_by_openblas(death),
         *_known_by_name(death.recording),
         *_after_a_killed_child(death.recording),
-        *(() if death.is_unasked_end else _used_up(death.recording)),
+        *(() if death.is_unasked_end and death.cell is not None else _used_up(death.recording)),
     )
     recorded = sorted(found, key=lambda one: one.mono_s)
     told = [*(_judged(death, incident) for incident in recorded[-MOST:]), *_stuck_until_the_end(death.recording)]
     return told[-MOST:]
+
+
+def first_of_a_shortage(recording: Recording, found: Sequence[tuple[Survived, Death]]) -> tuple[Survived, Death] | None:
+    """Return the latest; where memory was refused in cells that ran while it was still full, the one that filled it."""
+    first = found[-1] if found else None
+    for one in reversed(found[:-1]):
+        if first is None or not _left_it_full(recording, one[0], first[0].incident):
+            break
+        first = one
+    return first
+
+
+def _left_it_full(recording: Recording, earlier: Survived, later: Incident) -> bool:
+    """Whether a cell had filled the memory in which a later cell was refused some."""
+    filled, refused = (recording.execution(one.cell_seq) for one in (earlier.incident, later))
+    if earlier.finding.family != Family.MEMORY or filled is None or refused is None or filled is refused:
+        return False
+    amounts = filled.rss_before_bytes, filled.peak_bytes or earlier.incident.rss_bytes, refused.rss_before_bytes
+    before, peak, held = (one or 0 for one in amounts)
+    took = max((refused.peak_bytes or 0) - held, later.asked_bytes or 0)
+    return held >= _STILL_FULL * peak and peak - before > max(took, _A_PART * peak)
 
 
 def _stuck_until_the_end(recording: Recording) -> Iterator[tuple[Survived, Death]]:
@@ -141,10 +164,10 @@ def _after_a_killed_child(recording: Recording) -> Iterator[Incident]:
 
 
 def _used_up(recording: Recording) -> Iterator[Incident]:
-    """Find the cell after which no file, or no thread, was to be had: code may catch the error that tells of it."""
-    told = {incident.kind for incident in recording.incidents}
-    for kind, is_used_up in (("too-many-files", _has_no_file_left), ("no-threads", _has_no_thread_left)):
-        state = next((one for one in recording.system_states if is_used_up(one, recording)), None)
+    """Find the cell after which no file, thread or memory was to be had: no error may tell of it."""
+    told = {incident.kind for incident in (*recording.incidents, *_known_by_name(recording))}
+    for kind, has_none_left in _USED_UP.items():
+        state = next((one for one in recording.system_states if has_none_left(one, recording)), None)
         ran = [cell for cell in recording.cells if state is not None and cell.started_mono_s <= state.mono_s]
         if state is not None and ran and kind not in told:
             yield Incident(kind, state.mono_s, ran[-1].error or "", ran[-1].seq, surroundings=state)
@@ -161,3 +184,11 @@ def _has_no_thread_left(state: SystemState, recording: Recording) -> bool:
         return False
     left = state.pids_limit - state.pids_current
     return left <= 0 or (left == 1 and "can't start new thread" in (recording.no_stacks or ""))
+
+
+_USED_UP: dict[str, Callable[[SystemState, Recording], bool]] = {
+    "too-many-files": _has_no_file_left,
+    "no-threads": _has_no_thread_left,
+    "memory-error": lambda state, _: is_used_up(state),
+}
+"""Kinds of incidents, and whether there was nothing left of what they are about."""

@@ -14,7 +14,7 @@ from .certainty import Certainty
 from .code.notebook import CodeTooLargeError
 from .death import Death
 from .family import Family
-from .incidents import survived
+from .incidents import first_of_a_shortage, survived
 from .postmortem import CauseFinding, Culprit, Ending, FixProposal, Grown, PostMortem, State, Statement, iso
 from .ranking import rank
 from .texts.memory_story import story
@@ -35,7 +35,8 @@ def diagnose(recording: Recording) -> PostMortem:
     """Judge how the kernel ended, why, where, and what to change. Damaged recordings get an honest answer, too."""
     death, ranked = _of_the_likeliest_cell(recording)
     found = survived(death)
-    latest = found[-1] if found and not _is_past(recording, found[-1][0].incident) else None
+    telling = first_of_a_shortage(recording, found)
+    latest = telling if found and not _is_past(recording, found[-1][0].incident) else None
     state: State = _state(death, ranked[0])
     before = None
     if ranked[0].family == Family.ALIVE and latest is not None:
@@ -43,8 +44,8 @@ def diagnose(recording: Recording) -> PostMortem:
     elif state == "ended" and latest is not None:
         before = latest[1].judged((latest[0].finding,))
         ranked = (_after(before.causes[0], ranked[0]), *ranked[1:])
-    elif ranked[0].family == Family.ALIVE and found:
-        ranked = (_lived_on(found[-1][0].finding.headline, ranked[0]), *ranked[1:])
+    elif ranked[0].family == Family.ALIVE and telling is not None:
+        ranked = (_lived_on(telling[0].finding.headline, ranked[0]), *ranked[1:])
     judged = death.judged(ranked)
     is_slow = state == "running" and death.cell is not None and (judged.memory.running_s or 0) >= _SLOW_S
     told = judged if before is None else before
@@ -152,7 +153,9 @@ def _statement(death: Death, cause: CauseFinding) -> Statement | None:
     if cause.family == Family.STUCK and (again := death.lock_taken_again) is not None:
         return statement_at(death.code, death.code.cells[again.cell], again.line)
     last = None if cause.family == Family.ALIVE else death.statement_at(cause.line)
-    return guilty_statement(death.growth, last) if cause.family == Family.MEMORY and death.incident is None else last
+    if cause.family != Family.MEMORY or (death.incident is not None and death.incident.error):
+        return last
+    return guilty_statement(death.growth, last)
 
 
 def _grown(death: Death, cause: CauseFinding, statement: Statement | None) -> tuple[Grown, ...]:

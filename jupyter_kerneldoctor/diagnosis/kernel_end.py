@@ -9,7 +9,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 from .analysis import gpu_messages
 from .analysis import traceback as tracebacks
 from .analysis.busy_cell import BusyCell, busy_cell
-from .analysis.ending import RecordedEnd
+from .analysis.ending import CRASHES, RecordedEnd
 from .analysis.environment import Environment, at_incident, at_the_end
 from .analysis.frame_names import FrameNames
 from .analysis.gpu_memory import GpuMemory
@@ -28,6 +28,7 @@ from .analysis.last_words import (
 from .analysis.lost_workers import LostWorker, lost_worker
 from .analysis.memory import Memory
 from .analysis.memory_pressure import MemoryPressure, memory_pressure
+from .analysis.memory_refusals import Refusal, is_used_up, refusals
 from .analysis.oom_log import OomKill, Scope, oom_kill
 from .analysis.stack_fault import Fault, logged_fault
 from .analysis.stuck_cell import StuckCell, last_look
@@ -37,8 +38,6 @@ from .family import Family
 from .postmortem import CauseFinding
 
 _LARGE = 0.1  # of the machine's memory: what holds less is not the largest where it is used up
-CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
-"""Signals of a program that fails by itself."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,13 @@ class KernelEnd(RecordedEnd):
             return GpuMemory(self.recording, self.cell, ran_out=True, incident=self.incident)
         killed = self.ended is True and self.status.exit_code is None and self.signal not in CRASHES
         refused = None if self.incident is None else self.incident.asked_bytes
-        return Memory(self.recording, self.cell, self.is_about_memory and killed, refused)
+        limits: tuple[Refusal, ...] = ()
+        if self.causes and self.causes[0].id == "allocation-refused":
+            limits = refusals(self.environment, self.recording.kernel.ram_bytes, refused, refused=True)
+        of_process = next((one for one in limits if one.used_bytes is not None), None)
+        full = next((one.mono_s for one in self.recording.system_states if is_used_up(one)), None)
+        full = None if of_process is None else full
+        return Memory(self.recording, self.cell, self.is_about_memory and killed, refused, of_process, full)
 
     @cached_property
     def memory_pressure(self) -> MemoryPressure:

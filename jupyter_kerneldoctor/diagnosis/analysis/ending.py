@@ -8,11 +8,15 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..postmortem import Ending
 from ..units import signal_name
+from .memory_refusals import is_used_up
 
 Request = Literal["restart", "shutdown"]
 
 REQUEST_SLACK_S = 1.0
 """A request that was noted this much after the end was still before it: two processes, two clocks read."""
+
+CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
+"""Signals of a program that fails by itself."""
 
 _ASKED_TO = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 """What a request leads to, where the kernel does not leave by itself."""
@@ -98,7 +102,7 @@ class RecordedEnd:
     def request(self) -> Request | None:
         """The restart or shutdown that was requested before the kernel ended; None if neither was."""
         server, end, asked = self.recording.server, self.recording.end, self.recording.exit_request
-        if self._left_by_itself:
+        if self._left_by_itself or self._failed_without_memory:
             return None
         if server.requested is not None:
             noted_s = server.requested_wall_s
@@ -107,6 +111,11 @@ class RecordedEnd:
         if asked is not None and asked.by != "cell":
             return "restart" if asked.restart else "shutdown"
         return None
+
+    @property
+    def _failed_without_memory(self) -> bool:
+        """Whether it crashed with its memory used up: a request that came meanwhile is not why it ended."""
+        return self.status.signal in CRASHES and any(map(is_used_up, self.recording.system_states[-1:]))
 
     @property
     def _request_slack_s(self) -> float:

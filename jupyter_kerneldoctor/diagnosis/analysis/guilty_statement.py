@@ -207,7 +207,10 @@ def _nearness(growth: Growth, store: Store, container: Grown | None) -> tuple[bo
 
 
 def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
-    """Whether a store keeps a name that a statement bound, or the one that called it."""
+    """Whether a store keeps a name that a statement bound, or the one that called it; or what it returned."""
+    returns = (top.source or "").lstrip().startswith("return ")
+    if returns and any(_called(value) == _last(top.function) for value in store.values):
+        return True
     lines = set(lines_in(top, growth.code.cells[store.scope.cell]))
     made = {
         container_name(target)
@@ -219,11 +222,18 @@ def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
     return any(isinstance(node, ast.Name) and node.id in made for value in kept for node in _but_numbers(value))
 
 
+def _called(node: ast.AST) -> str | None:
+    function = node.func if isinstance(node, ast.Call) else None
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+
+
+def _last(name: str | None) -> str:
+    return (name or "").rpartition(".")[2]
+
+
 def _but_numbers(node: ast.AST) -> Iterator[ast.AST]:
     """Walk an expression, but not into what is made a number of: `loss.item()`, `len(rows)`."""
-    function = node.func if isinstance(node, ast.Call) else None
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    if name not in _NUMBERS:
+    if _called(node) not in _NUMBERS:
         yield node
         for child in ast.iter_child_nodes(node):
             yield from _but_numbers(child)

@@ -12,6 +12,7 @@ from jupyter_kerneldoctor.recording.samples import Sample
 from ..units import size
 from .child_memory import Children, children
 from .idle_growth import IdleGrowth, growth_before
+from .memory_refusals import Refusal
 
 NEAR = 0.9
 """From this share of a limit on, memory is called close to it."""
@@ -43,13 +44,17 @@ class Memory:
     """The kernel was killed because memory ran out: it needed at least all that was left."""
     refused_bytes: int | None = None
     """What the cell asked for at once, and did not get."""
+    refusal: Refusal | None = None
+    """The limit of the process at which memory was refused: it counts, and not the machine's memory."""
+    full_mono_s: float | None = None
+    """When that limit was used up: what was measured later is no growth."""
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
         """The samples from the start of the cell on."""
-        if self.cell is None:
-            return self.recording.samples
-        return self.recording.samples[bisect_left(self.recording.samples, self.cell.started_mono_s, key=_moment) :]
+        samples = self.recording.samples
+        last = len(samples) if self.full_mono_s is None else bisect_right(samples, self.full_mono_s, key=_moment)
+        return samples[0 if self.cell is None else bisect_left(samples, self.cell.started_mono_s, key=_moment) : last]
 
     @cached_property
     def last(self) -> Sample | None:
@@ -88,7 +93,13 @@ class Memory:
 
     @cached_property
     def used_before_bytes(self) -> int | None:
-        """What counted towards the limit when the cell began: of all processes that share it, where measured."""
+        """What counted towards the limit when the cell began: of all processes that share it, where measured.
+
+        A limit of the process counts what was promised to it, too, such as the stacks of its threads.
+        """
+        if self.refusal is not None:
+            before, used = self.before_bytes or 0, self.refusal.used_bytes or 0
+            return max(before, used - (self.growth_bytes or 0))
         began = self.cell.started_mono_s if self.cell is not None else 0.0
         earlier = self.recording.samples[: bisect_right(self.recording.samples, began, key=_moment)]
         return next((s.cgroup_bytes for s in reversed(earlier) if s.cgroup_bytes is not None), self.before_bytes)
@@ -148,8 +159,10 @@ class Memory:
         """How much the process may use at most to be safe: the limit less a tenth, or less 256 MiB."""
         if self.limit_bytes is None:
             return None
-        headroom = max(int(_HEADROOM * self.limit_bytes), _LEAST_HEADROOM_BYTES)
-        return max(self.limit_bytes - headroom, self.limit_bytes // 2)  # half, for very small limits
+        limit = self.limit_bytes
+        if self.refusal is not None:
+            limit -= (self.used_before_bytes or 0) - (self.before_bytes or 0)
+        return max(limit - max(int(_HEADROOM * limit), _LEAST_HEADROOM_BYTES), limit // 2)  # half, for small limits
 
     @property
     def running_s(self) -> float | None:
@@ -237,6 +250,8 @@ class Memory:
     @cached_property
     def limit_bytes(self) -> int | None:
         """The limit that counts: the one that was hit, else the lowest; None when none is known."""
+        if self.refusal is not None:
+            return self.refusal.limit_bytes
         if self.pressed is not None:
             return self.pressed.limit_bytes
         known = [group.limit_bytes for group in self.groups if group.limit_bytes]
@@ -247,6 +262,8 @@ class Memory:
     @cached_property
     def limit_name(self) -> str:
         """What that limit is called: "container limit", "the machine's memory"."""
+        if self.refusal is not None:
+            return "limit of the process"
         same = (limit for limit in self.recording.limits if limit.bytes == self.limit_bytes)
         found = next(same, None)
         if found is not None:
@@ -264,6 +281,8 @@ class Memory:
         """Return "the container allows 500 MiB", "the session limit is 2.0 GiB"; empty when no limit is known."""
         if not self.limit_bytes:
             return ""
+        if self.refusal is not None:
+            return f"the process may have {size(self.limit_bytes)}"
         if not self.has_group_limit:
             return f"the machine has {size(self.limit_bytes)}"
         if self.limit_name == "container limit":
@@ -282,7 +301,8 @@ class Memory:
     @property
     def has_group_limit(self) -> bool:
         """Whether the limit that counts is that of a control group, such as a container."""
-        return self.pressed is not None or (self.limit is not None and self.limit.kind == "cgroup")
+        is_cgroup = self.pressed is not None or (self.limit is not None and self.limit.kind == "cgroup")
+        return is_cgroup and self.refusal is None
 
     @cached_property
     def machine_is_full(self) -> bool | None:

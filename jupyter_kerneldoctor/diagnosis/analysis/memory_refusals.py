@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
+
 from ..postmortem import Evidence
 from ..units import size
 from .environment import Environment
@@ -10,8 +12,18 @@ from .environment import Environment
 NEAR = 0.9
 """From this share of a limit on, the next larger request may be refused."""
 
+USED_UP = 0.99
+"""From this share of a limit on, what is left is less than Python asks for at once, for whatever it does."""
+
 _ADDRESSES = 1 << 47
 """What a process can address on common 64-bit machines; a request beyond it is a mistake, not a need."""
+
+
+def is_used_up(state: SystemState) -> bool:
+    """Whether a limit on the memory of the process is used up: then Python can hardly report an error."""
+    amounts = {"AS": state.address_space_bytes, "DATA": state.data_bytes}
+    limits = ((state.rlimits.get(name, Rlimit()).soft, amount) for name, amount in amounts.items())
+    return any(limit and amount is not None and amount >= USED_UP * limit for limit, amount in limits)
 
 
 @dataclass(frozen=True)
@@ -26,6 +38,8 @@ class Refusal:
     evidence: Evidence
     proven: bool = False
     """What was asked for did not fit below it; else it was only close."""
+    used_bytes: int | None = None
+    """How much of a limit of the process was in use at the last measurement; None for a limit of the machine."""
 
 
 def refusals(
@@ -55,7 +69,7 @@ def _rlimits(state: Environment, ram_bytes: int | None, asked_bytes: int | None,
             reached = f"{what} was used up" if near else f"{size(limit)} is all that this process may have"
             was_set = f"A limit of {size(limit)} was set for this process ({option}, RLIMIT_{name})"
             text = f"{was_set}; {size(used)} of it was in use at the last measurement."
-            yield Refusal(limit, what, reached, Evidence(text, limit, "bytes", "/proc/PID/limits"), proven)
+            yield Refusal(limit, what, reached, Evidence(text, limit, "bytes", "/proc/PID/limits"), proven, used)
 
 
 def _overcommit(state: Environment, ram_bytes: int | None, asked_bytes: int | None) -> Iterator[Refusal]:

@@ -1,14 +1,18 @@
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Incident, Rlimit, SystemState
 from jupyter_kerneldoctor.recording.model import Recording
 
+from ..analysis.ending import CRASHES, FROM_OUTSIDE
 from ..analysis.incident_site import that_it_was_raised
-from ..analysis.memory_refusals import NEAR, Refusal, refusals
+from ..analysis.memory_refusals import NEAR, Refusal, is_used_up, refusals
+from ..analysis.traceback import fatal_message
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..conflicts import by_words
 from ..examples import GIB, MIB, cell_file, crash_report, recording
 from ..texts import evidence, exclusions
+from ..texts.allocation_site import taken_where
 from ..units import size
 
 _MUCH_LESS = 0.5
@@ -45,6 +49,11 @@ class AllocationRefused(Cause):
         r"memory allocation of (?P<bytes>\d+) bytes failed",
         r"LLVM ERROR: out of memory|Allocation would exceed memory limit",
         r"insufficient memory for the Java Runtime Environment to continue",
+        r"^FATAL ERROR: OUT OF MEMORY \(|^Cannot allocate memory \([\w./]+\.[ch]pp:\d+\)",
+        r"Cannot recover from MemoryErrors|^fatal error: runtime: (?:out of memory|cannot (?:allocate|reserve|map))",
+        r"what\(\):.*\bCannot allocate memory\b|OpenBLAS error: Memory allocation still failed",
+        r"what\(\):.*can't allocate memory: you tried to allocate (?P<bytes>\d+) bytes",
+        r"libgomp: Out of memory allocating (?P<bytes>\d+) bytes|<jemalloc>: .*\b[Oo]ut of memory",
     )
     warnings = (r"failed to allocate (?P<bytes>\d+) bytes",)
 
@@ -55,14 +64,15 @@ class AllocationRefused(Cause):
         told = words is not None and not death.outlived_its_words
         asked = words.asked_bytes if words is not None and told else None
         reasons = refusals(death.environment, death.recording.kernel.ram_bytes, asked, refused=told)
-        is_at_a_limit = death.signal == "SIGSEGV" and bool(reasons)
+        is_used_up = _is_used_up(death)
+        is_at_a_limit = is_used_up or (bool(reasons) and _fails_without_a_word(death))
         if words is None and not is_at_a_limit:
             return None
         otherwise = Certainty.LIKELY if is_at_a_limit else Certainty.WEAK  # much else crashes close to a limit, too
         return self.finding(
             death,
             otherwise if words is None else by_words(death, _by_reasons(reasons), otherwise),
-            _headline(asked, reasons, death.where(), sure=told or not reasons),
+            _headline(asked, reasons, _where(death), sure=told or is_used_up or not reasons),
             (*_limits(death, reasons), *evidence.last_measurement(death)),
             ruled_out=(exclusions.not_memory(death),),
             summary="Ended: memory was refused",
@@ -80,9 +90,9 @@ class AllocationRefused(Cause):
         reasons = refusals(death.environment, death.recording.kernel.ram_bytes, asked, refused=True)
         return self.finding(
             death,
-            _by_reasons(reasons),
+            _by_reasons(reasons) if incident.error else Certainty.STRONG,
             _headline(asked, reasons, death.where(), sure=True),
-            (that_it_was_raised(incident), *_asked(asked, reasons), *_limits(death, reasons)),
+            (*_raised(death, incident), *_asked(asked, reasons), *_limits(death, reasons)),
             summary="Memory was refused",
         )
 
@@ -97,6 +107,12 @@ class AllocationRefused(Cause):
         rust = "memory allocation of 68719476736 bytes failed\n"
         yield recording("df.join(other, how='cross')", signal="SIGABRT", output=rust)
         yield recording("lib.fill(n)", signal="SIGSEGV", system_states=[full])
+        state = SystemState(-0.1, "end", rlimits={"DATA": Rlimit(GIB)}, data_bytes=GIB - 4096)
+        said = "FATAL ERROR: OUT OF MEMORY (src/epoll.cpp:61)\n"
+        asked: dict[str, Any] = {"system_states": [state], "request": "message", "crash": crash_report("Aborted")}
+        yield recording("rows = load(n)", signal="SIGABRT", output=said, **asked)
+        yield recording("rows = load(n)", signal="SIGABRT", output=said, system_states=[state])
+        yield recording("rows = load(n)", signal="SIGTERM", system_states=[state])
 
     def silent_on(self) -> Iterable[Recording]:
         """Another exception, a crash far from every limit, a memory kill, the words of a program that a cell ran."""
@@ -104,9 +120,32 @@ class AllocationRefused(Cause):
         yield recording("f()", signal="SIGABRT", output=other)
         far = SystemState(-0.4, "changed", rlimits={"AS": Rlimit(64 * GIB)}, address_space_bytes=2 * GIB)
         yield recording("f()", signal="SIGSEGV", system_states=[far], crash=crash_report("Segmentation fault"))
+        yield recording("f()", signal="SIGTERM", system_states=[far])
+        check = "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
+        near = SystemState(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
+        yield recording("f()", signal="SIGABRT", output=check, system_states=[near])
         yield recording("f()", signal="SIGKILL", output="memory allocation of 4096 bytes failed\n")
         said = "memory allocation of 4096 bytes failed\npython: a.cpp:88: void step(): Assertion `n > 0' failed.\n"
         yield recording("!worker\nf()", signal="SIGABRT", output=said)
+
+
+def _is_used_up(death: Death) -> bool:
+    """Whether it ended with its memory used up: then Python can neither go on in the cell nor tell of it."""
+    in_a_cell = death.cell is not None and not death.cell.finished
+    given_up = in_a_cell and (death.signal in FROM_OUTSIDE or bool(death.status.exit_code))
+    return (given_up or death.signal in CRASHES) and is_used_up(death.environment.known)
+
+
+def _where(death: Death) -> str:
+    """Return where it ended; with its memory used up where it grew, as any thread is then refused the next bytes."""
+    return taken_where(death) if death.cell is not None and is_used_up(death.environment.known) else death.where()
+
+
+def _fails_without_a_word(death: Death) -> bool:
+    """Whether it crashed, and nothing says why."""
+    if death.signal == "SIGABRT":
+        return death.farewell is None and fatal_message(death.recording.crash_text) is None
+    return death.signal == "SIGSEGV"
 
 
 def _by_reasons(reasons: tuple[Refusal, ...]) -> Certainty:
@@ -118,6 +157,15 @@ def _asked(asked: int | None, reasons: tuple[Refusal, ...]) -> Iterator[Evidence
     """Say how much was asked for, where none of the reasons does."""
     if asked is not None and all(reason.evidence.value != asked for reason in reasons):
         yield Evidence(f"{size(asked)} was asked for.", asked, "bytes", "the exception")
+
+
+def _raised(death: Death, incident: Incident) -> Iterator[Evidence]:
+    """Say that an error was raised, or why none was."""
+    if incident.error or death.cell is None or death.cell.finished:
+        yield that_it_was_raised(incident)
+    else:
+        told = "The cell did not come to its end after that: without memory, Python may be unable to report an error."
+        yield Evidence(told, source="the cells")
 
 
 def _limits(death: Death, reasons: tuple[Refusal, ...]) -> Iterator[Evidence]:

@@ -13,6 +13,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
+from ..analysis.guilty_statement import keeps_what_grew
 from ..calls import CLASSES, calls_at, is_of
 from ..case import Case
 from ..code.notebook import Call
@@ -22,6 +23,7 @@ from ..death import Death
 from ..edits import Changes
 from ..fix import Proposal
 from ..frameworks.gone_through_once import instead_of_list, is_gone_through_once
+from ..place import guilty_place
 from ..units import quote
 
 Test: TypeAlias = Callable[[Call, Death], bool | Mapping[str, str]]
@@ -54,12 +56,16 @@ def first_running(ways: Iterable[LesserWay], death: Death) -> Iterator[Proposal]
     if not death.is_of_this_cell:
         return
     by_name, by_word = _running_calls(death)
+    at = guilty_place(death)
+    is_kept = at is not None and keeps_what_grew(death.growth, death.statement_at(death.line))
     for way in ways:
         found = [call for name in way.calls if not name.startswith(".") for call in _named(name, by_name)]
         of_classes = [name for name in way.calls if name.rpartition(".")[0] in CLASSES]
         found += calls_at(death, *of_classes) if of_classes else ()
         found += [call for name in way.calls if name.startswith(".") for call in by_word.get(name[1:], ())]
         for call, named in _fitting(way, found, death):
+            if is_kept and at is not None and call.scope is not at.scope:
+                continue  # what a function returns is kept round by round: another call in it saves little
             edits, why = _one_by_one(way, call, named, death), f"{quote(call.text)} {way.makes}"
             why += " The items can be gone through once then." if edits else ""
             snippet = None if edits else way.snippet.format(**named)

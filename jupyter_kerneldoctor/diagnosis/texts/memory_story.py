@@ -214,7 +214,8 @@ def _others(death: Death, found: Shape) -> Iterator[str]:
 
 def _neighbours(death: Death) -> Iterator[str]:
     """Name who else held memory below the same limit, from a tenth of it on."""
-    states, limit = death.recording.system_states[-1:], death.memory.limit_bytes or 0
+    shares_it = death.memory.refusal is None  # a limit of the process is its own
+    states, limit = death.recording.system_states[-1:] if shares_it else (), death.memory.limit_bytes or 0
     found = [one for state in states for one in state.neighbours if (one.rss_bytes or 0) >= _MENTION_OTHERS * limit > 0]
     named = [f"{neighbour(one)} with {size(one.rss_bytes or 0)}" for one in found[:_NAMED]]
     if named:

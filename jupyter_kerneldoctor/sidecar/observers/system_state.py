@@ -165,11 +165,17 @@ class SystemStateObserver(Observer):
         ]
         scarce = [
             _is_scarce(self._amounts.get("pids_current"), self._amounts.get("pids_limit")),
-            _is_scarce(self._storage.open_files, self._rlimits.get("NOFILE", {}).get("soft")),
+            _is_scarce(self._storage.open_files, self._soft_limit("NOFILE")),
+            _is_used_up(self._amounts.get("address_space_bytes"), self._soft_limit("AS")),
+            _is_used_up(self._amounts.get("data_bytes"), self._soft_limit("DATA")),
         ]
         stalls = self._stalls()
         disabled, under_oom = stalls["oom_killer_disabled"], stalls["under_oom"]
         return (self._rlimits, sorted(full), self._storage.libraries, scarce, disabled, bool(under_oom))
+
+    def _soft_limit(self, name: str) -> int | None:
+        limit: int | None = self._rlimits.get(name, {}).get("soft")
+        return limit
 
     def _neighbours(self) -> list[dict[str, Any]] | None:
         """Return who else is below the nearest limit, or on the machine where no group has one."""
@@ -199,6 +205,11 @@ class SystemStateObserver(Observer):
 def _is_scarce(used: int | None, limit: int | None) -> bool:
     """Return whether nine tenths are in use."""
     return used is not None and limit is not None and used * 10 >= limit * 9
+
+
+def _is_used_up(used_bytes: int | None, limit_bytes: int | None) -> bool:
+    """Return whether what is left is less than Python asks for at once."""
+    return used_bytes is not None and limit_bytes is not None and used_bytes * 100 >= limit_bytes * 99
 
 
 def _environment(pid: int) -> dict[str, str] | None:

@@ -8,6 +8,7 @@ import pytest
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.diagnosis.examples import GIB, MIB, Group, cell_file, recording
 from jupyter_kerneldoctor.recording.events import Child, FileSystem, Frame, Incident, Output, Rlimit, SystemState
+from jupyter_kerneldoctor.recording.model import Cell
 from jupyter_kerneldoctor.recording.reader import assemble
 from jupyter_kerneldoctor.render.wording import row_headline
 
@@ -369,3 +370,43 @@ def test_a_limit_of_duckdbs_own():
     answer = alive(incident("memory-error", "DuckDB: Out of Memory Error", "_duckdb.OutOfMemoryException"))
     assert answer.cause.id == "allocation-refused"
     assert answer.cause.headline.startswith("DuckDB used up the memory that its own `memory_limit` allows in cell [1]")
+
+
+def used_up(*sources, running=True, **death):
+    """A kernel whose limit on its data was used up in the last cell."""
+    state = SystemState(-1, "changed", rlimits={"DATA": Rlimit(GIB)}, data_bytes=GIB - 4096)
+    memory = tuple(number * 100 * MIB for number in range(1, 9))
+    recorded = recording(*sources, idle=not running, memory=memory, system_states=[state], **death)
+    return diagnose(with_seq(recorded))
+
+
+def test_a_cell_that_used_up_the_memory_of_the_process_is_told_without_an_error():
+    answer = used_up("rows = load(n)", alive=True)
+
+    assert (answer.cause.id, answer.state) == ("allocation-refused", "survived")
+    assert "limit of 1.0 GiB was used up" in answer.cause.headline
+    assert "fit-into-memory" in {fix.id for fix in answer.fixes}
+
+
+def test_a_request_to_end_that_meets_a_full_process_hides_nothing():
+    left = used_up("rows = load(n)", exit_code=0, request="message")
+    assert (left.cause.id, left.state) == ("ordinary-end", "ended")
+    assert left.cause.headline.startswith("Memory was refused in cell [1]")
+
+    aborted = used_up("rows = load(n)", signal="SIGABRT", request="message")
+    assert (aborted.cause.id, aborted.state) == ("allocation-refused", "died")
+
+
+def test_what_is_refused_while_memory_is_still_full_leaves_the_first_refusal_in_the_headline():
+    cells = [
+        Cell(source, n, started_mono_s=10.0 * n, ended_mono_s=10.0 * n + 5, seq=n)
+        for n, source in enumerate(("rows = load()", "%postmortem"), 1)
+    ]
+    filled = replace(cells[0], rss_before_bytes=100 * MIB, peak_bytes=900 * MIB)
+    looked = replace(cells[1], rss_before_bytes=890 * MIB, peak_bytes=891 * MIB)
+    refusals = [Incident("memory-error", 10.0 * n + 4, "MemoryError", n) for n in (1, 2)]
+    full = replace(recording(alive=True), cells=(filled, looked), incidents=tuple(refusals))
+    assert "cell [1]" in diagnose(full).cause.headline
+
+    freed = replace(full, cells=(filled, replace(looked, rss_before_bytes=100 * MIB, peak_bytes=800 * MIB)))
+    assert "cell [2]" in diagnose(freed).cause.headline

@@ -32,5 +32,6 @@ class CapProcessMemory(Advice):
         """Return nine tenths of the limit, where the kernel was killed at one."""
         limit = death.memory.limit_bytes
         shape = death.memory_shape
-        is_killed = death.signal == "SIGKILL" and bool(limit) and not (shape is not None and shape.is_in_files)
+        in_files = shape is not None and shape.is_in_files
+        is_killed = death.signal == "SIGKILL" and bool(limit) and not in_files and death.memory.refusal is None
         return {"bytes": str(int((limit or 0) * _PART))} if is_killed else None
