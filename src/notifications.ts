@@ -1,7 +1,7 @@
 import { Notification } from '@jupyterlab/apputils';
 import { TranslationBundle } from '@jupyterlab/translation';
 import type { Event } from '@jupyterlab/services';
-import { bytes, cellName, duration, fileName } from './format';
+import { bytes, cellName, fileName } from './format';
 import { ILiveFeed } from './live';
 import { ILiveSummary } from './rest';
 import { plain } from './text';
@@ -112,11 +112,11 @@ export function lastsMessage(
     typeof left_bytes === 'number' &&
     lasts_s <= SOON_S
     ? trans.__(
-        'Memory is running out: %1 left, %2 of %3 takes that in some %4.',
+        'Memory is running out: %1 left, %2 of %3 takes that in some %4 s.',
         bytes(left_bytes),
         cellName(trans, running.execution_count),
         plain(notebook),
-        duration(trans, Math.max(1, Math.round(lasts_s)))
+        Math.max(1, Math.round(lasts_s))
       )
     : null;
 }

@@ -1,3 +1,4 @@
+import type { Cell } from '@jupyterlab/cells';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import { ISignal, Signal } from '@lumino/signaling';
 import { IReport } from './api';
@@ -17,7 +18,7 @@ export interface IReruns {
   readonly changed: ISignal<IReruns, void>;
   /** Return how it went; null where nobody has asked. */
   stateOf(report: IReport): Rerun | null;
-  /** Return the number of the last cell to run, counted from the top; null where it is not open. */
+  /** Return the number that the last cell to run will have, as texts and empty cells have none; null where not open. */
   lastCell(report: IReport): number | null;
   /** Restart the kernel, and run the cells from the top to the one that died. */
   start(report: IReport): Promise<void>;
@@ -39,7 +40,7 @@ export class Reruns implements IReruns {
   }
 
   lastCell(report: IReport): number | null {
-    return this._place(report)?.last ?? null;
+    return this._place(report)?.cells.filter(hasNumber).length ?? null;
   }
 
   async start(report: IReport): Promise<void> {
@@ -55,10 +56,9 @@ export class Reruns implements IReruns {
         // It logs its errors, and raises none.
         throw new Error('The kernel could not be restarted.');
       }
-      const cells = content.widgets.slice(0, place.last);
       const ran = await NotebookActions.runCells(
         content,
-        cells,
+        place.cells,
         sessionContext
       );
       await this._measured();
@@ -92,10 +92,10 @@ export class Reruns implements IReruns {
     };
   }
 
-  /** Find the cell that died, else the one that a fix changes. */
+  /** Find the cells up to the one that died, else to the one that a fix changes. */
   private _place(
     report: IReport
-  ): { panel: NotebookPanel; last: number } | null {
+  ): { panel: NotebookPanel; cells: Cell[] } | null {
     const edits = report.fixes.flatMap(fix => fix.edits);
     const refs = [
       ...(report.cell ? [report.cell] : []),
@@ -105,7 +105,8 @@ export class Reruns implements IReruns {
       for (const ref of refs) {
         const cell = findCell(panel, ref);
         if (cell) {
-          return { panel, last: panel.content.widgets.indexOf(cell) + 1 };
+          const { widgets } = panel.content;
+          return { panel, cells: widgets.slice(0, widgets.indexOf(cell) + 1) };
         }
       }
     }
@@ -119,4 +120,9 @@ export class Reruns implements IReruns {
 
   private readonly _states = new Map<string, Rerun>();
   private readonly _changed = new Signal<this, void>(this);
+}
+
+/** Whether a cell gets a number when it runs. */
+function hasNumber({ model: { sharedModel } }: Cell): boolean {
+  return sharedModel.cell_type === 'code' && sharedModel.source.trim() !== '';
 }

@@ -42,6 +42,7 @@ export function report(change: Partial<IReport> = {}): IReport {
     recording: 'r1',
     kernel_id: 'k1',
     notebook: '/srv/notebooks/work/train.ipynb',
+    started_by: null,
     started: '2026-11-21T14:02:11Z',
     ended: '2026-11-21T14:03:08Z',
     pid: 1,
@@ -170,15 +171,15 @@ export function row(change: Partial<IRecordingRow> = {}): IRecordingRow {
 
 /** An open notebook whose cells are those of a real shared document, with its undo history. */
 export function openNotebook(
-  cells: { id: string; source: string; editable?: boolean }[],
+  cells: { id: string; source: string; editable?: boolean; text?: boolean }[],
   path = 'work/train.ipynb',
   kernel = 'k1'
 ) {
   const document = new YNotebook();
   // ydoc reads its cells before they are in the document, and yjs complains about that.
   const quiet = jest.spyOn(console, 'warn').mockImplementation();
-  for (const { id, source } of cells) {
-    document.addCell({ cell_type: 'code', id, source });
+  for (const { id, source, text } of cells) {
+    document.addCell({ cell_type: text ? 'markdown' : 'code', id, source });
   }
   quiet.mockRestore();
   document.clearUndoHistory();

@@ -117,6 +117,7 @@ it('warns only of what is gone within a minute', () => {
   expect(said(40)).toBe(
     'Memory is running out: 430 MiB left, cell [9] of a.ipynb takes that in some 40 s.'
   );
+  expect(said(7.2)).toContain('in some 7 s.');
   expect(said(61)).toBeNull();
   expect(said(null)).toBeNull();
 });
