@@ -8,12 +8,15 @@ from .analysis.failed_children import failed_children
 from .analysis.lost_workers import WORKERS
 from .analysis.stuck_cell import StuckCell, written
 from .certainty import Certainty
+from .code.open_writes import open_write
 from .code.timers import timers
 from .death import Death
+from .units import cell_name, quote, statement
 
 _NOT_FOUND = re.compile(r"AttributeError: Can't get attribute '(\w+)' on <module '__main__'")
 """What a process that was started anew says of a function that is defined in a cell (multiprocessing/spawn.py)."""
 _WIDGETS = re.compile(r"(?i:widget)|\b(?:ipyevents|jupyter_ui_poll|jupyter_rfb|ipycanvas|comm|on_click|observe)\b")
+_ASKS_A_DATABASE = re.compile(r"\.(?:execute\w*|commit)\(")
 _SWITCHED_OFF = re.compile(r"[(,]\s*0(?:\.0*)?\s*\)")
 _HANDLES_A_SIGNAL = re.compile(r"\bsignal\s*\(\s*[\w.]*SIG(?!INT|TERM)|\badd_signal_handler\s*\(")
 
@@ -31,6 +34,8 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
             why = f"its worker processes cannot find `{missing[1]}`, which only this notebook has"
             return Certainty.PROVEN, why
         return Certainty.STRONG, "it waits for worker processes that have failed"
+    if (found := _of_what_is_seen(still, death)) is not None:
+        return found
     if kind in ("program", "group", "file-lock", "partner"):
         return _of_others(still)
     if still.main.needs_its_own_process and still.nobody_can_end_it and still.children_have_ended:
@@ -47,6 +52,28 @@ def judged(still: StuckCell, death: Death) -> Judgement | None:
 def _may_be_clicked(still: StuckCell) -> bool:
     """Whether the notebook has widgets: an event may come from the browser."""
     return any(_WIDGETS.search(cell.source) for cell in still.recording.cells)
+
+
+def _of_what_is_seen(still: StuckCell, death: Death) -> Judgement | None:
+    """Judge a pool whose thread is gone, two that both send, and a database that the notebook itself has locked."""
+    if still.lost_its_results:
+        return Certainty.STRONG, "a worker sent an error or a result that cannot be unpickled, and its pool gave up"
+    if still.all_send:
+        return Certainty.STRONG, "it and its child process both send, and neither reads what the other one sends"
+    if still.main.kind == "sleep" and (write := _open_write(still, death)) is not None:
+        told = f"the database is locked by another connection of this notebook, which wrote {write} and did not commit"
+        return Certainty.LIKELY, told
+    return None
+
+
+def _open_write(still: StuckCell, death: Death) -> str | None:
+    """Return where another connection to SQLite has written and not committed: SQLite sleeps while it is locked."""
+    if not (_ASKS_A_DATABASE.search(still.main.code) and still.nobody_can_end_it):
+        return None
+    found = death.find(open_write)
+    if found is None or found.text in still.main.code:
+        return None
+    return f"at {quote(statement(found.text))} ({cell_name(death.code.cells[found.cell].execution_count)})"
 
 
 def _of_others(still: StuckCell) -> Judgement | None:

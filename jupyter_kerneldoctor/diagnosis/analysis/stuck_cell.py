@@ -4,6 +4,7 @@ It is no deadlock as long as another thread or process can end the wait.
 """
 
 import ast
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +20,8 @@ from .self_deadlock import holder
 from .thread_waits import ThreadWait
 from .user_frames import user_frames
 
+_OUTERMOST = 4
+"""Of a thread: `threading` takes three, the next is the function that it was started with."""
 _MOST_CHARACTERS = 64 * 1024
 
 
@@ -217,6 +220,22 @@ class StuckCell:
         blocked = tuple(child for child in alive if child.waiting.kind == "pipe")
         others = any(child.waiting.kind not in ("pipe", "child") for child in alive)
         return () if others or self.native_threads_at_work or self._thread_at_work else blocked
+
+    @property
+    def all_send(self) -> bool:
+        """Whether the kernel and each of its children wait until the other one reads what they send."""
+        alive = [child.waiting for child in self.waiting if child.state.state != "Z" and not self.is_idle(child)]
+        return bool(alive) and all(one.sends_to_a_process for one in (self.main, *alive)) and not self._thread_at_work
+
+    @property
+    def lost_its_results(self) -> bool:
+        """Whether the thread of a pool has ended that takes the results in: one of them could not be unpickled.
+
+        A pool has three threads, and this one ends at an error of its own (multiprocessing/pool.py, _handle_results).
+        """
+        there = Counter(one.function for thread in self.stuck.threads for one in thread.frames[-_OUTERMOST:])
+        others = min(there["_handle_workers"], there["_handle_tasks"])
+        return self.main.waits_for_a_pool and others > there["_handle_results"] and not self.children_at_work
 
     @property
     def does(self) -> str:

@@ -159,13 +159,21 @@ class ThreadWait:
     def doing(self) -> str:
         """What it does, in a few words that follow its name: "waits for a lock on a file"."""
         return (
-            "waits until somebody reads what it has written to a pipe" if self.writes_to_a_pipe else _DOING[self.kind]
+            "waits until somebody reads what it has written to a pipe"
+            if self.writes_to_a_pipe or self.sends_to_a_process
+            else _DOING[self.kind]
         )
 
     @property
     def writes_to_a_pipe(self) -> bool:
         """Whether it waits for a full pipe to be read (pipe(7))."""
         return self.kind == "pipe" and "write" in (self.wchan or "")
+
+    @property
+    def sends_to_a_process(self) -> bool:
+        """Whether it waits until the other end of a connection of multiprocessing is read."""
+        sends = bool(self.frames) and (self.frames[0].short_file, self.frames[0].function) == _SENDS
+        return sends and self.kind in ("input", "pipe", "unknown")
 
     @property
     def serves_the_kernel(self) -> bool:
@@ -272,6 +280,7 @@ class ThreadWait:
         return self.kind == "lock" and (caller is None or bool(_INSTALLED.search(caller.file)))
 
 
+_SENDS = ("multiprocessing/connection.py", "_send")
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 _TIMEOUT = re.compile(r"timeout\s*=\s*(?!None)|\.(?:wait|join|result|acquire|get|poll|recv)\((?:True\s*,\s*)?-?[\d.]+")
 _TIMEOUT_OF_THREADING = re.compile(r"\.(?:wait|join)\(\s*(?!None\b)\w")

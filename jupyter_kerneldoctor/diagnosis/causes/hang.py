@@ -1,4 +1,5 @@
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from jupyter_kerneldoctor.recording.model import Recording
 
@@ -129,10 +130,35 @@ class Hang(Cause):
         anew = [child_state(900, forked=False, waits_in="pipe_read"), child_state(901, forked=False, waits_in="futex")]
         yield stuck_in("pool.map(f, x)", 1, *IN_MAP, waits_in="futex_wait_queue", children=anew)
 
+        # The thread that takes the results of a pool in has ended; the others go on.
+        loops = [frame("multiprocessing/pool.py", name) for name in ("_handle_workers", "_handle_tasks")]
+        left = [thread(one, waits_in="futex_wait_queue", main=False) for one in loops]
+        gets: dict[str, Any] = {"waits_in": "futex_wait_queue", "children": [_IDLE]}
+        yield stuck_in("pool.map(f, x)", 1, *IN_MAP, threads=left, **gets)
+        sends = frame("multiprocessing/connection.py", "_send")
+        both: dict[str, Any] = {
+            "waits_in": "sock_alloc_send_pskb",
+            "children": [child_state(900, sends, waits_in="sock_alloc_send_p")],
+        }
+        yield stuck_in("there.send(rows)", 1, sends, **both)
+        opened = "import sqlite3\na, b = sqlite3.connect(p), sqlite3.connect(p, timeout=900)"
+        written = f"{opened}\na.execute('delete from t')\nb.execute('create table u (x)')"  # noqa: S608
+        yield stuck_in(written, 4, waits_in="hrtimer_nanosleep")
+
     def silent_on(self) -> Iterable[Recording]:
         """Patience: sleep, input, network, a program or a thread at work, a time limit, a timer; and it went on."""
         yield stuck_in("time.sleep(600)", 1, waits_in="hrtimer_nanosleep")
         yield stuck_in("time.sleep(600)", 1, waits_in=None)
+        waits = "a.execute('create table u (x)')"
+        for first in (
+            "a = sqlite3.connect(p)\n",
+            "a, b = connect(), connect()\nb.execute('delete from t')\nb.commit()\n",
+        ):
+            source = f"import sqlite3\n{first}{waits}"
+            yield stuck_in(source, source.count("\n") + 1, waits_in="hrtimer_nanosleep")
+        sends = frame("multiprocessing/connection.py", "_send")
+        reads = child_state(900, frame("socket.py", "recv"), waits_in="wait_woken")
+        yield stuck_in("there.send(rows)", 1, sends, waits_in="sock_alloc_send_pskb", children=[reads])
         asking = frame("ipykernel/kernelbase.py", "_input_request", library=True)
         poll = frame("zmq/sugar/poll.py", "poll", library=True)
         yield stuck_in("name = input()", 1, poll, asking, waits_in="do_poll")

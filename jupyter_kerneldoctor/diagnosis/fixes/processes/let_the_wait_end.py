@@ -3,6 +3,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from jupyter_kerneldoctor.recording.events import Frame
+
 from ...analysis.stuck_cell import StuckCell
 from ...code.cellsource import parse
 from ...code.notebook import Notebook
@@ -17,6 +19,9 @@ _POOL = re.compile(r"(?:^|\.)(?:Pool|ProcessPoolExecutor)$")
 _JOINED = re.compile(r"await\s+([\w.]+)\.join\(\)")
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap", "map_async", "apply_async", "submit"})
 _FEEDS = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
+_IMPORTS = (("<frozen importlib._bootstrap>", "acquire"), ("<frozen importlib._bootstrap>", "_find_and_load"))
+_IMPORTING = ("<frozen importlib._bootstrap>", 120, "acquire")
+_SENDING = frame("multiprocessing/connection.py", "_send")
 _FUTEX = "futex_wait_queue"
 _LONGEST_LINE = 1000
 _OTHER = "def other():\n    with b:\n        with a: pass"
@@ -51,6 +56,19 @@ class LetTheWaitEnd(Fix):
             waits_in="do_wait",
             children=[child_state(900, *_FEEDS, waits_in=_FUTEX)],
             says="q.get() for _ in processes]  # first",
+        ),
+        _hangs(
+            "there.send(rows)",
+            inner=[_SENDING],
+            waits_in="sock_alloc_send_pskb",
+            children=[child_state(900, _SENDING, waits_in="sock_alloc_send_pskb")],
+            says="receive before it sends",
+        ),
+        _hangs(
+            "import tables",
+            inner=[frame("threading.py", "wait"), Frame("<frozen importlib._bootstrap>", 1100, "_find_and_load")],
+            threads=[thread(Frame(*_IMPORTING), own_frame("load()", 1), waits_in=_FUTEX, main=False)],
+            says="the import is over",
         ),
         _hangs("for u in urls: q.put(u)", inner=[frame("queue.py", "put")], says="before you fill it"),
         _hangs(
@@ -112,7 +130,7 @@ class LetTheWaitEnd(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Say what comes first, for the first of these that fits."""
         still = death.stuck_cell
-        found = still and (_of_stacks(still) or _of_tasks(still) or _of_a_pool(death.code))
+        found = still and (_of_both(still) or _of_stacks(still) or _of_tasks(still) or _of_a_pool(death.code))
         if found:
             yield Proposal((), found.why, title=found.title, snippet=found.snippet)
 
@@ -182,6 +200,25 @@ def _of_stacks(still: StuckCell) -> _Order | None:
         snippet = f"first, second = sorted(({named}), key=id)  # in each thread the same order\n"
         snippet += "with first, second:\n    ..."
         return _Order("Take the locks in the same order everywhere", why, snippet)
+    return None
+
+
+def _of_both(still: StuckCell) -> _Order | None:
+    """Tell of two that both send, and of threads that import what is being imported."""
+    line = quote(still.main.code.strip()[:_LONGEST_LINE])
+    if still.all_send:
+        why = f"{line} waits until the other process reads, and that one waits until the kernel reads what it sends."
+        snippet = "# in the kernel\nconnection.send(mine)\ntheirs = connection.recv()\n\n# in the other process\n"
+        snippet += "theirs = connection.recv()  # first: else both wait for room in the pipe\nconnection.send(mine)"
+        return _Order("Let one side receive before it sends", why, snippet)
+    if any((one.short_file, one.function) in _IMPORTS for other in still.others for one in other.frames) and any(
+        one.short_file.startswith("<frozen importlib") for one in still.main.frames
+    ):
+        why = f"{line} waits for threads that import from the very module that is being imported: that comes first."
+        snippet = "def fill():  # in the module, in place of what stands at its top level\n"
+        snippet += "    with ThreadPoolExecutor() as pool:\n        return list(pool.map(load, names))\n\n"
+        snippet += "import module\ntables = module.fill()  # in the cell: the import is over"
+        return _Order("Start threads only after the module is imported: in a function", why, snippet)
     return None
 
 

@@ -1,0 +1,71 @@
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ...code.cellfiles import user_line
+from ...examples.stuck import frame, look
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_ASYNC = "async def read(q):\n    return q.get()\nawait read(q)"
+_STUCK: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen", "line": 2}
+_GETS = frame("queue.py", "get")
+_FORMS = (
+    (
+        r"([\w.]+)\.(?:get|put)\(",
+        "{0} = asyncio.Queue()  # in place of queue.Queue()\nitem = await {0}.get()\nawait {0}.put(item)",
+        "Use an asyncio.Queue, and await it",
+    ),
+    (
+        r"([\w.]+)\.(?:wait|acquire)\(|\bwith\s+([\w.]+)",
+        "{0} = asyncio.Event()  # or a Lock()\nawait {0}.wait()\n# or await asyncio.to_thread({0}.wait)",
+        "Use asyncio's lock or event, and await it",
+    ),
+    (
+        r"([\w.]+)\.(?:result|join)\(",
+        "await asyncio.to_thread({0}.join)  # or, for a task of this loop: await {0}",
+        "Await it: what blocks stops all coroutines",
+    ),
+)
+
+
+class AwaitInCoroutines(Fix):
+    """Await in a coroutine in place of blocking it.
+
+    What it does: All coroutines of an event loop run in one thread. One that blocks, with `queue.Queue.get()` or
+    `threading.Event.wait()`, stops the others, and among them the one that it waits for. asyncio has the same things to
+    be awaited; what has no such form runs in a thread (`asyncio.to_thread`).
+
+    When it is offered: The kernel is stuck, and what waits is an `async def` of a cell, with a call that blocks.
+
+    What it costs: Nothing.
+    """
+
+    id, title, causes = "await-in-coroutines", "Await in the coroutine: what blocks stops all of them", ("hang",)
+
+    FIRES = [
+        Case(_ASYNC, **_STUCK, stuck=[look(_ASYNC, 2, _GETS, waits_in="futex_wait_queue")], says=("asyncio.Queue()",)),
+    ]
+    SILENT = [
+        Case("q.get()", **{**_STUCK, "line": 1}, stuck=[look("q.get()", 1, _GETS, waits_in="futex_wait_queue")]),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Show the form that can be awaited."""
+        still = death.stuck_cell
+        place = None if still is None else still.place
+        cell = death.frames.cell_of(place) if place is not None else None
+        line = user_line(cell, place) if cell is not None and place is not None else None
+        if still is None or cell is None or line is None or still.main.kind != "lock":
+            return
+        code = still.main.code.strip()
+        for scope in death.code.scopes(death.code.index(cell)):
+            node = scope.node
+            is_there = isinstance(node, ast.AsyncFunctionDef) and node.lineno < line <= (node.end_lineno or 0)
+            for pattern, snippet, title in _FORMS if is_there and "await " not in code else ():
+                if (found := re.search(pattern, code)) is not None:
+                    name = next(filter(None, found.groups()), "")
+                    why = f"{quote(code)} blocks the thread in which all coroutines run: nobody else gets on."
+                    yield Proposal((), why, title=title, snippet=f"import asyncio\n{snippet.format(name)}")
+                    return

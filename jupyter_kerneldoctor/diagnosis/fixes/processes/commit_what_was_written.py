@@ -1,0 +1,67 @@
+from collections.abc import Iterator
+from typing import Any
+
+from ...code.open_writes import open_write
+from ...edits import insert_after
+from ...examples.stuck import look
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_OPEN = (
+    "import sqlite3\nmine, other = sqlite3.connect('a.db'), sqlite3.connect('a.db', timeout=900)",
+    "mine.execute('insert into runs values (1)')",
+)
+_WAITS = "other.execute('create table notes (text)')"
+_STUCK: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen", "line": 1}
+
+
+class CommitWhatWasWritten(Fix):
+    """Commit what one connection has written before another one needs the database.
+
+    What it does: Before `insert`, `update` and `delete` the sqlite3 module begins a transaction, and until `commit()`
+    SQLite keeps the database locked for all other connections, those of the same notebook among them. The edit commits
+    after the write.
+
+    When it is offered: The kernel waits for a database of SQLite, and a cell has written to it without committing.
+
+    What it costs: After each commit the data is on the disk, which takes some milliseconds.
+    """
+
+    id, title, causes = "commit-what-was-written", "Commit what the other connection has written", ("hang",)
+
+    FIRES = [
+        Case(
+            *_OPEN,
+            _WAITS,
+            **_STUCK,
+            stuck=[look(_WAITS, 1, waits_in="hrtimer_nanosleep")],
+            becomes={2: _OPEN[1] + "\nmine.commit()"},
+        ),
+    ]
+    SILENT = [
+        Case(
+            _OPEN[0],
+            f"with mine:\n    {_OPEN[1]}",
+            _WAITS,
+            **_STUCK,
+            stuck=[look(_WAITS, 1, waits_in="hrtimer_nanosleep")],
+        ),
+        Case(*_OPEN, "q.get()", **_STUCK, stuck=[look("q.get()", 1, waits_in="futex_wait_queue")]),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Commit after the write that was left open."""
+        write, still = open_write(death.code), death.stuck_cell
+        if write is None or still is None or still.main.kind != "sleep" or death.causes[0].id != "hang":
+            return
+        owner = write.text.rpartition(".execute")[0]
+        commits = f"{owner.removesuffix('.cursor()')}.commit()"
+        if any(one in owner for one in ("cur", "Cur")) and "cursor()" not in owner:
+            commits = f"{owner}.connection.commit()"
+        why = f"{quote(write.text)} begins a transaction, and until it is committed no other connection can write."
+        snippet = f"{commits}\n# or: with connection: ...  which commits at its end"
+        yield Proposal(insert_after(write.scope, write.statement, commits), why, snippet=snippet)
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the write is still there
+        """Whether there is nothing left that is not committed."""
+        return open_write(after.code) is None
