@@ -121,6 +121,11 @@ class StackOverflow(Cause):
         crash = crash_in("pickle.dumps(t)")
         yield recording("sys.setrecursionlimit(1_000_000)", "pickle.dumps(t)", signal="SIGSEGV", crash=crash)
         save = "import pickle\ndef save(tree, file):\n    pickle.dump(tree, file)"
+        score = "class Model:\n    def text(self): return '+'.join(self.terms)\n    def score(self):\n"
+        score += "        return eval(self.text())"
+        frames = [(cell_file(score), 4, "score"), (cell_file("m.score()"), 1, "<module>")]
+        crash = crash_report("Segmentation fault", *frames)
+        yield recording("sys.setrecursionlimit(10**6)", score, "m.score()", signal="SIGSEGV", crash=crash)
         frames = [(cell_file(save), 3, "save"), (cell_file("save(t, f)"), 1, "<module>")]
         crash = crash_report("Segmentation fault", *frames)
         yield recording("sys.setrecursionlimit(10**6)", save, "save(t, f)", signal="SIGSEGV", crash=crash)
@@ -225,7 +230,7 @@ def _of_unseen(death: Death, *, logged: bool) -> Certainty:
 
 def _is_python(name: str, defined: str) -> bool:
     """Whether a cell defines it: a crash in it would show its name."""
-    return re.search(rf"\b(?:def|class)\s+{re.escape(name)}\b", defined) is not None
+    return re.search(rf"\b(?:def|class)\s+{re.escape(name.rpartition('.')[2])}\b", defined) is not None
 
 
 def _is_far(source: str) -> bool:

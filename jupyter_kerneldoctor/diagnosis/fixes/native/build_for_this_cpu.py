@@ -24,6 +24,7 @@ class BuildForThisCpu(Advice):
     """
 
     id, title, causes = "build-for-this-cpu", "Install a build that this CPU can run", ("illegal-instruction",)
+    unless_offered = frozenset({"compile-for-this-cpu", "check-machine-code"})
     why = (
         "An instruction ran {where} that this CPU does not know.{lacks} Install a build made for it (conda-forge, "
         "an older wheel, or from source). In a virtual machine, let it use all of the host's CPU features."

@@ -1,0 +1,62 @@
+import ast
+import re
+from collections.abc import Iterator
+
+from ...calls import native_calls
+from ...code.origins import all_origins
+from ...edits import replace
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_OF_PYTHON = re.compile(r"_?Py(?:[A-Z]\w*|_(?!GetVersion|IsInitialized|GetPlatform|GetCopyright|GetCompiler)\w+)")
+"""Names of Python's C API (c-api, "Introduction"), but for the few functions that need no lock."""
+
+
+class PythonApiWithItsLock(Fix):
+    """Call Python's own C functions through PyDLL, which keeps the interpreter's lock.
+
+    What it does: `CDLL` releases the interpreter's lock (the GIL) before each call, and functions of Python's C API may
+    be called only with it. `PyDLL` and `ctypes.pythonapi` keep it. The edit takes `PyDLL`.
+
+    When it is offered: Native code crashed, and the line calls a `Py...` function of a library loaded with `CDLL`.
+
+    What it costs: Other threads wait during such a call.
+    """
+
+    id, title = "python-api-with-its-lock", "Call Python's C API through PyDLL, which keeps the interpreter's lock"
+    causes = ("segfault", "abort")
+
+    FIRES = [
+        Case(
+            "import ctypes\nlib = ctypes.CDLL(None)\nlib.PyList_New.restype = ctypes.py_object",
+            "x = lib.PyList_New(0)",
+            cause="segfault",
+            line=1,
+            becomes={1: "import ctypes\nlib = ctypes.PyDLL(None)\nlib.PyList_New.restype = ctypes.py_object"},
+            says=("`lib.PyList_New(0)`",),
+        ),
+        Case("from ctypes import CDLL\nlib = CDLL(None)", "lib.PyErr_Clear()", cause="segfault", says=("pythonapi",)),
+    ]
+    SILENT = [
+        Case("import ctypes\nlib = ctypes.PyDLL(None)", "lib.PyList_New(0)", cause="segfault"),
+        Case("import ctypes", "ctypes.pythonapi.PyList_New(0)", cause="segfault"),
+        Case("import ctypes\nlib = ctypes.CDLL('./a.so')", "lib.make(0)", cause="segfault"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Take PyDLL for the library of the call."""
+        for call in native_calls(death):
+            owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+            if owner is None or not _OF_PYTHON.fullmatch(call.name):
+                continue
+            for one, where in all_origins(owner, call.scope, death.code):
+                if isinstance(one, ast.Call) and death.code.qualified(one.func, where) == "ctypes.CDLL":
+                    text = where.segment(one.func)
+                    edits = replace(where, one.func, "ctypes.PyDLL") if text == "ctypes.CDLL" else ()
+                    why = (
+                        f"{quote(call.text)} is a function of Python itself, and {quote(where.segment(one))} releases "
+                        "the interpreter's lock before it is called. Nothing of Python may be used without that lock."
+                    )
+                    name = call.scope.segment(call.node).replace(call.scope.segment(owner), "ctypes.pythonapi", 1)
+                    yield Proposal(edits, why, snippet=f"{name}  # pythonapi is a PyDLL of Python itself")
+                    return
