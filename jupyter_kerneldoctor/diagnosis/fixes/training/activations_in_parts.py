@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from ...calls import network_call_at
 from ...code.scopes import Scope
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
-from ...frameworks.gradients import backward_calls
+from ...frameworks.gradients import backward_calls, hides_gradients, sources_of_gradients
 from ...frameworks.rows import picks_rows
 from ...frameworks.step_growth import grows_by_the_step
 from ...frameworks.torch import Tensors
@@ -51,6 +51,7 @@ class ActivationsInParts(Fix):
         Case(_NET, "with torch.no_grad():\n    net(x)", growth="jump"),
         Case(_NET + "kept = []", "for x in xs:\n    out = net(x)\n    out.mean().backward()\n    kept.append(out)"),
         Case("x = [0] * 10**10"),
+        Case(_NET, "for x in xs: net(x).mean().backward()\nwith torch.no_grad():\n    net(y)", growth="jump", line=3),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -62,6 +63,8 @@ class ActivationsInParts(Fix):
         if death.growth.is_steady or grows_by_the_step(code) or not death.room_bytes or death.room_bytes < missing // 8:
             return
         found = network_call_at(death)
+        if found is not None and not (hides_gradients(code) or found[0] in sources_of_gradients(code)):
+            return  # it evaluates
         if found is None and death.user_frames and any(death.was_running(*one) for one in trains):
             return  # in the backward pass itself: it may be the parameters that are large
         is_whole = found is None or picks_rows(found[1].nodes, found[1], Tensors(code))

@@ -89,6 +89,12 @@ class BatchedInference(Fix):
             growth="jump",
             says=("embed(all_texts[start:start + 32])",),
         ),
+        Case(  # one image
+            "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.Conv2d(3, 64, 3, padding=1), nn.ReLU())",
+            "with torch.no_grad():\n    x = load()[None].float()\n    y = net(x)",
+            growth="jump",
+            says=("in pieces that overlap", "net(x[:, :, low:start + step + margin])"),
+        ),
         Case(  # the rows of one view are too many
             _NET + "def render(view):\n    rays = view.reshape(-1, 9)\n    with torch.no_grad():\n"
             "        return net(encode(rays)).view(99, 99)",
@@ -125,6 +131,9 @@ def _whole(death: Death) -> Iterator[Proposal]:
         if not code.is_at_line(call, scope) or grew_in(death, scope.tree.statements[call], scope) is False:
             continue
         rows = _rows(death, data, scope)
+        if rows == 1 or _is_one(data, scope, code):
+            yield from _in_pieces(call, data, scope, death)
+            continue
         choice = None if rows is None else choose(death, rows, from_runs=False)
         if rows is not None and choice is None:
             continue
@@ -157,6 +166,43 @@ def _whole(death: Death) -> Iterator[Proposal]:
             f"{size(death.memory.missing_bytes or 0)}. Take {part} rows at a time. {kept}"
         )
         yield Proposal(() if snippet else edits, why, death.memory.missing_bytes, title, snippet)
+
+
+def _in_pieces(call: ast.Call, data: ast.expr, scope: Scope, death: Death) -> Iterator[Proposal]:
+    """Yield how to take a single image or volume through a network of convolutions: no batch of it is smaller."""
+    if not _has_convolutions(death.code):
+        return
+    network, given = scope.segment(call.func), scope.segment(data)
+    why = (
+        f"{quote(scope.segment(call))} takes all of {quote(given)}, which is one sample: memory grew by "
+        f"{size(death.memory.missing_bytes or 0)}. What convolutions give at a place depends on what is near it, so "
+        "pieces with a margin give the same."
+    )
+    snippet = (
+        "step, margin = 32, 16  # margin: how far the network looks, a multiple of what it pools\nparts = []\n"
+        f"for start in range(0, {given}.shape[2], step):\n    low = max(0, start - margin)\n"
+        f"    with torch.no_grad():\n        out = {network}({given}[:, :, low:start + step + margin])\n"
+        "    parts.append(out[:, :, start - low:start - low + step])\nwhole = torch.cat(parts, dim=2)"
+    )
+    title = f"Take {quote(given)} through the network in pieces that overlap: a sliding window"
+    yield Proposal((), why, death.memory.missing_bytes, title, snippet)
+
+
+def _is_one(data: ast.expr, scope: Scope, code: Notebook) -> bool:
+    """Whether a tensor surely is a batch of one sample: `scan[None]`, `image.unsqueeze(0)`."""
+    found = [one.node for one in Origins(code).of(data, scope)] or [data]
+    return all(_adds_first_dimension(one) for one in found)
+
+
+def _adds_first_dimension(node: ast.expr) -> bool:
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=None) | ast.Tuple(elts=[ast.Constant(value=None), *_])):
+            return True
+        case ast.Call(func=ast.Attribute(attr="unsqueeze"), args=[ast.Constant(value=0)]):
+            return True
+        case ast.Call(func=ast.Attribute(attr="to" | "cuda" | "float" | "half", value=inner)):
+            return _adds_first_dimension(inner)
+    return False
 
 
 def _parts(death: Death) -> Iterator[Proposal]:

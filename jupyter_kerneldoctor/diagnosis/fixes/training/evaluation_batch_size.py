@@ -1,0 +1,118 @@
+import ast
+from collections.abc import Iterator
+
+from ...calls import network_call_at
+from ...code.attributes import Origin
+from ...code.notebook import Call, Notebook, Scope
+from ...code.origins import all_origins
+from ...edits import replace
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...frameworks.gradients import backward_below, hides_gradients, sources_of_gradients
+from ...frameworks.torch import Tensors
+from ...sizing import choose
+from ...units import cell_name, quote, size
+
+_LARGEST, _USUAL = 256, 32
+_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+_NET = "import torch\nnet = torch.nn.Linear(9, 9)\n"
+_LOADER = _NET + "val = torch.utils.data.DataLoader(val_set, batch_size={})\n"
+_SCORE = "@torch.no_grad()\ndef score(loader):\n    for x, y in loader:\n        hits.append(net(x) == y)"
+
+
+class EvaluationBatchSize(Fix):
+    """Use smaller batches for the evaluation.
+
+    What it does: What the layers give for all rows of a batch is in memory at once. A loader for validation that hands
+    out the whole set, or many times what the training takes, needs more memory than the training.
+
+    When it is offered: Memory ran out in the call of a network from which no backward pass starts, in a loop over a
+    PyTorch `DataLoader` that feeds no training.
+
+    What it costs: Some calls more. A mean of the batches' means counts a shorter last batch as much as the others.
+    """
+
+    id, title, causes = "evaluation-batch-size", "Use smaller batches for the evaluation", OUT_OF_MEMORY
+
+    FIRES = [
+        Case(
+            _LOADER.format("len(val_set)") + _SCORE,
+            "score(val)",
+            growth="jump",
+            becomes={1: _LOADER.format("32") + _SCORE},
+            says=("32 in place of len(val_set)",),
+        ),
+        Case(
+            _LOADER.format(2048),
+            "net.eval()\nwith torch.no_grad():\n    for i, (x, y) in enumerate(val):\n        out = net(x)",
+            growth="jump",
+            becomes={1: _LOADER.format("128")},
+        ),
+    ]
+    SILENT = [
+        Case(_LOADER.format(2048) + _SCORE, "score(val)"),  # it grows from batch to batch
+        Case(_LOADER.format(2048), "for x, y in val:\n    net(x).mean().backward()", growth="jump"),
+        Case(
+            _LOADER.format(2048) + _SCORE,
+            "for x, y in val:\n    loss = net(x).mean()\n    loss.backward()\nscore(val)",
+            growth="jump",
+        ),
+        Case(_LOADER.format(1) + _SCORE, "score(val)", growth="jump"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write a smaller number for the batch size of the loader."""
+        code, growth = death.code, death.growth
+        found = None if hides_gradients(code) or not death.memory.grew_here else network_call_at(death)
+        if found is None or found[0] in sources_of_gradients(code) or growth.is_steady or growth.goes_on:
+            return
+        made = next((one for one in _loaders_around(*found, code)), None)
+        if made is None or not isinstance(made.node, ast.Call) or _feeds_training(made, code):
+            return
+        loader = Call(made.node, made.scope, _LOADERS[0])
+        given = loader.argument("batch_size", 1)
+        rows = None if given is None else death.values.number(given, made.scope)
+        choice = None if rows is None else choose(death, rows, from_runs=False)
+        if given is None or (rows is None and not _is_length(given)) or (rows is not None and choice is None):
+            return
+        smaller = _USUAL if choice is None else min(choice.value, _LARGEST)
+        text, where = made.scope.segment(given), cell_name(code.cells[made.scope.cell].execution_count)
+        why = (
+            f"{quote(found[1].segment(found[0]))} takes a whole batch of the loader in {where} at once: memory grew by "
+            f"{size(death.memory.missing_bytes or 0)}. Try {smaller} rows; if it still dies, then {smaller // 2}."
+        )
+        title = f"{self.title}: {smaller} in place of {text}"
+        yield Proposal(replace(made.scope, given, str(smaller)), why, death.memory.missing_bytes, title)
+
+    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - a smaller number is still a number
+        """Whether the loader is there, with its number."""
+        return True
+
+
+def _loaders_around(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[Origin]:
+    """Yield where the loaders were made that the loops around a call go through."""
+    for loop in scope.loops_around(call):
+        if isinstance(loop, ast.For):
+            inner = loop.iter.args[:1] if isinstance(loop.iter, ast.Call) else [loop.iter]  # enumerate(loader)
+            for one in (found for node in inner for found in all_origins(node, scope, code)):
+                if isinstance(one.node, ast.Call) and code.qualified(one.node.func, one.scope) in _LOADERS:
+                    yield one
+
+
+def _feeds_training(made: Origin, code: Notebook) -> bool:
+    """Whether a loop with a backward pass goes through the loader."""
+    origins = Tensors(code).origins
+    return any(
+        isinstance(loop, ast.For)
+        and any(one.node is made.node for part in ast.walk(loop.iter) for one in _origins_of(part, scope, code))
+        and backward_below(loop, scope, origins)
+        for scope in code.running
+        for loop in scope.nodes
+    )
+
+
+def _origins_of(node: ast.AST, scope: Scope, code: Notebook) -> list[Origin]:
+    return all_origins(node, scope, code) if isinstance(node, ast.Name | ast.Attribute) else []
+
+
+def _is_length(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "len"
