@@ -12,6 +12,7 @@ from jupyter_kerneldoctor.recording.model import Cell
 
 from ..code.deferred_calls import deferred_store
 from ..code.notebook import CodeTooLargeError, Notebook
+from ..code.origins import Origins
 from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
 from ..postmortem import Caller, Grown, Statement
@@ -23,6 +24,7 @@ _MOST = 0.5  # of the growth
 _LITTLE = 0.25
 _OVERLAP = 1.1  # more than all of the growth: what one statement made is what the container holds
 _SEVERAL = 3
+_MOST_CALLS = 5
 _NUMBERS = ("item", "float", "int", "len", "round", "str")
 _FIGURES = "open figures"
 _MAKES_FIGURES = ("matplotlib.pyplot.figure", "matplotlib.pyplot.subplots", "matplotlib.pyplot.subplot_mosaic")
@@ -57,12 +59,13 @@ def keeps_what_grew(growth: Growth, last: Statement | None) -> bool:
 
 def grown_objects(growth: Growth) -> tuple[Grown, ...]:
     """Return the objects to name: those that were seen to grow, else what the code keeps, and what was held before."""
-    if growth.objects:
-        return growth.objects
+    known = growth.container is not None or any(growth.held_share(one) >= _LITTLE for one in growth.objects)
     try:
-        store = _store(growth)
+        store = None if known else _store(growth)
     except (CodeTooLargeError, RecursionError):
         store = None
+    if store is None and growth.objects:
+        return growth.objects
     if store is None:
         return (*_first_used(growth), *growth.grown)
     cell = cell_name(growth.code.cells[store.scope.cell].execution_count)
@@ -86,7 +89,7 @@ def _suspects(growth: Growth) -> Iterator[Statement]:
     store = _store(growth)
     if store is not None:
         at = statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
-        yield replace(at, via=next(_calls_of(growth, store, at), ()))
+        yield replace(at, via=next(_calls_of(growth, store, at), ()) or _calls_in_code(growth.code, store.scope))
     if (top := _largest(growth)) is not None:
         if growth.goes_on and (collecting := _collecting(growth.code, top)) is not None:
             yield collecting
@@ -114,6 +117,19 @@ def _calls_of(growth: Growth, store: Store, at: Statement) -> Iterator[tuple[Cal
         for number, caller in enumerate(one.statement.via):
             if is_in(caller, cell) and caller.function == store.scope.function:
                 yield one.statement.via[:number]
+
+
+def _calls_in_code(code: Notebook, scope: Scope) -> tuple[Caller, ...]:
+    """Return the calls that lead to a function of a cell, outermost first, where each is called in one place only."""
+    found: list[Caller] = []
+    while not scope.is_cell and len(found) < _MOST_CALLS:
+        calls = Origins(code).calls_of(scope)
+        if len(calls) != 1:
+            break
+        ((call, scope),) = calls
+        cell = code.cells[scope.cell]
+        found.insert(0, Caller(cell.execution_count, cell.cell_id, call.lineno, scope.name or None, None))
+    return tuple(found)
 
 
 def _largest(growth: Growth) -> Statement | None:

@@ -39,6 +39,20 @@ def backward_calls(node: ast.AST, scope: Scope) -> list[Backward]:
     return found
 
 
+def iterated(name: ast.Name, scope: Scope) -> ast.expr | None:
+    """Return what a loop goes through whose target is a name: `rows` of `for i, row in enumerate(rows)`."""
+    for loop in scope.loops_around(name):
+        match loop:
+            case ast.For(target=ast.Name(id=target), iter=gone_through) if target == name.id:
+                return gone_through
+            case ast.For(
+                target=ast.Tuple(elts=[_, ast.Name(id=target)]),
+                iter=ast.Call(func=ast.Name(id="enumerate"), args=[gone_through, *_]),
+            ) if target == name.id:
+                return gone_through
+    return None
+
+
 def starts_of_backward(scope: Scope, code: Notebook) -> Iterator[ast.expr]:
     """Yield the expressions whose gradients something in the scope works out."""
     yield from (call.target for call in backward_calls(scope.node, scope))

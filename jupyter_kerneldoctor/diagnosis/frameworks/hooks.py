@@ -4,9 +4,13 @@ import ast
 from collections.abc import Iterator
 
 from ..code.notebook import Notebook
+from ..code.origins import Origins
 from ..code.scopes import Scope
 
-_HOOKS = ("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook")
+_HOOKS = (
+    *("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"),
+    *("register_backward_hook", "register_full_backward_pre_hook"),
+)
 
 
 def code_of_hooks(code: Notebook) -> Iterator[Scope]:
@@ -21,6 +25,22 @@ def code_of_hooks(code: Notebook) -> Iterator[Scope]:
                     inner = (one for one in code.scopes(module.cell) if not one.is_cell)
                     yield from (one for one in inner if one.function in names or one.node in ast.walk(call.args[0]))
                     yield from (one for name in names for made in code.functions_named(name) for one in _inside(made))
+
+
+def left_hooks(code: Notebook) -> Iterator[tuple[ast.Call, Scope]]:
+    """Yield the registrations of hooks that are made again and again, while the code takes none of them off."""
+    origins = Origins(code)
+    if any(getattr(call.func, "attr", "") == "remove" and not call.args for call in _calls(code, "remove")):
+        return
+    for scope in code.running:
+        for call in scope.calls:
+            is_called = scope.is_cell or origins.calls_of(scope)
+            if getattr(call.func, "attr", "") in _HOOKS and is_called and origins.is_repeated(call, scope):
+                yield call, scope
+
+
+def _calls(code: Notebook, word: str) -> Iterator[ast.Call]:
+    return (call for top in code.mentioning(word) for scope in code.scopes(top.cell) for call in scope.calls)
 
 
 def _called_as_hook(hook: ast.expr, scope: Scope, code: Notebook) -> Iterator[Scope]:

@@ -98,6 +98,11 @@ def stored(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str, b
     """Yield what a statement adds to something, the name of that, and whether that gets longer by it."""
     is_longer = True
     match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):  # old, kept[i] = kept[i], out
+            for target, value in zip(targets, values, strict=False):
+                if isinstance(target, ast.Subscript) and (name := root(target)) is not None:
+                    yield value, name, not isinstance(target.slice, ast.Constant)
+            return
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method, value=owner), args=given)) if method in KEEPERS:
             added, name = given, root(owner)
         case ast.AugAssign(op=ast.Add(), target=target, value=value):

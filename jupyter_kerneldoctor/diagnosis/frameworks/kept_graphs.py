@@ -18,7 +18,7 @@ from .gradients import (
     sources_of_gradients,
     starts_of_backward,
 )
-from .hooks import code_of_hooks
+from .hooks import code_of_hooks, left_hooks
 from .kept import Kept, kept_values, names_in, outliving, root, stored
 from .small_values import is_small
 from .torch import TENSOR_METHODS, Kind, Tensors
@@ -70,10 +70,13 @@ def stores_of_graphs(code: Notebook) -> list[Store]:
     """Return the statements of loops that keep tensors with their graphs, which no backward pass frees."""
     try:
         found = [one.kept for one in kept_graphs(code) if not (one.is_freed or one.in_hook)]
+        hooked = [] if found or not any(True for _ in left_hooks(code)) else [*code_of_hooks(code)]
     except Exception:  # the statement to blame is known without, only not so well
         return []
-    placed = [(one, one.scope.statement_of(one.value)) for one in found]
-    return [Store(at, one.scope, one.container, (one.value,)) for one, at in placed if at is not None]
+    placed = [(one.value, one.container, one.scope) for one in found]
+    placed += [(*one, scope) for scope in hooked for one in outliving(scope)][:1]  # it keeps what it belongs to
+    found_at = [(scope.statement_of(value), value, container, scope) for value, container, scope in placed]
+    return [Store(at, scope, container, (value,)) for at, value, container, scope in found_at if at is not None]
 
 
 def _judge(kept: Kept, tensors: Tensors) -> KeptGraph | None:

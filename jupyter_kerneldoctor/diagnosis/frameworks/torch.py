@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from ..code.notebook import Binding, Call, Notebook, Scope, once
 from ..code.origins import Origins
-from .gradients import graph_is_off, graph_is_off_at
+from .gradients import graph_is_off, graph_is_off_at, iterated
 
 _DEEPEST = 25  # steps from an expression to what it stands for
 
@@ -125,6 +125,8 @@ class Tensors:
             kinds = set() if unpacked is None else {self.kind(unpacked[1], binding.scope, depth)}
             kinds -= {Kind.OTHER, Kind.MODULE}
             kinds |= {Kind.GRAPH} if _is_parameter(node, scope) else set()
+            gone_through = None if kinds else iterated(node, scope)
+            kinds |= {self.kind(gone_through, scope, depth)} & {Kind.TENSOR, Kind.GRAPH}
         if not kinds and self.code.qualified(node, scope) is None and self._has_parameters(node, scope):
             return Kind.MODULE
         return min(kinds, default=Kind.OTHER)

@@ -4,6 +4,7 @@ import ast
 
 from ..case import Case
 from ..code.notebook import Call
+from ..code.origins import Origins
 from ..death import Death
 from ..frameworks.gradients import backward_calls
 from ..frameworks.torch import Kind, Tensors
@@ -27,6 +28,30 @@ def _by_its_rows(call: Call, death: Death) -> bool:
     return is_network and any(one is not None and call.scope.segment(one) == name for one in places)
 
 
+def _joins_all_pairs(call: Call, death: Death) -> bool | dict[str, str]:
+    """Whether two repetitions of the same rows are joined, so that each pair of rows has one of its own."""
+    given = call.node.args[:1]
+    parts = given[0].elts if given and isinstance(given[0], ast.List | ast.Tuple) else []
+    repeated = [_repeated(one, call, death) for one in parts]
+    if len(repeated) != 2 or repeated[0] is None or repeated[0] != repeated[1]:
+        return False
+    made = getattr(call.statement, "targets", [None])[0]
+    scope, name = call.scope, call.scope.segment(made) if isinstance(made, ast.Name) else ""
+    products = (one for one in scope.nodes if isinstance(one, ast.BinOp) and isinstance(one.op, ast.MatMult))
+    weight = next((scope.segment(one.right) for one in products if scope.segment(one.left) == name), "weight")
+    return {"rows": repeated[0], "weight": weight}
+
+
+def _repeated(node: ast.expr, call: Call, death: Death) -> str | None:
+    """Return the text of what an expression repeats: `h` of `h.repeat(n, 1)`, also through a name."""
+    found = Origins(death.code).of(node, call.scope) if isinstance(node, ast.Name) else []
+    made, repeats = found[0].node if len(found) == 1 else node, False
+    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
+        repeats |= made.func.attr in ("repeat", "repeat_interleave", "expand", "tile")
+        made = made.func.value
+    return call.scope.segment(made) if repeats and isinstance(made, ast.Name | ast.Attribute) else None
+
+
 def _is_square_of_few(call: Call, death: Death) -> bool | dict[str, str]:  # noqa: ARG001 - as the others
     """Whether a square table is made in which single places are set then: `A[rows, columns] = 1`."""
     sides = [call.scope.segment(one) for one in call.node.args[:2]]
@@ -41,6 +66,23 @@ def _is_square_of_few(call: Call, death: Death) -> bool | dict[str, str]:  # noq
 
 
 WAYS = (
+    LesserWay(
+        ("torch.cat", "torch.concat", "torch.concatenate"),
+        "Score the pairs without joining their rows: two products, broadcast",
+        "holds the rows of both sides for each pair of rows.",
+        "d = {rows}.shape[1]  # a linear score of two joined rows is the sum of two scores\n"
+        "scores = {rows} @ {weight}[:d] + ({rows} @ {weight}[d:]).T  # a number for each pair, and no rows\n\n"
+        "src, dst = adj.nonzero().T  # of a graph, the neighbours only: a number for each edge\n"
+        "scores = {rows}[src] @ {weight}[:d] + {rows}[dst] @ {weight}[d:]",
+        Case(
+            "import torch",
+            "def scores(h, a, n):\n    left = h.repeat_interleave(n, dim=0)\n"
+            "    pairs = torch.cat([left, h.repeat(n, 1)], dim=1)\n    return (pairs @ a).view(n, n)",
+            "s = scores(x, a, 9000)",
+            says=("h @ a[:d] + (h @ a[d:]).T",),
+        ),
+        _joins_all_pairs,
+    ),
     LesserWay(
         ("torch.zeros",),
         "Keep only the entries that are not zero: a sparse tensor",

@@ -47,6 +47,16 @@ class NoGradEvaluation(Fix):
             "        loss.backward()\n    seen = []\n    with torch.no_grad():\n        for x in val:\n"
             "            loss = net(x).mean()\n            seen.append(net(x))",
         ),
+        Case(  # all that the function calls: one that is left keeps its graph
+            _NET + "target = torch.nn.Linear(9, 9)\ndef error(s, s2):\n    value = net(s)\n"
+            "    future = target(s2).max()\n    return future - value",
+            "errors = []\nfor s, s2 in pairs:\n    errors.append(error(s, s2))",
+            becomes={
+                1: _NET + "target = torch.nn.Linear(9, 9)\ndef error(s, s2):\n    with torch.no_grad():\n"
+                "        value = net(s)\n    with torch.no_grad():\n        future = target(s2).max()\n"
+                "    return future - value"
+            },
+        ),
         Case(
             "import torch\nclass Scorer:\n    def __init__(self, net): self.net = net.eval()\n"
             "    def __call__(self, loader):\n        return [self.net(x) for x in loader]",
@@ -86,11 +96,17 @@ class NoGradEvaluation(Fix):
         whole = whole_calls(code) if found else ()
         in_one_piece = {one.call for one in whole if death.values.of(one.data, one.scope)}  # see batched-inference
         trains = any(backward_calls(scope.node, scope) for scope in code.running)
+        grown = {
+            (call, scope)
+            for call, statement, scope in found
+            if code.is_at_line(call, scope) and (grew_in(death, statement, scope) or not trains)
+            if grew_in(death, statement, scope) is not False
+        }
+        functions = {scope for _, scope in grown if not scope.is_cell}  # their other results are as little needed
         for call, statement, scope in found:
-            where = grew_in(death, statement, scope)
             if call in in_one_piece or _keeps_no_graph(death):
                 continue
-            if code.is_at_line(call, scope) and (where or (where is None and not trains)):
+            if (call, scope) in grown or scope in functions:
                 why = (
                     f"{quote(scope.segment(call))} keeps the network's intermediate results for gradients that "
                     f"nothing here computes. Memory grew by {size(memory.missing_bytes or 0)}."
