@@ -100,7 +100,8 @@ class BoundGrowingContainer(Advice):
     unless_offered = frozenset(
         {
             *("append-to-the-list-you-iterate", "close-figures", "detach-accumulated-loss", "drop-kept-tape"),
-            *("detach-collected-outputs", "keep-fewer-steps", "no-grad-evaluation"),
+            *("detach-collected-outputs", "keep-fewer-steps", "no-grad-evaluation", "hold-fewer-items"),
+            *("remove-hooks", "return-numbers"),
         }
     )
     headline = "Keep less in {name} of each round, or write it to a file"

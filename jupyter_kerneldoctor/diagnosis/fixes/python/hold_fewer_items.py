@@ -1,0 +1,117 @@
+import ast
+from collections.abc import Iterator
+
+from jupyter_kerneldoctor.recording.events import Held, NamedObject
+
+from ...code.attributes import Origin
+from ...code.notebook import Notebook
+from ...code.origins import Origins
+from ...edits import replace
+from ...examples import MIB
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import cell_name, quote, size
+
+_SHARE = 0.7  # of the room, to stay clear of the limit
+_LEAST = 50  # the part of its length below which something else should change
+_POOL = NamedObject("pool", "list", 1600 * MIB, items=8000, grew_bytes=1600 * MIB, items_before=0)
+_HELD = [Held(-0.5, 2, (_POOL,))]
+_SIZE = "SIZE = 20_000"
+_FILL = "pool = []\nfor x in stream:\n    if len(pool) < SIZE:\n        pool.append(x)\n    else:\n        use(pool)"
+
+
+class HoldFewerItems(Fix):
+    """Let a buffer hold fewer items.
+
+    What it does: A buffer that shuffles, a replay memory or a pool fills up to the length that it was given. What its
+    items take was measured; the edit writes a length that fits where the number stands.
+
+    When it is offered: Memory ran out while a list, deque or dict filled up that the code keeps at a length by
+    `len(buffer) < n` or `deque(maxlen=n)`, and n items are more than fits.
+
+    What it costs: Rows are shuffled less well, or drawn from a shorter past. Smaller items, such as the names of files
+    or bytes in place of floats, allow for the whole length.
+    """
+
+    id, title, causes = "hold-fewer-items", "Let the buffer hold fewer items", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _SIZE,
+            _FILL,
+            held=_HELD,
+            becomes={1: "SIZE = 5_100"},
+            says=("`pool` hold fewer items: 5,100 in place of 20,000", "cell [1]"),
+        ),
+        Case(
+            "from collections import deque",
+            "pool = deque(maxlen=50_000)\nwhile True:\n    pool.append(step())",
+            held=_HELD,
+            becomes="pool = deque(maxlen=5_100)\nwhile True:\n    pool.append(step())",
+        ),
+    ]
+    SILENT = [
+        Case(_SIZE, _FILL),
+        Case("SIZE = 4_000", _FILL, held=_HELD),
+        Case("SIZE = 10**12", _FILL, held=_HELD),
+        Case(_SIZE, _FILL.replace("len(pool) < SIZE", "len(other) < SIZE"), held=_HELD),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write a smaller number where the length is written."""
+        container, each = death.growth.container, death.growth.bytes_per_item
+        if container is None or not each or not death.memory.grew_here or not death.room_bytes:
+            return
+        found = _bound(death.code, container.name)
+        if found is None:
+            return
+        bound, written = found
+        with_others = max(each, (death.memory.missing_bytes or 0) // max(1, container.length or 0))
+        fits = _round(int(death.room_bytes * _SHARE) // with_others)
+        if bound < (container.length or 0) or not bound // _LEAST <= fits < bound:
+            return
+        where = cell_name(death.code.cells[written.scope.cell].execution_count)
+        why = (
+            f"{quote(container.name)} fills up to {bound:,} items of {size(each)}, {size(bound * each)} in all; "
+            f"{size(death.room_bytes)} is what the cell may take. The number is written in {where}. "
+            "Smaller items, as names of files or bytes, allow for more of them."
+        )
+        title = f"Let {quote(container.name)} hold fewer items: {fits:,} in place of {bound:,}"
+        number = f"{fits:_}" if "_" in written.scope.segment(written.node) else str(fits)
+        yield Proposal(replace(written.scope, written.node, number), why, container.grew_bytes, title)
+
+    def is_cured(self, before: Death, after: Death) -> bool:
+        """Whether the number is smaller."""
+        name = before.growth.container.name if before.growth.container is not None else ""
+        old, new = _bound(before.code, name), _bound(after.code, name)
+        return old is not None and new is not None and new[0] < old[0]
+
+
+def _bound(code: Notebook, name: str) -> tuple[int, Origin] | None:
+    """Return the length at which the code keeps a container, and where that number is written."""
+    word, origins = name.rpartition(".")[2], Origins(code)
+    for top in code.mentioning(word):
+        for scope in code.scopes(top.cell):
+            for node in scope.nodes:
+                given: ast.expr | None = None
+                match node:
+                    case ast.Compare(
+                        left=ast.Call(func=ast.Name(id="len"), args=[held]),
+                        ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
+                        comparators=[limit],
+                    ) if _is_named(held, word):
+                        given = limit
+                    case ast.Assign(targets=[target], value=ast.Call(keywords=words)) if _is_named(target, word):
+                        given = next((one.value for one in words if one.arg == "maxlen"), None)
+                if given is not None and (found := origins.number(given, scope)) is not None and found[0] > 1:
+                    return found
+    return None
+
+
+def _is_named(node: ast.expr, word: str) -> bool:
+    return (node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")) == word
+
+
+def _round(number: int) -> int:
+    """Return a number with two digits and zeros, not above it."""
+    zeros = int("1" + "0" * (len(str(number)) - 2)) if number > 99 else 1
+    return number // zeros * zeros

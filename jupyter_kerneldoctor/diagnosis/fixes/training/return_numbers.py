@@ -1,0 +1,118 @@
+import ast
+from collections.abc import Iterator
+
+from jupyter_kerneldoctor.recording.events import Held, NamedObject
+
+from ...code.notebook import Notebook, Scope
+from ...code.origins import Origins
+from ...code.stores import stores
+from ...edits import replace
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...frameworks.gradients import CUTS, is_cut, reached_by_gradients
+from ...frameworks.torch import Kind, Tensors
+from ...units import enumeration, quote, size
+
+_READS_ALL = frozenset({"items", "values", "keys"})
+_STEP = (
+    "import torch\nnet = torch.nn.Linear(9, 9)\ndef step(x):\n    out = net(x)\n    loss = out.mean()\n"
+    "    loss.backward()\n    return "
+)
+_ALL, _FEW = "{'loss': loss, 'x': x, 'out': out}", "{'loss': loss.detach()}"
+_LOOP = "log = []\nfor x in data.split(64):\n    log.append(step(x))\nprint(log[-1]['loss'])"
+_HELD = [Held(-0.5, 2, (NamedObject("log", "list", 9000, items=900, items_before=0, with_graph=True),))]
+
+
+class ReturnNumbers(Fix):
+    """Let a training step return its numbers only.
+
+    What it does: A step that returns its inputs and outputs beside the loss, and a list of what the steps returned,
+    keep all batches of the training. The edit leaves out the entries that no cell reads, and cuts the others off from
+    their graph.
+
+    When it is offered: Memory grew step by step, a loop keeps the dict that a function of the notebook returns, and no
+    cell reads some tensors in it.
+
+    What it costs: What is left out can no longer be looked at.
+    """
+
+    id, title, causes = "return-numbers", "Keep only the numbers of each step, not its tensors", OUT_OF_MEMORY
+
+    FIRES = [
+        Case(_STEP + _ALL, _LOOP, held=_HELD, becomes={1: _STEP + _FEW}, says=("`x` and `out`",)),
+    ]
+    SILENT = [
+        Case(_STEP + _ALL, _LOOP),
+        Case(_STEP + _FEW, _LOOP, held=_HELD),
+        Case(_STEP + _ALL, _LOOP + "\nprint(log[-1]['x'], log[-1]['out'])", held=_HELD),
+        Case(_STEP + _ALL, _LOOP + "\nfor one in log:\n    print(one.items())", held=_HELD),
+        Case(
+            _STEP + _ALL,
+            _LOOP.replace("log.append(step(x))", "out = step(x)\n    out['loss'].backward()\n    log.append(out)"),
+            held=_HELD,
+        ),
+        Case(_STEP + _ALL, _LOOP.replace("log.append(step(x))", "log.append(1)\n    step(x)"), held=_HELD),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write the dict with what is read of it."""
+        code, container, tensors = death.code, death.growth.container, Tensors(death.code)
+        if container is None or not death.memory.grew_here or not tensors.in_use:
+            return
+        for returned, inner in _returned_to(container.name, code):
+            kept, left = _parts(returned, inner, tensors)
+            if kept is None or not left:
+                continue
+            names = enumeration([quote(one) for one in left])
+            why = (
+                f"{quote(container.name)} keeps what {quote(inner.name)} returns in each step, {names} among it, which "
+                f"nothing reads. Memory grew by {size(death.memory.missing_bytes or 0)}."
+            )
+            yield Proposal(replace(inner, returned, kept), why, death.memory.ramp_bytes)
+            return
+
+
+def _returned_to(container: str, code: Notebook) -> Iterator[tuple[ast.Dict, Scope]]:
+    """Yield the dicts that functions return whose results a container keeps."""
+    word, origins = container.rpartition(".")[2], Origins(code)
+    for store in stores(code.running):
+        if store.container.rpartition(".")[2] == word and len(store.values) == 1:
+            value = store.values[0]
+            made = origins.of(value, store.scope) if isinstance(value, ast.Name) else [(value, store.scope)]
+            for node, scope in made:
+                for one in origins.returned(node, scope) if isinstance(node, ast.Call) else ():
+                    if isinstance(one.node, ast.Dict):
+                        yield one.node, one.scope
+
+
+def _parts(returned: ast.Dict, scope: Scope, tensors: Tensors) -> tuple[str | None, list[str]]:
+    """Return the dict without the tensors that nothing reads, and these; None where it may be read as a whole."""
+    code, kept, left = tensors.code, [], []
+    attributes = (node for top in code.mentioning(*_READS_ALL) for one in code.scopes(top.cell) for node in one.names)
+    if any(getattr(node, "attr", "") in _READS_ALL for node in attributes) or reached_by_gradients(code) & {returned}:
+        return None, []
+    for key, value in zip(returned.keys, returned.values, strict=True):
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            return None, []
+        text = scope.segment(value)
+        is_given = isinstance(value, ast.Name) and value.id in scope.parameters
+        is_tensor = is_given or tensors.kind(value, scope) in (Kind.TENSOR, Kind.GRAPH)
+        whole = _uncut(value)
+        if is_tensor and not tensors.is_scalar(whole, scope) and not _is_read(key, code):
+            left.append(text)
+            continue
+        cut = tensors.kind(value, scope) is Kind.GRAPH
+        inner = f"({text})" if isinstance(value, ast.BinOp) else text
+        kept.append(f"{scope.segment(key)}: {inner + '.detach()' if cut else text}")
+    return (f"{{{', '.join(kept)}}}" if kept else None), left
+
+
+def _uncut(node: ast.expr) -> ast.expr:
+    """Return `loss` of `loss.detach()`."""
+    cut = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_cut(node, CUTS)
+    return node.func.value if cut else node  # type: ignore[attr-defined]
+
+
+def _is_read(key: ast.Constant, code: Notebook) -> bool:
+    """Whether another place of the cells has the same text."""
+    nodes = (node for top in code.mentioning(str(key.value)) for scope in code.scopes(top.cell) for node in scope.nodes)
+    return any(isinstance(node, ast.Constant) and node.value == key.value and node is not key for node in nodes)
