@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from .death import Death
 from .pasted_commands import shell_word
 from .texts.allocation_site import needed
+from .texts.loop_total import loop_total
 
 _GIB = 1 << 30
 _HEADROOM = 0.1  # of a limit stays free
@@ -115,9 +116,10 @@ def is_rlimit(death: Death) -> bool:
 
 def enough_bytes(death: Death) -> int | None:
     """Return the smallest memory limit that would have been enough, as a lower bound; None where nothing is known."""
-    memory, made = death.memory, needed(death)
+    memory, made, whole = death.memory, needed(death), loop_total(death)
     asked = death.incident.asked_bytes if death.incident is not None else None
-    wanted = [one for one in (memory.missing_bytes, made.value.bytes if made else None, asked) if one is not None]
+    sizes = (memory.missing_bytes, made.value.bytes if made else None, asked, whole.bytes if whole else None)
+    wanted = [one for one in sizes if one is not None]
     if not wanted:
         return None
     return int(((memory.used_before_bytes or memory.before_bytes or 0) + max(wanted)) / (1 - _HEADROOM))

@@ -84,6 +84,31 @@ def test_a_container_that_gets_longer_by_the_step_is_a_leak():
     assert examine(leak()).growth.bytes_per_item == 800 * MIB // 690
 
 
+@pytest.mark.parametrize(
+    ("cell", "whole"),
+    [
+        (
+            "kept = []\nfor step in range(1_000):\n    kept.append(load(step))",
+            "; all 1,000 rounds of the loop would need 7.8",
+        ),
+        (
+            "kept = []\nfor at in range(10):\n  for step in range(100):\n    kept.append(load(at, step))",
+            "; all 1,000 rounds",
+        ),
+        ("for at in range(10):\n  kept = []\n  for step in range(100):\n    kept.append(load(at, step))", "."),
+        ("kept = []\nfor step in range(1_000):\n    kept.append(load(step))\n    if len(kept) > 200: break", "."),
+        ("kept = []\nfor step in steps():\n    kept.append(load(step))", "."),
+        ("kept = []\nwhile True:\n    kept.append(load())", "."),
+    ],
+)
+def test_all_rounds_of_a_loop_are_told_where_they_are_known(cell, whole):
+    line = cell.split("\n").index(next(one for one in cell.split("\n") if "append" in one)) + 1
+    kept = local(cell, "<module>", "kept", "builtins.list", 800 * MIB, items=100)
+    made = killed(cell, growths=[growth(2, grew_in(800 * MIB, own_frame(cell, line)))], looks=[held(2, kept)])
+
+    assert f"Each item of `kept` added 8.0 MiB{whole}" in diagnose(made).story
+
+
 SEARCH = """\
 from tensorflow import keras
 class Search:

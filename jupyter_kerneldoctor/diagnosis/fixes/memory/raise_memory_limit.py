@@ -1,6 +1,7 @@
 from ...environments import enough_bytes, is_rlimit, round_gib, setting
 from ...fix import Advice, Case, Death, Family
 from ...texts.allocation_site import needed
+from ...texts.loop_total import loop_total
 from ...units import size
 
 _ONES = "import numpy as np\nx = np.ones((40_000, 10_000))"
@@ -50,6 +51,7 @@ class RaiseMemoryLimit(Advice):
             memory.ran_out
             and memory.grew_here
             and (made is None or (made.value.bytes or 0) < (memory.missing_bytes or 0))
+            and loop_total(death) is None
         )
         more = (
             " It grew until it was killed: how much more it needs is not known, so begin with twice." if is_open else ""

@@ -1,0 +1,75 @@
+"""How much a loop would have taken until its end, where each of its rounds leaves an item in a list."""
+
+import ast
+from typing import NamedTuple
+
+from ..analysis.guilty_statement import guilty_statement
+from ..code.notebook import Notebook
+from ..death import Death
+from ..postmortem import Statement
+
+_COUNTED = ("range", "list", "tuple", "numpy.ndarray", "pandas.Series")
+_WRAPPERS = ("enumerate", "tqdm", "tqdm_notebook", "sorted", "reversed", "list")
+_LISTS = ("list", "matplotlib.Figure")
+_WORTH_TELLING = 1.2
+"""All rounds are at least so many times those that were done."""
+
+
+class LoopTotal(NamedTuple):
+    """All rounds of a loop, as a lower bound."""
+
+    rounds: int
+    bytes: int
+    """What their items would take together."""
+
+
+def loop_total(death: Death) -> LoopTotal | None:
+    """Return what all rounds would leave behind; None where a round leaves none, or may be the last one."""
+    growth = death.growth
+    kept, each = growth.container, growth.bytes_per_item
+    if kept is None or not each or (kept.type or "").removeprefix("builtins.") not in _LISTS or not growth.is_steady:
+        return None
+    name = kept.name.rpartition(".")[2]
+    rounds = death.find(lambda code: _rounds(death, code, name)) or 0
+    return LoopTotal(rounds, rounds * each) if rounds > _WORTH_TELLING * growth.items_gained(kept) else None
+
+
+def _rounds(death: Death, code: Notebook, kept: str) -> int:
+    """Multiply the rounds of the loops around the statement, up to one that begins anew; 0 where one may stop."""
+    found = guilty_statement(death.growth, death.statement_at(death.line))
+    cells = [at for at, cell in enumerate(code.cells) if found is not None and cell.source == found.cell_source]
+    total = 1
+    for scope in code.scopes(cells[-1]) if cells else ():
+        around = [one for one in scope.nodes if isinstance(one, ast.For | ast.While) and _repeats(one, found)]
+        for loop in sorted(around, key=lambda one: -one.lineno):
+            inside = scope.inside(loop)
+            if isinstance(loop, ast.While) or any(isinstance(one, ast.Break | ast.Return) for one in inside):
+                return 0
+            if any(_begins_anew(one, kept) for one in inside):
+                return total
+            iterated = death.values.of(_inner(loop.iter), scope)
+            if iterated is not None and iterated.shape and iterated.type in _COUNTED:
+                total *= iterated.shape[0]
+    return total
+
+
+def _repeats(loop: ast.For | ast.While, found: Statement | None) -> bool:
+    return found is not None and loop.body[0].lineno <= found.line <= (loop.body[-1].end_lineno or 0)
+
+
+def _begins_anew(node: ast.AST, kept: str) -> bool:
+    """Whether a name or attribute is bound to something else, or emptied: `kept = []`, `self.kept.clear()`."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()):
+            return name == kept
+        case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr="clear" | "pop" | "popleft"):
+            return name == kept
+    return False
+
+
+def _inner(node: ast.expr) -> ast.expr:
+    """Return what `enumerate` or a progress bar goes through."""
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[first, *_]) if name in _WRAPPERS:
+            return _inner(first)
+    return node
