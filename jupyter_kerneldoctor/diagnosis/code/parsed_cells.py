@@ -38,8 +38,11 @@ class ParsedCells:
         return self.cells[index].source
 
     def index(self, cell: Cell) -> int:
-        """Return the index of a recorded cell. Raises ValueError when it is not one of these."""
-        return next(at for at in reversed(range(len(self.cells))) if self.cells[at] is cell)
+        """Return the index of a recorded cell, also of one that an edit changed. Raises ValueError for another one."""
+        for at in reversed(range(len(self.cells))):
+            if self.cells[at] is cell or (cell.seq is not None and self.cells[at].seq == cell.seq):
+                return at
+        raise ValueError(f"no cell of this notebook: {cell.seq}")
 
     def scopes(self, index: int) -> Sequence[Scope]:
         """Return all scopes of a cell, the module level first; none of a cell that cannot be read."""
