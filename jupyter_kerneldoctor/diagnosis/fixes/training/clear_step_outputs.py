@@ -22,6 +22,7 @@ _LIT = (
     "        self.seen.append(self.net(batch))\n    def on_validation_epoch_end(self):\n"
     "        self.log('mean', torch.cat(self.seen).mean())"
 )
+_REST = "\nnet = Lit()"
 _FIT = "lit = Lit()\nL.Trainer(max_epochs={}).fit(lit, train, val)"
 
 
@@ -42,9 +43,9 @@ class ClearStepOutputs(Fix):
 
     FIRES = [
         Case(
-            _LIT,
+            f"{_LIT}{_REST}",
             _FIT.format(20),
-            becomes={1: f"{_LIT}\n        self.seen.clear()"},
+            becomes={1: f"{_LIT}\n        self.seen.clear(){_REST}"},
             says=("self.seen",),
         )
     ]
