@@ -69,7 +69,7 @@ def config_path(*, user: bool) -> Path:
 
 
 def _kernels(*, user: bool) -> str:
-    return "All your new kernels" if user else f"New kernels of the environment {sys.prefix}"
+    return "Your new kernels, in all environments," if user else f"New kernels of the environment {sys.prefix}"
 
 
 def _read(path: Path) -> str:

@@ -147,3 +147,28 @@ test('one notification says that memory will not last', async ({
   await prompt(page, 1, '[2]:');
   await expect(warning).toHaveCount(0);
 });
+
+test('the gauge below a cell follows the cells that run, and %%memwatch is drawn', async ({
+  page,
+  tmpPath
+}) => {
+  const watched =
+    '%%memwatch\nblock = bytearray(200_000_000)\nblock[:] = b"x" * len(block)';
+  await openNotebook(page, tmpPath, 'gauge.ipynb', [
+    LOAD,
+    '%kerneldoctor live',
+    watched
+  ]);
+  await run(page, 0, 1);
+  await run(page, 1, 2);
+  const cells = page.locator('.jp-Notebook-cell');
+  const gauge = cells.nth(1).locator('.jp-OutputArea .kd-report');
+  await expect(gauge).toContainText('left of');
+  await expect(gauge.locator('svg')).not.toContainText('[3]');
+
+  await run(page, 2, 3);
+  const drawn = cells.nth(2).locator('.jp-OutputArea .kd-report');
+  await expect(drawn).toContainText(/peak \d{3} MiB, .* kept 19\d MiB/);
+  await expect(drawn.locator('svg')).toBeVisible();
+  await expect(gauge.locator('svg')).toContainText('[3]');
+});
