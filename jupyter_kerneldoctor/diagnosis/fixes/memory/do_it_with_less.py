@@ -17,7 +17,9 @@ class DoItWithLess(Fix):
 
     id, title, causes, general = "do-it-with-less", "Do the same with less", (Family.MEMORY,), True
 
-    unless_offered = frozenset({"concat-once", "keep-images-as-bytes", "lazy-product", "stream-dataset"})
+    unless_offered = frozenset(
+        {"texts-as-objects", "concat-once", "keep-images-as-bytes", "lazy-product", "stream-dataset"}
+    )
 
     FIRES = [way.example for way in GENERAL]
     SILENT = [
