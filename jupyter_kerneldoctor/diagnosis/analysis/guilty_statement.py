@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from ..code.cycles import cycle_of
 from ..code.deferred_calls import deferred_store
 from ..code.notebook import CodeTooLargeError, Notebook
-from ..code.origins import Origins
+from ..code.origins import Origins, adds_to_numbers
 from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
 from ..postmortem import Caller, Grown, Statement
@@ -91,6 +92,10 @@ def _suspects(growth: Growth) -> Iterator[Statement]:
         at = statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
         yield replace(at, via=next(_calls_of(growth, store, at), ()) or _calls_in_code(growth.code, store.scope))
     if (top := _largest(growth)) is not None:
+        if growth.goes_on and (cycle := cycle_of(growth.code, top.function)) is not None:
+            at = statement_at(growth.code, growth.code.cells[cycle.scope.cell], cycle.statement.lineno)
+            made = Store(cycle.statement, cycle.scope, "", ())
+            yield replace(at, via=next(_calls_of(growth, made, at), ()))
         if growth.goes_on and (collecting := _collecting(growth.code, top)) is not None:
             yield collecting
         yield top
@@ -193,6 +198,7 @@ def _store(growth: Growth) -> Store | None:
         found = found or [one for one in growth.graphs(growth.code) if _outlives_a_step(growth.code, one, top)]
     else:
         return None
+    found = [one for one in found if not adds_to_numbers(one, growth.code)]
     return found[0] if len({one.container for one in found}) == 1 else None
 
 

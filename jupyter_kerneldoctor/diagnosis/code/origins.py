@@ -14,6 +14,7 @@ from .attributes import Origin, class_of_self, parsed_arguments, set_in_class, s
 from .literals import number
 from .notebook import Notebook
 from .scopes import Binding, Position, Scope
+from .stores import Store
 
 _MOST_STEPS = 8
 _MOST_ORIGINS = 60
@@ -34,6 +35,17 @@ def all_origins(node: ast.expr, scope: Scope, code: Notebook, *, parts: bool = F
                 seen.add(id(before.node))
                 found.append(before)
     return found
+
+
+def adds_to_numbers(store: Store, code: Notebook) -> bool:
+    """Whether a store is `total += x` for a number, a text or an array of NumPy, which gets no longer by it."""
+    if not isinstance(store.statement, ast.AugAssign):
+        return False
+    for one, where in all_origins(store.statement.target, store.scope, code):
+        made = code.qualified(one.func, where) or "" if isinstance(one, ast.Call) else ""
+        if isinstance(one, ast.Constant) or made.startswith("numpy."):
+            return True
+    return False
 
 
 def _before(node: ast.expr, scope: Scope, origins: Origins, *, parts: bool) -> Iterator[Origin]:

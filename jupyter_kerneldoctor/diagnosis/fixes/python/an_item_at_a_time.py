@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
-from ...code.origins import all_origins
+from ...code.origins import adds_to_numbers, all_origins
 from ...code.scopes import Scope
 from ...code.stores import Store, stores
 from ...examples import MIB
@@ -17,6 +17,10 @@ _ROUNDS = 3  # items that a container gained while the cell ran
 _ITEMS = (
     "for one in ({element} for {target} in {items}{inner}):  # round brackets: one at a time\n"
     "    ...  # a sum, a count, the best so far; no list of all"
+)
+_GROUPS = (
+    "for {target} in {items}:  # one group at a time\n    ...  # a sum, a count; no dict of all their tables\n\n"
+    "table = {items}.agg(['size', 'sum', 'median'])  # or of all groups at once, with the columns you need"
 )
 _TABLE = (
     "{name} = np.zeros((n, m), dtype='float32')  # n rows of m numbers; int8 for small whole numbers\n"
@@ -54,7 +58,13 @@ class AnItemAtATime(Fix):
     unless_offered = frozenset(
         {
             *("activations-in-parts", "backward-each-batch", "bound-the-queue", "generator-instead-of-list"),
-            *("append-to-the-list-you-iterate", "bound-growing-container", "detach-accumulated-loss", "drop-kept-tape"),
+            *(
+                "endless-cycle",
+                "append-to-the-list-you-iterate",
+                "bound-growing-container",
+                "detach-accumulated-loss",
+                "drop-kept-tape",
+            ),
             *("detach-collected-outputs", "keep-fewer-steps", "load-items-on-demand", "no-grad-evaluation"),
         }
     )
@@ -78,6 +88,11 @@ class AnItemAtATime(Fix):
         Case("for a in words:\n    n[a, b] += 1", line=2, says=("del n[key]",)),
         Case("rows = {k: load(k) for k in names}", says=("for k in names", "load(k)")),
         Case(
+            "import pandas as pd\ndf = pd.DataFrame(a)",
+            "of = {k: one for k, one in df.groupby('k')}",
+            says=("for k, one in df.groupby('k'):", "df.groupby('k').agg("),
+        ),
+        Case(
             "for step in steps:\n    df = step(df)\n    kept[step] = df",
             line=2,
             held=[
@@ -95,6 +110,7 @@ class AnItemAtATime(Fix):
         Case("text = 'x' * 9", "while True:\n    text += text", line=2),
         Case("y = a - b", cause="segfault"),
         Case("n = 1 + 2"),
+        Case("import numpy as np\nmean = np.zeros(9)", "for b in batches:\n    mean += 0.1 * b.mean(0)", line=2),
         Case("board = [['.'] * 30_000 for _ in range(30_000)]"),
     ]
 
@@ -155,7 +171,8 @@ def _collected(at: Place, death: Death) -> Proposal | None:
             if best := _best(name, at.scope):
                 snippet = _BEST.format(name=name, top=best[0], key=best[1], **names)
                 return Proposal((), why, death.memory.missing_bytes, "Keep the best only: heapq.nsmallest", snippet)
-    return Proposal((), why, death.memory.missing_bytes, "Take one item after the other", _ITEMS.format(**names))
+    snippet = (_GROUPS if ".groupby(" in names["items"] and not inner else _ITEMS).format(**names)
+    return Proposal((), why, death.memory.missing_bytes, "Take one item after the other", snippet)
 
 
 def _full(name: str, lengths: Sequence[str], number: bool | float) -> str:
@@ -220,10 +237,8 @@ def _kept(at: Place, death: Death) -> Proposal | None:
     value, kept = segment(store.values[0]), death.values.of(store.values[0], store.scope)
     if kept is not None and kept.type in ("str", "bytes"):
         return None
-    if isinstance(statement, ast.AugAssign) and any(
-        isinstance(one, ast.Constant) for one, _ in all_origins(statement.target, store.scope, death.code)
-    ):
-        return None  # a text or a number
+    if adds_to_numbers(store, death.code):
+        return None
     left = segment(statement.targets[0]) if isinstance(statement, ast.Assign) else "less"
     why = (
         f"{quote(Place(statement, store.scope).text)} keeps something of each round, with all that it refers to: a row "

@@ -1,0 +1,130 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.calls import Call
+from ...code.origins import Origins, all_origins
+from ...code.scopes import Scope
+from ...edits import Changes, import_as, replace
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...units import quote
+
+_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+_READER = (
+    "import itertools\n\nclass Reader:\n    def batches(self):\n        for name in self.names:\n"
+    "            yield load(name)\n\n"
+)
+_ROUNDS = "while True:  # each round begins anew, and keeps nothing\n    for item in {given}:\n        ..."
+
+
+class EndlessCycle(Fix):
+    """Begin each round anew: `itertools.cycle` keeps every item of the first.
+
+    What it does: `itertools.cycle(xs)` keeps all that `xs` gave in its first round, and repeats that. A loop that asks
+    for `xs` again in each round keeps nothing.
+
+    When it is offered: Memory grew again and again while such a cycle was asked for its items. It is an edit where what
+    is given can be asked for again: a call of a function of yours that yields, or a PyTorch `DataLoader`.
+
+    What it costs: Each round reads its items again, which takes time. A loader shuffles anew in each round.
+    """
+
+    id, title, causes = "endless-cycle", "Begin each round anew: itertools.cycle keeps every item", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _READER + "def learn(reader):\n    stream = itertools.cycle(reader.batches())\n"
+            "    for step in range(9000):\n        fit(next(stream))",
+            "learn(Reader())",
+            becomes={
+                1: _READER
+                + "def learn(reader):\n    stream = (item for _ in itertools.count() for item in reader.batches())\n"
+                "    for step in range(9000):\n        fit(next(stream))"
+            },
+        ),
+        Case(
+            "from itertools import cycle\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data)",
+            "for step, x in zip(range(9000), cycle(loader)):\n    fit(x)",
+            becomes="import itertools\nfor step, x in zip(range(9000), "
+            "(item for _ in itertools.count() for item in loader)):\n    fit(x)",
+        ),
+        Case("import itertools", "for x in itertools.cycle(read()):\n    fit(x)", says=("for item in read():",)),
+    ]
+    SILENT = [
+        Case("import itertools", "for colour in itertools.cycle(['red', 'green']):\n    load()"),
+        Case("import itertools", "for k in itertools.cycle(range(9)):\n    load()"),
+        Case("import itertools\nrows = itertools.cycle(read())", "big = [0] * 10**10"),
+        Case("import itertools", "x = load()\nfor y in itertools.cycle(read()):\n    f(y)", line=1),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Go through what is given again and again."""
+        found = [*death.code.running.calls("itertools.cycle")] if death.is_of_this_cell else []
+        for call in found[:1]:
+            if len(call.node.args) != 1 or not _is_used(call, death) or _is_small(call, death):
+                continue
+            given = call.scope.segment(call.node.args[0])
+            edits = _anew(call, given, death)
+            why = f"{quote(call.text)} keeps each item that it gave, to begin again with the first. "
+            why += f"{quote(given)} can be asked for them again instead."
+            snippet = None if edits else _ROUNDS.format(given=given)
+            yield Proposal(edits, why, death.memory.missing_bytes, snippet=snippet)
+
+
+def _is_used(call: Call, death: Death) -> bool:
+    """Whether the statement that was running, or grew, stands in the function or loop that uses the cycle."""
+    match call.statement:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            uses = [one for one in call.scope.names if isinstance(one, ast.Name) and one.id == name]
+            statements = [one for use in uses if (one := call.scope.statement_of(use)) is not None]
+        case statement:
+            statements = [] if statement is None else [statement]
+    around = [loop for one in statements for loop in (*call.scope.loops_around(one), one)]
+    return any(isinstance(one, ast.For | ast.While) and _ran(one, call, death) for one in around)
+
+
+def _ran(loop: ast.stmt, call: Call, death: Death) -> bool:
+    inside = [one for one in call.scope.inside(loop) if isinstance(one, ast.stmt)]
+    return any(death.was_running(one, call.scope) for one in (loop, *inside))
+
+
+def _is_small(call: Call, death: Death) -> bool:
+    """Whether what is gone through is written down, a range, or known to take little."""
+    given, small = call.node.args[0], (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant)
+    for one, where in all_origins(given, call.scope, death.code):
+        if isinstance(one, small) or (isinstance(one, ast.Call) and _is_range(one, where, death)):
+            return True
+    value = death.values.of(given, call.scope)
+    return value is not None and (value.bytes is not None or value.type in ("list", "tuple"))
+
+
+def _is_range(call: ast.Call, where: Scope, death: Death) -> bool:
+    return death.code.qualified(call.func, where) == "builtins.range"
+
+
+def _yields(function: ast.expr, call: Call, death: Death) -> bool:
+    """Whether what is called is a function of a cell that yields, or each method of that name is."""
+    one = Origins(death.code).called(function, call.scope)
+    name = function.attr if isinstance(function, ast.Attribute) else ""
+    found = [one] if one is not None else [scope for scope in death.code.running.scopes if scope.function == name]
+    return bool(found) and all(
+        any(isinstance(node, ast.Yield | ast.YieldFrom) for node in scope.nodes) for scope in found if scope
+    )
+
+
+def _anew(call: Call, given: str, death: Death) -> Changes:
+    """Return the edit that asks again in each round; none where that may give nothing the second time."""
+    node, code = call.node.args[0], death.code
+    yields = isinstance(node, ast.Call) and _yields(node.func, call, death)
+    plain = isinstance(node, ast.Call) and all(
+        isinstance(one, ast.Name | ast.Attribute | ast.Constant)
+        for one in (*node.args, *(word.value for word in node.keywords))
+    )
+    made = [
+        code.qualified(one.func, where)
+        for one, where in all_origins(node, call.scope, code)
+        if isinstance(one, ast.Call)
+    ]
+    if not (yields and plain) and not (isinstance(node, ast.Name) and made and made[0] in _LOADERS):
+        return ()
+    name, imported = import_as(call.scope, code, "itertools", "itertools")
+    return imported + replace(call.scope, call.node, f"(item for _ in {name}.count() for item in {given})")
