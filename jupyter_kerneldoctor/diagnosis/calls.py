@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from .code.notebook import Call
-from .code.origins import all_origins
+from .code.origins import Origins, all_origins
 from .code.scopes import Scope
 from .death import Death
 from .frameworks.evaluation import is_forward
@@ -59,8 +59,14 @@ def method_calls(death: Death, *names: str) -> Iterator[Call]:
             match node.func:
                 case ast.Attribute(attr=method, value=owner) if method in methods:
                     packages = _METHODS_OF[methods[method].rpartition(".")[0]]
-                    if death.code.qualified(node.func, scope) is None and is_of(packages, owner, scope, death):
+                    is_named = death.code.qualified(node.func, scope) is not None or is_own(node.func, scope, death)
+                    if not is_named and is_of(packages, owner, scope, death):
                         yield Call(node, scope, methods[method])
+
+
+def is_own(function: ast.expr, scope: Scope, death: Death) -> bool:
+    """Whether a cell defines the function or method that is called, whatever library has one of that name."""
+    return Origins(death.code).called(function, scope) is not None
 
 
 def is_of(packages: tuple[str, ...], node: ast.expr, scope: Scope, death: Death) -> bool:

@@ -1,5 +1,6 @@
 """Tables and arrays of other engines than pandas and NumPy: polars, Spark, Dask, DuckDB, xarray, Arrow."""
 
+import ast
 from collections.abc import Mapping
 
 from ..case import Case
@@ -33,6 +34,13 @@ def _of_rows(call: Call, death: Death) -> bool | Mapping[str, str]:
     return {"rows": f"{names(call)['owner']}.iter_rows({named})"} if not call.node.args else False
 
 
+def _of_ranges(call: Call, death: Death) -> bool:
+    """Whether what is exploded are ranges of dates or numbers that are made on the same line."""
+    ranges = tuple(f"polars.{name}_ranges" for name in ("datetime", "date", "time", "int"))
+    made = (one for one in call.scope.inside(call.statement) if isinstance(one, ast.Call))
+    return any(death.code.qualified(one.func, call.scope) in ranges for one in made)
+
+
 WAYS = (
     LesserWay(
         (".join",),
@@ -61,6 +69,22 @@ WAYS = (
         ),
         _of_rows,
         one_by_one="{rows}",
+    ),
+    LesserWay(
+        (".explode",),
+        "Count what begins and what ends, not a row for each moment between",
+        "gives a row for each step from the beginning to the end of each row.",
+        "change = pl.col('amount')  # or pl.lit(1), to count rows\n"
+        "at = pl.concat([{table}.select(time='start', change=change), {table}.select(time='end', change=-change)])\n"
+        "{to} = at.group_by('time').agg(pl.col('change').sum()).sort('time')\n"
+        "{to} = {to}.with_columns(there=pl.col('change').cum_sum())  # how much is there from then on\n\n"
+        "# or coarser steps: '1h' in place of '1m'",
+        Case(
+            "import polars as pl\na = pl.DataFrame()",
+            "b = a.with_columns(t=pl.datetime_ranges('start', 'end', '1m')).explode('t')",
+            says=("a.select(time='start'", "cum_sum()"),
+        ),
+        _of_ranges,
     ),
     LesserWay(
         (".pivot", ".to_dummies", ".collect", ".partition_by"),

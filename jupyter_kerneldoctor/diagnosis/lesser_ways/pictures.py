@@ -9,6 +9,7 @@ from ..death import Death
 from .way import LesserWay, is_gathered, is_method_of, made_by
 
 _SMALL, _FEW_DOTS = 2048, 150
+_AXES = 2
 _PAIRS = (
     *("all_pairs_shortest_path_length", "all_pairs_shortest_path", "all_pairs_dijkstra_path_length", "johnson"),
     *("all_pairs_dijkstra_path", "all_pairs_dijkstra", "all_pairs_bellman_ford_path_length", "floyd_warshall"),
@@ -27,8 +28,15 @@ def _is_made_small(call: Call) -> bool:
 def _of_matplotlib(call: Call, death: Death) -> bool | Mapping[str, str]:
     """Whether a method draws a picture of an array; `cv2.imshow(name, image)` opens a window."""
     name = death.code.qualified(call.node.func, call.scope) or ""
-    is_it = isinstance(call.node.func, ast.Attribute) and not name.startswith("cv2")
-    return {"method": call.name.removeprefix(".")} if is_it else False
+    if not isinstance(call.node.func, ast.Attribute) or name.startswith("cv2"):
+        return False
+    method, given = call.name.removeprefix("."), [call.scope.segment(one) for one in call.node.args]
+    cut = [f"{given[0]}[::10, ::10]"] if given else []
+    if len(given) > _AXES:  # x, y and the numbers
+        axes = [f"{one}[::10]" for one in given[:_AXES]]
+        cut = [*axes, f"{given[_AXES]}[::10, ::10]"]
+    about = "  # x and y, too, where they are tables: [::10, ::10]" if len(cut) > 1 else ""
+    return {"drawn": f"{call.scope.segment(call.node.func.value)}.{method}({', '.join(cut)}){about}"}
 
 
 def _resizes_all(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -123,8 +131,8 @@ WAYS = (
         (".imshow", ".pcolormesh", ".pcolor", ".contourf", ".plot_surface", ".matshow"),
         "Draw every tenth row and column: nobody sees more dots than the screen has",
         "copies the data, and makes colours of four numbers for each value.",
-        "{owner}.{method}({of0}[::10, ::10])  # a hundredth of it, with your other arguments",
-        Case("import matplotlib.pyplot as plt", "plt.imshow(img)", says=("plt.imshow(img[::10, ::10])",)),
+        "# a hundredth of it, with your other arguments\n{drawn}",
+        Case("import matplotlib.pyplot as plt", "plt.pcolormesh(x, y, z)", says=("(x[::10], y[::10], z[::10, ::10])",)),
         _of_matplotlib,
     ),
     LesserWay(

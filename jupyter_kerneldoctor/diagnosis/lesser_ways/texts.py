@@ -1,12 +1,18 @@
 """Texts: what is split, matched, joined and counted."""
 
 import ast
+import re
+import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 
 from ..case import Case
 from ..code.notebook import Call
+from ..code.origins import all_origins
 from ..death import Death
 from .way import LesserWay, is_made_by
+
+_LONGEST_PATTERN = 500
 
 
 def _of_text(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
@@ -17,12 +23,41 @@ def _of_text(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
     return False
 
 
-def _of_matches(call: Call, death: Death) -> bool | Mapping[str, str]:  # noqa: ARG001 - as the others
-    """Give the call that hands over one match after the other, where each is a text: the pattern has no groups."""
-    match call.node.args:
-        case [ast.Constant(value=str(pattern)), *_] if "(" not in pattern and call.name == "re.findall":
-            return {"matches": call.text.replace("findall", "finditer", 1)}
-    return True
+def _of_matches(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Give what hands over one match after the other, as `findall` would: a text, or a tuple for several groups."""
+    if call.name == "re.split":
+        return {"matches": f"re.finditer({call.scope.segment(call.node.args[0])}, text)"} if call.node.args else False
+    made: ast.Call | None = call.node
+    if call.name == ".findall":
+        function = call.node.func
+        found = all_origins(function.value, call.scope, death.code) if isinstance(function, ast.Attribute) else ()
+        calls = ((one, where) for one, where in found if isinstance(one, ast.Call))
+        made = next((one for one, where in calls if death.code.qualified(one.func, where) == "re.compile"), None)
+        if made is None:
+            return False
+    told = {"matches": " ".join(call.scope.segment(call.node).split()).replace("findall", "finditer", 1)}
+    match made:
+        case ast.Call(args=[ast.Constant(value=str(pattern)), *flags], keywords=words):
+            verbose = any(word in ast.dump(one) for one in (*flags, *words) for word in ("VERBOSE", "'X'"))
+            if (groups := None if verbose else _groups(pattern)) is not None:
+                told["item"] = ("found[0]", "found.groups('')[0]", "found.groups('')")[min(groups, 2)]
+    return told
+
+
+def _groups(pattern: str) -> int | None:
+    """Return how many groups a regular expression has; None for one that is long, or none."""
+    with suppress(re.error, OverflowError, RecursionError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return re.compile(pattern).groups if len(pattern) <= _LONGEST_PATTERN else None
+    return None
+
+
+def _of_a_column(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    """Whether the method is one of `.str`, and keeps a list for each row."""
+    match call.node.func:
+        case ast.Attribute(value=ast.Attribute(attr="str")):
+            return call.argument("expand") is None
+    return False
 
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
@@ -43,20 +78,20 @@ WAYS = (
         "makes a list of texts for each row.",
         "from collections import Counter\n\ncounts = Counter()\nfor text in {column}:\n    counts.update(text.split())",
         Case(_FRAME, "words = df['text'].str.split()", says=("for text in df['text']",)),
-        lambda call, _death: call.argument("expand") is None,
+        _of_a_column,
     ),
     LesserWay(
-        ("re.findall", "re.split"),
+        ("re.findall", "re.split", ".findall"),
         "Take one match after the other: finditer",
         "makes a list of all matches.",
-        "for match in re.finditer({a0}, {a1}):\n    ...  # match[0]; better still line by line of the file",
+        "for match in {matches}:\n    ...  # match[0]; better still line by line of the file",
         Case(
             "import re\nfrom collections import Counter",
             "n = Counter(re.findall('[a-z]+', text))",
             becomes="n = Counter((found[0] for found in re.finditer('[a-z]+', text)))",
         ),
         _of_matches,
-        one_by_one="(found[0] for found in {matches})",
+        one_by_one="({item} for found in {matches})",
     ),
     LesserWay(
         ("bs4.BeautifulSoup",),

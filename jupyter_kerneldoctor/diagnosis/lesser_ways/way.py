@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..analysis.guilty_statement import keeps_what_grew
-from ..calls import CLASSES, calls_at, is_of
+from ..calls import CLASSES, calls_at, is_of, is_own
 from ..case import Case
 from ..code.notebook import Call
 from ..code.origins import all_origins
@@ -58,12 +58,13 @@ def first_running(ways: Iterable[LesserWay], death: Death) -> Iterator[Proposal]
     by_name, by_word = _running_calls(death)
     at = guilty_place(death)
     is_kept = at is not None and keeps_what_grew(death.growth, death.statement_at(death.line))
+    given = {node for scope in death.code.running for node in _given_to_running(scope, death)}
     for way in ways:
         found = [call for name in way.calls if not name.startswith(".") for call in _named(name, by_name)]
         of_classes = [name for name in way.calls if name.rpartition(".")[0] in CLASSES]
         found += calls_at(death, *of_classes) if of_classes else ()
         found += [call for name in way.calls if name.startswith(".") for call in by_word.get(name[1:], ())]
-        for call, named in _fitting(way, found, death):
+        for call, named in _fitting(way, (one for one in found if one.node not in given), death):
             if is_kept and at is not None and call.scope is not at.scope:
                 continue  # what a function returns is kept round by round: another call in it saves little
             edits, why = _one_by_one(way, call, named, death), f"{quote(call.text)} {way.makes}"
@@ -97,6 +98,19 @@ def _running_calls(death: Death) -> tuple[dict[str, list[Call]], dict[str, list[
                 for word in _called(node) if death.is_of_this_cell else ():
                     by_word.setdefault(word, []).append(Call(node, scope, f".{word}"))
     return by_name, by_word
+
+
+def _given_to_running(scope: Scope, death: Death) -> set[ast.AST]:
+    """Return what was worked out before the user's function that was running, as it is given to that."""
+    frames = [one.frame.function.rpartition(".")[2] for one in death.user_frames[:-1] if not one.is_cell]
+    called = [one for one in scope.calls if _function(one) in frames and death.was_running(one, scope)]
+    own = [one for one in called if is_own(one.func, scope, death)]
+    words = ((*one.args, *(word.value for word in one.keywords)) for one in own)
+    return {inner for given in words for one in given for inner in ast.walk(one)}
+
+
+def _function(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _named(name: str, by_name: Mapping[str, list[Call]]) -> Iterable[Call]:

@@ -79,6 +79,7 @@ class APartAtATime(Fix):
         Case("import numpy as np\nx = np.ones((9000, 9))", "d = ((x[:, None] - x[None, :]) ** 2).sum(-1)"),
         Case("import torch\nnet = torch.nn.Linear(9, 9)\ndef run(net, n): return net(load(n))", "y = run(net, 9)"),
         Case("net = Net()\ndef run(p): return p.go()", "y = run(net)"),
+        Case("def learn(x, rate=0.1):\n    x.mean += rate * x.step()\nx = Learner()", "learn(x)"),
         Case("params = {'w': 1}\ndef run(p): return load(p)", "y = run(params)"),
     ]
 
@@ -176,9 +177,11 @@ def _rows_of(at: Place, death: Death) -> ast.expr | None:
 
 
 def _has_no_rows(name: ast.Name, scope: Scope, death: Death) -> bool:
-    """Whether a name stands for a network, a loader, settings in a dict, or an object of a class that is no table's."""
+    """Whether a name stands for a number, a network, settings in a dict, or an object of a class that is no table's."""
     origins = [one for one, _ in all_origins(name, scope, death.code)]
-    if Tensors(death.code).kind(name, scope) is Kind.MODULE or any(isinstance(one, ast.Dict) for one in origins):
+    if Tensors(death.code).kind(name, scope) is Kind.MODULE or any(
+        isinstance(one, ast.Dict | ast.Constant) for one in origins
+    ):
         return True
     for one in origins:
         match one:

@@ -9,6 +9,10 @@ from ...units import quote, size
 
 _NYSTROEM = "from sklearn.kernel_approximation import Nystroem\n\nZ = Nystroem(n_components=100).fit_transform({X})"
 _KMEANS = "from sklearn.cluster import MiniBatchKMeans\n\nlabels = MiniBatchKMeans(n_clusters=10).fit_predict({X})"
+_NEIGHBORS = (
+    "# each row with its nearest only, with your other arguments\n"
+    "model = SpectralClustering(affinity='nearest_neighbors', n_neighbors=10)\nlabels = model.fit_predict({X})"
+)
 _HDBSCAN = "from sklearn.cluster import HDBSCAN\n\nlabels = HDBSCAN(min_cluster_size=20).fit_predict({X})"
 
 _INSTEAD = {
@@ -19,7 +23,7 @@ _INSTEAD = {
     "sklearn.cluster.DBSCAN": _HDBSCAN + "  # or DBSCAN with a much smaller eps",
     "sklearn.cluster.AgglomerativeClustering": _KMEANS,
     "sklearn.cluster.AffinityPropagation": _KMEANS,
-    "sklearn.cluster.SpectralClustering": _KMEANS,
+    "sklearn.cluster.SpectralClustering": _NEIGHBORS,
     "sklearn.manifold.MDS": "from sklearn.manifold import TSNE\n\nZ = TSNE().fit_transform({X}[::10])  # a sample",
     "sklearn.manifold.Isomap": _NYSTROEM,
     "sklearn.semi_supervised.LabelPropagation": _NYSTROEM,
@@ -64,8 +68,16 @@ class QuadraticEstimator(Fix):
             "labels = model.fit_predict(table)",
             says=("MiniBatchKMeans", "fit_predict(table)"),
         ),
+        Case(
+            "from sklearn.cluster import SpectralClustering",
+            "labels = SpectralClustering(3).fit_predict(X)",
+            says=("affinity='nearest_neighbors'",),
+        ),
     ]
     SILENT = [
+        Case(
+            "from sklearn.cluster import SpectralClustering", "SpectralClustering(affinity='nearest_neighbors').fit(X)"
+        ),
         Case("from sklearn.cluster import KMeans", "KMeans(5).fit(X)"),
         Case("from sklearn.cluster import DBSCAN", "DBSCAN(eps=1).fit(X)\nbig = [0] * 10**10", line=2),
         Case(
@@ -81,6 +93,7 @@ class QuadraticEstimator(Fix):
             rows = value.shape[0] if value is not None and value.shape else None
             if (
                 data is None
+                or "neighbors" in ast.dump(made.argument("affinity") or data)
                 or isinstance(data, ast.Subscript)
                 or used.name in ("predict", "transform", "score", "predict_proba")
             ):

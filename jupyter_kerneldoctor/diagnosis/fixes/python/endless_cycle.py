@@ -42,9 +42,9 @@ class EndlessCycle(Fix):
             },
         ),
         Case(
-            "from itertools import cycle\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data)",
-            "for step, x in zip(range(9000), cycle(loader)):\n    fit(x)",
-            becomes="import itertools\nfor step, x in zip(range(9000), "
+            "import itertools\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data)",
+            "for step, x in zip(range(9000), itertools.cycle(loader)):\n    fit(x)",
+            becomes="for step, x in zip(range(9000), "
             "(item for _ in itertools.count() for item in loader)):\n    fit(x)",
         ),
         Case("import itertools", "for x in itertools.cycle(read()):\n    fit(x)", says=("for item in read():",)),
