@@ -158,7 +158,9 @@ class DeathSite(KernelEnd):
         shown = self.line if self.ended or self.stuck_cell is None else self.stuck_cell.line
         if self.user_frames and line == shown:
             return statement_of(self.code, self.user_frames)
-        return None if self.cell is None or line is None else statement_at(self.code, self.cell, line)
+        if self.cell is None or line is None:
+            return None
+        return statement_at(self.code, self.code.cells[self.code.last], line)  # the cell as an edit made it, if one did
 
     def where(self, line: int | None = None) -> str:
         """Return "in cell [2] on `code`", as much of it as is known."""
