@@ -8,6 +8,7 @@ from .code.notebook import Call
 from .death import Death
 from .fix import SetArgument
 from .frameworks.trainers import trainer_settings
+from .frameworks.training import is_of_evaluation
 
 _ARGUMENTS = "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('out'{})"
 _TRAIN = "trainer = Trainer(model, args, train_dataset=ds)\ntrainer.{}()"
@@ -33,4 +34,5 @@ class TrainerSetting(SetArgument):
 
     def calls(self, death: Death) -> Iterator[Call]:
         """Yield the settings of the trainer that was at work."""
-        yield from trainer_settings(death.code, *self.methods)
+        if not is_of_evaluation(death.code):
+            yield from trainer_settings(death.code, *self.methods)

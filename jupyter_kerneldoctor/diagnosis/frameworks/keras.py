@@ -61,6 +61,30 @@ def is_after_map(step: Step, code: Notebook) -> bool:
     return any(isinstance(one.func, ast.Attribute) and one.func.attr == "map" for one in made)
 
 
+def is_of_numbers(step: Step, code: Notebook) -> bool:
+    """Whether what a step gets are single numbers, as `Dataset.range` makes them: nothing was made of them yet."""
+    made = [one for one, _ in all_origins(step.owner, step.scope, code) if isinstance(one, ast.Call)]
+    names = [one.func.attr for one in made if isinstance(one.func, ast.Attribute)]
+    return names[-1:] == ["range"] and {*names[:-1]} <= {"shuffle", "repeat", "take", "skip", "filter", "shard"}
+
+
+def is_of_batches(step: Step, code: Notebook) -> bool:
+    """Whether what a step gets are batches: a `batch` came before it, and no `unbatch`."""
+    for one, _ in all_origins(step.owner, step.scope, code):
+        match one:
+            case ast.Call(func=ast.Attribute(attr="batch" | "padded_batch" | "ragged_batch")):
+                return True
+            case ast.Call(func=ast.Attribute(attr="unbatch")):
+                return False
+    return False
+
+
+def is_fed_by_a_pipeline(code: Notebook) -> bool:
+    """Whether what runs trains a Keras model, or goes through a `tf.data` pipeline."""
+    loops = ((one.iter, scope) for scope in code.running for one in scope.nodes if isinstance(one, ast.For))
+    return any(True for _ in training_calls(code)) or any(is_dataset(one, scope, code) for one, scope in loops)
+
+
 def batched_before(owner: ast.expr) -> ast.Call | None:
     """Return the `.batch(...)` right before a step: what the step gets are whole batches."""
     match owner:
@@ -162,7 +186,10 @@ def is_gradient_of_a_tape(kept: Kept, code: Notebook) -> bool:
 
 
 def whole_calls_of_models(code: Notebook) -> Iterator[tuple[Call, ast.Name]]:
-    """Yield the calls of Keras models on data with a name, outside of loops, tapes and layers, and that name."""
+    """Yield the calls of Keras models on data with a name, outside of loops, tapes and layers, and that name.
+
+    `model(X)`, and `model.predict_on_batch(X)`.
+    """
     for scope in code.running if is_used(code) else ():
         if scope.function == "call" or any(True for _ in tapes(scope, code)):
             continue
@@ -172,9 +199,10 @@ def whole_calls_of_models(code: Notebook) -> Iterator[tuple[Call, ast.Name]]:
                     if any(ast.unparse(word) != "training=False" for word in words):
                         continue  # `predict` evaluates
                     is_model = code.qualified(node.func, scope) is None and _is_model(node.func, scope, code)
-                    is_method = isinstance(node.func, ast.Attribute) and node.func.attr in _TRAINING
-                    if is_model and not is_method and not scope.loops_around(node):
-                        yield Call(node, scope, "__call__"), data
+                    is_method = isinstance(node.func, ast.Attribute) and not Origins(code).of(node.func, scope)
+                    method = node.func.attr if is_method and isinstance(node.func, ast.Attribute) else "__call__"
+                    if is_model and method in ("__call__", "predict_on_batch") and not scope.loops_around(node):
+                        yield Call(node, scope, method), data
 
 
 def _losses(scope: Scope) -> set[str]:

@@ -11,7 +11,8 @@ from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins, all_origins
 from ..edits import Changes, replace
 from .gradients import backward_calls
-from .keras import Step, batched_before, is_after_map, is_dataset
+from .keras import Step, is_after_map, is_dataset, is_of_batches, is_of_numbers
+from .trainers import trainer_settings
 
 _NAME = re.compile(r"(?:\w*_)?(?:batch(?:_?size)?|bsz?)", re.IGNORECASE)
 _EVALUATION = re.compile(r"val|eval|test|pred", re.IGNORECASE)
@@ -23,6 +24,8 @@ _EVALUATING = ("predict", "evaluate")
 _MOST_PARTS = 500
 _ONLY_OF_TRAINING = frozenset({"batch_size", "epochs", "steps_per_epoch", "validation_data"})
 _DWARFED = 100
+_EVALUATED = frozenset({"per_device_eval_batch_size", "validation_batch_size"})
+_FAR = 8  # times the batch of the training
 
 Part: TypeAlias = tuple[ast.AST, "Scope"]
 
@@ -76,8 +79,26 @@ def find_batch_size(code: Notebook) -> BatchSize | None:
     if only_evaluates(code):
         found = {node: one for node, one in found.items() if "train" not in one.label}
     training = [one for one in found.values() if not _EVALUATION.search(one.label)]
+    evaluating = [one for one in found.values() if one.label in _EVALUATED and _is_evaluated(code)]
+    if training and evaluating:  # without gradients a row takes a part of what it takes in training
+        most, far = max(evaluating, key=lambda one: one.value), _FAR * max(one.value for one in training)
+        training = [most] if most.value >= far else training
     largest = max(training or found.values(), key=lambda one: one.value, default=None)
     return None if largest is not None and _is_fixed(largest.value, code) else largest
+
+
+def is_of_evaluation(code: Notebook) -> bool:
+    """Whether the batch of the evaluation in between is what is large, many times that of the training."""
+    found = find_batch_size(code)
+    return found is not None and found.label in _EVALUATED and not only_evaluates(code)
+
+
+def _is_evaluated(code: Notebook) -> bool:
+    """Whether training evaluates in between: Keras with each `validation_batch_size`, a Trainer when it is told to."""
+    for settings in trainer_settings(code, "train"):
+        given = settings.argument("eval_strategy") or settings.argument("evaluation_strategy")
+        return given is not None and not ast.unparse(given).strip("'\"").endswith("no")
+    return True
 
 
 def _is_fixed(size: int, code: Notebook) -> bool:
@@ -94,7 +115,7 @@ def _is_fixed(size: int, code: Notebook) -> bool:
 
 
 def is_dwarfed(batch: BatchSize, code: Notebook) -> bool:
-    """Whether the same pipeline caches its samples, or shuffles so many that a batch is little beside them.
+    """Whether the same pipeline caches its samples, or shuffles or prefetches so many that a batch is little to them.
 
     What a network keeps of a sample is some tens of times the sample, so a buffer of a hundred batches outweighs it.
     """
@@ -104,13 +125,16 @@ def is_dwarfed(batch: BatchSize, code: Notebook) -> bool:
             continue
         if node.func.attr == "cache" and not node.args and code.imports("tensorflow"):
             return True
-        if node.func.attr == "shuffle":
+        if node.func.attr in ("shuffle", "prefetch"):
+            step = Step(node, node.func.value, scope)
             given = [*node.args[:1], *(word.value for word in node.keywords if word.arg == "buffer_size")]
             values = [known[0] for one in given if (known := origins.number(one, scope)) is not None]
             whole = any(isinstance(one, ast.Call) for one in given)  # shuffle(len(files))
-            if whole and is_after_map(Step(node, node.func.value, scope), code):
+            if is_of_numbers(step, code):
+                continue
+            if whole and is_after_map(step, code):
                 return True
-            of_rows = 1 if batched_before(node.func.value) is not None else batch.value
+            of_rows = 1 if is_of_batches(step, code) else batch.value
             if max(values, default=0) >= _DWARFED * of_rows:
                 return True
     return False

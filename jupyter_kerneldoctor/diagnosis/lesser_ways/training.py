@@ -4,6 +4,7 @@ import ast
 
 from ..case import Case
 from ..code.notebook import Call
+from ..code.origins import all_origins
 from ..death import Death
 from .way import LesserWay, is_made_by, made_by
 
@@ -43,6 +44,26 @@ def _creates_graph(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the o
     return isinstance(given, ast.Constant) and given.value is True
 
 
+def _as_long_as_the_longest(call: Call, death: Death) -> bool:
+    """Whether no length is given, or that of the longest text is: `maxlen=max(len(row) for row in texts)`."""
+    given = call.argument("maxlen", 1)
+    made = [one.node for one in all_origins(given, call.scope, death.code)] if given is not None else []
+    longest = ("max", "amax", "nanmax")
+    called = (one.func for one in made if isinstance(one, ast.Call))
+    return given is None or any(getattr(one, "id", getattr(one, "attr", "")) in longest for one in called)
+
+
+def _keeps_scores(call: Call, death: Death) -> bool | dict[str, str]:
+    """Name what is given for each token that is generated, and is asked to be kept."""
+    if not any(map(death.code.imports, ("transformers", "torch"))):
+        return False
+    words = call.node.keywords
+    kept = [one.arg for one in words if one.arg in _OF_TOKENS and ast.unparse(one.value) == "True"]
+    given = call.argument("input_ids", 0) or call.argument("inputs")
+    return {"kept": kept[0], "ids": call.scope.segment(given)} if kept and isinstance(given, ast.Name) else False
+
+
+_OF_TOKENS = ("output_scores", "output_logits", "output_hidden_states", "output_attentions")
 _PADDERS = ("keras.utils", "keras.preprocessing.sequence", "tensorflow.keras.preprocessing.sequence")
 
 WAYS = (
@@ -71,7 +92,7 @@ WAYS = (
         "print(np.percentile([len(row) for row in {a0}], [50, 95, 99]))  # how long nearly all are\n"
         "{to} = {function}({a0}, maxlen=512)  # with your other arguments; keeps the end: truncating='post' the start",
         Case("from keras.utils import pad_sequences", "X = pad_sequences(texts)", says=("(texts, maxlen=512)",)),
-        lambda call, _death: call.argument("maxlen", 1) is None,
+        _as_long_as_the_longest,
     ),
     LesserWay(
         (".()",),
@@ -122,7 +143,31 @@ WAYS = (
         is_made_by("torch.optim.LBFGS"),
     ),
     LesserWay(
-        ("jax.jacrev", "jax.jacfwd", "jax.jacobian", "jax.hessian"),
+        ("jax.hessian",),
+        "Multiply by the Hessian without making it: jax.jvp of the gradient",
+        "makes a number for each pair of parameters, and some tables as large on the way.",
+        "def hvp(v):  # the Hessian times v, from one more pass\n"
+        "    return jax.jvp(lambda p: jax.grad({a0})(p, *data), (params,), (v,))[1]\n\n"
+        "# its largest eigenvalue: scipy.sparse.linalg.eigsh(LinearOperator((n, n), matvec=hvp), k=1)\n"
+        "# its diagonal: jax.lax.map(lambda e: hvp(e) @ e, np.eye(n)) in parts; of a batch: jax.vmap(jax.hessian(f))",
+        Case("import jax", "H = jax.hessian(loss)(flat, X)", says=("jax.grad(loss)(p, *data)", "eigsh")),
+    ),
+    LesserWay(
+        (".generate",),
+        "Generate for some prompts at a time",
+        "keeps numbers for each new token of all prompts, until the last token is there.",
+        "parts = []\nfor start in range(0, len({ids}), 8):  # 8 prompts at a time\n"
+        "    out = {owner}.generate({ids}[start:start + 8], ...)  # with your other arguments\n"
+        "    parts.append(...)  # of `{kept}` only a number of each prompt or token",
+        Case(
+            "from transformers import GPT2LMHeadModel\nm = GPT2LMHeadModel(c)",
+            "out = m.generate(ids, output_scores=True)",
+            says=("m.generate(ids[start:start + 8], ...)", "`output_scores`"),
+        ),
+        _keeps_scores,
+    ),
+    LesserWay(
+        ("jax.jacrev", "jax.jacfwd", "jax.jacobian"),
         "Take the derivatives of each row by itself: vmap",
         "makes the derivatives of each row by every other row, which are zero, too.",
         "J = jax.vmap({owner}({a0}))(rows)  # rows x outputs x inputs",
@@ -156,6 +201,19 @@ WAYS = (
         "# compute_metrics then gets the classes in place of the logits",
         Case("from transformers import Trainer\nt = Trainer(m, args)", "t.evaluate()", says=("logits.argmax(-1)",)),
         is_made_by("transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"),
+    ),
+    LesserWay(
+        (".predict",),
+        "Give back less of each batch, or write it to a file: predict_step",
+        "keeps all that `predict_step` gives of each batch in a list, to the end.",
+        "def predict_step(self, batch, batch_idx):\n    return self(batch).argmax(1)  # not a number for each class\n"
+        "# or write them: Trainer(callbacks=[writer]), a BasePredictionWriter, with predict(return_predictions=False)",
+        Case(
+            "import lightning as L\ntrainer = L.Trainer()",
+            "out = trainer.predict(model, loader)",
+            says=("argmax(1)", "return_predictions=False"),
+        ),
+        is_made_by(*(f"{package}.Trainer" for package in ("lightning", "lightning.pytorch", "pytorch_lightning"))),
     ),
     LesserWay(
         (".predict",),

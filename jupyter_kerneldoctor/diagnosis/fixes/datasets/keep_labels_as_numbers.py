@@ -2,11 +2,15 @@ import ast
 from collections.abc import Iterator
 
 from ...calls import calls_at
+from ...code.notebook import Call
+from ...code.scopes import Scope
+from ...edits import set_argument
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote, size
 
 _MAKERS = ("numpy.eye", "numpy.identity")
 _ENCODERS = ("keras.utils.to_categorical", "tensorflow.keras.utils.to_categorical", "torch.nn.functional.one_hot")
+_SUMS = ("sum", "mean", "any", "all", "max", "argmax", "shape")
 _SNIPPET = (
     "# Keras: loss='sparse_categorical_crossentropy'; PyTorch: nn.CrossEntropyLoss() takes class numbers\n"
     "from scipy.sparse import csr_matrix\nimport numpy as np\n\n"
@@ -23,6 +27,9 @@ class KeepLabelsAsNumbers(Fix):
 
     When it is offered: Memory ran out on a line that makes such a table.
 
+    Where the table is only multiplied, added up and summed, as for a Dice score, the edit keeps it, with
+    one byte for each number in place of eight.
+
     What it costs: Code that needs the table as a dense array takes a part of it at a time.
     """
 
@@ -35,6 +42,16 @@ class KeepLabelsAsNumbers(Fix):
             says=("14.9 GiB", "sparse_categorical_crossentropy", "len(labels)"),
         ),
         Case("from keras.utils import to_categorical", "y = to_categorical(t)", says=("len(t)",)),
+        Case(  # a score of masks
+            "import numpy as np\ndef dice(y, p):\n    t = np.eye(9)[y]\n    q = np.eye(9)[p]\n"
+            "    return 2 * (t * q).sum() / (t.sum() + q.sum())",
+            "dice(masks, predicted)",
+            becomes={
+                1: "import numpy as np\ndef dice(y, p):\n    t = np.eye(9, dtype=np.uint8)[y]\n"
+                "    q = np.eye(9, dtype=np.uint8)[p]\n    return 2 * (t * q).sum() / (t.sum() + q.sum())"
+            },
+            says=("1 byte",),
+        ),
     ]
     SILENT = [
         Case("import numpy as np\nlabels = np.random.randint(0, 10, 100)", "Y = np.eye(10)[labels]\nload()"),
@@ -43,13 +60,54 @@ class KeepLabelsAsNumbers(Fix):
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
-        """Say how large the table is, where that is known."""
-        for call, labels, saved in _tables(death):
+        """Say how large the table is, where that is known; where it is only summed up, make it of bytes."""
+        summed = list(_summed(death))
+        for call, name in (one for one in summed if one[0].argument("dtype", 3) is None):
+            numpy = call.scope.segment(call.node.func).rpartition(".")[0]
+            why = (
+                f"{quote(call.text)} makes ones and zeros of 8 bytes each (float64), and {quote(name)} is only "
+                "multiplied and summed. As uint8 each takes 1 byte; the sums stay the same."
+            )
+            edits = set_argument(call, "dtype", f"{numpy}.uint8" if numpy else '"uint8"')
+            yield Proposal(edits, why, (death.memory.missing_bytes or 0) * 7 // 8, "Make the table of ones of bytes")
+        for text, labels, saved in () if summed else _tables(death):
             missing = death.memory.missing_bytes or 0
             if saved is None or saved >= missing // 4:
                 more = "" if saved is None else f": {size(saved)}"
-                why = f"{quote(call)} writes a zero or a one for each label and each class{more}."
+                why = f"{quote(text)} writes a zero or a one for each label and each class{more}."
                 yield Proposal((), why, saved or missing, snippet=_SNIPPET.format(labels=labels))
+
+
+def _summed(death: Death) -> Iterator[tuple[Call, str]]:
+    """Yield the calls whose rows are taken for masks, where the table has a name that is only multiplied and summed."""
+    for call in death.code.running.calls(*_MAKERS) if death.is_of_this_cell else ():
+        match call.statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=made)) if made is call.node:
+                near = death.was_running(call.statement, call.scope) or _is_beside(call, death)
+                if near and not call.scope.is_cell and _is_only_summed(name, call.scope):
+                    yield call, name
+
+
+def _is_beside(call: Call, death: Death) -> bool:
+    """Whether another such table, or what is worked out of them, was made when memory ran out: in the same function."""
+    nodes = (one for one in call.scope.nodes if isinstance(one, ast.BinOp | ast.Subscript))
+    return any(death.was_running(one, call.scope) for one in nodes)
+
+
+def _is_only_summed(name: str, scope: Scope) -> bool:
+    """Whether all that happens to a table is that it is multiplied or added to others, or summed up."""
+    parents = {child: one for one in scope.nodes for child in ast.iter_child_nodes(one)}
+    for use in scope.names:
+        if not isinstance(use, ast.Name) or use.id != name or isinstance(use.ctx, ast.Store):
+            continue
+        match parents.get(use):
+            case ast.BinOp(op=ast.Mult() | ast.Add() | ast.BitAnd() | ast.BitOr()) | ast.Compare():
+                pass
+            case ast.Attribute(attr=method) if method in _SUMS:
+                pass
+            case _:
+                return False
+    return True
 
 
 def _tables(death: Death) -> Iterator[tuple[str, str, int | None]]:

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...frameworks.keras import Step, batched_before, is_after_map, pipeline_steps, written_number
+from ...frameworks.keras import Step, batched_before, is_after_map, is_of_numbers, pipeline_steps, written_number
 from ...sizing import power_of_two
 from ...units import quote, size
 
@@ -68,6 +68,10 @@ class ShuffleBufferSize(Fix):
             "import tensorflow as tf\nds = tf.data.Dataset.from_tensor_slices(files).shuffle(len(files)).map(load)",
             "tf.keras.Sequential().fit(ds.batch(32))",
         ),
+        Case(  # it shuffles numbers
+            "import tensorflow as tf\nmodel = tf.keras.Sequential()",
+            "model.fit(tf.data.Dataset.range(20_000).shuffle(20_000).map(load).batch(32))",
+        ),
         Case(_DATA, "model.fit(data.shuffle(100).batch(32))"),
         Case("import random", "random.shuffle(10_000)"),
         Case("import torch\ndata = load()", "data.shuffle(10_000)"),
@@ -94,6 +98,8 @@ class ShuffleBufferSize(Fix):
             length = found[0] if found is not None else death.values.number(given, step.scope)
             unknown = isinstance(given, ast.Call) and length is None and is_after_map(step, code)  # len(files)
             if given is None or (length is None and not unknown) or (length or _MANY) <= _FEW:
+                continue
+            if is_of_numbers(step, code):
                 continue
             fewer = min(_FEW, power_of_two((length or _MANY) // _CAUTION))
             is_own = found is not None and "buffer" in step.scope.segment(given).lower()

@@ -2,38 +2,45 @@ import ast
 from collections.abc import Iterator
 
 from ...code.scopes import Scope
-from ...edits import insert_before
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.keras import is_used, known_as
 from ...units import quote
 
 _BUILT = ("Sequential", "Model", "Functional")
 _BUILD = "from tensorflow import keras\ndef build(n):\n    return keras.Sequential([keras.layers.Dense(n)])\n"
+_SNIPPET = (
+    "# rounds.py: def one_round(setting): build the model, fit it, return history.history\n"
+    "import multiprocessing\nfrom concurrent.futures import ProcessPoolExecutor\nfrom rounds import one_round\n\n"
+    "spawn = multiprocessing.get_context('spawn')\n"
+    "with ProcessPoolExecutor(1, mp_context=spawn, max_tasks_per_child=1) as pool:\n"
+    "    results = list(pool.map(one_round, settings))\n\n"
+    "# simpler, and enough with some versions: {keras}.backend.clear_session() at the start of each round"
+)
 _LOOP = "for n in sizes:\n    m = build(n)\n    m.compile('adam', 'mse')\n    m.fit(x, y)"
 
 
 class ClearSessionInModelLoop(Fix):
-    """Let Keras forget the model of the round before.
+    """Run each round that trains a Keras model in a process of its own.
 
     What it does: Keras keeps a state for all models of the process, and TensorFlow the graphs of their training steps.
     A search that builds a model in each round piles them up. `keras.backend.clear_session()` at the start of a round
-    forgets them.
+    forgets a part of it; with Keras 3 on TensorFlow each trained model was seen to leave its memory behind all the
+    same. A process gives back everything when it ends.
 
     When it is offered: Memory ran out little by little in a loop that builds a Keras model in each round.
 
-    What it costs: Models of earlier rounds should not be trained on. A loop over the epochs of one model needs no such
-    call.
+    What it costs: Some seconds for each process to import Keras, and the round has to be a function in a file. A loop
+    over the epochs of one model needs none of this.
     """
 
-    id, title = "clear-session-in-model-loop", "Let Keras forget the model of the round before: clear_session"
+    id, title = "clear-session-in-model-loop", "Run each round in a process of its own, and keep only its numbers"
     causes = OUT_OF_MEMORY
 
     FIRES = [
         Case(
             _BUILD,
             _LOOP,
-            becomes=_LOOP.replace("    m = build", "    keras.backend.clear_session()\n    m = build"),
-            says=("`m = build(n)`",),
+            says=("`m = build(n)`", "one_round", "history.history", "keras.backend.clear_session()"),
         ),
     ]
     SILENT = [
@@ -44,7 +51,7 @@ class ClearSessionInModelLoop(Fix):
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
-        """Begin each round that builds a model by forgetting the one before."""
+        """Show the pool of processes, for a loop that builds a model in each round."""
         code, name = death.code, known_as(death.code) if is_used(death.code) else None
         if name is None or not death.memory.grew_here or any("clear_session" in one.source for one in code.cells):
             return
@@ -56,11 +63,12 @@ class ClearSessionInModelLoop(Fix):
                         kept = any(_keeps(one, model) for one in scope.calls)
                         if loops and not kept and _builds(built, scope, death) and hasattr(loops[0], "body"):
                             why = (
-                                f"Each round builds a model with {quote(scope.segment(statement))}, and Keras keeps "
-                                "what belongs to those of all rounds."
+                                f"Each round builds a model with {quote(scope.segment(statement))}, and Keras and "
+                                "TensorFlow keep memory of each model that was trained, whatever the cell keeps. A "
+                                "history refers to its model, too: `history.history` has its numbers."
                             )
-                            edits = insert_before(scope, loops[0].body[0], f"{name}.backend.clear_session()")
-                            yield Proposal(edits, why, death.memory.ramp_bytes)
+                            snippet = _SNIPPET.format(keras=name)
+                            yield Proposal((), why, death.memory.ramp_bytes, snippet=snippet)
                             return
 
 

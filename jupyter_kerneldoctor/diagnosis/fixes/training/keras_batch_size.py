@@ -44,12 +44,14 @@ class KerasBatchSize(Fix):
             becomes="codes = tf.convert_to_tensor(ae.predict(X, batch_size=32))\nother = ae(X).numpy()",
         ),
         Case(_NET, "codes = ae(X, training=False).numpy()", becomes="codes = ae.predict(X, batch_size=32)"),
+        Case(_NET, "codes = ae.predict_on_batch(X)", becomes="codes = ae.predict(X, batch_size=32)"),
     ]
     SILENT = [
         Case(_NET, "for part in np.split(X, 9):\n    ae(part)"),
         Case(_NET + "\nf = tf.keras.layers.Dense(2)", "out = ae(x_small)"),
         Case(_NET, "ae.fit(X, X, batch_size=16)"),
         Case(_NET, "samples = ae(X, training=True)"),
+        Case(_NET, "loss = ae.test_on_batch(X)"),
         Case(_NET, "ae.fit(X, X)"),
         Case("import numpy as np\nX = np.ones((5000, 9))", "forest.fit(X, batch_size=len(X))"),
         Case(_NET, "ae.fit(X, X, batch_size=len(X))", before_mib=1950),
@@ -81,14 +83,17 @@ def _called_on_all(death: Death) -> Iterator[Proposal]:
     """Propose `predict` for a model that is called with all rows as one batch: it takes 32 at a time."""
     memory, code = death.memory, death.code
     for call, data in whole_calls_of_models(code) if memory.grew_here else ():
-        value, text = death.values.of(data, call.scope), call.scope.segment(call.node.func)
+        value, model = death.values.of(data, call.scope), call.node.func
         rows = value.shape[0] if value is not None and value.shape else None
         if rows is None or rows <= _USUAL or not death.was_running(call.node, call.scope):
             continue
         whole = [one for one in call.scope.calls if isinstance(one.func, ast.Attribute) and one.func.value is call.node]
         is_array = bool(whole) and isinstance(whole[0].func, ast.Attribute) and whole[0].func.attr == "numpy"
-        new, name = f"{text}.predict({data.id}, batch_size={_USUAL})", (known_as(code) or "").removesuffix(".keras")
-        if not is_array and (known_as(code) or "").endswith(".keras"):
+        gives_array = call.name == "predict_on_batch"
+        owner = model.value if gives_array and isinstance(model, ast.Attribute) else model
+        new = f"{call.scope.segment(owner)}.predict({data.id}, batch_size={_USUAL})"
+        name = (known_as(code) or "").removesuffix(".keras")
+        if not is_array and not gives_array and (known_as(code) or "").endswith(".keras"):
             new = f"{name}.convert_to_tensor({new})"
         why = (
             f"{quote(call.text)} sends all {rows} rows through the network at once; the cell took "

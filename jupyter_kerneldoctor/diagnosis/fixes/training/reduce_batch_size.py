@@ -124,6 +124,15 @@ class ReduceBatchSize(Fix):
             "    loss = crit(out, y)\n    loss.backward()\n    opt.step()\n    print(acc)",
             says=("X_part",),
         ),
+        Case(  # it is the evaluation's batch that is large
+            "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('o', eval_strategy='epoch', "
+            "per_device_train_batch_size=8, per_device_eval_batch_size=1024)",
+            "trainer = Trainer(m, args)\ntrainer.train()",
+            becomes={
+                1: "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('o', "
+                "eval_strategy='epoch', per_device_train_batch_size=8, per_device_eval_batch_size=64)"
+            },
+        ),
         Case(  # the rows and their labels
             "import torch",
             "for x, y in zip(X.split(64), Y.split(64)):\n    crit(net(x), y).backward()",

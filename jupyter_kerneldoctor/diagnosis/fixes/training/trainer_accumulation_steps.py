@@ -4,6 +4,7 @@ from ...code.origins import Origins
 from ...edits import replace, set_argument
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.trainers import trainer_settings
+from ...frameworks.training import is_of_evaluation
 from ...sizing import choose
 from ...units import quote
 
@@ -45,12 +46,16 @@ class TrainerAccumulationSteps(Fix):
         Case(_ARGUMENTS.format("per_device_train_batch_size=64"), _TRAIN.replace("train()", "evaluate()")),
         Case(_ARGUMENTS.format("per_device_train_batch_size=64"), _TRAIN, before_mib=1900),
         Case(_ARGUMENTS.format("**options"), _TRAIN),
+        Case(
+            _ARGUMENTS.format("per_device_train_batch_size=4, per_device_eval_batch_size=512, eval_strategy='epoch'"),
+            _TRAIN,
+        ),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Write the smaller number, and as many more steps."""
         code, origins = death.code, Origins(death.code)
-        if not death.memory.grew_here or death.growth.is_steady:
+        if not death.memory.grew_here or death.growth.is_steady or is_of_evaluation(code):
             return
         settings = next(trainer_settings(code, "train"), None)
         given = None if settings is None else settings.argument(_SIZE)

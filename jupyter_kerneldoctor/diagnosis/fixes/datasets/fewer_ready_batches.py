@@ -1,0 +1,127 @@
+import ast
+from collections.abc import Iterator
+
+from ...code.origins import all_origins
+from ...edits import replace
+from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.keras import Step, is_fed_by_a_pipeline, is_of_batches, pipeline_steps, written_number
+from ...units import quote, size
+
+_FEW = 2  # batches that are ready, or files that are read from, at a time
+_ROWS = 64
+_MANY = 8
+_WHOLE = ("from_tensor_slices", "from_tensors", "from_generator", "numpy_function", "py_function")
+_DATA = "import tensorflow as tf\nds = tf.data.Dataset.range(9000).map(load)\nmodel = tf.keras.Sequential()"
+_FILES = (
+    "import tensorflow as tf\nmodel = tf.keras.Sequential()\ndef opened(path):\n"
+    "    x = tf.numpy_function(read, [path], tf.float32)\n    return tf.data.Dataset.from_tensor_slices(x)"
+)
+
+
+class FewerReadyBatches(Fix):
+    """Keep fewer batches ready, and fewer files open.
+
+    What it does: `prefetch(500)` behind a `batch` keeps 500 batches ready: where the data come faster than the network
+    takes them, all 500 are in memory. Two hide the time of the loading as well. `interleave` with a `cycle_length` of
+    all files has an element of each file open: a file that is read whole into an array is in memory whole.
+
+    When it is offered: Memory ran out in a cell that trains on, or goes through, a `tf.data` pipeline which prefetches
+    more than 8 batches or 256 rows, or interleaves more than 8 files that its function reads whole.
+
+    What it costs: Nothing for `prefetch`. Rows of fewer files are mixed with each other: shuffle the names of the files
+    before, and the rows after `interleave` with a small buffer.
+    """
+
+    id, title, causes = "fewer-ready-batches", "Keep fewer batches ready: prefetch(2)", (Family.MEMORY,)
+
+    FIRES = [
+        Case(
+            _DATA,
+            "model.fit(ds.batch(32).prefetch(500))",
+            becomes="model.fit(ds.batch(32).prefetch(2))",
+            says=("500 batches",),
+        ),
+        Case(
+            _DATA + "\nBUFFER = 2000\ntrain = ds.prefetch(buffer_size=BUFFER).batch(8)",
+            "model.fit(train)",
+            becomes={1: _DATA + "\nBUFFER = 2000\ntrain = ds.prefetch(buffer_size=64).batch(8)"},
+            says=("2000 rows",),
+        ),
+        Case(
+            _FILES,
+            "ds = tf.data.Dataset.from_tensor_slices(files).interleave(opened, cycle_length=len(files))\n"
+            "model.fit(ds.batch(8))",
+            becomes="ds = tf.data.Dataset.from_tensor_slices(files).interleave(opened, cycle_length=2)\n"
+            "model.fit(ds.batch(8))",
+            says=("all files",),
+        ),
+    ]
+    SILENT = [
+        Case(_DATA, "model.fit(ds.batch(32).prefetch(tf.data.AUTOTUNE))"),
+        Case(_DATA, "model.fit(ds.batch(32).prefetch(4))"),
+        Case(_DATA, "train = ds.batch(32).prefetch(500)\nbig = [0] * 10**10"),
+        Case(  # it reads line by line
+            _FILES,
+            "ds = tf.data.Dataset.from_tensor_slices(files).interleave(tf.data.TextLineDataset, cycle_length=64)\n"
+            "model.fit(ds.batch(8))",
+        ),
+        Case(_DATA, "model.fit(ds.batch(32).prefetch(500))", before_mib=1900),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Write a small number in the place of the step's."""
+        missing = death.memory.missing_bytes
+        if not death.memory.grew_here or not is_fed_by_a_pipeline(death.code):
+            return
+        for step in pipeline_steps(death.code, "prefetch"):
+            many, given = _number(step, death, "buffer_size", 0)
+            batches = is_of_batches(step, death.code)
+            few = _FEW if batches else _ROWS
+            if given is not None and many is not None and many > _MANY * (1 if batches else _ROWS // 2):
+                unit = "batches" if batches else "rows"
+                why = (
+                    f"{quote(_last_call(step))} keeps up to {many} {unit} ready, which fill memory where the network "
+                    f"is slower than the loading; the cell took {size(missing or 0)}. {few} hide the loading as well."
+                )
+                edit = replace(step.scope, given, str(few))
+                yield Proposal(edit, why, missing, f"Keep fewer {unit} ready: prefetch({few})")
+                return
+        for step in pipeline_steps(death.code, "interleave"):
+            many, given = _number(step, death, "cycle_length", 1)
+            if given is None or (many or _MANY + 1) <= _MANY or not _reads_whole(step, death):
+                continue
+            why = (
+                f"{quote(_last_call(step))} reads from {many or 'all'} files at a time, and each is in memory whole; "
+                f"the cell took {size(missing or 0)}. Mix their names before, and the rows behind it: `shuffle(1000)`."
+            )
+            title = f"Read from {_FEW} files at a time: cycle_length={_FEW}"
+            yield Proposal(replace(step.scope, given, str(_FEW)), why, missing, title)
+            return
+
+
+def _number(step: Step, death: Death, name: str, place: int) -> tuple[int | None, ast.expr | None]:
+    """Return what a step's argument stands for, None where that is not known, and the argument."""
+    given = next((word.value for word in step.call.keywords if word.arg == name), None)
+    given = given or next(iter(step.call.args[place : place + 1]), None)
+    found = written_number(given, step.scope, death.code)
+    return (found[0] if found is not None else death.values.number(given, step.scope)), given
+
+
+def _last_call(step: Step) -> str:
+    """Return the text of a step without what it is called on: `.prefetch(500)`."""
+    segment = step.scope.segment
+    return segment(step.call)[len(segment(step.owner)) :].strip()
+
+
+def _reads_whole(step: Step, death: Death) -> bool:
+    """Whether the function that opens a file reads all of it, as far as its own text tells."""
+    given = next(
+        (word.value for word in step.call.keywords if word.arg == "map_func"), next(iter(step.call.args), None)
+    )
+    for one, scope in all_origins(given, step.scope, death.code) if given is not None else ():
+        made = death.code.definition(one, scope) if isinstance(one, ast.Name) else None
+        body = one if isinstance(one, ast.Lambda) else None if made is None else made.definition
+        called = (getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(body)) if body else ()
+        if any(name in _WHOLE for name in called):
+            return True
+    return False

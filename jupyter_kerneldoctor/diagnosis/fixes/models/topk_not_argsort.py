@@ -1,0 +1,109 @@
+import ast
+from collections.abc import Iterator
+
+from ...calls import nodes_at
+from ...code.notebook import Call
+from ...code.scopes import Scope
+from ...edits import replace
+from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...frameworks.torch import Kind, Tensors
+from ...units import quote, size
+
+_NET = "import torch\nq = torch.rand(9000, 64)\nscores = q @ q.T"
+
+
+class TopkNotArgsort(Fix):
+    """Ask for the best few, not for the order of all.
+
+    What it does: `argsort` and `sort` write down the place of every number, as whole numbers of 8 bytes, beside a
+    sorted copy: for scores in float32 that is three times the scores. `topk` keeps only the best few of each row.
+
+    When it is offered: Memory ran out on a line that sorts a PyTorch tensor and takes the first few of the order.
+
+    What it costs: Nothing; of equal numbers another may come first.
+    """
+
+    id, title, causes = "topk-not-argsort", "Ask for the best few: topk, not argsort", OUT_OF_MEMORY
+
+    FIRES = [
+        Case(
+            _NET,
+            "order = scores.argsort(dim=1, descending=True)[:, :10]",
+            becomes="order = scores.topk(10, dim=1).indices",
+            says=("8 bytes",),
+        ),
+        Case(
+            _NET,
+            "order = torch.argsort(scores, dim=-1)[:, :k]",
+            becomes="order = scores.topk(k, dim=-1, largest=False).indices",
+        ),
+        Case(
+            _NET,
+            "best = scores.sort(dim=1, descending=True)[0][:, :max(ks)]",
+            becomes="best = scores.topk(max(ks), dim=1).values",
+        ),
+        Case(
+            _NET,
+            "best = scores.sort(descending=True).indices[:, :5]",
+            becomes="best = scores.topk(5, dim=-1).indices",
+        ),
+    ]
+    SILENT = [
+        Case(_NET, "order = scores.argsort(dim=1)"),
+        Case(_NET, "order = scores.argsort(dim=1)[:, 1:11]"),
+        Case(_NET, "order = scores.argsort(dim=0)[:, :11]"),
+        Case(_NET, "order = scores.argsort(dim=1, stable=True)[:, :11]"),
+        Case("import numpy as np\nscores = np.ones((9000, 9000))", "order = scores.argsort(axis=1)[:, :10]"),
+        Case(_NET, "order = scores.argsort(dim=1)[:, :10]\nbig = [0] * 10**10", line=2),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Put `topk` in the place of the sort and its slice."""
+        tensors, missing = Tensors(death.code), death.memory.missing_bytes or 0
+        for node, scope in nodes_at(death, ast.Subscript) if tensors.in_use else ():
+            match node:
+                case ast.Subscript(
+                    value=sort, slice=ast.Tuple(elts=[rows, ast.Slice(lower=None, upper=few, step=None)])
+                ):
+                    found = _sorted(sort, scope, tensors)
+                case _:
+                    continue
+            if found is None or few is None or not isinstance(rows, ast.Slice) or ast.unparse(rows) != ":":
+                continue
+            scored, rest, part = found
+            text = f"{scope.segment(scored)}.topk({scope.segment(few)}, {rest}).{part}"
+            why = (
+                f"{quote(scope.segment(sort))} orders all numbers of {quote(scope.segment(scored))}, with a place of 8 "
+                f"bytes for each, and only {quote(scope.segment(few))} of each row are used. The cell took "
+                f"{size(missing)}."
+            )
+            yield Proposal(replace(scope, node, text), why, missing)
+            return
+
+
+def _sorted(node: ast.expr, scope: Scope, tensors: Tensors) -> tuple[ast.expr, str, str] | None:
+    """Return what is sorted along its last axis, the arguments of `topk`, and the part of its result; None for else."""
+    part = "indices"
+    match node:
+        case ast.Subscript(value=inner, slice=ast.Constant(value=0 | 1 as at)):
+            node, part, is_pair = inner, "indices" if at else "values", True
+        case ast.Attribute(value=inner, attr="values" | "indices" as part):
+            node, is_pair = inner, True
+        case _:
+            is_pair = False
+    if not isinstance(node, ast.Call):
+        return None
+    name = tensors.code.qualified(node.func, scope)
+    method = name.removeprefix("torch.") if name else getattr(node.func, "attr", "")
+    if method != ("sort" if is_pair else "argsort") or not {one.arg for one in node.keywords} <= {"dim", "descending"}:
+        return None
+    call = Call(node, scope, method)
+    given = [*node.args] if name else [node.func.value, *node.args] if isinstance(node.func, ast.Attribute) else []
+    if not given or (name is None and tensors.kind(given[0], scope) not in (Kind.TENSOR, Kind.GRAPH)):
+        return None
+    dim = call.argument("dim") or next(iter(given[1:2]), None)
+    descending = call.argument("descending") or next(iter(given[2:3]), None)
+    axis = "-1" if dim is None else ast.unparse(dim)
+    if axis not in ("1", "-1") or (descending is not None and not isinstance(descending, ast.Constant)):
+        return None
+    return given[0], f"dim={axis}" + ("" if getattr(descending, "value", False) else ", largest=False"), part
