@@ -13,13 +13,13 @@ class CheckMachineCode(Advice):
     What it costs: Nothing.
     """
 
-    id, title = "check-machine-code", "Check the machine code: these bytes are no instruction here"
+    id, title = "check-machine-code", "Check the machine code: this CPU has no such instruction"
     causes = ("illegal-instruction",)
-    why = "{made} is called as a function, and what stands there is no machine code that this processor can run."
+    why = "{made} is called as a function, and what stands there is no machine code that this CPU can run."
     snippet = (
         "open('code.bin', 'wb').write(code)\n"
-        "!objdump -D -b binary -m i386:x86-64 code.bin  # what the processor sees; (bad) is none\n"
-        "import platform; print(platform.machine())  # the processor that it has to be written for"
+        "!objdump -D -b binary -m i386:x86-64 code.bin  # what the CPU sees; (bad) is none\n"
+        "import platform; print(platform.machine())  # the CPU that it has to be written for"
     )
 
     FIRES = [
