@@ -111,7 +111,7 @@ class Growth:
         return unmeasured[0] if len(unmeasured) == 1 and self.goes_on else None
 
     def _keeps(self, one: Grown) -> bool:
-        gets_longer = self.items_gained(one) > 0 or one.item_type in _CONTAINERS
+        gets_longer = self.items_gained(one) > 0 or one.item_type in _CONTAINERS or is_queue(one)
         return gets_longer and (one.with_graph or self.held_share(one) >= _HELD)
 
     @staticmethod
@@ -123,6 +123,8 @@ class Growth:
     def is_steady(self) -> bool:
         """Whether each of many steps left about as much behind: a leak, which no smaller step would cure."""
         found = self.container
+        if found is not None and is_queue(found):
+            return True
         if found is not None and self.items_gained(found) >= _STEPS and not _is_of_one_step(found):
             return True
         # Within one step the layers of a network go up and down as well, a few times.
@@ -152,6 +154,11 @@ class Growth:
     def goes_on(self) -> bool:
         """Whether memory grew over most of the cell's time, or rose from step to step: more than one step took it."""
         return self.peaks.keeps_rising or (self.shape is not None and self.shape.steady_bytes_per_s is not None)
+
+
+def is_queue(one: Grown) -> bool:
+    """Whether an object is a queue, whose length nobody asked for: it is filled faster than it is emptied."""
+    return (one.type or "").endswith("Queue")
 
 
 def _is_of_one_step(container: Grown) -> bool:

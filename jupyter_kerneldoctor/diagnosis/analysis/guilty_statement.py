@@ -18,7 +18,7 @@ from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
 from ..postmortem import Caller, Grown, Statement
 from ..units import cell_name
-from .growth import Growth
+from .growth import Growth, is_queue
 from .statements import is_at, is_in, is_same_function, lines_in, statement_at
 
 _MOST = 0.5  # of the growth
@@ -172,7 +172,8 @@ def _outweighs(growth: Growth, found: Statement, last: Statement | None) -> bool
     if keeps and any(is_at(found, one) for one in last.via):
         return True
     held, gained = (0.0, 0) if container is None else (growth.held_share(container), growth.items_gained(container))
-    if keeps and held >= _MOST and gained > 1:  # again and again while the cell ran, whatever repeated that
+    gets_longer = gained > 1 or (container is not None and is_queue(container))
+    if keeps and held >= _MOST and gets_longer:  # again and again while the cell ran, whatever repeated that
         return True
     return held + growth.share_of(last) >= _OVERLAP or _shares_loop(growth.code, found, last)
 

@@ -59,6 +59,7 @@ _FEWER = (
     "{entries}\n\n# what is large, into a file of each round:\n"
     "torch.save(model.state_dict(), f'model-{{i}}.pt')  # Keras: model.save; arrays: np.save"
 )
+_FEW = 8
 _NAME = re.compile(r"\w+(?:(?:\[\d+\])?\.\w+)*")  # `callbacks[0].seen`, too
 _GRADIENTS = re.compile(r"\.gradient\(|autograd\.grad\(|\bgrads?\b|gradients")
 _SUMS = (
@@ -101,7 +102,7 @@ class BoundGrowingContainer(Advice):
         {
             *("append-to-the-list-you-iterate", "close-figures", "detach-accumulated-loss", "drop-kept-tape"),
             *("detach-collected-outputs", "keep-fewer-steps", "no-grad-evaluation", "hold-fewer-items"),
-            *("remove-hooks", "return-numbers"),
+            *("bound-the-queue", "remove-hooks", "return-numbers"),
         }
     )
     headline = "Keep less in {name} of each round, or write it to a file"
@@ -148,6 +149,8 @@ class BoundGrowingContainer(Advice):
             return None  # the cache of a function: `bound-function-cache`
         grew = one.grew_bytes or one.bytes or 0
         gained = death.growth.items_gained(one)
+        if one.with_graph and gained < _FEW and f"{one.where}".startswith("local of"):
+            return None  # what one step makes
         items = f", by {gained:,} items" if gained > 1 else ""
         told, code = (_GRAPHS, _CLEAR) if one.with_graph else (_ROUNDS, _WRITE)
         names = {"plain": one.name, "file": one.name.rpartition(".")[2]}
@@ -186,10 +189,12 @@ def _smaller_entries(death: Death, container: Grown) -> str | None:
                         continue
                     text = segment(value)
                     scores = isinstance(value, ast.Name) and _SCORES.search(text)
-                    kept.append(f"{segment(key) if key else ''}: {text}{'.argmax(-1)' if scores else ''}")
+                    less_of = ".argmax(-1)" if scores else ".half()" if text.endswith((".cpu()", ".detach()")) else ""
+                    kept.append(f"{segment(key) if key else ''}: {text}{less_of}")
                 less = "{" + ", ".join(kept) + "}"
-                if kept and (len(kept) < len(keys) or "argmax" in less):
-                    return segment(store.statement).replace(segment(entry), less)
+                if kept and (len(kept) < len(keys) or "argmax" in less or ".half()" in less):
+                    note = "# half the bytes; of masks, (mask > 0.5) has a quarter\n" if ".half()" in less else ""
+                    return note + segment(store.statement).replace(segment(entry), less)
     return None
 
 
@@ -205,7 +210,7 @@ def _gradients(death: Death, container: Grown) -> str | None:
     for store in stores(death.code.running):
         if store.container.rpartition(".")[2] == container.name.rpartition(".")[2] and len(store.values) == 1:
             text = store.scope.segment(store.values[0])
-            is_list = container.item_type in ("list", "tuple", None)
+            is_list = container.item_type in ("list", "tuple", None) and "dict" not in (container.type or "")
             return text if is_list and _GRADIENTS.search(text) and "item()" not in text else None
     return None
 
@@ -216,7 +221,9 @@ def _array(death: Death, container: Grown) -> tuple[str, str, str] | None:
     for store in stores(death.code.running):
         if store.container.rpartition(".")[2] == container.name.rpartition(".")[2] and len(store.values) == 1:
             value = store.values[0]
-            of_torch = tensors.in_use and tensors.kind(value, store.scope) in (Kind.TENSOR, Kind.GRAPH)
+            is_copy = any(getattr(one, "attr", "") in ("detach", "clone") for one in ast.walk(value))
+            is_tensor = is_copy or tensors.kind(value, store.scope) in (Kind.TENSOR, Kind.GRAPH)
+            of_torch = tensors.in_use and is_tensor
             if (of_torch or package in _FORMS) and isinstance(value, ast.Name | ast.Attribute | ast.Call):
                 return (store.scope.segment(value), *_FORMS["torch" if of_torch else package])
     return None

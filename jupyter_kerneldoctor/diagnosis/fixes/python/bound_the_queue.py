@@ -55,8 +55,10 @@ class BoundTheQueue(Fix):
                         f"{quote(store.scope.segment(store.statement))} fills {quote(call.text)} without end: what is "
                         "not taken out in time stays in memory. With a size `put` waits for room."
                     )
-                    edits = set_argument(call, "maxsize", "100", 0) if code.last >= 0 else ()
-                    yield Proposal(edits, why, death.memory.missing_bytes)
+                    is_heavy = death.growth.container is not None  # each of its items shows in the memory
+                    number, title = ("10", self.title.replace("100", "10")) if is_heavy else ("100", None)
+                    edits = set_argument(call, "maxsize", number, 0) if code.last >= 0 else ()
+                    yield Proposal(edits, why, death.memory.missing_bytes, title)
                     return
 
 

@@ -1,4 +1,5 @@
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from ...frameworks.torch import Tensors, is_module_class
 from ...units import quote, size
 
 _FEWEST = 4
+_ONE_LAYER = re.compile(r"torch\.nn\.Conv(Transpose)?[123]d$")
 _NET = (
     "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     "        self.blocks = nn.ModuleList([nn.Linear(9, 9) for _ in range(40)])\n    def forward(self, x):\n"
@@ -70,6 +72,7 @@ class ActivationCheckpointing(Fix):
         Case(_NET.format(call="checkpoint(block, x)"), _STEP),
         Case(_NET.format(call="block(x)").replace("40", "depth").replace("(self)", "(self, depth=2)", 1), _STEP),
         Case(_NET.format(call="block(x)"), _STEP, before_mib=1900),
+        Case(_NET.format(call="block(x)").replace("Linear(9, 9)", "Conv2d(9, 9, 3)"), _STEP),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -106,12 +109,19 @@ class _BlockCall(NamedTuple):
     blocks: str
 
 
-def _are_few(blocks: ast.expr, scope: Scope, code: Notebook) -> bool:
-    """Whether there are known to be so few blocks that what one of them needs is most of it."""
+def _save_nothing(blocks: ast.expr, scope: Scope, code: Notebook) -> bool:
+    """Whether there are so few blocks that one needs most of it, or each is one layer, which keeps its input only."""
     origins = Origins(code)
     for one, where in origins.of(blocks, scope):
         match one:
-            case ast.Call(args=[ast.ListComp(generators=[each]) | ast.GeneratorExp(generators=[each])]):
+            case ast.Call(
+                args=[
+                    ast.ListComp(elt=each_made, generators=[each]) | ast.GeneratorExp(elt=each_made, generators=[each])
+                ]
+            ):
+                made = each_made.func if isinstance(each_made, ast.Call) else each_made
+                if _ONE_LAYER.match(code.qualified(made, where) or ""):
+                    return True
                 match each.iter:
                     case ast.Call(func=ast.Name(id="range"), args=[*_, last]):
                         found = origins.number(last, where)
@@ -132,7 +142,7 @@ def _block_calls(code: Notebook) -> Iterator[_BlockCall]:
             for loop in scope.loops_around(call)[:1]:
                 match loop, call.func:
                     case ast.For(target=ast.Name(id=name), iter=ast.Attribute() as blocks), ast.Name(id=called):
-                        if name == called and call.args and not _are_few(blocks, scope, code):
+                        if name == called and call.args and not _save_nothing(blocks, scope, code):
                             yield _BlockCall(call, scope, scope.segment(blocks))
             if _is_round(call, scope):
                 yield _BlockCall(call, scope, "")
