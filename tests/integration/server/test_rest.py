@@ -102,19 +102,52 @@ async def test_a_disk_that_stops_answering_holds_none_of_the_servers_own_threads
     assert Store().ids() == []
 
 
-async def test_a_page_of_another_site_deletes_nothing(jp_serverapp, http_server_client, jp_base_url):
+WRITING = (("DELETE", ""), ("POST", "/inspect"), ("POST", "/trials/read-in-chunks"))
+
+
+async def test_a_page_of_another_site_does_and_hears_nothing(jp_serverapp, http_server_client, jp_base_url):
     """The browser sends the cookie that signs in with any request; only our own page knows the token in the other."""
     recording_id = write_recording(1)
     token = jp_serverapp.identity_provider.token
     signed_in = await http_server_client.fetch(f"{jp_base_url}api/status?token={token}")
     cookies = [cookie.partition(";")[0] for cookie in signed_in.headers.get_list("Set-Cookie")]
     assert any(cookie.startswith("username-") for cookie in cookies)
-    address, signed = f"{jp_base_url}kerneldoctor/recordings/{recording_id}", {"Cookie": "; ".join(cookies)}
+    known = {"Cookie": "; ".join([*cookies, "_xsrf=guessed"])}
+    elsewhere = {"Origin": "https://elsewhere.org", "X-XSRFToken": "guessed"}
+    address, live = f"{jp_base_url}kerneldoctor/recordings/{recording_id}", f"{jp_base_url}kerneldoctor/live"
 
-    with pytest.raises(HTTPClientError) as refused:
-        await http_server_client.fetch(address, method="DELETE", headers=signed)
+    async def refused(address, headers, verb="GET"):
+        with pytest.raises(HTTPClientError) as answered:
+            await http_server_client.fetch(address, method=verb, headers=headers, body=b"" if verb == "POST" else None)
+        return answered.value.code
 
-    assert refused.value.code == 403
+    for verb, form in WRITING:
+        assert await refused(address + form, known, verb) == 403
+        assert await refused(address + form, known | elsewhere, verb) in (403, 404)
+    assert await refused(address, known | elsewhere) == 404
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    assert await refused(live, {**known, **elsewhere, **upgrade, "Sec-WebSocket-Key": "dGhlIHNhbXBsZQ=="}) == 403
+    assert Store().ids() == [recording_id]
+
+
+async def test_who_may_only_read_deletes_asks_and_tries_nothing(jp_serverapp, jp_fetch, jp_ws_fetch):
+    recording_id, asked = write_recording(1), set()
+
+    def is_authorized(handler, user, action, resource):
+        asked.add((action, resource))
+        return action == "read" and is_reader
+
+    is_reader, jp_serverapp.web_app.settings["authorizer"].is_authorized = True, is_authorized
+    assert (await jp_fetch("kerneldoctor", "recordings", recording_id)).code == 200
+    for verb, form in (*WRITING, ("GET", "/trials/read-in-chunks")):
+        path = f"{recording_id}{form}".split("/")
+        with pytest.raises(HTTPClientError, match="403"):
+            await jp_fetch("kerneldoctor", "recordings", *path, method=verb, body=b"" if verb == "POST" else None)
+    is_reader = False
+    with pytest.raises(HTTPClientError, match="403"):
+        await jp_ws_fetch("kerneldoctor", "live")
+
+    assert asked == {("read", "kerneldoctor"), ("write", "kerneldoctor"), ("execute", "kernels")}
     assert Store().ids() == [recording_id]
 
 
