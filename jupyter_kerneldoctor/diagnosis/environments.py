@@ -17,7 +17,7 @@ _HEADROOM = 0.1  # of a limit stays free
 _STEPS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)  # GiB that people give
 
 _CONTAINER_ID = re.compile(r"[0-9a-f]{12}")
-_SLURM = re.compile(r"slurm.{0,999}?/job_(\d+)", re.DOTALL)
+_SLURM = re.compile(r"slurm.{0,200}?/job_(\d+)", re.DOTALL)
 _HUB_UNIT = re.compile(r"jupyter-[^/]+\.service")
 _UNIT = re.compile(r"(?<![^/])([^/]+\.(?:service|slice|scope))(?=/|$)")
 

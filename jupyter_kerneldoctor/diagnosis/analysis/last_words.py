@@ -55,7 +55,7 @@ _SAME_MESSAGE = re.compile(
 JVM, PyTorch, Rust, the signal handlers of glog and Abseil."""
 
 _OF_A_HANDLER = re.compile(
-    r"\bsignal\b.*\b(?:Abort(?:ed)?|SIGABRT)\b|Process received signal|caught abort|"
+    r"\bsignal\b.{0,200}?\b(?:Abort(?:ed)?|SIGABRT)\b|Process received signal|caught abort|"
     r"[(+]0x[0-9a-f]+[)\]]|\[0x[0-9a-f]+\]",
     re.IGNORECASE,
 )

@@ -12,7 +12,9 @@ from typing import Literal
 Scope = Literal["cgroup", "machine", "service"]
 """Whose memory ran out: a control group's, the machine's; or a service that watches over memory acted before."""
 
-_CONSTRAINT = re.compile(r"oom-kill:constraint=(CONSTRAINT_\w+)(?:.*?\boom_memcg=([^,\s]+))?.*?\bpid=(\d+)")
+_CONSTRAINT = re.compile(
+    r"oom-kill:constraint=(CONSTRAINT_\w+)\b(?:.{0,999}?\boom_memcg=([^,\s]+))?.{0,999}?\bpid=(\d+)"
+)
 _KILLED = re.compile(r"\b(Memory cgroup out of memory|Out of memory)[^:]*: Kill(?:ed)? process (\d+)")
 _TASK = re.compile(r"\btask=[^,]{1,15},pid=\d+")
 _HELD = re.compile(r"anon-rss:(\d+)kB")

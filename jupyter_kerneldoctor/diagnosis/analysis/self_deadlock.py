@@ -154,5 +154,5 @@ def _awaited_with_a_lock(function: Scope) -> Iterator[tuple[int, ast.expr, str]]
 
 def _is_made(code: Notebook, lock: ast.expr) -> bool:
     name = re.escape(ast.unparse(lock).rpartition(".")[2])
-    made = re.compile(rf"\b{name}\s*(?::[^=\n]+)?=\s*(?:asyncio\.)?Lock\(")
+    made = re.compile(rf"\b{name}\s*(?::[^=\n]{{1,200}})?=\s*(?:asyncio\.)?Lock\(")
     return any(made.search(code.source(cell)) for cell in code.with_text("Lock("))

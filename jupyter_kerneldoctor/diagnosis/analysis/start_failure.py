@@ -120,7 +120,7 @@ _REASONS: tuple[tuple[str, Callable[[re.Match[str], str | None], StartFailure]],
     (r"No such file or directory:? '?(?P<path>[^'\n]+?)'?$", _missing_program),
     (r"Permission denied:? ?'?(?P<path>[^'\n]*)", _not_allowed),
     (
-        r"^.*(?:undefined symbol|GLIBC\w*_[\d.]+' not found|cannot open shared object file).*$",
+        r"^.*(?:undefined symbol|GLIBC\w{0,9}_[\d.]{1,9}' not found|cannot open shared object file).*$",
         lambda found, _: StartFailure(f"a library could not be loaded: {quote(found[0], 120)}"),
     ),
     (r"Address already in use", lambda *_: StartFailure("a network port that it was to use is taken")),

@@ -82,7 +82,7 @@ _BY_FRAME: tuple[tuple[Kind, str, str], ...] = (
 _BY_CODE: tuple[tuple[Kind, str], ...] = (
     ("sleep", r"\bsleep\("),
     ("input", r"\binput\(|\burlopen\(|\brequests\."),
-    ("lock", r"(?i:(?:\bwith\s+[\w.]*)(?:lock|mutex|semaphore)|(?:lock|mutex|semaphore)\w*\.acquire\()"),
+    ("lock", r"(?i:(?:\bwith\s+[\w.]*)(?:lock|mutex|semaphore)|(?:lock|mutex|semaphore)\w{0,60}\.acquire\()"),
 )
 """What the code calls it, where nothing else tells: `with` and `.get(` are as often a database's or a file's."""
 

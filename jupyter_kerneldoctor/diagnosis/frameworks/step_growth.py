@@ -15,7 +15,7 @@ from .small_values import is_small
 from .torch import Kind, Tensors
 
 _RUN_EACH_STEP = re.compile(
-    r"forward|call|__getitem__|__call__|(?:train|validation|test|predict)_step|on_\w*(?:batch|step|epoch)\w*"
+    r"forward|call|__getitem__|__call__|(?:train|validation|test|predict)_step|on_\w{0,60}?(?:batch|step|epoch)\w{0,60}"
 )
 """Methods of networks, data sets, layers and callbacks."""
 _ARRAY_METHODS = frozenset({"copy", "clone", "numpy", "cpu", "detach", "tolist", "to", "contiguous"})

@@ -35,7 +35,7 @@ _PLAIN_ATTRIBUTES = frozenset({"shape", "dtype", "device", "data", "grad", "ndim
 _MODULE_CLASSES = ("torch.nn.Module", "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict")
 _MODULE_MAKERS = ("torch.hub.load", "torch.compile", "torchvision.models.", "timm.create_model")
 _NO_NETWORK = re.compile("Tokenizer|Processor|Config|Extractor")
-_MAKES_NETWORK = re.compile("^from_(pretrained|config)$|(Model|For[A-Z][A-Za-z]+)$")
+_MAKES_NETWORK = re.compile("^from_(pretrained|config)$|(Model|For[A-Z][A-Za-z]{1,60})$")
 """Of transformers: `AutoModel.from_pretrained`, `BertModel`, `GPT2ForSequenceClassification`."""
 _NO_TENSOR = (
     *("torch.optim.", "torch.utils.", "torch.cuda.", "torch.distributed.", "torch.backends.", "torch.manual_seed"),

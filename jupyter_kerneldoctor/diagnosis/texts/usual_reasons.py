@@ -172,7 +172,7 @@ def _senders(death: Death) -> Iterator[Reason]:
     if not death.server_watched:
         yield Reason(_RESTARTED, "jupyter server extension list  # is jupyter_kerneldoctor enabled?")
     groups = " ".join(limit.source for limit in death.recording.limits)
-    if job := re.search(r"slurm.{0,999}?/job_(\d+)", groups):
+    if job := re.search(r"slurm.{0,200}?/job_(\d+)", groups):
         told = "The batch system may have ended the job at its time or memory limit."
         yield Reason(told, f"sacct -j {job[1]} -o JobID,State,Elapsed,MaxRSS")
     elif "kubepods" in groups:

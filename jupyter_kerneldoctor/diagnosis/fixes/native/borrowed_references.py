@@ -68,7 +68,7 @@ class BorrowedReferences(Fix):
             lent = next((one.attr for one in names if one.attr in _BORROWED), None)
             if lent is not None:
                 place = cell_name(code.cells[module.cell].execution_count)
-                called = next(iter(re.findall(rf"(\w+)\s*=\s*[\w.]*\b{lent}\b", code.source(module.cell))), lent)
+                called = next(iter(re.findall(rf"\b(\w+)\s*=\s*[\w.]*\b{lent}\b", code.source(module.cell))), lent)
                 why = f"{quote(lent)} ({place}) only lends what it returns, and ctypes gives a reference back."
                 why += " In the end the object is destroyed while it is in use."
                 yield Proposal((), why, snippet=_KEEP.format(call=called))

@@ -10,7 +10,7 @@ from ...units import quote
 
 _WRITERS = frozenset({"strcpy", "strcat", "sprintf", "gets", "memcpy", "memmove", "strncpy", "readinto"})
 _GIVES_BACK = re.compile(
-    r"(?:.*_)?f?(?:free|close|destroy|delete|release|dispose|dealloc\w*)|\w+(?:Free|Close|Destroy)"
+    r"(?:.*_)?f?(?:free|close|destroy|delete|release|dispose|dealloc\w{0,40})|\w+(?:Free|Close|Destroy)"
 )
 """Names of functions of C that give memory back."""
 _OVERRUN = re.compile(r"invalid (?:next |old )?size|corrupted (?:top )?size|corrupted (?:double-linked|unsorted)")

@@ -5,7 +5,7 @@ from ...edits import Changes, import_as, insert_before
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
-_SAID = re.compile(r"Q(?P<what>\w+): Must construct a Q(?P<kind>Gui|Core)?Application before a Q\w+")
+_SAID = re.compile(r"Q(?P<what>\w{1,60}): Must construct a Q(?P<kind>Gui|Core)?Application before a Q\w+")
 _BINDINGS = ("PyQt5", "PyQt6", "PySide6", "PySide2")
 _WIDGET = "QWidget: Must construct a QApplication before a QWidget\n"
 

@@ -13,17 +13,17 @@ _STUCK: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen", "li
 _GETS = frame("queue.py", "get")
 _FORMS = (
     (
-        r"([\w.]+)\.(?:get|put)\(",
+        r"(?<![\w.])([\w.]+)\.(?:get|put)\(",
         "{0} = asyncio.Queue()  # in place of queue.Queue()\nitem = await {0}.get()\nawait {0}.put(item)",
         "Use an asyncio.Queue, and await it",
     ),
     (
-        r"([\w.]+)\.(?:wait|acquire)\(|\bwith\s+([\w.]+)",
+        r"(?<![\w.])([\w.]+)\.(?:wait|acquire)\(|\bwith\s+([\w.]+)",
         "{0} = asyncio.Event()  # or a Lock()\nawait {0}.wait()\n# or await asyncio.to_thread({0}.wait)",
         "Use asyncio's lock or event, and await it",
     ),
     (
-        r"([\w.]+)\.(?:result|join)\(",
+        r"(?<![\w.])([\w.]+)\.(?:result|join)\(",
         "await asyncio.to_thread({0}.join)  # or, for a task of this loop: await {0}",
         "Await it: what blocks stops all coroutines",
     ),

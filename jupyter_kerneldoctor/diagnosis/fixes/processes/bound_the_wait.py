@@ -11,7 +11,7 @@ from ...units import quote, statement
 _EVENT = "waits for something that is to be told, and nobody tells it."
 _WAYS = (
     (
-        r"\bwith\s.*(?:ThreadPoolExecutor|ProcessPoolExecutor|Pool)\(",
+        r"\bwith\s.{0,200}?(?:ThreadPoolExecutor|ProcessPoolExecutor|Pool)\(",
         "Tell the tasks to end before the with block does: an end mark for each",
         "waits at its end until every task has ended, and one of them waits for more to do.",
         (
@@ -47,7 +47,7 @@ _WAYS = (
         ),
     ),
     (
-        r"\bwith\s.*(?:lock|mutex|sem)",
+        r"\bwith\s.{0,200}?(?:lock|mutex|sem)",
         "Ask for the lock with an end, and see who keeps it",
         "waits for a lock that somebody keeps.",
         (
@@ -189,7 +189,7 @@ class BoundTheWait(Fix):
         for pattern, title, waits, snippet in _WAYS if code else ():
             is_child = still is not None and still.main.kind == "child"
             if re.search(pattern, code) is not None and not (is_child and waits == _EVENT):
-                asked = re.search(r"([\w.]+)\.get\(", code)
+                asked = re.search(r"(?<![\w.])([\w.]+)\.get\(", code)
                 shown = snippet.replace("{owner}", asked[1] if asked else "queue")
                 yield Proposal((), f"{quote(code)} {waits}", title=title, snippet=shown)
                 return

@@ -15,6 +15,7 @@ from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
 _TAKES = re.compile(r"\bwith\s+[\w.]+\s*[:,]|\.acquire\(")
+_LOCK = re.compile(r"with\s+([\w.]+)|(?<![\w.])([\w.]+)\.acquire")
 _POOL = re.compile(r"(?:^|\.)(?:Pool|ProcessPoolExecutor)$")
 _JOINED = re.compile(r"await\s+([\w.]+)\.join\(\)")
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap", "map_async", "apply_async", "submit"})
@@ -195,7 +196,7 @@ def _of_stacks(still: StuckCell) -> _Order | None:
             if first != second
             else f"Two threads wait at {first}, each for the lock that the other one has."
         )
-        locks = [found[1] for one in waits[:2] if (found := re.search(r"with\s+([\w.]+)|([\w.]+)\.acquire", one))]
+        locks = [found[1] for one in waits[:2] if (found := _LOCK.search(one))]
         named = ", ".join(locks) if len({*locks}) == 2 and None not in locks else "one_lock, other_lock"
         snippet = f"first, second = sorted(({named}), key=id)  # in each thread the same order\n"
         snippet += "with first, second:\n    ..."

@@ -70,7 +70,7 @@ _SUM = (
     "total = list(grads) if total is None else [old + new for old, new in zip(total, grads)]\nsteps += 1\n\n"
     "mean_grads = [one / steps for one in total]  # behind it"
 )
-_MODELS = re.compile(r"torch\.optim|keras.*(Sequential|Model)$|state_dict|deepcopy")
+_MODELS = re.compile(r"torch\.optim|keras.{0,99}?(Sequential|Model)$|state_dict|deepcopy")
 _SCORES = re.compile("logit|prob|score|pred")
 _SMALLER = (
     "small = {value}.{number}  # keep this in {plain}, or .argmax(1), or as float16\n\n"

@@ -8,7 +8,9 @@ from ...examples.stuck import at_work
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
-_ONE_IN_ANOTHER = re.compile(r"\((?P<kind>\?:)?(?P<what>\[[^\]\\]+\]|\\\\?[wds]|\w)(?P<inner>[+*])\)(?P<outer>[+*])")
+_ONE_IN_ANOTHER = re.compile(
+    r"\((?P<kind>\?:)?(?P<what>\[[^\]\\]{1,99}\]|\\\\?[wds]|\w)(?P<inner>[+*])\)(?P<outer>[+*])"
+)
 _HOST = 'import re\nhost = re.compile(r"^((?:[a-z]+)+\\.)+com$")'
 _LONG = 'host.match("a" * 60)'
 

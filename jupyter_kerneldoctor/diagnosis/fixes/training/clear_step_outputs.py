@@ -82,7 +82,7 @@ class ClearStepOutputs(Fix):
 
 
 def _is_emptied(name: str, methods: list[Scope]) -> bool:
-    emptied = re.compile(rf"{re.escape(name)}(\.clear\(|\s*(:.*)?=[^=])|del {re.escape(name)}")
+    emptied = re.compile(rf"{re.escape(name)}(\.clear\(|\s*(:.{{0,200}}?)?=[^=])|del {re.escape(name)}")
     others = (one for one in methods if one.function != "__init__")
     return any(emptied.match(one.segment(node)) for one in others for node in one.nodes if isinstance(node, ast.stmt))
 
