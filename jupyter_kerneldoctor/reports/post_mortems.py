@@ -88,8 +88,8 @@ class PostMortems:
         kept = self._documents.get(recording_id)
         if kept and made_from is not None and kept[0] == made_from:
             return kept[1]
+        found = self.store.open(recording_id)  # its disk may never answer, and the collector is the whole server's
         with no_garbage_collection():
-            found = self.store.open(recording_id)
             post_mortem = diagnose(found)
         if post_mortem.died and post_mortem.cell is not None:
             with suppress(Exception):  # what earlier recordings hold must not cost this one its report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import threading
@@ -135,6 +136,16 @@ def test_the_newest_deaths_of_a_list_need_not_be_diagnosed_again(
     assert asked == []
     reports.document(ids[0])
     assert asked[0] == ids[0]
+
+
+def test_a_disk_that_does_not_answer_keeps_no_server_from_collecting_garbage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELDOCTOR_DATA_DIR", str(tmp_path))
+    recording_id, look, seen = write_recording(1), Store.open, []
+    monkeypatch.setattr(Store, "open", lambda *words: seen.append(gc.isenabled()) or look(*words))
+    PostMortems(Store(tmp_path)).document(recording_id)
+    assert seen == [True]
 
 
 def test_the_document_of_a_kernel_that_runs_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
