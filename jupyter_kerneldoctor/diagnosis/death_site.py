@@ -167,7 +167,8 @@ class DeathSite(KernelEnd):
         if self.incident is not None:
             return self._where_raised()
         if self.background is not None:
-            return f"in a background thread, in {self.frames.name(self.background)}, {self.when()}{self._code_beside}"
+            beside = f", {self.when()}" if self.cell is None else self._code_beside
+            return f"in a background thread, in {self.frames.name(self.background)}{beside}"
         if self.native_thread:
             return f"in a thread of its own, {self.when()}"
         if self.cell is None:
@@ -190,7 +191,7 @@ class DeathSite(KernelEnd):
         if self.cell is None or self.line_beside is None:
             return ""
         line = self.cell.source.split("\n")[self.line_beside - 1]
-        return f" {quote(statement(line))}"
+        return f", {self.when()} {quote(statement(line))}"
 
     def _where_raised(self) -> str:
         if self.cell is None:

@@ -134,7 +134,7 @@ def _of_pipes(still: StuckCell) -> Judgement | None:
         return Certainty.STRONG, "nobody reads the full pipe of the process it waits for"
     if not any("stdin" in cell.source for cell in still.recording.cells):
         return None  # a pipe that the code did not make: somebody else may write to it
-    return Certainty.LIKELY, "the process it waits for reads a pipe, and nobody writes to it"
+    return Certainty.LIKELY, "the process it waits for reads a pipe, and nobody writes"
 
 
 def _of_a_lock(still: StuckCell) -> Judgement | None:
@@ -159,7 +159,7 @@ def _of_a_lock(still: StuckCell) -> Judgement | None:
     sure = Certainty.POSSIBLE if is_open else Certainty.STRONG
     if still.others:
         return sure, "it waits for another thread, which waits as well"
-    return sure, "no thread is left that could wake it"
+    return sure, "no thread is left to wake it"
 
 
 def _a_timer_runs(death: Death) -> bool:

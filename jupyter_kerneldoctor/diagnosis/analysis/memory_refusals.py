@@ -32,9 +32,9 @@ class Refusal:
 
     limit_bytes: int
     what: str
-    """The limit in words, for a headline: "this process's limit of 4.0 GiB"."""
+    """The limit in words, for a headline: "this process's limit is 4.0 GiB"."""
     reached: str
-    """A clause on how near it was: "... was used up", "... is all that this process may have"."""
+    """A clause on how near it was: "this process's limit of 4.0 GiB was used up"."""
     evidence: Evidence
     proven: bool = False
     """What was asked for did not fit below it; else it was only close."""
@@ -65,8 +65,8 @@ def _rlimits(state: Environment, ram_bytes: int | None, asked_bytes: int | None,
         proven = asked_bytes is not None and used + asked_bytes > limit
         near = used >= NEAR * limit
         if proven or near or (refused and limit < (ram_bytes or limit)):
-            what = f"this process's limit of {size(limit)}"
-            reached = f"{what} was used up" if near else f"{size(limit)} is all that this process may have"
+            what = f"this process's limit is {size(limit)}"
+            reached = f"this process's limit of {size(limit)} was used up" if near else what
             was_set = f"A limit of {size(limit)} was set for this process ({option}, RLIMIT_{name})"
             text = f"{was_set}; {size(used)} of it was in use at the last measurement."
             yield Refusal(limit, what, reached, Evidence(text, limit, "bytes", "/proc/PID/limits"), proven, used)
@@ -79,7 +79,7 @@ def _overcommit(state: Environment, ram_bytes: int | None, asked_bytes: int | No
         proven = asked_bytes is not None and known.committed_bytes + asked_bytes > known.commit_limit_bytes
         if proven or known.committed_bytes >= NEAR * known.commit_limit_bytes:
             limit, at_most = known.commit_limit_bytes, size(known.commit_limit_bytes)
-            what = f"the {at_most} that this machine promises to programs"
+            what = f"this machine promises at most {at_most}"
             reached = f"this machine had promised nearly all of its {at_most} already"
             promises = f"This machine promises no more than {at_most} to all programs together (overcommit mode 2)"
             text = f"{promises}; {size(known.committed_bytes)} was promised already."
@@ -92,5 +92,5 @@ def _overcommit(state: Environment, ram_bytes: int | None, asked_bytes: int | No
         asked = f"{size(asked_bytes)} was asked for at once; the machine has {size(whole)}, swap included"
         text = f"{asked}, and Linux refuses a single request above that.{beyond}"
         told = Evidence(text, asked_bytes, "bytes", "/proc/meminfo MemTotal and SwapTotal")
-        what, reached = f"this machine's {size(whole)} of memory", f"this machine has {size(whole)}"
-        yield Refusal(whole, what, reached, told, proven=True)
+        has = f"this machine has {size(whole)}"
+        yield Refusal(whole, has, has, told, proven=True)

@@ -182,11 +182,11 @@ def _limits(death: Death, reasons: tuple[Refusal, ...]) -> Iterator[Evidence]:
 
 def _headline(asked: int | None, reasons: tuple[Refusal, ...], where: str, *, sure: bool) -> str:
     if not sure:
-        return f"Native code crashed {where}, most likely because it got no more memory: {reasons[0].reached}."
+        return f"Native code crashed {where}, most likely because {reasons[0].reached}."
     if asked is not None and (asked >= _A_LOT_BYTES or not reasons):
         why = f": {reasons[0].reached}" if reasons else ""
         if reasons and reasons[0].proven:
-            why = f": too much for {reasons[0].what}"
+            why = f": {reasons[0].what}"
         return f"A request for {size(asked)} of memory was refused {where}{why}."
     if reasons:
         return f"Memory was refused {where}: {reasons[0].reached}."

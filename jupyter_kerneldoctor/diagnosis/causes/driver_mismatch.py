@@ -42,7 +42,7 @@ class DriverMismatch(Cause):
         return self.finding(
             death,
             min(words.sure, certainty),
-            f"{_told(death)}, which ended the kernel {death.where()}.",
+            f"{_told(death)}; the kernel ended {death.where()}.",
             (words.evidence, *gpu.driver_evidence(death.recording)),
             summary="Ended: driver and library do not fit together",
         )
@@ -117,4 +117,4 @@ def _of_a_handle(death: Death) -> Certainty:
 def _told(death: Death) -> str:
     found = gpu.too_new(death.recording)
     needed, allowed = (f" (CUDA {found[0]})", f" (CUDA {found[1]})") if found else ("", "")
-    return f"The graphics card's driver{allowed} does not fit the library{needed}"
+    return f"The card's driver{allowed} does not fit the library{needed}"

@@ -69,9 +69,9 @@ class ExitCall(Cause):
         call = calls[0] if len(calls) == 1 else None
         how = "with `exit()` or `quit()`" if call is None else death.ended_by(call)
         name, signal = cell_name(cell.execution_count), death.status.signal
-        left = "was ended before it had left" if signal in FROM_OUTSIDE else "crashed while it was leaving"
+        left = "was ended before that" if signal in FROM_OUTSIDE else "crashed while it was leaving"
         if signal is None:
-            left = "left when the cell was done"
+            left = "left after the cell"
         return self.finding(
             death,
             Certainty.PROVEN if death.status.exit_code == 0 else Certainty.STRONG,

@@ -68,7 +68,7 @@ class ForkUnsafe(Cause):
         return self.finding(
             death,
             Certainty.PROVEN,
-            f"A forked worker tried to use the graphics card {death.where()}; only the kernel itself may.",
+            f"A forked worker tried to use the graphics card {death.where()}; only the kernel may.",
             (Evidence(f"PyTorch said: {quote(said, 120)}.", None, None, incident.error),),
         )
 

@@ -189,8 +189,8 @@ def _restarted_under_load(death: Death) -> GpuSample | None:
 
 def _strain(load: GpuSample) -> str:
     if "power-brake" in load.throttle:
-        return "; the card was slowed down for lack of power"
-    return "; the card was slowed down because it was too hot" if "thermal" in load.throttle else ""
+        return "; the card lacked power"
+    return "; the card was too hot" if "thermal" in load.throttle else ""
 
 
 def _state_of_the_card(death: Death) -> Iterator[Evidence]:

@@ -55,7 +55,7 @@ class GpuIllegalAccess(Cause):
             return None
         near, signature = gpu.xids_near(death.recording, incident.mono_s), incident.signature or ""
         is_value = "assert" in signature.lower()
-        what = "found an impossible value, such as an index out of range," if is_value else "used an invalid address"
+        what = "found an impossible value or index" if is_value else "used an invalid address"
         told = Evidence(f"CUDA reported: {quote(signature, 120)}.", None, None, incident.error)
         return self.finding(
             death,

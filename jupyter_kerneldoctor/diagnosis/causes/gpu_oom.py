@@ -9,7 +9,7 @@ from ..analysis.incident_site import that_it_was_raised
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, recording
 from ..examples.gpu import died, sample, survived, torch_memory
-from ..units import enumeration, quote, sentence, size
+from ..units import enumeration, of_size, quote, sentence, size
 
 _FRAGMENTED = 0.2
 _MOST = 0.5
@@ -127,7 +127,7 @@ def _holder(card: gpu.Card | None) -> str:
     """Who else holds most of the card: that changes what to do."""
     if card is None or not card.total_bytes or card.others_bytes < _MOST * card.total_bytes:
         return ""
-    return f"; other programs hold {size(card.others_bytes)} of its {size(card.total_bytes)}"
+    return f"; other programs hold {of_size(card.others_bytes, card.total_bytes)}"
 
 
 def _figures(incident: Incident) -> Iterator[Evidence]:

@@ -128,7 +128,7 @@ def _memory_remark(death: Death) -> str:
     if share is not None and share >= NEAR:
         close = f"memory was at {min(share, 1):.0%} of its limit"
         return f"; {close}, without an out-of-memory kill" if kills is not None else f"; {close}"
-    return "; there is no sign that memory was the reason" if kills is not None else ""
+    return "; nothing points to memory" if kills is not None else ""
 
 
 def _stood_still(death: Death) -> Iterator[Evidence]:

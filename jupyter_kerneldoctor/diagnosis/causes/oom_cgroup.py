@@ -50,7 +50,7 @@ class OutOfMemoryInCgroup(Cause):
         if certainty is None:
             return None
         memory, held = death.memory, filled_by_others(death)
-        allowed = memory.limit_clause if memory.has_group_limit else ""
+        allowed = memory.limit_clause if memory.has_group_limit and held is None else ""
         at = f"at the {memory.limit_name}" if memory.has_group_limit else "as memory was full"
         proof = (*evidence.logged_kill(logged), *evidence.counts_of_kills(death))
         return self.finding(
@@ -179,10 +179,8 @@ def _certainty(death: Death) -> Certainty | None:
 
 def _ran_out(death: Death, certainty: Certainty, held_bytes: int | None) -> str:
     if held_bytes is not None:
-        return (
-            f"Linux killed the kernel, which held only {size(held_bytes)}, {death.when()}, because other programs had "
-            "used up the memory"
-        )
+        killed = f"Linux killed the kernel, which held only {size(held_bytes)}, {death.when()}"
+        return f"Other programs filled the memory, and {killed}"
     ran_out = "ran out of memory" if certainty > Certainty.POSSIBLE else "may have run out of memory"
     return f"The kernel {ran_out} {taken_where(death)}"
 

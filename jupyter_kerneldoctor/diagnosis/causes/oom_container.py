@@ -42,14 +42,14 @@ class OutOfMemoryInContainer(Cause):
         certainty = Certainty.PROVEN if group is not None else _likelihood(death, grew_bytes)
         if certainty is None:
             return None
-        surely = "ran out of memory" if group is not None else "probably ran out of memory"
-        allowed = death.memory.limit_clause if death.memory.has_group_limit else ""
+        surely = "ran out of" if group is not None else "probably ran out of"
+        limit = death.memory.limit_bytes if death.memory.has_group_limit else None
+        memory = "memory" if limit is None else f"its {size(limit)} of memory"
         ran_on = death.recording.rebooted is False
         return self.finding(
             death,
             certainty,
-            f"The whole container {surely} {taken_where(death)}, and everything in it was ended"
-            f"{shortage(death, allowed)}.",
+            f"The container {surely} {memory} {taken_where(death)}, and everything in it ended{shortage(death, '')}.",
             (
                 _together(group),
                 *growth(death),

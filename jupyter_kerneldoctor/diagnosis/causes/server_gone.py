@@ -60,7 +60,7 @@ class ServerGone(Cause):
         return self.finding(
             death,
             certainty,
-            f"The kernel left {death.when()}, {surely} the server or program that started it was gone.",
+            f"The kernel left {death.when()}, {surely} what had started it was gone.",
             (*_said(death), *_server(death)),
             line=None,
             summary="Left: its server was gone",

@@ -192,7 +192,7 @@ def _fault(address: str, stack_pointer: str) -> str:
 
 def _while(death: Death) -> str:
     ran = death.when() if death.cell is None else f"while {cell_name(death.cell.execution_count)} ran"
-    return ran if death.background is None else f"in a background thread, {ran}"
+    return ran if death.background is None else "in a background thread"
 
 
 def _may_recurse_in_c(death: Death) -> bool:
@@ -240,7 +240,7 @@ def _is_far(source: str) -> bool:
 
 def _what(death: Death, recursion: Recursion | None, *, unseen: bool, logged: bool) -> str:
     if recursion is not None and not unseen:
-        return f"{death.frames.name(recursion.frame)} called itself, more than {recursion.shown} calls deep,"
+        return f"{death.frames.name(recursion.frame)} called itself, over {recursion.shown} calls deep,"
     if not unseen or death.traceback is None:
         return "a recursion went on"
     by = "" if death.innermost is None else f" called in {death.frames.name(death.innermost)},"

@@ -122,7 +122,7 @@ def _reached(state: Environment) -> str:
     if limit is not None and threads is not None and threads >= _NEAR * limit:
         return f"this user may have only {limit}"
     space = _full_address_space(state)
-    return "" if space is None else f"the address space of {size(space)} that this process may use was nearly full"
+    return "" if space is None else f"its address space of {size(space)} was nearly full"
 
 
 def _full_address_space(state: Environment) -> int | None:

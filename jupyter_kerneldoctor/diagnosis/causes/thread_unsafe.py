@@ -80,7 +80,7 @@ class ThreadUnsafe(Cause):
             crashed if words is None else by_words(death, Certainty.STRONG, crashed),
             f"Several threads {'' if is_seen else 'probably '}used "
             f"{'a library that' if module is None else f'{module}, which'} allows one at a time; "
-            f"the kernel died {death.where()}.",
+            f"the kernel died {_where(death)}.",
             (*_threads(death, shared), *_in_the_background(death, None if is_seen else module)),
             summary="Ended: two threads in a library that allows one",
         )
@@ -92,7 +92,7 @@ class ThreadUnsafe(Cause):
         module, files = _module(death.traceback.current), {one.short_file for one in death.traceback.current.frames}
         if module is None or not files & _POOLS:
             return None
-        told = f"Several threads probably used {module}, which allows one at a time; the kernel died {death.where()}."
+        told = f"Several threads probably used {module}, which allows one at a time; the kernel died {_where(death)}."
         summary = "Ended: two threads in a library that allows one"
         return self.finding(death, Certainty.LIKELY, told, _in_the_background(death, module), summary=summary)
 
@@ -138,6 +138,11 @@ class ThreadUnsafe(Cause):
         # A worker process said so: numba aborts then.
         said = "Numba workqueue threading layer is terminating: Concurrent access has been detected.\n"
         yield recording("f()", signal="SIGSEGV", crash=crash_in("f()"), output=said)
+
+
+def _where(death: Death) -> str:
+    """Return the place without the words that it is in a thread: several threads were named before."""
+    return death.where().removeprefix("in a background thread, ")
 
 
 def _module(thread: Thread) -> str | None:

@@ -75,11 +75,10 @@ class UnhandledSignal(Cause):
             return None
         timer, lost = death.timer, death.lost_handler
         line = timer.line if timer is not None and timer.cell is death.cell else death.line
-        unhandled = "" if signal == "SIGTRAP" else ", which nothing handled"
         return self.finding(
             death,
             Certainty.LIKELY if timer is None and lost is None else Certainty.STRONG,
-            f"The kernel ended {death.where(line)} because {_what(death, timer)}{unhandled}.",
+            f"The kernel ended {death.where(line)} because {_what(death, timer)}.",
             (
                 *_started(timer),
                 *_taken_away(death),

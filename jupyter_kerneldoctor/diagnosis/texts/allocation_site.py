@@ -8,7 +8,7 @@ from ..analysis.statements import statement_name
 from ..code.values import Made
 from ..death import Death
 from ..postmortem import Evidence
-from ..units import quote, size
+from ..units import cell_name, quote, size
 
 WORTH_TELLING_BYTES = 100 << 20
 
@@ -23,7 +23,9 @@ _FASTEST_BYTES_PER_S = 8 << 30
 def taken_where(death: Death) -> str:
     """Return "in cell [2] on `code`", as much of it as may be blamed."""
     if death.memory.grows_by_itself:
-        return f"{death.when()}, with something in the background taking memory, too"
+        if death.cell is None:
+            return f"{death.when()}, but something in the background"
+        return f"while {cell_name(death.cell.execution_count)} and something in the background were running"
     last = death.statement_at(taking_line(death))
     found = guilty_statement(death.growth, last)
     if found is not None and found != last:

@@ -5,7 +5,7 @@ from ..death import Death
 from ..units import cell_name, of_size, quote, size
 from .allocation_site import WORTH_TELLING_BYTES as _LARGE_BYTES
 from .allocation_site import filled_by_others, needed
-from .memory_story import described, neighbour, run_before
+from .memory_story import neighbour, run_before
 
 _A_GOOD_PART = 0.2  # of the limit
 _MOST = 0.5
@@ -13,14 +13,18 @@ _FEWEST_STEPS = 3
 
 
 def shortage(death: Death, allowed: str) -> str:
-    """Return ": the line needs 14.9 GiB; 1.4 GiB was left" for a headline, else the story, and what is `allowed`."""
+    """Return ": the line needs 14.9 GiB; 1.4 GiB was left" for a headline, else the story, and what is `allowed`.
+
+    A story that names the limit already is enough.
+    """
     need, left = needed(death), death.memory.headroom_before_bytes
     if need is not None and left is not None and (need.value.bytes or 0) > max(left, _LARGE_BYTES):
         return f": the line needs {size(need.value.bytes or 0)}; {size(left)} was left"
     told = _story(death)
     if told is None:
         return f": {allowed}" if allowed else ""
-    return f": {told}; {allowed}" if allowed else f": {told}"
+    is_told = size(death.memory.limit_bytes or 0) in told
+    return f": {told}; {allowed}" if allowed and not is_told else f": {told}"
 
 
 def _story(death: Death) -> str | None:
@@ -45,11 +49,10 @@ def _staircase(death: Death, found: Shape) -> str | None:
     left = sum(one.bytes for one in found.left)
     if found.name != "staircase" or not limit or left < _MOST * limit:
         return None
-    told = f"memory filled up over {len(found.left)} cells, and this was the last drop"
     largest = next(iter(found.held), None)
     if largest is None or largest.bytes < _A_GOOD_PART * limit:
-        return told
-    return f"{told}; {quote(largest.name)} ({described(largest)}) holds {of_size(largest.bytes, limit)}"
+        return f"memory filled up to {size(limit)} over {len(found.left)} cells"
+    return f"{len(found.left)} cells before left {quote(largest.name)} and more, {of_size(left, limit)}"
 
 
 def _other_kernel(death: Death) -> str | None:

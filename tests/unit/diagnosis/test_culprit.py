@@ -49,8 +49,7 @@ def test_a_crash_in_a_background_thread_is_not_pinned_on_the_line_that_ran_meanw
     answer = diagnose(recording(SPAWN, "x = 1", sleep, signal="SIGSEGV", crash=crash))
     assert (answer.cell.execution_count, answer.cell.line) == (3, None)
     assert answer.cause.headline.startswith(
-        "Native code called by ctypes (function string_at) crashed in a background thread, "
-        "in `w` (cell [1], line 4), while cell [3] was running"
+        "Native code called by ctypes (function string_at) crashed in a background thread, in `w` (cell [1], line 4)."
     )
     assert not any("being executed" in evidence.text for evidence in answer.cause.evidence)
 
@@ -85,10 +84,8 @@ def test_an_abort_in_a_background_thread():
     crash = crash_beside((cell_file("os.abort()"), 1, "<module>"), MAIN, message="Aborted", thread=(W, *BOOTSTRAP))
     answer = diagnose(recording(SPAWN, "os.abort()", signal="SIGABRT", crash=crash))
     assert (answer.cell.execution_count, answer.cell.line) == (2, None)
-    assert answer.cause.headline == (
-        "Native code gave up and ended the kernel in a background thread, in `w` (cell [1], line 4), "
-        "while cell [2] was running."
-    )
+    told = "Native code gave up and ended the kernel in a background thread, in `w` (cell [1], line 4)."
+    assert answer.cause.headline == told
 
 
 def test_a_signal_that_a_cell_sends_is_not_the_crash_of_a_background_thread():
@@ -103,9 +100,7 @@ def test_a_background_thread_whose_first_function_is_not_shown():
     assert culprit(SPAWN, sleep, signal="SIGSEGV", crash=crash).line is None
     crash = crash_beside((cell_file(sleep), 1, "<module>"), MAIN, thread=[W] * 100, cut=True)
     answer = diagnose(recording(SPAWN, sleep, signal="SIGSEGV", crash=crash))
-    assert answer.cause.headline.startswith(
-        "In a background thread, while cell [2] ran, `w` (cell [1], line 4) called itself"
-    )
+    assert answer.cause.headline.startswith("In a background thread, `w` (cell [1], line 4) called itself")
 
 
 def test_a_background_thread_in_a_function_of_the_running_cell_has_a_line():

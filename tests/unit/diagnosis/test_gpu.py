@@ -66,7 +66,7 @@ def test_words_of_libraries(words, trouble):
 def test_who_else_holds_the_card():
     other = GpuProcess(777, 18 * GIB, "python3")
     made = survived("torch-out-of-memory", "CUDA out of memory", gpu_samples=[sample(24 * GIB, 5 * GIB, other)])
-    assert diagnose(made).cause.headline.endswith("; other programs hold 18.0 GiB of its 24.0 GiB.")
+    assert diagnose(made).cause.headline.endswith("; other programs hold 18.0 of 24.0 GiB.")
     assert "Another program on the card, `python3` (process 777), held 18.0 GiB." in texts(made)
 
 

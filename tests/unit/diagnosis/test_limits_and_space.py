@@ -120,11 +120,11 @@ def test_a_workers_bus_error_is_explained_by_what_it_said():
 @pytest.mark.parametrize(
     ("around", "asked", "words"),
     [
-        ({"rlimits": {"AS": Rlimit(4 * GIB)}, "address_space_bytes": 2 * GIB}, 3 * GIB, "limit of 4.0 GiB"),
-        ({"rlimits": {"DATA": Rlimit(4 * GIB)}, "data_bytes": 2 * GIB}, 3 * GIB, "limit of 4.0 GiB"),
+        ({"rlimits": {"AS": Rlimit(4 * GIB)}, "address_space_bytes": 2 * GIB}, 3 * GIB, "limit is 4.0 GiB"),
+        ({"rlimits": {"DATA": Rlimit(4 * GIB)}, "data_bytes": 2 * GIB}, 3 * GIB, "limit is 4.0 GiB"),
         ({"overcommit_mode": 2, "commit_limit_bytes": 8 * GIB, "committed_bytes": 6 * GIB}, 3 * GIB, "8.0 GiB"),
-        ({"overcommit_mode": 0, "swap_total_bytes": 4 * GIB}, 30 * GIB, "this machine's 20.0 GiB of memory"),
-        ({}, 30 * GIB, "this machine's 16.0 GiB of memory"),
+        ({"overcommit_mode": 0, "swap_total_bytes": 4 * GIB}, 30 * GIB, "this machine has 20.0 GiB"),
+        ({}, 30 * GIB, "this machine has 16.0 GiB"),
     ],
 )
 def test_a_request_names_the_limit_it_does_not_fit_into(around, asked, words):
@@ -195,7 +195,7 @@ def test_threads_may_lack_address_space_for_their_stacks():
     limits = {"NPROC": Rlimit(96551), "AS": Rlimit(700 * MIB)}
     full = SystemState(-1, "incident", rlimits=limits, threads=13, address_space_bytes=660 * MIB)
     found = explained(ThreadLimit, incident("no-threads", full))
-    assert "the address space of 700 MiB that this process may use was nearly full" in found.headline
+    assert "its address space of 700 MiB was nearly full" in found.headline
     assert "had taken 660 of 700 MiB of address space (`ulimit -v`, RLIMIT_AS)" in found.evidence[1].text
 
     room = SystemState(-1, "incident", rlimits=limits, threads=13, address_space_bytes=200 * MIB)
