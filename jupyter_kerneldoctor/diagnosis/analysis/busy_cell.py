@@ -11,6 +11,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 from ..code.cellfiles import user_line
 from ..code.cellsource import parse
 from .library_waits import library_wait
+from .thread_waits import ThreadWait
 
 _WRITES_TRACEBACKS = ("IPython/core/ultratb.py", "IPython/core/tbtools.py", "stack_data/core.py")
 _LEAST_S = 7.0
@@ -97,6 +98,18 @@ class BusyCell:
         return next((one[1] for one in asked if one is not None), None)
 
     @property
+    def waits_for_idle_workers_s(self) -> float | None:
+        """For how long it has waited for a pool whose workers all wait for a task, and have used no processor time.
+
+        The threads of a pool that has lost the one for its results may keep a processor busy meanwhile.
+        """
+        used = {
+            sum(child.cpu_s or 0.0 for child in look.children) for look in self.looks if _waits_for_idle_workers(look)
+        }
+        lasted_s = self.lasted_s(_waits_for_idle_workers)
+        return self._if_long(lasted_s) if len(used) == 1 else None
+
+    @property
     def asks_s(self) -> float | None:
         """For how long the program of a `!` line has waited for an answer, which nobody can type."""
         return self._if_long(self.lasted_s(_asks))
@@ -173,6 +186,14 @@ def _waits_for_cluster(look: Stack) -> bool:
     """Whether it waits for tasks, and no process of Ray on this machine is named for one that it runs."""
     at_work = any(_RAYS_TASK.match(one.name or "") for one in look.children if one.state != "Z")
     return library_wait(look.threads[0].frames) == "cluster" and not at_work
+
+
+def _waits_for_idle_workers(look: Stack) -> bool:
+    """Whether it waits for a pool of which one worker reads the pipe of tasks, and the others wait for their turn."""
+    thread = look.threads[0]
+    waits = ThreadWait(thread.frames, thread.state, thread.waits_in).waits_for_a_pool
+    kinds = [ThreadWait((), one.state, one.waits_in).kind for one in look.children]
+    return waits and kinds.count("pipe") == 1 and all(one in ("pipe", "lock") for one in kinds)
 
 
 def _asks(look: Stack) -> bool:

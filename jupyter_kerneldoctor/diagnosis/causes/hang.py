@@ -7,14 +7,18 @@ from ..analysis.busy_cell import BusyCell
 from ..analysis.failed_children import how_they_ended
 from ..analysis.stuck_cell import StuckCell
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
+from ..code.lossy_exceptions import lossy_exception
 from ..endless_wait import failed_workers, judged
-from ..examples import recording
-from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in, thread
+from ..examples import MIB, recording
+from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, at_work, child, child_state, frame, own_frame, stuck_in, thread
 from ..texts import stuck_cell
 from ..units import cell_name, duration, quote
 
 _POOL_WORKER = (frame("multiprocessing/queues.py", "get"), frame("multiprocessing/pool.py", "worker"))
 _IDLE = child_state(901, frame("multiprocessing/connection.py", "_recv"), *_POOL_WORKER, waits_in="pipe_read")
+_WORKERS = (child_state(900, waits_in="anon_pipe_read"), child_state(901, waits_in="futex_do_wait"))
+_STEADY = (100 * MIB,) * 3
+_AT_REST: dict[str, Any] = {"children": _WORKERS, "state": "S", "waits_in": "futex_do_wait"}
 _WAITS = (frame("threading.py", "wait"), frame("threading.py", "wait"))
 
 
@@ -78,6 +82,11 @@ class Hang(Cause):
         elif (lasted_s := busy.waits_for_resources_s) is not None:
             found = Certainty.LIKELY, f"{name} has been waiting for tasks of its cluster, and no process runs one"
             tip = f"They wait until a node has what they ask for ({quote(busy.wanted_resources or '')}), or for ever."
+        elif (lasted_s := busy.waits_for_idle_workers_s) is not None and (
+            lossy := death.find(lossy_exception)
+        ) is not None:
+            found = Certainty.LIKELY, f"{name} has been waiting for results of workers that have nothing to do"
+            tip = f"A pool gives up at an error that cannot be unpickled: {quote(lossy.definition.name)} is such a one."
         elif (lasted_s := busy.asks_s) is not None:
             found = Certainty.STRONG, f"the program that {name} runs has been asking for an answer"
             tip = "Nobody can type one there. Interrupt the kernel, and have the program not ask, as with `-y`."
@@ -135,6 +144,9 @@ class Hang(Cause):
         left = [thread(one, waits_in="futex_wait_queue", main=False) for one in loops]
         gets: dict[str, Any] = {"waits_in": "futex_wait_queue", "children": [_IDLE]}
         yield stuck_in("pool.map(f, x)", 1, *IN_MAP, threads=left, **gets)
+        bad = "class Bad(Exception):\n    def __init__(self, row, why):\n        super().__init__(f'{row}: {why}')\n"
+        looks = at_work(bad + "pool.map(f, x)", 4, *IN_MAP, **_AT_REST)
+        yield recording(bad + "pool.map(f, x)", alive=True, memory=_STEADY, stacks=looks)
         sends = frame("multiprocessing/connection.py", "_send")
         both: dict[str, Any] = {
             "waits_in": "sock_alloc_send_pskb",
@@ -149,6 +161,9 @@ class Hang(Cause):
         """Patience: sleep, input, network, a program or a thread at work, a time limit, a timer; and it went on."""
         yield stuck_in("time.sleep(600)", 1, waits_in="hrtimer_nanosleep")
         yield stuck_in("time.sleep(600)", 1, waits_in=None)
+        yield recording(
+            "pool.map(f, x)", alive=True, memory=_STEADY, stacks=at_work("pool.map(f, x)", 1, *IN_MAP, **_AT_REST)
+        )
         waits = "a.execute('create table u (x)')"
         for first in (
             "a = sqlite3.connect(p)\n",

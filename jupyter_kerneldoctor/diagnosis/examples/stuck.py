@@ -74,9 +74,16 @@ def stuck_in(
     return recording(source, alive=True, stuck=[event], children=gone, **more)
 
 
-def at_work(source: str, line: int, *inner: Frame, children: Sequence[ChildState] = ()) -> list[Stack]:
+def at_work(
+    source: str,
+    line: int,
+    *inner: Frame,
+    children: Sequence[ChildState] = (),
+    state: str = "R",
+    waits_in: str | None = None,
+) -> list[Stack]:
     """Make the looks at a cell that has been at the same work, within the functions `inner`, for eight seconds."""
-    main = thread(*inner, own_frame(source, line), state="R")
+    main = thread(*inner, own_frame(source, line), state=state, waits_in=waits_in)
     return [Stack(-ago, "busy", (main,), tuple(children)) for ago in (9, 5, 1)]
 
 

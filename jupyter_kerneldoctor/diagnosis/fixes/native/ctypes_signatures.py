@@ -75,6 +75,7 @@ class CtypesSignatures(Fix):
             cause="segfault",
         ),
         Case("lib = load()", "lib.area(1)", cause="segfault"),
+        Case(_LIBRARY + "lib.make.argtypes = lib.make.restype = T,", "lib.make().name.decode()", cause="segfault"),
         Case(  # freed twice
             _LIBC + "libc.malloc.restype = libc.free.argtypes = ctypes.c_void_p, ",
             "libc.free(p)\nlibc.free(p)",
@@ -130,8 +131,9 @@ def _native_call(node: ast.Call, scope: Scope, code: Notebook, *, is_damaged: bo
         if binding is None or binding.value is None:
             return None
         function, home = binding.value, binding.scope
-    if not isinstance(function, ast.Attribute) or not (code.described(function.value, home) or "").startswith(_LOADERS):
-        return None
+    owner = (code.described(function.value, home) or "") if isinstance(function, ast.Attribute) else ""
+    if not isinstance(function, ast.Attribute) or not owner.startswith(_LOADERS) or ")." in owner:
+        return None  # a method of what a function returned is none of the library
     names.add(function.attr)
     is_of_c = _C_LIBRARY.fullmatch(function.attr) is not None
     missing = {"argtypes", "restype"} - _declared(names, code)

@@ -2,7 +2,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ...calls import native_calls
+from ...code.notebook import Call
 from ...code.origins import all_origins
 from ...edits import replace
 from ...fix import Case, Death, Fix, Proposal
@@ -35,6 +35,16 @@ class PythonApiWithItsLock(Fix):
             becomes={1: "import ctypes\nlib = ctypes.PyDLL(None)\nlib.PyList_New.restype = ctypes.py_object"},
             says=("`lib.PyList_New(0)`",),
         ),
+        Case(
+            "import ctypes\nclass Api:\n    def __init__(self): self.lib = ctypes.CDLL(None)\n"
+            "    def make(self): return self.lib.PyList_New(0)",
+            "x = Api().make()",
+            cause="segfault",
+            becomes={
+                1: "import ctypes\nclass Api:\n    def __init__(self): self.lib = ctypes.PyDLL(None)\n"
+                "    def make(self): return self.lib.PyList_New(0)"
+            },
+        ),
         Case("from ctypes import CDLL\nlib = CDLL(None)", "lib.PyErr_Clear()", cause="segfault", says=("pythonapi",)),
     ]
     SILENT = [
@@ -45,10 +55,8 @@ class PythonApiWithItsLock(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Take PyDLL for the library of the call."""
-        for call in native_calls(death):
-            owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
-            if owner is None or not _OF_PYTHON.fullmatch(call.name):
-                continue
+        for call in _calls(death):
+            owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else call.node.func
             for one, where in all_origins(owner, call.scope, death.code):
                 if isinstance(one, ast.Call) and death.code.qualified(one.func, where) == "ctypes.CDLL":
                     text = where.segment(one.func)
@@ -60,3 +68,12 @@ class PythonApiWithItsLock(Fix):
                     name = call.scope.segment(call.node).replace(call.scope.segment(owner), "ctypes.pythonapi", 1)
                     yield Proposal(edits, why, snippet=f"{name}  # pythonapi is a PyDLL of Python itself")
                     return
+
+
+def _calls(death: Death) -> Iterator[Call]:
+    """Yield the calls with such a name that may have been running."""
+    for scope in death.code.running:
+        for node in scope.calls:
+            match node.func:
+                case ast.Attribute(attr=name) if _OF_PYTHON.fullmatch(name) and death.was_running(node, scope):
+                    yield Call(node, scope, name)

@@ -1,14 +1,13 @@
 import ast
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from ...code.lossy_exceptions import lossy_exception
 from ...edits import indent_unit, insert_before
 from ...examples.stuck import IN_MAP, frame, look, thread
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
-_IS_ERROR = re.compile(r"Exception|\w*Error")
 _LOOPS = tuple(
     thread(frame("multiprocessing/pool.py", name), waits_in="futex_wait_queue", main=False)
     for name in ("_handle_workers", "_handle_tasks")
@@ -57,43 +56,29 @@ class PicklableExceptions(Fix):
         Case("def f(n): raise lib.Bad(n, 2)", _MAPS, **_STUCK, **_LOST, says=("pickle.loads",)),
     ]
     SILENT = [
+        Case(_OWN, "f(x)", cause="hang", alive=True, end="not-seen", line=1),
         Case(_OWN, _MAPS, **_STUCK, stuck=[look(_MAPS, 1, *IN_MAP, waits_in="futex_wait_queue")]),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Tell pickle how the exceptions of the cells are made; else say how that is tried."""
-        if death.stuck_cell is None or not death.stuck_cell.lost_its_results:
+        still, busy = death.stuck_cell, death.busy_cell
+        is_lost = still is not None and still.lost_its_results
+        if not is_lost and (busy is None or busy.waits_for_idle_workers_s is None):
             return
-        for module in death.code.mentioning("super"):
-            for node in module.nodes:
-                if isinstance(node, ast.ClassDef) and (init := _lossy_init(node)) is not None:
-                    given = "".join(f"{one.arg}, " for one in init.args.args[1:])
-                    first = init.body[1:][0] if ast.get_docstring(init) and init.body[1:] else init.body[0]
-                    edits = insert_before(module, first, f"self._given = ({given.strip()})")
-                    unit = indent_unit(module, init)
-                    kept = f"{unit}return type(self), self._given"
-                    edits += insert_before(module, init, "def __reduce__(self):", kept, "")
-                    yield Proposal(edits, _WHY.format(name=quote(node.name)), snippet=_SNIPPET)
-                    return
+        if (found := lossy_exception(death.code)) is not None:
+            (node, init, module), has_text = found, ast.get_docstring(found.init) is not None
+            given = "".join(f"{one.arg}, " for one in init.args.args[1:])
+            edits = insert_before(
+                module, init.body[int(has_text and len(init.body) > 1)], f"self._given = ({given.strip()})"
+            )
+            kept = f"{indent_unit(module, init)}return type(self), self._given"
+            edits += insert_before(module, init, "def __reduce__(self):", kept, "")
+            yield Proposal(edits, _WHY.format(name=quote(node.name)), snippet=_SNIPPET)
+            return
         why = _WHY.format(name="The `__init__` of one of them")
         yield Proposal((), why, title="Let exceptions and results of workers be pickled", snippet=_SNIPPET)
 
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the pool is as it was recorded
         """Whether no exception is left that loses its arguments."""
         return all(one.edits == () for one in self.propose(after))
-
-
-def _lossy_init(node: ast.ClassDef) -> ast.FunctionDef | None:
-    """Return the `__init__` of an exception if it hands fewer arguments on than it needs."""
-    if not any(_IS_ERROR.fullmatch(ast.unparse(base).rpartition(".")[2]) for base in node.bases):
-        return None
-    methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
-    init = methods.get("__init__")
-    if init is None or "__reduce__" in methods or init.args.vararg or init.args.kwarg or init.args.kwonlyargs:
-        return None
-    needed = len(init.args.args) - 1 - len(init.args.defaults)
-    for one in ast.walk(init):
-        match one:
-            case ast.Call(func=ast.Attribute(attr="__init__", value=ast.Call(func=ast.Name(id="super"))), args=given):
-                return init if len(given) < needed and not any(isinstance(a, ast.Starred) for a in given) else None
-    return None
