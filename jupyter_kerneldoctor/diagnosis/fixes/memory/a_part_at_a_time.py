@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 from ...calls import is_of, ran_in
 from ...code.arrays import Value
-from ...code.origins import all_origins
+from ...code.origins import Origins, all_origins
 from ...code.scopes import Scope
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.torch import Kind, Tensors
@@ -179,9 +179,10 @@ def _rows_of(at: Place, death: Death) -> ast.expr | None:
 def _has_no_rows(name: ast.Name, scope: Scope, death: Death) -> bool:
     """Whether a name stands for a number, a network, settings in a dict, or an object of a class that is no table's."""
     origins = [one for one, _ in all_origins(name, scope, death.code)]
-    if Tensors(death.code).kind(name, scope) is Kind.MODULE or any(
-        isinstance(one, ast.Dict | ast.Constant) for one in origins
-    ):
+    if Tensors(death.code).kind(name, scope) is Kind.MODULE or any(isinstance(one, ast.Dict) for one in origins):
+        return True
+    given = Origins(death.code).of(name, scope)
+    if given and all(isinstance(one.node, ast.Constant) for one in given):
         return True
     for one in origins:
         match one:

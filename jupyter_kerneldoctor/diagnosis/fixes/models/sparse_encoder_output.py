@@ -9,6 +9,11 @@ from ...frameworks.pandas import frame_name
 from ...units import quote
 
 _COLUMNS = "makes a column for each value that occurs, nearly all zeros."
+_MATRIX = (
+    "from scipy import sparse\n\ncolumns = [...]  # those to encode; not names, addresses or numbers of the rows\n"
+    "ones = pd.get_dummies({table}[columns], sparse=True).sparse.to_coo()\n"
+    "X = sparse.hstack([{table}.drop(columns=columns).to_numpy(dtype=float), ones]).tocsr()  # scikit-learn takes it"
+)
 _ENCODER = "from sklearn.preprocessing import OneHotEncoder\n"
 
 
@@ -22,7 +27,8 @@ class SparseEncoderOutput(Fix):
     When it is offered: Memory ran out on a line that calls `pd.get_dummies` without `sparse`, or runs such an encoder.
 
     What it costs: The columns have pandas' sparse type: most of scikit-learn takes `X.sparse.to_coo()`, plain
-    arithmetic makes them dense again. Of the encoder comes a sparse matrix of SciPy.
+    arithmetic, and models where other columns are dense, make them dense again. Where the table is returned with a
+    target, the snippet makes a sparse matrix of SciPy, as the encoder does.
     """
 
     id, title, causes = "sparse-encoder-output", "Keep only the ones of the one-hot table, sparse", (Family.MEMORY,)
@@ -34,6 +40,11 @@ class SparseEncoderOutput(Fix):
             becomes="X = pd.get_dummies(df, columns=['user'], sparse=True)",
         ),
         Case("import pandas as pd", "X = pd.get_dummies(df)\nX = X.values", line=1, says=(".sparse.to_coo()",)),
+        Case(
+            "import pandas as pd\ndef build(df):\n    X = pd.get_dummies(df, columns=['user'])\n    return X, df['y']",
+            "X, y = build(table)",
+            says=("sparse.hstack([df.drop(",),
+        ),
         Case(
             _ENCODER + "enc = OneHotEncoder(sparse_output=False, handle_unknown='ignore')",
             "X = enc.fit_transform(df[['city']])",
@@ -57,6 +68,10 @@ class SparseEncoderOutput(Fix):
                 if name is not None and _is_made_dense(name, call):
                     snippet = f"{name} = {text_of(call, edit)}.sparse.to_coo().tocsr()  # in place of .values"
                     yield Proposal((), why, death.memory.missing_bytes, snippet=snippet)
+                elif name is not None and call.argument("columns", 4) is not None and _is_for_a_model(name, call):
+                    why += " Beside dense columns a model makes it dense again: give it a sparse matrix of SciPy."
+                    table = call.scope.segment(call.node.args[0]) if call.node.args else "df"
+                    yield Proposal((), why, death.memory.missing_bytes, snippet=_MATRIX.format(table=table))
                 else:
                     yield Proposal(edit, why, death.memory.missing_bytes)
         for made, _ in makers(death, "sklearn.preprocessing.OneHotEncoder"):
@@ -64,6 +79,15 @@ class SparseEncoderOutput(Fix):
                 if word.arg in ("sparse_output", "sparse") and ast.unparse(word.value) == "False":
                     why = f"{quote(made.text)} {_COLUMNS} Without `{word.arg}=False` only the ones take memory."
                     yield Proposal(drop_argument(made, word.arg), why, death.memory.missing_bytes)
+
+
+def _is_for_a_model(name: str, call: Call) -> bool:
+    """Whether the table is given back with something else, as features and target are: `return X, y`."""
+    for node in call.scope.nodes:
+        match node:
+            case ast.Return(value=ast.Tuple(elts=parts)) if len(parts) > 1:
+                return any(isinstance(one, ast.Name) and one.id == name for one in parts)
+    return False
 
 
 def _is_made_dense(name: str, call: Call) -> bool:
