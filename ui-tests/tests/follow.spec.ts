@@ -22,6 +22,8 @@ test('the panel follows the notebook in front, unless it is pinned', async ({
   ]);
   await die(page, 1);
   const panel = await showWhy(page, 'dies.ipynb');
+  // It would lie above the list.
+  await toast(page, 'The restarted kernel').getByRole('button').click();
   expect((await panel.boundingBox())!.width).toBeGreaterThan(340);
   const bar = panel.locator('.jp-KernelDoctor-bar');
 
