@@ -44,6 +44,13 @@ class DropStateDict(Fix):
     SILENT = [
         Case(_NET, _LOAD, "out = [net(x) for x in data]"),
         Case(_NET, _LOAD, "out = [net(x) for x in data], sd['epoch']", namespaces=_KEPT, before_mib=1300),
+        Case(
+            _NET,
+            _LOAD.replace("(sd)", "(sd, assign=True)"),
+            "out = [net(x) for x in data]",
+            namespaces=_KEPT,
+            before_mib=1300,
+        ),
         Case(_NET, "opt.load_state_dict(torch.load('a.pt'))", "y = big(x)", namespaces=_KEPT, before_mib=1300),
     ]
 
@@ -56,6 +63,8 @@ class DropStateDict(Fix):
         held = {one.name: one for one in unused_objects(death, _SMALL * (death.memory.limit_bytes or 0))}
         before = (scope for scope in code.mentioning("load_state_dict") if scope.cell != code.last)
         for _, into in loads(code, before):
+            if (assigned := into.argument("assign", 2)) is not None and ast.unparse(assigned) != "False":
+                continue  # the network has taken the very tensors
             match into.node.args[0]:
                 case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)) if name in held:
                     copied = f"{quote(into.text)} copied the weights into the network"
