@@ -68,7 +68,7 @@ class ActivationsInParts(Fix):
         if found is None and death.user_frames and any(death.was_running(*one) for one in trains):
             return  # in the backward pass itself: it may be the parameters that are large
         is_whole = found is None or picks_rows(found[1].nodes, found[1], Tensors(code))
-        given = None if found is None or is_whole else _rows(*found)
+        given = None if found is None or is_whole or _is_one(death, *found) else _rows(*found)
         again = "x = checkpoint(block, x, use_reentrant=False)  # for each block, or each round of a loop"
         snippet = f"from torch.utils.checkpoint import checkpoint\n\n{again}"
         why = f"A step keeps what it works out until `backward()` has run: {size(missing)} and more. "
@@ -96,6 +96,12 @@ def _rows(call: ast.Call, scope: Scope) -> str | None:
         case [ast.Name() | ast.Attribute() as given]:
             return scope.segment(given)
     return None
+
+
+def _is_one(death: Death, call: ast.Call, scope: Scope) -> bool:
+    """Whether the network is known to be given one sample."""
+    known = death.values.of(call.args[0], scope) if call.args else None
+    return known is not None and tuple(known.shape or ())[:1] == (1,)
 
 
 def _of_pairs(death: Death) -> str | None:
