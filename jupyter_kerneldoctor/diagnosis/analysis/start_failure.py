@@ -95,6 +95,16 @@ def _missing_module(found: re.Match[str], program: str | None) -> StartFailure:
     return StartFailure(f"the package {quote(name)} is missing", detail=name)
 
 
+def _part_of_a_package(found: re.Match[str], _program: str | None) -> StartFailure:
+    """A package that lacks what another one wants of it: another version, or a part of one."""
+    module, path = found["module"] or found["other"], found["path"]
+    where = "" if path is None else f" (it was taken from {quote(path, 120)})"
+    name, lacks = module.split(".")[0], found["name"] or found["lacks"]
+    return StartFailure(
+        f"the package {quote(name)} has no {quote(lacks)}: another version is needed{where}", detail=name
+    )
+
+
 def _wrong_format(_found: re.Match[str], program: str | None) -> StartFailure:
     what = "the program" if program is None else f"the program {quote(program)}"
     made_for = "is made for another machine, or is a script without a first line `#!…`"
@@ -115,6 +125,13 @@ def _not_allowed(found: re.Match[str], _program: str | None) -> StartFailure:
 
 _REASONS: tuple[tuple[str, Callable[[re.Match[str], str | None], StartFailure]], ...] = (
     (r"No module named '?(?P<name>[\w.]+)'?", _missing_module),
+    (
+        (
+            r"cannot import name '(?P<name>\w+)' from (?:partially initialized module )?'(?P<module>[\w.]+)'"
+            r"(?: \((?P<path>/[^)\n]+)\))?|module '(?P<other>[\w.]+)' has no attribute '(?P<lacks>\w+)'"
+        ),
+        _part_of_a_package,
+    ),
     (r"Exec format error", _wrong_format),
     (r"No space left on device|Disk quota exceeded", lambda *_: StartFailure("there is no room left on the disk")),
     (r"No such file or directory:? '?(?P<path>[^'\n]+?)'?$", _missing_program),

@@ -13,7 +13,6 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from ..analysis.guilty_statement import keeps_what_grew
 from ..calls import CLASSES, calls_at, is_of, is_own
 from ..case import Case
 from ..code.notebook import Call
@@ -23,7 +22,6 @@ from ..death import Death
 from ..edits import Changes
 from ..fix import Proposal
 from ..frameworks.gone_through_once import instead_of_list, is_gone_through_once
-from ..place import guilty_place
 from ..units import quote
 
 Test: TypeAlias = Callable[[Call, Death], bool | Mapping[str, str]]
@@ -51,13 +49,11 @@ class LesserWay(NamedTuple):
     """What gives the same items one after the other: the edit where all that is done with them is go through them."""
 
 
-def first_running(ways: Iterable[LesserWay], death: Death) -> Iterator[Proposal]:
-    """Propose the first entry of which a call was running, where the cell took the memory."""
+def first_running(ways: Iterable[LesserWay], death: Death, only_in: Scope | None = None) -> Iterator[Proposal]:
+    """Propose the first entry of which a call was running, where the cell took the memory: in `only_in`, if given."""
     if not death.is_of_this_cell:
         return
     by_name, by_word = _running_calls(death)
-    at = guilty_place(death)
-    is_kept = at is not None and keeps_what_grew(death.growth, death.statement_at(death.line))
     given = {node for scope in death.code.running for node in _given_to_running(scope, death)}
     for way in ways:
         found = [call for name in way.calls if not name.startswith(".") for call in _named(name, by_name)]
@@ -65,8 +61,8 @@ def first_running(ways: Iterable[LesserWay], death: Death) -> Iterator[Proposal]
         found += calls_at(death, *of_classes) if of_classes else ()
         found += [call for name in way.calls if name.startswith(".") for call in by_word.get(name[1:], ())]
         for call, named in _fitting(way, (one for one in found if one.node not in given), death):
-            if is_kept and at is not None and call.scope is not at.scope:
-                continue  # what a function returns is kept round by round: another call in it saves little
+            if only_in is not None and call.scope is not only_in:
+                continue
             edits, why = _one_by_one(way, call, named, death), f"{quote(call.text)} {way.makes}"
             why += " The items can be gone through once then." if edits else ""
             snippet = None if edits else way.snippet.format(**named)

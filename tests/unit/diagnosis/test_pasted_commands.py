@@ -67,7 +67,7 @@ def test_paths_are_quoted():
     )
     start = {"cause": "startup-failure", "exit_code": 1, "server": view}
     for fix in (ReinstallKernelspec, StartItByHand):
-        assert snippet(fix, Case(**start).death()).startswith(f"!'/x/{EVIL}' -m ")
+        assert snippet(fix, Case(**start).death()).startswith(f"# in a terminal:\n'/x/{EVIL}' -m ")
     own = ServerView(never_ready=True, returncode=1, start_command=("python",), stderr="No module named 'ours'\n")
     assert snippet(ReinstallKernelspec, Case(**{**start, "server": own}).death()) is None
 
@@ -102,7 +102,9 @@ HOSTILE = ("x;evil #", "-x {evil} $(evil)", "x\n!evil")
 
 def proposed_commands(fix, case):
     proposal = ask(fix, case.death())[0]
-    return _COMMAND.findall(proposal.snippet or "") if proposal is not None else []
+    snippet = "" if proposal is None else proposal.snippet or ""
+    in_terminal = [line for line in snippet.split("\n") if line and not line.startswith("#")]
+    return in_terminal if snippet.startswith("# in a terminal") else _COMMAND.findall(snippet)
 
 
 def with_other_literals(case):

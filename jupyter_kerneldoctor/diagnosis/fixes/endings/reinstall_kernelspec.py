@@ -10,6 +10,9 @@ from ...pasted_commands import distribution, shell_word
 
 _PYTHON = "/home/ann/venvs/geo/bin/python"
 _COMMAND = (_PYTHON, "-m", "ipykernel_launcher", "-f", "x.json")
+_IN_A_TERMINAL = "# in a terminal:\n"
+_AGAIN = "--force-reinstall "
+_OWN_LIBRARY = re.compile(r"error while loading shared libraries")
 _NO_MODULE = re.compile(r"No module named '?(?P<name>[\w.]+)")
 
 
@@ -36,7 +39,7 @@ class ReinstallKernelspec(Advice):
     FIRES = [
         Case(
             **_failed(stderr=f"{_PYTHON}: No module named ipykernel_launcher\n"),
-            says=(f"!{_PYTHON} -m pip install ipykernel", "has no package `ipykernel`"),
+            says=(f"# in a terminal:\n{_PYTHON} -m pip install ipykernel", "has no package `ipykernel`"),
         ),
         Case(
             **_failed(start_error=f"[Errno 2] No such file or directory: '{_PYTHON}'"),
@@ -45,6 +48,16 @@ class ReinstallKernelspec(Advice):
         Case(
             **_failed(stderr="ModuleNotFoundError: No module named 'jupyter_client'\n"),
             says=("pip install jupyter_client",),
+        ),
+        Case(
+            **_failed(
+                stderr="ImportError: cannot import name 'Bool' from 'traitlets' (/opt/site/traitlets/__init__.py)\n"
+            ),
+            says=("pip install --force-reinstall traitlets", "has no `Bool`", "/opt/site/traitlets"),
+        ),
+        Case(
+            **_failed(stderr=f"{_PYTHON}: error while loading shared libraries: libpython3.11.so.1.0: cannot open\n"),
+            says=(f"ldd {_PYTHON}", "LD_LIBRARY_PATH"),
         ),
     ]
     SILENT = [
@@ -60,20 +73,30 @@ class ReinstallKernelspec(Advice):
         why = f"The kernel did not start: {failure.reason}."
         if "does not exist" in failure.reason:
             commands = (
-                "!jupyter kernelspec list  # where its kernel.json is: its argv names the program\n"
-                "!python -m ipykernel install --user  # with the Python that exists"
+                f"{_IN_A_TERMINAL}jupyter kernelspec list  # where its kernel.json is: its argv names the program\n"
+                "python -m ipykernel install --user  # with the Python that exists"
             )
             return {"title_": "Install the kernel for a Python that exists", "why_": why, "commands": commands}
+        python = shell_word(program) or "python"
+        if _OWN_LIBRARY.search(server.stderr):
+            commands = (
+                f"{_IN_A_TERMINAL}ldd {python} | grep 'not found'\n"
+                "# An environment cannot be moved: make it again, in its place (python -m venv, conda create), or, if\n"
+                "# the library is elsewhere, name its directory in kernel.json: "
+                '"env": {"LD_LIBRARY_PATH": "/where/it/is"}'
+            )
+            return {"title_": "Make the environment of this Python again", "why_": why, "commands": commands}
         found = None if failure.detail is None else _NO_MODULE.search(f"No module named {failure.detail}")
         if found is None or "package" not in failure.reason:
             return None
+        is_there = "missing" not in failure.reason and "has no package" not in failure.reason
         name = found["name"].split(".")[0]
         if name in sys.stdlib_module_names:
             return None
         known = distribution(name)
         name = known or name
         return {
-            "title_": f"Install `{name}` for the Python that the kernel runs with",
+            "title_": f"Install `{name}` {'again ' if is_there else ''}for the Python that the kernel runs with",
             "why_": why,
-            "commands": "" if known is None else f"!{shell_word(program) or 'python'} -m pip install {known}",
+            "commands": f"{_IN_A_TERMINAL}{python} -m pip install {_AGAIN if is_there else ''}{known}" if known else "",
         }

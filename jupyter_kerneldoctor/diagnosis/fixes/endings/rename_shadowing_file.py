@@ -40,7 +40,7 @@ class RenameShadowingFile(Advice):
         "{path} has the name of a module that the kernel needs, and is imported in its place. Rename it, or take its "
         "directory out of PYTHONPATH."
     )
-    snippet = "!mv {old} {new}\n!rm -rf {cache}"
+    snippet = "# in a terminal:\nmv {old} {new}\nrm -rf {cache}"
 
     FIRES = [Case(**_SHADOWED, says=("`/home/ann/course/random.py`", "mv /home/ann/course/random.py", "my_random.py"))]
     SILENT = [Case("import random", cause="segfault")]

@@ -16,15 +16,16 @@ class StartItByHand(Advice):
     id, title, general = "start-it-by-hand", "Start the kernel in a terminal to see the error", True
     causes = ("startup-failure",)
     why = (
-        "The kernel left before it could answer. The command shows what it says: in a terminal, without the `!`, in "
-        "the directory of the notebook. Often "
-        "a file there or in PYTHONPATH hides a module and has to be renamed, a package is missing, or the disk has no "
-        "space left for IPYTHONDIR."
+        "The kernel left before it could answer. In a terminal, in the directory of the notebook, the command shows "
+        "what it says. Often a file there or in PYTHONPATH hides a module and has to be renamed, a package is missing, "
+        "or the disk has no space left for IPYTHONDIR."
     )
     unless_offered = frozenset({"reinstall-kernelspec"})
-    snippet = "!{program} -m ipykernel_launcher\n!ls *.py; echo $PYTHONPATH; df -h ~ /tmp"
+    snippet = "# in a terminal:\n{program} -m ipykernel_launcher\nls *.py; echo $PYTHONPATH; df -h ~ /tmp"
 
-    FIRES = [Case(cause="startup-failure", exit_code=1, says=("-m ipykernel_launcher", "PYTHONPATH"))]
+    FIRES = [
+        Case(cause="startup-failure", exit_code=1, says=("# in a terminal", "-m ipykernel_launcher", "PYTHONPATH"))
+    ]
     SILENT = [Case("x = 1", cause="segfault")]
 
     def facts(self, death: Death) -> dict[str, str]:

@@ -1,8 +1,10 @@
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
+from ...code.notebook import Call
 from ...fix import Advice, Case, Death
 from ...units import quote
 
@@ -31,7 +33,10 @@ _OPENERS = (
 )
 
 _FILE = "with open(path) as file:\n    text = file.read()"
+_BOTH_ENDS = "receiver.close()\nsender.close()  # both ends: the kernel keeps its copies\nworker.join()\nworker.close()"
 _WAYS = (
+    ("multiprocessing.Pipe", "Close both ends of each pipe, and each worker", _BOTH_ENDS),
+    ("multiprocessing.Process", "Close each worker that is done", "worker.join()\nworker.close()"),
     ("socket.", "Close each connection after use: with", "with socket.create_connection(address) as one:\n    ..."),
     ("subprocess.", "Wait for each program: with Popen(...)", "with subprocess.Popen(command) as program:\n    ..."),
     ("multiprocessing.", "End each pool, pipe and queue: with", "with multiprocessing.Pool(2) as pool:\n    ..."),
@@ -83,6 +88,12 @@ class CloseFiles(Advice):
         Case("import socket\ns = [socket.socket() for _ in hosts]", **_ALIVE, says=("with socket.create_connection",)),
         Case("import asyncio\nloop = asyncio.new_event_loop()", **_ALIVE, says=("asyncio.run", "event loop after use")),
         Case("work()", **_ALIVE, says=("with open(path)",)),
+        Case(
+            "import multiprocessing as mp\nctx = mp.get_context('fork')",
+            "for n in range(400):\n    ends.append(ctx.Pipe())",
+            **_ALIVE,
+            says=("both ends", "sender.close()"),
+        ),
     ]
     SILENT = [Case("open(p)", cause="disk-full")]
 
@@ -90,7 +101,7 @@ class CloseFiles(Advice):
         """Name the call that opens without closing."""
         limit = death.environment.soft_limit("NOFILE")
         opened, kind = "", ""
-        for call in death.code.calls(*_OPENERS):
+        for call in (*death.code.calls(*_OPENERS), *_of_contexts(death)):
             around = (call.statement, *call.scope.around(call.node))
             if not any(isinstance(one, ast.With | ast.AsyncWith) for one in around):
                 kind = call.name
@@ -103,3 +114,12 @@ class CloseFiles(Advice):
             "counted": f": {limit:,} are allowed" if limit else "",
             "opened": opened,
         }
+
+
+def _of_contexts(death: Death) -> Iterator[Call]:
+    """Yield the calls of a context of multiprocessing, which has the functions of the module: `ctx.Pipe()`."""
+    for scope in death.code.running:
+        for node in scope.calls:
+            owner, _, name = (death.code.described(node.func, scope) or "").rpartition(".")
+            if owner.startswith("multiprocessing.get_context") and f"multiprocessing.{name}" in _OPENERS:
+                yield Call(node, scope, f"multiprocessing.{name}")

@@ -27,7 +27,7 @@ class FreeSpaceToStart(Advice):
         "JUPYTER_RUNTIME_DIR name directories on another disk, in the shell that starts Jupyter."
     )
     snippet = (
-        "!df -h ~ /tmp\n!du -xh --max-depth=2 ~ 2>/dev/null | sort -rh | head -20\n"
+        "# in a terminal:\ndf -h ~ /tmp\ndu -xh --max-depth=2 ~ 2>/dev/null | sort -rh | head -20\n"
         "# export IPYTHONDIR=/other/disk/ipython JUPYTER_RUNTIME_DIR=/other/disk/jupyter"
     )
 

@@ -1,7 +1,9 @@
 from collections.abc import Iterator
 
+from ...analysis.guilty_statement import keeps_what_grew
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...lesser_ways import WAYS, first_running
+from ...place import guilty_place
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
 
@@ -39,8 +41,12 @@ class AskForLess(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Say what to call in place of the first of these functions that was running."""
-        yield from first_running(WAYS, death)
+        at = guilty_place(death)
+        if at is None or not keeps_what_grew(death.growth, death.statement_at(death.line)):
+            yield from first_running(WAYS, death)
+        else:  # what a function returns is kept round by round: another call in that function saves little
+            yield from first_running(WAYS, death, at.scope)
 
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - as in the base
         """Count no advice: what takes one item after the other may still be told how to keep less."""
-        return not any(one.edits for one in self.propose(after))
+        return not any(one.edits for one in first_running(WAYS, after))

@@ -1,5 +1,6 @@
 from math import ceil
 
+from ...analysis.memory import NEAR
 from ...code.values import Made
 from ...fix import Advice, Case, Death, Family
 from ...texts.allocation_site import needed
@@ -57,6 +58,8 @@ class FitIntoMemory(Advice):
             return None
         if made is not None and (made.value.bytes or 0) > room:
             return _known(made, room)
+        if _is_elsewhere(death):
+            return _of_others(death)
         took, asked = death.memory.missing_bytes, death.incident.asked_bytes if death.incident is not None else None
         if not took and not asked:
             return None
@@ -74,6 +77,26 @@ class FitIntoMemory(Advice):
     def saves(self, death: Death) -> int | None:
         """Count what the cell took or asked for."""
         return (death.memory.missing_bytes or 1) if death.is_of_this_cell else None
+
+
+def _is_elsewhere(death: Death) -> bool:
+    """Whether the limit was reached, and neither the kernel nor its children were seen to hold half of that."""
+    memory = death.memory
+    limit, peak, seen = memory.limit_bytes or 0, memory.peak_bytes or 0, memory.group_peak_bytes or 0
+    is_small = max(peak, memory.held_bytes or 0) < limit / 4 and not memory.growth_bytes
+    return memory.has_group_limit and seen >= NEAR * limit > 0 and is_small and memory.children is None
+
+
+def _of_others(death: Death) -> dict[str, str]:
+    """Say that programs, or files that are kept in memory, filled it."""
+    limit, held = size(death.memory.limit_bytes or 0), size(death.memory.peak_bytes or 0)
+    why = (
+        f"The kernel itself held {held} at most; the rest of {limit} was a program's, or files that are kept in "
+        "memory: what is written to /dev/shm or another tmpfs counts until it is deleted. The commands show both. "
+        "Write to a directory on a disk, such as /var/tmp."
+    )
+    code = "!df -h -t tmpfs  # files here are memory\n!ps -eo rss,pid,args --sort=-rss | head  # in KiB, largest first"
+    return {"title_": "Write to a disk: files in a tmpfs are memory", "why_": why, "code_": code}
 
 
 def _round(number: int) -> int:
