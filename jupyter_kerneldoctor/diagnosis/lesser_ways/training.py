@@ -64,7 +64,7 @@ def _keeps_scores(call: Call, death: Death) -> bool | dict[str, str]:
 
 
 _OF_TOKENS = ("output_scores", "output_logits", "output_hidden_states", "output_attentions")
-_PADDERS = ("keras.utils", "keras.preprocessing.sequence", "tensorflow.keras.preprocessing.sequence")
+_PADDERS = tuple(f"{one}keras.{part}" for one in ("", "tensorflow.") for part in ("utils", "preprocessing.sequence"))
 
 WAYS = (
     LesserWay(
