@@ -102,13 +102,15 @@ def reports(text: str) -> tuple[Traceback, ...]:
 
 
 def fitting(text: str, signal: str | None) -> Traceback | None:
-    """Return the last report of the signal that ended the kernel.
+    """Return the last report of the signal that ended the kernel; the interpreter stops itself by an abort.
 
     A report of another signal is not of the kernel's end: a forked child may have written it. Where the exit status is
     not known, it is the last report of any fatal signal.
     """
     expected = [message for name, message in _MESSAGES.items() if signal in (name, None)]
-    return next((report for report in reversed(reports(text)) if report.message in expected), None)
+    found = reports(text)
+    own = [one for one in found if one.message not in _MESSAGES.values()] if signal == "SIGABRT" else []
+    return next((one for one in reversed(found) if one.message in expected), own[-1] if own else None)
 
 
 def signal_of(report: Traceback) -> str | None:

@@ -100,3 +100,10 @@ def test_a_thread_that_is_none_of_pythons_shows_by_a_report_without_a_stack():
 def test_two_threads_that_crash_at_once_write_into_each_others_words(head):
     stack = 'Stack (most recent call first):\n  File "/tmp/ipykernel_7909/3969831056.py", line 6 in read\n'
     assert fitting(head + stack, "SIGSEGV").current.frames[0].function == "read"
+
+
+def test_the_report_of_an_interpreter_that_stops_itself_is_of_the_abort():
+    said = "none_dealloc: deallocating None: bug likely caused by a refcount error in a C extension"
+    text = crash_report(said, ("own.py", 12, "bench"))
+    assert fitting(text, "SIGABRT").current.frames[0].function == "bench"
+    assert fitting(text, "SIGSEGV") is None

@@ -158,7 +158,9 @@ class BoundTheWait(Fix):
 
     id, title, causes, general = "bound-the-wait", "Let somebody end the wait", ("hang",), True
 
-    unless_offered = frozenset({"let-the-wait-end", "spawn-target-in-module", "spawn-not-fork"})
+    unless_offered = frozenset(
+        {"let-the-wait-end", "spawn-target-in-module", "spawn-not-fork", "picklable-exceptions", "await-in-coroutines"}
+    )
 
     FIRES = [
         _hangs("start.barrier.wait()", "len(threads)"),
