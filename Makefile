@@ -15,7 +15,7 @@ export PATH := $(BIN):$(PATH)
 PANEL := jupyter_kerneldoctor/labextension/package.json
 PANEL_SOURCES := package.json yarn.lock tsconfig.json $(shell find src style schema -type f -not -path '*/__tests__/*' 2>/dev/null)
 PACKAGE_SOURCES := pyproject.toml kerneldoctor.py $(shell find jupyter_kerneldoctor jupyter-config -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null)
-TOOLS := $(if $(wildcard $(VENV)/.test),,$(VENV)/.test)
+TOOLS := $(if $(and $(wildcard $(BIN)/mypy),$(wildcard $(BIN)/pytest)),,$(VENV)/.test)
 
 .PHONY: demo lab dev test check test-quick lint test-python test-panel test-ui bench deaths torture foreign-suites test-pythons compatibility docs docs-links screenshots clean prerequisites
 
@@ -48,7 +48,8 @@ check: $(TOOLS)
 test-quick: $(TOOLS)
 	env -u PYTHONDONTWRITEBYTECODE PYTHONPATH=$(CURDIR) $(BIN)/pytest -q -n $(WORKERS) -m 'not slow and not hypothesis' tests/unit
 
-lint: $(TOOLS)
+# Where the tools are, nothing is installed: it may be a tree of its own, installed with `pip install --editable`.
+lint: $(TOOLS) | node_modules/.installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -39,7 +39,7 @@ class Proposal:
 
     edits: Changes = ()
     why: str = ""
-    """Whole sentences, with the user's own names and numbers."""
+    """Whole sentences, each with a full stop, and the user's own names and numbers."""
     explains: int | None = None
     """How many of the missing bytes it accounts for; None for a death that is not about memory."""
     title: str | None = None
