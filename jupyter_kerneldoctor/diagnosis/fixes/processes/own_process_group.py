@@ -21,6 +21,7 @@ _STARTERS = (
     "subprocess.check_call",
     "subprocess.check_output",
 )
+_SCRIPTS = ("%%bash", "%%sh", "%%script", "%%!")
 _APART = ("start_new_session", "process_group", "preexec_fn")
 
 
@@ -56,7 +57,7 @@ class OwnProcessGroup(Fix):
         """Give every child a group of its own."""
         if not death.aims_at("group"):
             return
-        if death.cell is not None and death.cell.source.lstrip().startswith("%%"):
+        if death.cell is not None and death.cell.source.lstrip().startswith(_SCRIPTS):
             why = "A script of a cell runs in the process group of the kernel, and `kill 0` ends all that is in it."
             yield Proposal((), why, title="End only the script's own jobs: kill $(jobs -p)")
             return
