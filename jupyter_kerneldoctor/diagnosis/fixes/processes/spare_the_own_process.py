@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 from ...code.process_loops import goes_through_processes
 from ...code.scopes import Scope
-from ...edits import Changes, import_as, insert_before
+from ...edits import Changes, import_as, indent_unit, insert_before
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
@@ -61,5 +61,5 @@ def _spared(scope: Scope, death: Death) -> Iterator[Changes]:
             name, imported = import_as(scope, death.code, "os", "os")
             target = ast.unparse(loop.target)
             pid = f"int({target})" if isinstance(call.func, ast.Attribute) and call.args else f"{target}.pid"
-            lines = (f"if {pid} == {name}.getpid():", "    continue")
+            lines = (f"if {pid} == {name}.getpid():", f"{indent_unit(scope, loop)}continue")
             yield imported + insert_before(scope, loop.body[0], *lines)
