@@ -18,7 +18,7 @@ _STEPS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 76
 
 _CONTAINER_ID = re.compile(r"[0-9a-f]{12}")
 _SLURM = re.compile(r"slurm.{0,200}?/job_(\d+)", re.DOTALL)
-_HUB_UNIT = re.compile(r"jupyter-[^/]+\.service")
+_HUB_UNIT = re.compile(r"jupyter-[^/]{1,99}\.service")
 _UNIT = re.compile(r"(?<![^/])([^/]+\.(?:service|slice|scope))(?=/|$)")
 
 

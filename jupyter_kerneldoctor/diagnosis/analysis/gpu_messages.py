@@ -35,7 +35,7 @@ _SAYINGS: dict[Trouble, str] = {
         r"CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH|CUDNN_STATUS_ARCH_MISMATCH|cuDNN version incompatibility|"
         r"Loaded runtime CuDNN library: \S+ but source was compiled with|does not match DSO version|"
         r"[Cc]ould not load library '?lib(?:cud|cub|cus|cuf|nv)\w*|"
-        r"lib(?:cudart|cudnn|cublas|cusparse|nvrtc|cuda)\S*: cannot open shared object file|"
+        r"lib(?:cudart|cudnn|cublas|cusparse|nvrtc|cuda)\S{0,99}: cannot open shared object file|"
         r"Found no NVIDIA driver on your system"
     ),
     "memory": (
@@ -43,7 +43,7 @@ _SAYINGS: dict[Trouble, str] = {
         r"cudaErrorMemoryAllocation|"
         r"CU(?:BLAS|DNN)_STATUS_ALLOC_FAILED|RESOURCE_EXHAUSTED: (?:Out of memory|OOM|Failed to allocate)|"
         r"OOM when allocating tensor(?!: CPU)(?:.*GPU)?|Dst tensor is not initialized|Out of memory allocating|"
-        r"failed to allocate .* from device"
+        r"failed to allocate .{0,200}? from device"
     ),
     "handle": (
         r"CUBLAS_STATUS_NOT_INITIALIZED|CUDNN_STATUS_(?:NOT_INITIALIZED|INTERNAL_ERROR)|"

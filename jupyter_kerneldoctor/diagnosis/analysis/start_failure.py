@@ -128,7 +128,7 @@ _REASONS: tuple[tuple[str, Callable[[re.Match[str], str | None], StartFailure]],
     (
         (
             r"cannot import name '(?P<name>\w+)' from (?:partially initialized module )?'(?P<module>[\w.]+)'"
-            r"(?: \((?P<path>/[^)\n]+)\))?|module '(?P<other>[\w.]+)' has no attribute '(?P<lacks>\w+)'"
+            r"(?: \((?P<path>/[^)\n]{1,500})\))?|module '(?P<other>[\w.]+)' has no attribute '(?P<lacks>\w+)'"
         ),
         _part_of_a_package,
     ),

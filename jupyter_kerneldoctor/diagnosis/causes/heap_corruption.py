@@ -13,7 +13,7 @@ _IN_THE_ALLOCATOR = re.compile(
     r"malloc_consolidate|unlink_chunk|tcache_\w+)\b"
 )
 _CALLS = 3  # innermost calls of the C stack; a signal handler stands before them
-_DEBUG_HOOKS = re.compile(r"_PyMem_Debug\w+: bad |bad (?:leading|trailing) pad byte|bad ID: ")
+_DEBUG_HOOKS = re.compile(r"_PyMem_Debug\w{1,40}: bad |bad (?:leading|trailing) pad byte|bad ID: ")
 _BEYOND_A_BUFFER = re.compile(r"^\*\*\* (?:stack smashing|buffer overflow) detected \*\*\*")
 _FREED_TWICE = re.compile(r"double free(?P<unsure> or corruption)?")
 

@@ -15,7 +15,7 @@ from ..units import quote, size
 _DOCKER_DEFAULT_BYTES = 64 * MIB
 _FILLING = 0.25
 _SAID_SO = re.compile(
-    r"^.*(?:insufficient shared memory|shared memory\(shm\)|/dev/shm.*No space left).*$", re.MULTILINE
+    r"^.*(?:insufficient shared memory|shared memory\(shm\)|/dev/shm.{0,200}?No space left).*$", re.MULTILINE
 )
 
 

@@ -168,7 +168,7 @@ def _of_stacks(still: StuckCell) -> _Order | None:
             f"pipe = open({opened}, 'wb')  # comes back as soon as it has"
         )
         return _Order("Start the program at the other end before you open the pipe", why, snippet)
-    if (asked := re.search(r"run_coroutine_threadsafe\((.+),[^,]+\)\.result\(", code)) is not None:
+    if (asked := re.search(r"run_coroutine_threadsafe\((.{1,200}),[^,]{1,99}\)\.result\(", code)) is not None:
         why = f"{line} blocks the thread of the very event loop that it waits for. `await` lets the loop go on."
         return _Order("Await the coroutine in place of waiting for its result", why, f"result = await {asked[1]}")
     if still.main.kind == "pipe" and still.held_up_by_pipes and "stdin" in _texts(still):
