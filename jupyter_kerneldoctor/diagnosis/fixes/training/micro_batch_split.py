@@ -6,7 +6,7 @@ from ...frameworks.micro_batches import snippet, split
 from ...frameworks.torch import Tensors
 from ...frameworks.training_step import NoStepError, find_step, is_mean, normalises_batches
 from ...sizing import batch_to_blame
-from ...units import enumeration, quote
+from ...units import enumeration, plural, quote
 from ...workers import workers_bytes
 
 _LOAD = "import torch\nmodel, crit = torch.nn.Linear(9, 9), torch.nn.MSELoss()\nbatch_size = 1024\n"
@@ -111,10 +111,11 @@ class MicroBatchSplit(Fix):
         if not is_mean(step.loss, step.scope, tensors):
             return
         rows, names = batch.choice.value, enumeration([quote(name) for name in step.batch])
-        why = f"{batch.reason} The step goes through {names} by {rows} rows, with the same gradient up to rounding."
-        title = f"{self.title}: {rows} rows at a time"
+        counted = plural(rows, "row")
+        why = f"{batch.reason} The step goes through {names} by {counted}, with the same gradient up to rounding."
+        title = f"{self.title}: {counted} at a time"
         if norm := normalises_batches(death.code):
-            why += f" The edit is not made, as {norm} would work out its statistics over {rows} rows in place of all."
+            why += f" The edit is not made, as {norm} would work out its statistics over {counted} in place of all."
             yield Proposal((), why, (missing or 0) // 2, title, snippet(step, rows))
             return
         try:

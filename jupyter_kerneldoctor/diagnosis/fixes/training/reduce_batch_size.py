@@ -6,7 +6,7 @@ from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.training import find_batch_size
 from ...frameworks.whole_batch import find_whole_batch, snippet, split
 from ...sizing import Batch, batch_to_blame
-from ...units import cell_name
+from ...units import cell_name, plural
 from ...workers import workers_bytes
 
 _RUN = "for x in DataLoader(d, config['batch_size']): net(x).mean().backward()"
@@ -267,7 +267,7 @@ def _in_pieces(death: Death, batch: Batch) -> Iterator[Proposal]:
         return
     steps = "many steps" if whole.rows is None else f"{-(-whole.rows // size)} steps"
     why = f"{batch.reason} A round then takes {steps} in place of one. The loss after it is that of the last piece."
-    title = f"Use a smaller batch: {size} rows of {whole.names[0]} at a time"
+    title = f"Use a smaller batch: {plural(size, 'row')} of {whole.names[0]} at a time"
     try:
         yield Proposal(split(whole, size), why, death.memory.missing_bytes, title)
     except EditRefusedError:
