@@ -37,7 +37,7 @@ _INTEGERS = {
     "asked_bytes": r"alloc of size (\d+) failed",  # pyarrow: malloc, realloc
     "gpu": r"GPU[ :](\d+)",
     "pid": r"\(pid(?:\(s\))? (\d+)",
-    "exit_code": r"SIG[A-Z]+\((-\d+)\)",
+    "exit_code": r"SIG[A-Z]{1,9}\((-\d+)\)",
 }
 
 _TENSOR = r"shape\[([\d,]{1,200})\] and type (\w+)"

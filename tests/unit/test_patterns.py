@@ -39,8 +39,8 @@ ANYWHERE = {"search", "findall", "finditer", "sub", "subn", "split"}
 FROM_ONE_PLACE = {"match", "fullmatch"}
 VERBS = ANYWHERE | FROM_ONE_PLACE
 
-BOUNDED = {mappings._OF_INTEREST.pattern, r"(.+?)\1*", r"SIG[A-Z]+\((-\d+)\)"}
-"""Patterns for the name of a file, for 200 characters, and for an error that the kernel itself reads."""
+BOUNDED = {mappings._OF_INTEREST.pattern, r"(.+?)\1*"}
+"""Patterns for the name of a file, and for 200 characters."""
 
 
 class Found(NamedTuple):

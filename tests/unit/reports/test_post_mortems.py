@@ -14,7 +14,7 @@ from support.handwritten import write_recording
 from jupyter_kerneldoctor.diagnosis import diagnose
 from jupyter_kerneldoctor.recording import layout, reader
 from jupyter_kerneldoctor.recording.processes import boot_id, identify
-from jupyter_kerneldoctor.recording.store import Store
+from jupyter_kerneldoctor.recording.store import END_PATIENCE_S, Store
 from jupyter_kerneldoctor.reports import post_mortems
 from jupyter_kerneldoctor.reports.post_mortems import PostMortems
 
@@ -53,16 +53,15 @@ def test_a_damaged_recording_is_nobodys_and_costs_no_time(tmp_path: Path) -> Non
 
 def test_damaged_recordings_that_name_a_living_recorder_cost_a_list_no_more_than_one_would(tmp_path: Path) -> None:
     start = {"event": "start", "mono_s": 1.0, "process": None, "sidecar": identify(os.getpid())}
-    for number in range(6):
-        directory = layout.create(f"20260101T000000Z-471{number}-abcdef", tmp_path)
+    for number in range(20):
+        directory = layout.create(f"20260101T000000Z-{4710 + number}-abcdef", tmp_path)
         (directory / layout.JOURNAL).write_text(json.dumps(start) + "\n")
     post_mortems = PostMortems(Store(tmp_path))
 
     begin = time.monotonic()
     assert post_mortems.header("20260101T000000Z-4710-abcdef").pid == 4710
-    assert time.monotonic() - begin < 1
-    assert len(post_mortems.rows()) == 6
-    assert time.monotonic() - begin < 5
+    assert len(post_mortems.rows()) == 20
+    assert time.monotonic() - begin < 10 * END_PATIENCE_S, "the time for one is not taken 20 times"
 
 
 def test_a_row_that_nobody_can_tell_yet_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
