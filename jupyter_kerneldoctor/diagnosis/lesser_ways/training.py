@@ -8,6 +8,8 @@ from ..code.origins import all_origins
 from ..death import Death
 from .way import LesserWay, is_made_by, made_by
 
+_SOME_POINT = {"point": "params", "given": "p, *data"}
+
 
 def _of_keras(call: Call, death: Death) -> bool:
     of_rows = any(isinstance(one, ast.Name | ast.Attribute) for one in call.node.args[:1])
@@ -34,9 +36,29 @@ def _joins_its_own(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the o
 
 
 def _to_floats(call: Call, death: Death) -> bool:
-    """Whether whole images become floats: they are divided by 255 in the same statement."""
+    """Whether whole images become floats: divided by 255 in the same statement, and not in a network's own method."""
     numbers = (one.value for one in call.scope.inside(call.statement) if isinstance(one, ast.Constant))
-    return death.code.imports("torch") and any(one in (255, 127.5) for one in numbers)
+    is_batch = call.scope.function in ("forward", "__call__", "__getitem__")
+    return death.code.imports("torch") and not is_batch and any(one in (255, 127.5) for one in numbers)
+
+
+def _of_lbfgs(call: Call, death: Death) -> bool | dict[str, str]:
+    """Name what the optimizer changes: the parameters of a network, or a picture."""
+    function = call.node.func
+    owner = function.value if isinstance(function, ast.Attribute) else function
+    for one, where in all_origins(owner, call.scope, death.code):
+        if isinstance(one, ast.Call) and death.code.qualified(one.func, where) == "torch.optim.LBFGS":
+            return {"parameters": " ".join(where.segment(one.args[0]).split()) if one.args else "parameters"}
+    return False
+
+
+def _hessian_at(call: Call, death: Death) -> dict[str, str]:  # noqa: ARG001 - as the others
+    """Name where the Hessian is taken: `jax.hessian(loss)(flat, X, y)`, of the first of these."""
+    for node in call.scope.calls:
+        if node.func is call.node and node.args and len(call.node.args) == 1 and not call.node.keywords:
+            point, *data = map(call.scope.segment, node.args)
+            return {"point": point, "given": ", ".join(["p", *data])} if point.isidentifier() else _SOME_POINT
+    return _SOME_POINT
 
 
 def _creates_graph(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
@@ -138,19 +160,21 @@ WAYS = (
         (".step",),
         "Let L-BFGS remember fewer steps: history_size",
         "keeps two vectors as long as all parameters of each step it remembers, 100 of them where nothing is given.",
-        "optimizer = torch.optim.LBFGS(model.parameters(), history_size=10)",
-        Case("import torch\nopt = torch.optim.LBFGS(ps)", "opt.step(closure)", says=("history_size",)),
-        is_made_by("torch.optim.LBFGS"),
+        "optimizer = torch.optim.LBFGS({parameters}, history_size=10)  # with your other arguments",
+        Case("import torch\nopt = torch.optim.LBFGS([w])", "opt.step(closure)", says=("LBFGS([w], history_size",)),
+        _of_lbfgs,
     ),
     LesserWay(
         ("jax.hessian",),
         "Multiply by the Hessian without making it: jax.jvp of the gradient",
         "makes a number for each pair of parameters, and some tables as large on the way.",
         "def hvp(v):  # the Hessian times v, from one more pass\n"
-        "    return jax.jvp(lambda p: jax.grad({a0})(p, *data), (params,), (v,))[1]\n\n"
-        "# its largest eigenvalue: scipy.sparse.linalg.eigsh(LinearOperator((n, n), matvec=hvp), k=1)\n"
-        "# its diagonal: jax.lax.map(lambda e: hvp(e) @ e, np.eye(n)) in parts; of a batch: jax.vmap(jax.hessian(f))",
-        Case("import jax", "H = jax.hessian(loss)(flat, X)", says=("jax.grad(loss)(p, *data)", "eigsh")),
+        "    v = v.astype({point}.dtype)\n"
+        "    return jax.jvp(lambda p: jax.grad({a0})({given}), ({point},), (v,))[1]\n\n"
+        "n = len({point})  # its largest eigenvalue: scipy.sparse.linalg.eigsh(LinearOperator((n, n), hvp), k=1)\n"
+        "diagonal = jax.lax.map(lambda i: hvp(jax.nn.one_hot(i, n))[i], jax.numpy.arange(n))  # without the rest",
+        Case("import jax", "H = jax.hessian(loss)(flat, X)", says=("jax.grad(loss)(p, X), (flat,)", "eigsh")),
+        _hessian_at,
     ),
     LesserWay(
         (".generate",),

@@ -3,17 +3,27 @@ from collections.abc import Iterator
 from dataclasses import replace as with_
 from typing import Any
 
-from jupyter_kerneldoctor.recording.events import SystemState
+from jupyter_kerneldoctor.recording.events import Rlimit, SystemState
 
+from ...code.notebook import Call
 from ...code.origins import Origins
 from ...edits import Changes, replace
 from ...fix import Advice, Case, Death, Proposal
+from ...units import size
 
 _LOOP = "import threading\nfor u in urls: threading.Thread(target=get, args=(u,)).start()"
 _POOL = (
     "from concurrent.futures import ThreadPoolExecutor\n\n"
     "with ThreadPoolExecutor(max_workers=8) as pool:  # 8 threads take all of the work, one piece after the other\n"
     "    results = list(pool.map(work, items))"
+)
+_TIMERS = (
+    "{timer}.cancel()  # when its work is done: a timer is a thread until then, or until its time has come\n\n"
+    "# or one thread for all: keep the times in a list, and look through it every few seconds"
+)
+_STACKS = (
+    "import threading\n\nthreading.stack_size(1 << 20)  # 1 MiB for each new thread: before they are started\n"
+    "# and fewer of them, ThreadPoolExecutor(max_workers=8), or a higher RLIMIT_AS (`ulimit -v`)"
 )
 _VARIABLES = {"polars": "POLARS_MAX_THREADS", "numba": "NUMBA_NUM_THREADS", "torch": "OMP_NUM_THREADS"}
 _FEW, _FEW_WORKERS = 4, 8
@@ -43,6 +53,21 @@ class LimitThreads(Advice):
             system_states=[SystemState(-1, "end", threads=58, pids_limit=60)],
             **_ALIVE,
             says=("max_workers=8", "at most 60"),
+        ),
+        Case(
+            "import threading\nclass S:\n    def __init__(self):\n        self.end = threading.Timer(900, self.stop)\n"
+            "        self.end.start()",
+            "open_now = [S() for _ in range(300)]",
+            system_states=_FULL,
+            **_ALIVE,
+            says=("self.end.cancel()", "until it is cancelled"),
+        ),
+        Case(
+            "from concurrent.futures import ThreadPoolExecutor as Pool",
+            "with Pool(32) as pool: list(pool.map(get, urls))",
+            system_states=[SystemState(-1, "end", rlimits={"AS": Rlimit(1 << 30, 1 << 30)}, threads=9)],
+            **_ALIVE,
+            says=("stack_size(1 << 20)", "1.0 GiB"),
         ),
         Case("import numpy as np\nnp.linalg.inv(a)", **_ALIVE, says=("OPENBLAS_NUM_THREADS", "ulimit -u")),
         Case("import polars as pl\npl.read_csv(f)", **_ALIVE, says=("POLARS_MAX_THREADS",)),
@@ -79,6 +104,13 @@ class LimitThreads(Advice):
         code, known = death.code, death.environment.known
         limit = known.pids_limit or death.environment.soft_limit("NPROC")
         counted = f": at most {limit:,} may run here" if limit else ""
+        if (timer := next(iter(code.running.calls("threading.Timer")), None)) is not None:
+            advice = "Each `Timer` is a thread from `start()` on, until its time has come or until it is cancelled."
+            return {"counted": counted, "advice": advice, "code_": _TIMERS.format(timer=_name(timer))}
+        if not _is_full(death) and (space := death.environment.soft_limit("AS")):
+            advice = "Each thread reserves room for its stack, and none is left below the limit of "
+            advice += f"{size(space)} on the process's addresses. A smaller stack is enough for most work."
+            return {"counted": "", "advice": advice, "code_": _STACKS}
         if any(True for _ in code.running.calls("threading.Thread", "_thread.start_new_thread")):
             advice = "A pool does the same work with a few threads, and waits for them. Or let the limit be raised."
             return {"counted": counted, "advice": advice, "code_": _POOL}
@@ -88,6 +120,21 @@ class LimitThreads(Advice):
         first = f"import os\n{lines}  # in the first cell, before anything else is imported; restart first"
         advice = "Libraries start one for each processor; set how many. Or let the limit be raised (`ulimit -u`)."
         return {"counted": counted, "advice": advice, "code_": first}
+
+
+def _name(timer: Call) -> str:
+    """Return what a timer is called, as the statement that makes it says."""
+    match timer.statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as name]):
+            return timer.scope.segment(name)
+    return "timer"
+
+
+def _is_full(death: Death) -> bool:
+    """Whether about as many threads were there as may be."""
+    known, most = death.environment.known, death.environment.soft_limit("NPROC")
+    counted = ((known.pids_current, known.pids_limit), (known.threads, known.pids_limit), (known.threads, most))
+    return any(n is not None and limit and n >= limit * 0.9 for n, limit in counted)
 
 
 def _fewer(death: Death) -> tuple[Changes, str]:

@@ -37,8 +37,9 @@ _BEST = (
 )
 _KEPT = (
     "{store} = ...  # of {value} a number, a text, or a small copy as `.head(100)`; nothing that refers to more\n"
-    "{container}.clear()  # or this before: only the newest is kept\n\n"
-    "with open('kept.txt', 'a') as file:  # or write each to a file, and keep none\n    print({value}, file=file)"
+    "{owner}.clear()  # or this before: only the newest is kept\n\n"
+    "with open('kept.txt', 'a') as file:  # or write to a file, and keep none\n"
+    "    print(..., file=file)  # what you need of it later, as text"
 )
 
 
@@ -58,13 +59,8 @@ class AnItemAtATime(Fix):
     unless_offered = frozenset(
         {
             *("activations-in-parts", "backward-each-batch", "bound-the-queue", "generator-instead-of-list"),
-            *(
-                "endless-cycle",
-                "append-to-the-list-you-iterate",
-                "bound-growing-container",
-                "detach-accumulated-loss",
-                "drop-kept-tape",
-            ),
+            *("clear-session-in-model-loop", "hold-fewer-items", "remove-hooks", "detach-accumulated-loss"),
+            *("endless-cycle", "append-to-the-list-you-iterate", "bound-growing-container", "drop-kept-tape"),
             *("detach-collected-outputs", "keep-fewer-steps", "load-items-on-demand", "no-grad-evaluation"),
         }
     )
@@ -99,6 +95,14 @@ class AnItemAtATime(Fix):
                 Held(-0.5, 1, (NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0),))
             ],
             says=("kept[step] = ...",),
+        ),
+        Case(
+            "for k, x in rounds:\n    kept[k].append({'x': x,\n        'y': f(x)})",
+            line=2,
+            held=[
+                Held(-0.5, 1, (NamedObject("kept", "dict", 99 * MIB, items=4, grew_bytes=99 * MIB, items_before=0),))
+            ],
+            says=("kept[k].clear()", "of {'x': x, 'y': f(x)} a number", "print(..., file=file)"),
         ),
     ]
     SILENT = [
@@ -234,7 +238,7 @@ def _kept(at: Place, death: Death) -> Proposal | None:
     if store is None or not store.values:
         return None
     segment, statement = store.scope.segment, store.statement
-    value, kept = segment(store.values[0]), death.values.of(store.values[0], store.scope)
+    value, kept = " ".join(segment(store.values[0]).split()), death.values.of(store.values[0], store.scope)
     if kept is not None and kept.type in ("str", "bytes"):
         return None
     if adds_to_numbers(store, death.code):
@@ -253,9 +257,11 @@ def _kept(at: Place, death: Death) -> Proposal | None:
             snippet = _COUNTED.format(container=store.container)
             return Proposal((), why, death.memory.missing_bytes, "Forget rare keys, or count in an array", snippet)
     title = f"Keep less in `{store.container}`: a number, a text, a copy of the part"
-    return Proposal(
-        (), why, death.memory.missing_bytes, title, _KEPT.format(store=left, value=value, container=store.container)
-    )
+    owner = store.container
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Subscript() as entry))):
+            owner = segment(entry)  # the list of one key
+    return Proposal((), why, death.memory.missing_bytes, title, _KEPT.format(store=left, value=value, owner=owner))
 
 
 def _filled(store: Store, death: Death) -> Proposal | None:

@@ -53,11 +53,11 @@ _TENSORS = (
 )
 _ENTRIES = (
     "grew by {grew}{items} while the cell ran. Keep the numbers and classes of each round; networks, optimizers and "
-    "what a network gave belong into files."
+    "what a network gave belong in files."
 )
-_FEWER = (
-    "{entries}\n\n# what is large, into a file of each round:\n"
-    "torch.save(model.state_dict(), f'model-{{i}}.pt')  # Keras: model.save; arrays: np.save"
+_LARGE = (
+    "\n\n# what is large, into a file of each round:\n"
+    "torch.save(model.state_dict(), f'model-{i}.pt')  # Keras: model.save; arrays: np.save"
 )
 _FEW = 8
 _NAME = re.compile(r"\w+(?:(?:\[\d+\])?\.\w+)*")  # `callbacks[0].seen`, too
@@ -73,9 +73,9 @@ _SUM = (
 _MODELS = re.compile(r"torch\.optim|keras.{0,99}?(Sequential|Model)$|state_dict|deepcopy")
 _SCORES = re.compile("logit|prob|score|pred")
 _SMALLER = (
-    "small = {value}.{number}  # keep this in {plain}, or .argmax(1), or as float16\n\n"
+    "small = {value}.{number}  # keep this in {plain}, or .argmax(-1), or as float16\n\n"
     "# or a file for each round, which np.load(..., mmap_mode='r') opens:\n"
-    "np.save(f'part-{{i}}.npy', {value}{array})"
+    "np.save(f'part-{{i}}.npy', {value}{array})  # i: the number of the round"
 )
 _FORMS = {
     "torch": ("mean().item()", ".detach().cpu().numpy()"),
@@ -127,6 +127,12 @@ class BoundGrowingContainer(Advice):
             says=("small = net(x).mean().item()", "net(x).detach().cpu().numpy()"),
         ),
         Case(
+            "import torch\nnet = torch.nn.Linear(9, 9)",
+            "rows = []\nfor x in xs:\n    rows.append(net(x).detach().clone())",
+            held=[Held(-0.5, 2, (_ROWS,))],
+            says=("net(x).detach().clone().cpu().numpy()", ".argmax(-1)"),
+        ),
+        Case(
             "import torch\nrows = {}\nnet = torch.nn.Linear(9, 9)",
             "for k in range(9000):\n    rows[k] = {'net': net, 'loss': 1.5, 'p': probs}",
             held=[Held(-0.5, 2, (_ROWS,))],
@@ -162,7 +168,7 @@ class BoundGrowingContainer(Advice):
             told, code = _TENSORS, _SMALLER
             names |= dict(zip(("value", "number", "array"), array, strict=True))
         elif not one.with_graph and (entries := _smaller_entries(death, one)) is not None:
-            told, code, names = _ENTRIES, _FEWER, {"plain": one.name, "entries": entries}
+            told, code, names = _ENTRIES, "{entries}", {"plain": one.name, "entries": entries}
         told = f"{quote(one.name)} {told.format(grew=size(grew), items=items, count=gained)}"
         return {"name": quote(one.name), "told": told, "code_": code.format(**names)}
 
@@ -194,7 +200,8 @@ def _smaller_entries(death: Death, container: Grown) -> str | None:
                 less = "{" + ", ".join(kept) + "}"
                 if kept and (len(kept) < len(keys) or "argmax" in less or ".half()" in less):
                     note = "# half the bytes; of masks, (mask > 0.5) has a quarter\n" if ".half()" in less else ""
-                    return note + segment(store.statement).replace(segment(entry), less)
+                    large = _LARGE if len(kept) < len(keys) else ""
+                    return note + segment(store.statement).replace(segment(entry), less) + large
     return None
 
 
@@ -225,5 +232,6 @@ def _array(death: Death, container: Grown) -> tuple[str, str, str] | None:
             is_tensor = is_copy or tensors.kind(value, store.scope) in (Kind.TENSOR, Kind.GRAPH)
             of_torch = tensors.in_use and is_tensor
             if (of_torch or package in _FORMS) and isinstance(value, ast.Name | ast.Attribute | ast.Call):
-                return (store.scope.segment(value), *_FORMS["torch" if of_torch else package])
+                text, (number, array) = store.scope.segment(value), _FORMS["torch" if of_torch else package]
+                return text, number, array.removeprefix(".detach()") if ".detach()" in text else array
     return None
