@@ -25,6 +25,11 @@ _BINDERS = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *_TARGETS),
 )
 _LEAVES = (ast.Name, ast.Constant)
+_OPERANDS = (
+    *(*_LEAVES, ast.Attribute, ast.Subscript, ast.Call, ast.JoinedStr, ast.Tuple),
+    *(ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp),
+)
+"""What an operator or a method may follow as it is written."""
 _DEEPEST = 400
 """More parts in parts nobody writes; to follow them takes long, and then fails."""
 
@@ -176,6 +181,11 @@ class Scope:
     def segment(self, node: ast.expr | ast.stmt) -> str:
         """Return the user's own text of a node."""
         return segment(self.tree.source, node)
+
+    def operand(self, node: ast.expr) -> str:
+        """Return the user's own text of an expression as an operator or a method may follow it: `(x / 2)`."""
+        text = self.segment(node)
+        return text if isinstance(node, _OPERANDS) else f"({text})"
 
 
 class CellTree:

@@ -30,7 +30,7 @@ def _of_matplotlib(call: Call, death: Death) -> bool | Mapping[str, str]:
     name = death.code.qualified(call.node.func, call.scope) or ""
     if not isinstance(call.node.func, ast.Attribute) or name.startswith("cv2"):
         return False
-    method, given = call.name.removeprefix("."), [call.scope.segment(one) for one in call.node.args]
+    method, given = call.name.removeprefix("."), [call.scope.operand(one) for one in call.node.args]
     cut = [f"{given[0]}[::10, ::10]"] if given else []
     if len(given) > _AXES:  # x, y and the numbers
         axes = [f"{one}[::10]" for one in given[:_AXES]]
@@ -132,7 +132,11 @@ WAYS = (
         "Draw every tenth row and column: nobody sees more dots than the screen has",
         "copies the data, and makes colours of four numbers for each value.",
         "# a hundredth of it, with your other arguments\n{drawn}",
-        Case("import matplotlib.pyplot as plt", "plt.pcolormesh(x, y, z)", says=("(x[::10], y[::10], z[::10, ::10])",)),
+        Case(
+            "import matplotlib.pyplot as plt",
+            "plt.pcolormesh(x, y, z + 1)",
+            says=("(x[::10], y[::10], (z + 1)[::10, ::10])",),
+        ),
         _of_matplotlib,
     ),
     LesserWay(

@@ -155,7 +155,7 @@ def names(call: Call) -> dict[str, str]:
     owner = segment(function.value) if isinstance(function, ast.Attribute) else segment(function)
     written = [one for one in call.node.args[:2] if not isinstance(one, ast.Starred)]
     given = {f"a{at}": _short(segment(one), "data") for at, one in enumerate(written)}
-    given |= {f"of{at}": _short(_as_owner(one, call), "data") for at, one in enumerate(written)}
+    given |= {f"of{at}": _short(call.scope.operand(one), "data") for at, one in enumerate(written)}
     table = owner.split(".")[0].split("[")[0] if not owner.startswith("self.") else owner.split("[")[0]
     owner = segment(function) if call.name.startswith("jax.") else owner
     match call.statement:
@@ -178,12 +178,6 @@ def names(call: Call) -> dict[str, str]:
         "table": _short(table, "table"),
         **given,
     }
-
-
-def _as_owner(node: ast.expr, call: Call) -> str:
-    """Return the text of an expression as a slice or a method of it can follow: `(x / 2)`."""
-    text = call.scope.segment(node)
-    return f"({text})" if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp | ast.BoolOp) else text
 
 
 def _short(text: str, other: str) -> str:

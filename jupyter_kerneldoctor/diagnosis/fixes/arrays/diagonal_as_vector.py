@@ -50,8 +50,14 @@ class DiagonalAsVector(CallAnother):
                 2: "def fit(A, b, w):\n    W = sparse.diags(np.sqrt(w))\n    return np.linalg.lstsq((W @ A), (b @ W))"
             },
         ),
+        Case(
+            "import numpy as np\nfrom scipy import sparse\nw = np.ones(60_000)",
+            "W = np.diag(w)\nY = W.dot(A if cold else B) + np.dot(A.T - m, W)",
+            becomes="W = sparse.diags(w)\nY = (W @ (A if cold else B)) + ((A.T - m) @ W)",
+        ),
     ]
     SILENT = [
+        Case("import numpy as np\nd = np.random.rand(60_000)", "D = np.diag(d)\nE = np.linalg.det(D @ D)"),
         Case(
             "import numpy as np\nimport pandas as pd\nd = np.random.rand(60_000)\nX = pd.DataFrame(a)",
             "Y = X.T @ np.diag(d)",
@@ -80,7 +86,7 @@ class DiagonalAsVector(CallAnother):
         changes = imported + replace(call.scope, square, f"{name}.diags({vector})")
         for product in _products(call, death) or ():
             if isinstance(product, ast.Call) and (sides := _sides(product, call.scope, death)):
-                text, whole = " @ ".join(map(segment, sides)), call.scope.statement_of(product)
+                text, whole = " @ ".join(map(call.scope.operand, sides)), call.scope.statement_of(product)
                 is_all = isinstance(whole, ast.Assign) and whole.value is product
                 changes += replace(call.scope, product, text if is_all else f"({text})")
         return changes
@@ -107,6 +113,8 @@ def _products(call: Call, death: Death) -> list[ast.expr] | None:
     multiplied = {one: sides for one in expressions if (sides := _sides(one, scope, death))}
     products = [one for use in used for one, sides in multiplied.items() if use in sides]
     others = [one for product in products for one in multiplied[product] if one not in used]
+    if len(others) < len(products):  # a product of two such squares would be sparse itself
+        return None
     calls = [one for one in products if isinstance(one, ast.Call)]
     overlap = any(inner is not one and inner in ast.walk(one) for one in calls for inner in (*calls, call.node))
     if overlap or any(_is_table(one, scope, death) for one in others):  # pandas knows no sparse matrix

@@ -9,6 +9,7 @@ from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.torch import Kind, Tensors
 from ...units import quote, size
 
+_TABLE = 2  # dimensions, so that the second is the last
 _NET = "import torch\nq = torch.rand(9000, 64)\nscores = q @ q.T"
 
 
@@ -39,6 +40,11 @@ class TopkNotArgsort(Fix):
         ),
         Case(
             _NET,
+            "order = torch.argsort(-scores, dim=1)[:, :5]",
+            becomes="order = (-scores).topk(5, dim=1, largest=False).indices",
+        ),
+        Case(
+            _NET,
             "best = scores.sort(dim=1, descending=True)[0][:, :max(ks)]",
             becomes="best = scores.topk(max(ks), dim=1).values",
         ),
@@ -51,6 +57,8 @@ class TopkNotArgsort(Fix):
     SILENT = [
         Case(_NET, "order = scores.argsort(dim=1)"),
         Case(_NET, "order = scores.argsort(dim=1)[:, 1:11]"),
+        Case(_NET, "order = scores.argsort(dim=1)[:, :-10]"),  # all but the last ten
+        Case(_NET + "\nscores = torch.rand(9, 900, 900)", "order = scores.argsort()[:, :10]"),
         Case(_NET, "order = scores.argsort(dim=0)[:, :11]"),
         Case(_NET, "order = scores.argsort(dim=1, stable=True)[:, :11]"),
         Case("import numpy as np\nscores = np.ones((9000, 9000))", "order = scores.argsort(axis=1)[:, :10]"),
@@ -71,7 +79,10 @@ class TopkNotArgsort(Fix):
             if found is None or few is None or not isinstance(rows, ast.Slice) or ast.unparse(rows) != ":":
                 continue
             scored, rest, part = found
-            text = f"{scope.segment(scored)}.topk({scope.segment(few)}, {rest}).{part}"
+            known = death.values.of(scored, scope)
+            if isinstance(few, ast.UnaryOp) or (known is not None and len(known.shape) != _TABLE):
+                continue
+            text = f"{scope.operand(scored)}.topk({scope.segment(few)}, {rest}).{part}"
             why = (
                 f"{quote(scope.segment(sort))} orders all numbers of {quote(scope.segment(scored))}, with a place of 8 "
                 f"bytes for each, and only {quote(scope.segment(few))} of each row are used. The cell took "

@@ -101,8 +101,7 @@ def _parts(returned: ast.Dict, scope: Scope, tensors: Tensors) -> tuple[str | No
             left.append(text)
             continue
         cut = tensors.kind(value, scope) is Kind.GRAPH
-        inner = f"({text})" if isinstance(value, ast.BinOp) else text
-        kept.append(f"{scope.segment(key)}: {inner + '.detach()' if cut else text}")
+        kept.append(f"{scope.segment(key)}: {scope.operand(value) + '.detach()' if cut else text}")
     return (f"{{{', '.join(kept)}}}" if kept else None), left
 
 
