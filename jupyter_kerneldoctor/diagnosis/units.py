@@ -83,6 +83,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{ending}"
 
 
+def two_digits(number: int) -> int:
+    """Return the number that is not above it and has two digits and zeros: 1,900 for 1,995."""
+    unit = int(10 ** max(0, len(str(number)) - 2))
+    return number - number % unit
+
+
 def enumeration(words: Sequence[str]) -> str:
     """Return "a", "a and b", "a, b and c"."""
     *most, last = words

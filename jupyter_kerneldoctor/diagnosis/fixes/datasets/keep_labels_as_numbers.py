@@ -52,6 +52,12 @@ class KeepLabelsAsNumbers(Fix):
             },
             says=("1 byte",),
         ),
+        Case(  # which bytes cannot hold: 0 + 0 - 1
+            "import numpy as np\ndef score(y, p):\n    one = np.eye(9)[y]\n"
+            "    two = np.eye(9)[p]\n    return (one + two - 1).sum()",
+            "score(masks, predicted)",
+            says=("csr_matrix",),
+        ),
     ]
     SILENT = [
         Case("import numpy as np\nlabels = np.random.randint(0, 10, 100)", "Y = np.eye(10)[labels]\nload()"),
@@ -100,14 +106,25 @@ def _is_only_summed(name: str, scope: Scope) -> bool:
     for use in scope.names:
         if not isinstance(use, ast.Name) or use.id != name or isinstance(use.ctx, ast.Store):
             continue
-        match parents.get(use):
-            case ast.BinOp(op=ast.Mult() | ast.Add() | ast.BitAnd() | ast.BitOr()) | ast.Compare():
-                pass
+        part: ast.AST = use
+        while isinstance(parent := parents.get(part), ast.BinOp) and _stays_small(parent):
+            part = parent
+        match parent:
             case ast.Attribute(attr=method) if method in _SUMS:
+                pass
+            case ast.Call(func=ast.Attribute(attr=method), args=[first, *_]) if method in _SUMS and first is part:
+                pass
+            case ast.Compare():
                 pass
             case _:
                 return False
     return True
+
+
+def _stays_small(node: ast.BinOp) -> bool:
+    """Whether what arithmetic makes of ones and zeros fits into a byte: no number is written in it."""
+    is_plain = isinstance(node.op, ast.Mult | ast.Add | ast.BitAnd | ast.BitOr)
+    return is_plain and not any(isinstance(one, ast.Constant | ast.UnaryOp) for one in (node.left, node.right))
 
 
 def _tables(death: Death) -> Iterator[tuple[str, str, int | None]]:

@@ -4,7 +4,7 @@ from ...analysis.memory import NEAR
 from ...code.values import Made
 from ...fix import Advice, Case, Death, Family
 from ...texts.allocation_site import needed
-from ...units import quote, size
+from ...units import quote, size, two_digits
 
 _HALVES = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64", "float32": "float16"}
 _USED = 0.5  # of the room for a piece: what is worked out of it takes room, too
@@ -80,7 +80,7 @@ class FitIntoMemory(Advice):
 
 
 def _is_elsewhere(death: Death) -> bool:
-    """Whether the limit was reached, and neither the kernel nor its children were seen to hold half of that."""
+    """Whether the limit was reached, and neither the kernel nor its children were seen to hold a quarter of it."""
     memory = death.memory
     limit, peak, seen = memory.limit_bytes or 0, memory.peak_bytes or 0, memory.group_peak_bytes or 0
     is_small = max(peak, memory.held_bytes or 0) < limit / 4 and not memory.growth_bytes
@@ -97,12 +97,6 @@ def _of_others(death: Death) -> dict[str, str]:
     )
     code = "!df -h -t tmpfs  # files here are memory\n!ps -eo rss,pid,args --sort=-rss | head  # in KiB, largest first"
     return {"title_": "Write to a disk: files in a tmpfs are memory", "why_": why, "code_": code}
-
-
-def _round(number: int) -> int:
-    """Return a number with two figures, and zeros: 1,900 for 1,995."""
-    unit = int(10 ** max(0, len(str(number)) - 2))
-    return number - number % unit
 
 
 def _of_rounds(death: Death, room: int) -> dict[str, str]:
@@ -125,7 +119,7 @@ def _of_rounds(death: Death, room: int) -> dict[str, str]:
 def _known(made: Made, room: int) -> dict[str, str]:
     need, value = made.value.bytes or 0, made.value
     half, rows = _HALVES.get(value.dtype or ""), value.shape[0] if value.shape else 0
-    fits = _round(int(room * _USED * rows / need)) if rows else 0
+    fits = two_digits(int(room * _USED * rows / need)) if rows else 0
     why = f"{quote(made.text)} needs {size(need)}, and {size(room)} is what the cell may take."
     if half is not None:
         enough = ", which fits" if need / 2 < room else ""

@@ -50,6 +50,7 @@ class MemoryPermissions(Fix):
     SILENT = [
         Case(_CODE.replace("4096", "4096, prot=7"), _CALLED, cause="segfault"),
         Case(_CODE, "ctypes.string_at(0)", cause="segfault"),
+        Case(_CODE.replace("-1, 4096", "file.fileno(), 0"), _CALLED, cause="segfault"),
         Case(_OWN.format(3), _FILL, cause="segfault"),
     ]
 
@@ -59,7 +60,8 @@ class MemoryPermissions(Fix):
         if any(True for _ in code.calls("ctypes.CFUNCTYPE", "ctypes.PYFUNCTYPE")):
             for call in code.calls("mmap.mmap"):
                 prot = call.argument("prot", 3)
-                if call.argument("access") is not None or _has(prot, _EXECUTE, "EXEC"):
+                is_of_file = call.scope.segment(call.node.args[0]) != "-1" if call.node.args else True
+                if is_of_file or call.argument("access") is not None or _has(prot, _EXECUTE, "EXEC"):
                     continue
                 name, imported = import_as(call.scope, code, "mmap", "mmap")
                 given = f"{name}.PROT_READ | {name}.PROT_WRITE | {name}.PROT_EXEC"

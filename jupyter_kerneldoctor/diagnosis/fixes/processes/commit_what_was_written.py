@@ -1,7 +1,10 @@
+import ast
 from collections.abc import Iterator
 from typing import Any
 
+from ...code.notebook import Call
 from ...code.open_writes import open_write
+from ...code.origins import all_origins
 from ...edits import insert_after
 from ...examples.stuck import look
 from ...fix import Case, Death, Fix, Proposal
@@ -37,6 +40,14 @@ class CommitWhatWasWritten(Fix):
             stuck=[look(_WAITS, 1, waits_in="hrtimer_nanosleep")],
             becomes={2: _OPEN[1] + "\nmine.commit()"},
         ),
+        Case(
+            f"{_OPEN[0]}\nc = mine.cursor()",
+            "c.execute('insert into runs values (1)')",
+            _WAITS,
+            **_STUCK,
+            stuck=[look(_WAITS, 1, waits_in="hrtimer_nanosleep")],
+            becomes={2: "c.execute('insert into runs values (1)')\nc.connection.commit()"},
+        ),
     ]
     SILENT = [
         Case(
@@ -54,14 +65,28 @@ class CommitWhatWasWritten(Fix):
         write, still = open_write(death.code), death.stuck_cell
         if write is None or still is None or still.main.kind != "sleep" or death.causes[0].id != "hang":
             return
-        owner = write.text.rpartition(".execute")[0]
-        commits = f"{owner.removesuffix('.cursor()')}.commit()"
-        if any(one in owner for one in ("cur", "Cur")) and "cursor()" not in owner:
-            commits = f"{owner}.connection.commit()"
+        connection = _connection(write, death)
+        commits = f"{connection or 'connection'}.commit()"
         why = f"{quote(write.text)} begins a transaction, and until it is committed no other connection can write."
         snippet = f"{commits}\n# or: with connection: ...  which commits at its end"
-        yield Proposal(insert_after(write.scope, write.statement, commits), why, snippet=snippet)
+        edits = () if connection is None else insert_after(write.scope, write.statement, commits)
+        yield Proposal(edits, why, snippet=snippet)
 
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the write is still there
         """Whether there is nothing left that is not committed."""
         return open_write(after.code) is None
+
+
+def _connection(write: Call, death: Death) -> str | None:
+    """Return the text of the connection that a statement belongs to; None where it may be a cursor or a connection."""
+    match write.node.func:
+        case ast.Attribute(value=ast.Call(func=ast.Attribute(attr="cursor", value=connection))):
+            return write.scope.segment(connection)
+        case ast.Attribute(value=owner):
+            for one, where in all_origins(owner, write.scope, death.code):
+                match one:
+                    case ast.Call(func=function) if death.code.qualified(function, where) == "sqlite3.connect":
+                        return write.scope.segment(owner)
+                    case ast.Call(func=ast.Attribute(attr="cursor" | "execute")):
+                        return f"{write.scope.segment(owner)}.connection"
+    return None

@@ -48,6 +48,11 @@ class EndlessCycle(Fix):
             "(item for _ in itertools.count() for item in loader)):\n    fit(x)",
         ),
         Case("import itertools", "for x in itertools.cycle(read()):\n    fit(x)", says=("for item in read():",)),
+        Case(  # as an edit it would go through itself
+            "import itertools\nfrom torch.utils.data import DataLoader\nrows = DataLoader(data)",
+            "rows = itertools.cycle(rows)\nfor step in range(9000):\n    fit(next(rows))",
+            says=("for item in rows:",),
+        ),
     ]
     SILENT = [
         Case("import itertools", "for colour in itertools.cycle(['red', 'green']):\n    load()"),
@@ -111,6 +116,12 @@ def _yields(function: ast.expr, call: Call, death: Death) -> bool:
     )
 
 
+def _is_bound_later(name: str, call: Call) -> bool:
+    """Whether a name stands for something else when it is asked for again: `rows = cycle(rows)`; or within the edit."""
+    begin = (call.node.lineno, call.node.col_offset)
+    return name in ("item", "_") or any(one.position > begin for one in call.scope.bindings.get(name, ()))
+
+
 def _anew(call: Call, given: str, death: Death) -> Changes:
     """Return the edit that asks again in each round; none where that may give nothing the second time."""
     node, code = call.node.args[0], death.code
@@ -125,6 +136,8 @@ def _anew(call: Call, given: str, death: Death) -> Changes:
         if isinstance(one, ast.Call)
     ]
     if not (yields and plain) and not (isinstance(node, ast.Name) and made and made[0] in _LOADERS):
+        return ()
+    if any(_is_bound_later(one.id, call) for one in ast.walk(node) if isinstance(one, ast.Name)):
         return ()
     name, imported = import_as(call.scope, code, "itertools", "itertools")
     return imported + replace(call.scope, call.node, f"(item for _ in {name}.count() for item in {given})")

@@ -6,16 +6,19 @@ from jupyter_kerneldoctor.recording.events import Held, NamedObject
 from ...code.attributes import Origin
 from ...code.notebook import Notebook
 from ...code.origins import Origins
+from ...code.scopes import Scope
+from ...code.stores import stores
 from ...edits import replace
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...units import cell_name, quote, size
+from ...units import cell_name, quote, size, two_digits
 
 _SHARE = 0.7  # of the room, to stay clear of the limit
 _LEAST = 50  # the part of its length below which something else should change
 _POOL = NamedObject("pool", "list", 1600 * MIB, items=8000, grew_bytes=1600 * MIB, items_before=0)
 _HELD = [Held(-0.5, 2, (_POOL,))]
 _SIZE = "SIZE = 20_000"
+_GROW = "pool = []\nfor x in stream:\n    pool.append(x)\n"
 _FILL = "pool = []\nfor x in stream:\n    if len(pool) < SIZE:\n        pool.append(x)\n    else:\n        use(pool)"
 
 
@@ -48,12 +51,19 @@ class HoldFewerItems(Fix):
             held=_HELD,
             becomes="pool = deque(maxlen=5_100)\nwhile True:\n    pool.append(step())",
         ),
+        Case(
+            _SIZE,
+            _GROW + "    if len(pool) > SIZE:\n        pool.pop(0)",
+            held=_HELD,
+            becomes={1: "SIZE = 5_100"},
+        ),
     ]
     SILENT = [
         Case(_SIZE, _FILL),
         Case("SIZE = 4_000", _FILL, held=_HELD),
         Case("SIZE = 10**12", _FILL, held=_HELD),
         Case(_SIZE, _FILL.replace("len(pool) < SIZE", "len(other) < SIZE"), held=_HELD),
+        Case(_SIZE, _GROW + "    if len(pool) > SIZE:\n        use(pool)", held=_HELD),  # it grows on
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -66,7 +76,7 @@ class HoldFewerItems(Fix):
             return
         bound, written = found
         with_others = max(each, (death.memory.missing_bytes or 0) // max(1, container.length or 0))
-        fits = _round(int(death.room_bytes * _SHARE) // with_others)
+        fits = two_digits(int(death.room_bytes * _SHARE) // with_others)
         if bound < (container.length or 0) or not bound // _LEAST <= fits < bound:
             return
         where = cell_name(death.code.cells[written.scope.cell].execution_count)
@@ -98,7 +108,7 @@ def _bound(code: Notebook, name: str) -> tuple[int, Origin] | None:
                         left=ast.Call(func=ast.Name(id="len"), args=[held]),
                         ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
                         comparators=[limit],
-                    ) if _is_named(held, word):
+                    ) if _is_named(held, word) and _is_kept_at(node, word, scope):
                         given = limit
                     case ast.Assign(targets=[target], value=ast.Call(keywords=words)) if _is_named(target, word):
                         given = next((one.value for one in words if one.arg == "maxlen"), None)
@@ -107,11 +117,28 @@ def _bound(code: Notebook, name: str) -> tuple[int, Origin] | None:
     return None
 
 
+def _is_kept_at(test: ast.Compare, word: str, scope: Scope) -> bool:
+    """Whether a test keeps a container at a length: nothing is added above it, or something goes, or the loop ends."""
+    at = scope.statement_of(test)
+    if not isinstance(at, ast.If | ast.While):
+        return False
+    below, above = (at.body, at.orelse) if isinstance(test.ops[0], ast.Lt | ast.LtE) else (at.orelse, at.body)
+    adds = {one.statement for one in stores([scope]) if one.container.rpartition(".")[2] == word}
+    return any(one in adds for part in below for one in ast.walk(part)) or any(
+        isinstance(one, ast.Break | ast.Continue | ast.Return | ast.Delete) or _takes_out(one, word)
+        for part in above
+        for one in ast.walk(part)
+    )
+
+
+def _takes_out(node: ast.AST, word: str) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="pop" | "popleft" | "popitem" | "remove" | "clear", value=held)):
+            return _is_named(held, word)
+        case ast.Assign(targets=[target]):
+            return _is_named(target, word)
+    return False
+
+
 def _is_named(node: ast.expr, word: str) -> bool:
     return (node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")) == word
-
-
-def _round(number: int) -> int:
-    """Return a number with two digits and zeros, not above it."""
-    zeros = int("1" + "0" * (len(str(number)) - 2)) if number > 99 else 1
-    return number // zeros * zeros

@@ -51,6 +51,7 @@ class VmapInBatches(Fix):
         Case("import jax\nf = print", "y = jax.vmap(f)(xs)\nbig = [0] * 10**10", line=2),
         Case(_F, "g = jax.grad(lambda w: jax.vmap(lambda x: f(w, x))(xs).sum())(w)"),
         Case("import torch\nfrom torch.func import vmap", "y = vmap(f)(xs)"),
+        Case("import jax\nf = print", "y = jax.vmap(f, in_axes=(0, None))(xs, row)"),  # the edit's own name
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
@@ -62,6 +63,7 @@ class VmapInBatches(Fix):
             function, axes = found
             mapped = [given for given, axis in zip(node.args, axes or [0] * len(node.args), strict=False) if axis == 0]
             is_plain = all(isinstance(one, ast.Name | ast.Attribute) for one in node.args)
+            is_plain &= all(scope.segment(one).partition(".")[0] != "row" for one in node.args)
             if not mapped or not is_plain or (axes is not None and len(axes) != len(node.args)):
                 continue
             name, edits = import_as(scope, death.code, "jax", "jax")
