@@ -100,6 +100,9 @@ def _part_of_a_package(found: re.Match[str], _program: str | None) -> StartFailu
     module, path = found["module"] or found["other"], found["path"]
     where = "" if path is None else f" (it was taken from {quote(path, 120)})"
     name, lacks = module.split(".")[0], found["name"] or found["lacks"]
+    if name in sys.stdlib_module_names:
+        told = f"{quote(module)}, a part of Python, has no {quote(lacks)}: a package was written for another Python"
+        return StartFailure(told, detail=name)
     return StartFailure(
         f"the package {quote(name)} has no {quote(lacks)}: another version is needed{where}", detail=name
     )

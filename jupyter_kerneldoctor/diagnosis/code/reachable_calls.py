@@ -3,13 +3,14 @@
 import ast
 from collections.abc import Iterator
 
+from .executed_nodes import FUNCTIONS
+
 _QUICK = frozenset(
     {"print", "flush", "getpid", "getppid", "getpgrp", "getpgid", "get_ident", "main_thread", "current_thread"}
     | {"Process", "CDLL", "dict"}
 )
 """Calls by the last part of their name: what is written before, and what finds the own process."""
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.With, ast.AsyncFor, ast.AsyncWith, ast.IfExp, ast.BoolOp)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def reachable_calls(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
@@ -17,7 +18,7 @@ def reachable_calls(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
     waiting: list[tuple[ast.AST, bool]] = [(statement, True)]
     while waiting:
         node, certain = waiting.pop()
-        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Name | ast.Constant):
             yield node.value, certain  # `exit` alone on a line: IPython calls it; and `!…`, which is masked as a number

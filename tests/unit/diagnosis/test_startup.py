@@ -34,6 +34,10 @@ def reason(stderr="", **seen):
         ("/env/bin/python: No module named ipykernel_launcher\n", "has no package `ipykernel`"),
         ("ModuleNotFoundError: No module named 'traitlets'\n", "the package `traitlets` is missing"),
         ("ModuleNotFoundError: No module named '_sqlite3'\n", "its Python lacks `_sqlite3`, a part of the standard"),
+        (
+            "ImportError: cannot import name 'Mapping' from 'collections' (/py/collections/__init__.py)\n",
+            "`collections`, a part of Python, has no `Mapping`: a package was written for another Python",
+        ),
         (LOST, "does not find its own standard library: `PYTHONHOME` is set to `/opt/gone`"),
         ("OSError: [Errno 8] Exec format error: '/env/bin/python'\n", "is made for another machine, or is a script"),
         ("OSError: [Errno 28] No space left on device: '/home/ada/.ipython'\n", "no room left"),

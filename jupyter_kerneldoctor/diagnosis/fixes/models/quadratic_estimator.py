@@ -93,7 +93,7 @@ class QuadraticEstimator(Fix):
             rows = value.shape[0] if value is not None and value.shape else None
             if (
                 data is None
-                or "neighbors" in ast.dump(made.argument("affinity") or data)
+                or "neighbors" in ast.unparse(made.argument("affinity") or ast.Constant(""))
                 or isinstance(data, ast.Subscript)
                 or used.name in ("predict", "transform", "score", "predict_proba")
             ):
