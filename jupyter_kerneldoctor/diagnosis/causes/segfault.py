@@ -79,7 +79,8 @@ def _culprit(death: Death) -> str:
         return f"Native code in {library}, called by the function {frame.function},"
     if frame.module is not None:
         return f"Native code called by {frame.module} (function {frame.function})"
-    return "Native code called from the cell" if frame.function == "<module>" else f"Native code in {frame.function}()"
+    is_named = frame.function.startswith("<") or frame.function.rpartition(".")[2] in death.where()
+    return "Native code" if is_named else f"Native code called by the function {frame.function}"
 
 
 def _not_a_recursion(death: Death) -> str | None:

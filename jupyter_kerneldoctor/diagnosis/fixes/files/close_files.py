@@ -34,6 +34,12 @@ _OPENERS = (
 
 _FILE = "with open(path) as file:\n    text = file.read()"
 _BOTH_ENDS = "receiver.close()\nsender.close()  # both ends: the kernel keeps its copies\nworker.join()\nworker.close()"
+_CLOSING = "from contextlib import closing\n\nwith closing(sqlite3.connect(path)) as db:\n    ..."
+_RAISE = (
+    "import resource\nsoft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+    "resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # as `ulimit -n`: more, until the next restart"
+)
+_HIGHEST = "# the limit is as high as this process may set it: who runs the machine can allow more (ulimit -Hn)"
 _WAYS = (
     ("multiprocessing.Pipe", "Close both ends of each pipe, and each worker", _BOTH_ENDS),
     ("multiprocessing.Process", "Close each worker that is done", "worker.join()\nworker.close()"),
@@ -45,7 +51,7 @@ _WAYS = (
         "Close each event loop after use: asyncio.run does",
         "result = asyncio.run(work())  # in a thread; or loop.close() in finally",
     ),
-    ("sqlite3.", "Close each connection after use: closing", "with closing(sqlite3.connect(path)) as db:\n    ..."),
+    ("sqlite3.", "Close each connection after use: closing", _CLOSING),
     ("os.", "Close each descriptor after use: os.close", "try:\n    ...\nfinally:\n    os.close(descriptor)"),
     (
         "PIL.",
@@ -60,8 +66,8 @@ class CloseFiles(Advice):
     """Close each file when it has been read: with open(...).
 
     What it does: A process may have so many files open at once, 1024 as a rule; sockets and pipes count as well. A file
-    that is opened by `with` is closed at the end of the block. The second line shows what is open now; the third raises
-    the limit for this kernel as far as that is allowed.
+    that is opened by `with` is closed at the end of the block. The lines below that show what is open now, and raise
+    the limit for this kernel where that is allowed.
 
     When it is offered: Too many files were open.
 
@@ -71,12 +77,7 @@ class CloseFiles(Advice):
     id, title, causes = "close-files", "Close each file after use: with open(...)", ("fd-limit",)
     headline = "{title_}"
     why = "Too many files were open {where}{counted}.{opened} `with` closes a file at the end of its block."
-    snippet = (
-        "{closes}  # closed from here on\n\n"
-        "!ls -l /proc/{pid}/fd | tail -30  # what is open now\n"
-        "import resource\nsoft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # as `ulimit -n`: more, until the next restart"
-    )
+    snippet = "{closes}  # closed from here on\n\n!ls -l /proc/{pid}/fd | tail -30  # what is open now\n{more}"
 
     FIRES = [
         Case(
@@ -84,6 +85,12 @@ class CloseFiles(Advice):
             system_states=[_FULL],
             **_ALIVE,
             says=("1,024 are allowed", "`open(p)`", "ulimit -n"),
+        ),
+        Case(
+            "import sqlite3\ndbs = [sqlite3.connect(p) for p in paths]",
+            system_states=[SystemState(-1, "end", rlimits={"NOFILE": Rlimit(64, 64)}, open_files=64)],
+            **_ALIVE,
+            says=("from contextlib import closing", "ulimit -Hn"),
         ),
         Case("import socket\ns = [socket.socket() for _ in hosts]", **_ALIVE, says=("with socket.create_connection",)),
         Case("import asyncio\nloop = asyncio.new_event_loop()", **_ALIVE, says=("asyncio.run", "event loop after use")),
@@ -99,7 +106,10 @@ class CloseFiles(Advice):
 
     def facts(self, death: Death) -> dict[str, str]:
         """Name the call that opens without closing."""
-        limit = death.environment.soft_limit("NOFILE")
+        limit, hard = (
+            death.environment.soft_limit("NOFILE"),
+            death.environment.known.rlimits.get("NOFILE", Rlimit()).hard,
+        )
         opened, kind = "", ""
         for call in (*death.code.calls(*_OPENERS), *_of_contexts(death)):
             around = (call.statement, *call.scope.around(call.node))
@@ -111,6 +121,7 @@ class CloseFiles(Advice):
         return {
             "title_": way,
             "closes": closes,
+            "more": _HIGHEST if limit is not None and limit == hard else _RAISE,
             "counted": f": {limit:,} are allowed" if limit else "",
             "opened": opened,
         }

@@ -38,6 +38,12 @@ _WRITE = (
     "# or write them out and begin anew:\nif len({plain}) >= 10_000:\n"
     "    with open('{file}.txt', 'a') as file:\n        print(*{plain}, sep='\\n', file=file)\n    {plain}.clear()"
 )
+_PICKLE = (
+    "from collections import deque\n\n{plain} = deque(maxlen=1000)  # keeps the newest\n\n"
+    "# or write them out and begin anew:\nimport pickle\n\nif len({plain}) >= 1000:\n"
+    "    with open('{file}.pickle', 'ab') as file:\n        pickle.dump({plain}, file)  # pickle.load: so many\n"
+    "    {plain}.clear()"
+)
 _OLDEST = "if len({plain}) > 1000:\n    del {plain}[next(iter({plain}))]  # forgets the oldest"
 _OF_LISTS = "for kept in {plain}.values():\n    del kept[:-1000]  # keeps the newest of each list"
 _GRAPHS = (
@@ -111,6 +117,7 @@ class BoundGrowingContainer(Advice):
 
     FIRES = [
         Case(_LOOP, held=_HELD, says=("by 9,000 items", "rows = deque(maxlen=1000)")),
+        Case(_LOOP, held=[Held(-0.5, 1, (replace(_ROWS, item_type="pandas.DataFrame"),))], says=("pickle.dump(rows,",)),
         Case(_LOOP, held=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
         Case("while True:\n    rows[key()] = read()", held=_dict("object"), says=("del rows[next(iter(rows))]",)),
         Case("while True:\n    rows['x'].append(read())", held=_dict("list"), says=("del kept[:-1000]",)),
@@ -159,6 +166,8 @@ class BoundGrowingContainer(Advice):
             return None  # what one step makes
         items = f", by {gained:,} items" if gained > 1 else ""
         told, code = (_GRAPHS, _CLEAR) if one.with_graph else (_ROUNDS, _WRITE)
+        if not one.with_graph and "." in (one.item_type or ""):
+            code = _PICKLE  # of no builtin type: its text may not say all
         names = {"plain": one.name, "file": one.name.rpartition(".")[2]}
         if not one.with_graph and one.type in ("dict", "defaultdict", "collections.defaultdict"):
             told, code = _DICT, _OF_LISTS if one.item_type == "list" else _OLDEST
