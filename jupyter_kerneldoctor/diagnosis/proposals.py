@@ -17,6 +17,7 @@ from .fixes import all_fixes
 from .postmortem import FixProposal
 
 _SMALLEST_SHARE = 0.1  # of the missing memory: what explains less is no fix
+_ENOUGH = 0.4  # of it: what always helps adds nothing to a special fix that explains so much
 
 
 def propose(death: Death) -> tuple[FixProposal, ...]:
@@ -29,7 +30,9 @@ def propose(death: Death) -> tuple[FixProposal, ...]:
     found = [
         (fix, one)
         for fix, one in found
-        if not any(shares.get(better, -1) >= shares[one.id] for better in fix.unless_offered)
+        if not any(
+            shares.get(better, -1) >= (_ENOUGH if fix.general else shares[one.id]) for better in fix.unless_offered
+        )
     ]
     found.sort(key=lambda pair: (pair[0].general, -shares[pair[1].id], not pair[1].edits, pair[0].broad))
     titles = [one.title for _, one in found]

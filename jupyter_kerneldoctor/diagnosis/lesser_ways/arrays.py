@@ -99,6 +99,15 @@ def _has_a_name(call: Call) -> bool:
     return isinstance(getattr(call.node.func, "value", None), ast.Name | ast.Attribute)
 
 
+def _without_a_copy(call: Call) -> Mapping[str, str]:
+    """Return the call as it needs no second array: with the same type, which another would change the result."""
+    own, _, method = call.scope.segment(call.node.func).rpartition(".")
+    if method == "astype":
+        return {"shorter": f"{own} = {' '.join(call.text.split())}  # the same name: the old one goes"}
+    view = f"flat = {own}.ravel()" if method == "flatten" else f"same = {own}"
+    return {"shorter": f"{view}  # no copy, where nothing is written into it"}
+
+
 WAYS = (
     LesserWay(
         tuple(f"numpy.{name}" for name in ("zeros", "empty", "eye", "identity")),
@@ -246,10 +255,9 @@ GENERAL = (
         (".astype", ".flatten", ".copy"),
         "Give the copy the old name, or keep a view",
         "makes another array, beside the first.",
-        "{owner} = {owner}.astype('float32', copy=False)  # the same name: the old one goes\n"
-        "flat = {owner}.ravel()  # a view where it can be one",
-        Case("import numpy as np\nx = np.ones((9000, 9000))", "y = x.astype(complex)", says=("x.ravel()",)),
-        lambda call, death: _has_a_name(call) and is_method_of("numpy")(call, death),
+        "{shorter}",
+        Case("import numpy as np\nx = np.ones((9000, 9000))", "y = x.astype(complex)", says=("x = x.astype(complex)",)),
+        lambda call, death: _has_a_name(call) and is_method_of("numpy")(call, death) and _without_a_copy(call),
     ),
     LesserWay(
         (".toarray", ".todense"),

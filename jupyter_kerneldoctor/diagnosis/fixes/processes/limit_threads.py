@@ -44,6 +44,7 @@ class LimitThreads(Advice):
     """
 
     id, title, causes = "limit-threads", "Start fewer threads: max_workers, OPENBLAS_NUM_THREADS", ("thread-limit",)
+    headline = "{title_}"
     why = "No more threads could be started {where}{counted}. {advice}"
     snippet = "{code_}"
 
@@ -106,20 +107,22 @@ class LimitThreads(Advice):
         counted = f": at most {limit:,} may run here" if limit else ""
         if (timer := next(iter(code.running.calls("threading.Timer")), None)) is not None:
             advice = "Each `Timer` is a thread from `start()` on, until its time has come or until it is cancelled."
-            return {"counted": counted, "advice": advice, "code_": _TIMERS.format(timer=_name(timer))}
+            title, code_ = "Cancel each timer that is no longer needed: cancel()", _TIMERS.format(timer=_name(timer))
+            return {"title_": title, "counted": counted, "advice": advice, "code_": code_}
         if not _is_full(death) and (space := death.environment.soft_limit("AS")):
             advice = "Each thread reserves room for its stack, and none is left below the limit of "
             advice += f"{size(space)} on the process's addresses. A smaller stack is enough for most work."
-            return {"counted": "", "advice": advice, "code_": _STACKS}
+            title = "Give threads smaller stacks, or start fewer: threading.stack_size"
+            return {"title_": title, "counted": "", "advice": advice, "code_": _STACKS}
         if any(True for _ in code.running.calls("threading.Thread", "_thread.start_new_thread")):
             advice = "A pool does the same work with a few threads, and waits for them. Or let the limit be raised."
-            return {"counted": counted, "advice": advice, "code_": _POOL}
+            return {"title_": self.title, "counted": counted, "advice": advice, "code_": _POOL}
         names = [variable for package, variable in _VARIABLES.items() if code.imports(package)]
         names = names or ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"]
         lines = "\n".join(f"os.environ['{name}'] = '4'" for name in names)
         first = f"import os\n{lines}  # in the first cell, before anything else is imported; restart first"
         advice = "Libraries start one for each processor; set how many. Or let the limit be raised (`ulimit -u`)."
-        return {"counted": counted, "advice": advice, "code_": first}
+        return {"title_": self.title, "counted": counted, "advice": advice, "code_": first}
 
 
 def _name(timer: Call) -> str:

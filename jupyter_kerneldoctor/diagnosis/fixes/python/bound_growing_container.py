@@ -186,7 +186,7 @@ class BoundGrowingContainer(Advice):
         one = death.growth.container
         if one is None or not death.memory.grew_here:
             return None
-        return death.memory.ramp_bytes if one.with_graph else one.grew_bytes or one.bytes
+        return death.memory.ramp_bytes * 8 // 10 if one.with_graph else one.grew_bytes or one.bytes
 
 
 def _smaller_entries(death: Death, container: Grown) -> str | None:

@@ -39,6 +39,13 @@ class ActivationsInParts(Fix):
             growth="jump",
             says=("checkpoint(",),
         ),
+        Case(  # a picture that is changed itself
+            _NET,
+            "x = start.clone().requires_grad_(True)\nopt = torch.optim.LBFGS([x])\n" + _STEP,
+            growth="jump",
+            line=3,
+            says=("Work out activations again",),
+        ),
         Case(  # a graph: its nodes need each other
             _NET,
             _STEP.replace("net(x)", "net(x, adj)").replace("out.mean()", "crit(out[train_mask], y[train_mask])"),
@@ -69,6 +76,7 @@ class ActivationsInParts(Fix):
             return  # in the backward pass itself: it may be the parameters that are large
         is_whole = found is None or picks_rows(found[1].nodes, found[1], Tensors(code))
         given = None if found is None or is_whole or _is_one(death, *found) else _rows(*found)
+        given = None if given is not None and _is_optimised(given, death) else given
         again = "x = checkpoint(block, x, use_reentrant=False)  # for each block, or each round of a loop"
         snippet = f"from torch.utils.checkpoint import checkpoint\n\n{again}"
         why = f"A step keeps what it works out until `backward()` has run: {size(missing)} and more. "
@@ -96,6 +104,17 @@ def _rows(call: ast.Call, scope: Scope) -> str | None:
         case [ast.Name() | ast.Attribute() as given]:
             return scope.segment(given)
     return None
+
+
+def _is_optimised(given: str, death: Death) -> bool:
+    """Whether the input is what the optimizer changes, as a picture that gets a style: it is one sample as a rule."""
+    for call in (one for scope in death.code.running for one in scope.calls):
+        match call:
+            case ast.Call(func=ast.Attribute(attr="requires_grad_", value=ast.Name(id=name))) if name == given:
+                return True
+            case ast.Call(func=ast.Attribute(), args=[ast.List(elts=[ast.Name(id=name)]), *_]) if name == given:
+                return True
+    return False
 
 
 def _is_one(death: Death, call: ast.Call, scope: Scope) -> bool:
