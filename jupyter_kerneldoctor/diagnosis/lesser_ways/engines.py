@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
-from .way import LesserWay, is_made_by, is_method_of, names
+from .way import LesserWay, is_made_by, is_method_of, owner_of
 
 _ARROW = ("pyarrow.parquet.read_table", "pyarrow.table", "pyarrow.Table.from_pandas", "pyarrow.csv.read_csv")
 _POLARS = is_method_of("polars")
@@ -22,7 +22,7 @@ def _of_arrow(call: Call, death: Death) -> bool | Mapping[str, str]:
     is_table = call.name == ".to_pylist" and is_made_by(*_ARROW)(call, death)
     if not death.code.imports("pyarrow"):
         return False
-    return {"arrow": names(call)["owner"]} if is_table else True
+    return {"arrow": owner_of(call)} if is_table else True
 
 
 def _of_rows(call: Call, death: Death) -> bool | Mapping[str, str]:
@@ -31,7 +31,7 @@ def _of_rows(call: Call, death: Death) -> bool | Mapping[str, str]:
         return False
     given = ", ".join(call.scope.segment(word.value) for word in call.node.keywords if word.arg == "named")
     named = "named=True" if call.name == ".to_dicts" else f"named={given}" if given else ""
-    return {"rows": f"{names(call)['owner']}.iter_rows({named})"} if not call.node.args else False
+    return {"rows": f"{owner_of(call)}.iter_rows({named})"} if not call.node.args else False
 
 
 def _of_ranges(call: Call, death: Death) -> bool:

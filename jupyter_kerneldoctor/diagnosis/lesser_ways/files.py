@@ -7,7 +7,7 @@ from ..case import Case
 from ..code.notebook import Call
 from ..death import Death
 from ..workers import workers_bytes
-from .way import LesserWay, Test, is_gathered, is_made_by, is_method_of, names
+from .way import LesserWay, Test, is_gathered, is_made_by, is_method_of, names, owner_of
 
 
 def _keeps_results_of(*makers: str) -> Test:
@@ -64,7 +64,7 @@ def _fetched(call: Call, death: Death) -> bool | Mapping[str, str]:
     later = (one for one in call.scope.names if isinstance(one, ast.Name) and one.lineno > call.node.lineno)
     is_used = isinstance(owner, ast.Name) and any(one.id == owner.id for one in later)
     closes = any(isinstance(one.func, ast.Attribute) and one.func.attr == "close" for one in call.scope.calls)
-    return True if is_used or closes or death.code.imports("duckdb") else {"cursor": names(call)["owner"]}
+    return True if is_used or closes or death.code.imports("duckdb") else {"cursor": owner_of(call)}
 
 
 WAYS = (

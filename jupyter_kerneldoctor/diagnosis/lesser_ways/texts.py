@@ -28,14 +28,17 @@ def _of_matches(call: Call, death: Death) -> bool | Mapping[str, str]:
     if call.name == "re.split":
         return {"matches": f"re.finditer({call.scope.segment(call.node.args[0])}, text)"} if call.node.args else False
     made: ast.Call | None = call.node
+    function, segment = call.node.func, call.scope.segment
+    rest = segment(call.node)[len(segment(function)) :]
+    if not isinstance(function, ast.Attribute):  # from re import findall
+        return {"matches": f"re.finditer{rest}"}
     if call.name == ".findall":
-        function = call.node.func
-        found = all_origins(function.value, call.scope, death.code) if isinstance(function, ast.Attribute) else ()
+        found = all_origins(function.value, call.scope, death.code)
         calls = ((one, where) for one, where in found if isinstance(one, ast.Call))
         made = next((one for one, where in calls if death.code.qualified(one.func, where) == "re.compile"), None)
         if made is None:
             return False
-    told = {"matches": " ".join(call.scope.segment(call.node).split()).replace("findall", "finditer", 1)}
+    told = {"matches": f"{segment(function.value)}.finditer{rest}"}
     match made:
         case ast.Call(args=[ast.Constant(value=str(pattern)), *flags], keywords=words):
             verbose = any(word in ast.dump(one) for one in (*flags, *words) for word in ("VERBOSE", "'X'"))

@@ -180,6 +180,12 @@ def names(call: Call) -> dict[str, str]:
     }
 
 
+def owner_of(call: Call) -> str:
+    """Return the whole text of what a method is called on: an edit can name nothing shorter in its place."""
+    function = call.node.func
+    return call.scope.operand(function.value) if isinstance(function, ast.Attribute) else call.scope.segment(function)
+
+
 def _short(text: str, other: str) -> str:
     """Return a text, without line breaks, where that is short enough for a snippet; else another name."""
     text = " ".join(text.split())

@@ -23,7 +23,20 @@ class AskForLess(Fix):
 
     broad, unless_offered = True, frozenset({"close-figures"})
 
-    FIRES = [way.example for way in WAYS]
+    FIRES = [
+        *(way.example for way in WAYS),
+        Case(
+            "import re",
+            "n = max(re.findall('a  b', text))",
+            becomes="n = max((found[0] for found in re.finditer('a  b', text)))",
+        ),
+        Case(
+            "import sqlite3\ndb = sqlite3.connect('shop.db')",
+            "for row in db.execute('select day,  price from sales where price > 3').fetchall():\n    send(row)",
+            becomes="for row in db.execute('select day,  price from sales where price > 3'):\n    send(row)",
+        ),
+        Case("from re import findall", "n = set(findall('a+', text))", says=("in re.finditer('a+', text)",)),
+    ]
     SILENT = [
         Case("import numpy as np", "A = np.kron(L, I)\nbig = [0] * 10**10", line=2),
         Case("import subprocess", "subprocess.run(c)"),
