@@ -1,3 +1,4 @@
+import ast
 from collections.abc import Iterator
 
 from ...code.notebook import Call
@@ -5,6 +6,7 @@ from ...edits import Changes, set_argument
 from ...fix import Case, Death, Family, SetArgument
 from ...frameworks.text_items import is_of_texts
 
+_BYTES_OF_ALL = ("view", "tofile", "tobytes", "itemsize")
 _NEED_FIXED = ("numpy.char.*", "numpy.strings.*", "numpy.savetxt", "numpy.memmap")
 
 
@@ -49,14 +51,25 @@ class TextsAsObjects(SetArgument):
         Case("import numpy as np", "X = np.array([len(w.lower()) for w in texts])"),
         Case("import numpy as np", "X = np.array([w.lower() for w in texts], dtype='U9')"),
         Case("import numpy as np", "X = np.array([w.lower() for w in texts])\nn = np.char.count(X, 'a')", line=1),
+        Case("import numpy as np", "X = np.array([w.lower() for w in texts])\nX.tofile('texts')", line=1),
         Case("import numpy as np", "X = np.array([w.lower() for w in texts])\nbig = [0] * 10**10", line=2),
     ]
 
     def calls(self, death: Death) -> Iterator[Call]:
         """Yield the calls that are given texts, where nothing needs texts of one length."""
         if not any(True for _ in death.code.calls(*_NEED_FIXED)):
-            yield from (one for one in super().calls(death) if is_of_texts(one.argument(0), one.scope, death.code))
+            found = (one for one in super().calls(death) if is_of_texts(one.argument(0), one.scope, death.code))
+            yield from (one for one in found if not _is_read_as_bytes(one))
 
     def change(self, call: Call, death: Death) -> Changes:  # noqa: ARG002 - as in the base
         """Give it the type, where it has none."""
         return set_argument(call, self.argument, self.value) if call.argument("dtype", 1) is None else ()
+
+
+def _is_read_as_bytes(call: Call) -> bool:
+    """Whether the array has a name of which something asks for the bytes of the texts, which objects do not have."""
+    match call.statement:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            asked = (one for one in call.scope.names if isinstance(one, ast.Attribute) and one.attr in _BYTES_OF_ALL)
+            return any(getattr(one.value, "id", "") == name for one in asked)
+    return False

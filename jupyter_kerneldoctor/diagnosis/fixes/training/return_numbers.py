@@ -4,15 +4,17 @@ from collections.abc import Iterator
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...code.notebook import Notebook, Scope
-from ...code.origins import Origins
-from ...code.stores import stores
+from ...code.origins import Origins, all_origins
+from ...code.stores import container_name, stores
 from ...edits import replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
-from ...frameworks.gradients import CUTS, is_cut, reached_by_gradients
+from ...frameworks.gradients import CUTS, is_cut, iterated, reached_by_gradients
 from ...frameworks.torch import Kind, Tensors
 from ...units import enumeration, quote, size
 
 _READS_ALL = frozenset({"items", "values", "keys"})
+_COUNTS = ("len", "enumerate", "zip", "range", "reversed")
+_NAMES = (ast.Name, ast.Attribute)
 _STEP = (
     "import torch\nnet = torch.nn.Linear(9, 9)\ndef step(x):\n    out = net(x)\n    loss = out.mean()\n"
     "    loss.backward()\n    return "
@@ -45,6 +47,13 @@ class ReturnNumbers(Fix):
         Case(_STEP + _FEW, _LOOP, held=_HELD),
         Case(_STEP + _ALL, _LOOP + "\nprint(log[-1]['x'], log[-1]['out'])", held=_HELD),
         Case(_STEP + _ALL, _LOOP + "\nfor one in log:\n    print(one.items())", held=_HELD),
+        Case(_STEP + _ALL, _LOOP + "\ntorch.save(log, 'log.pt')", held=_HELD),
+        Case(_STEP + _ALL, _LOOP + "\nfor one in log:\n    print(one[name])", held=_HELD),
+        Case(
+            _STEP + _ALL,
+            _LOOP.replace("log.append(step(x))", "o = step(x)\n    show(**o)\n    log.append(o)"),
+            held=_HELD,
+        ),
         Case(
             _STEP + _ALL,
             _LOOP.replace("log.append(step(x))", "out = step(x)\n    out['loss'].backward()\n    log.append(out)"),
@@ -59,6 +68,8 @@ class ReturnNumbers(Fix):
         if container is None or not death.memory.grew_here or not tensors.in_use:
             return
         for returned, inner in _returned_to(container.name, code):
+            if _is_read_whole(container.name.rpartition(".")[2], returned, code):
+                continue
             kept, left = _parts(returned, inner, tensors)
             if kept is None or not left:
                 continue
@@ -82,6 +93,30 @@ def _returned_to(container: str, code: Notebook) -> Iterator[tuple[ast.Dict, Sco
                 for one in origins.returned(node, scope) if isinstance(node, ast.Call) else ():
                     if isinstance(one.node, ast.Dict):
                         yield one.node, one.scope
+
+
+def _is_read_whole(word: str, returned: ast.Dict, code: Notebook) -> bool:
+    """Whether all entries may be read at once, `pd.DataFrame(log)`, `show(**out)`, or one whose key is worked out."""
+
+    def is_one(node: ast.expr, scope: Scope) -> bool:
+        """Whether an expression is, or may be, what the function returned: also as an item of the container."""
+        item = iterated(node, scope) if isinstance(node, ast.Name) else getattr(node, "value", None)
+        is_item = item is not None and container_name(item).rpartition(".")[2] == word
+        return is_item or any(one.node is returned for one in all_origins(node, scope, code))
+
+    for scope in code.running:
+        for node in scope.nodes:
+            match node:
+                case ast.Call(func=function, args=given, keywords=words):
+                    parts = [*given, *(one.value for one in words if one.arg is not None)]
+                    names = {container_name(one).rpartition(".")[2] for one in parts if isinstance(one, _NAMES)}
+                    if word in names and getattr(function, "id", "") not in _COUNTS:
+                        return True
+                    if any(is_one(one.value, scope) for one in words if one.arg is None):
+                        return True
+                case ast.Subscript(value=owner, slice=ast.Name() | ast.Attribute()) if is_one(owner, scope):
+                    return True
+    return False
 
 
 def _parts(returned: ast.Dict, scope: Scope, tensors: Tensors) -> tuple[str | None, list[str]]:
