@@ -3,11 +3,15 @@ import posixpath
 
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
+from ...code.notebook import Call
 from ...examples import GIB
 from ...fix import Advice, Case, Death
 from ...pasted_commands import shell_word
 from ...units import quote, size
 
+_SAVERS = {"numpy.save": 0, "numpy.savez": 0, "numpy.savez_compressed": 0, "torch.save": 1, "joblib.dump": 1}
+"""Where the file stands among the arguments."""
+_EACH = " The cell writes a file for each round: where only the newest counts, delete the older ones as it goes."
 _FULL = SystemState(0, "end", filesystems=(FileSystem("/scratch", "ext4", 50 * GIB, 0, ("mapped", "cwd")),))
 
 
@@ -23,29 +27,55 @@ class FreeDiskSpace(Advice):
     """
 
     id, title, causes = "free-disk-space", "Make room on the disk", ("disk-full",)
-    why = "{disk} has no room left. Free some space there, or write to another place."
+    why = "{disk} has no room left. Free some space there, or write to another place.{each}"
     snippet = "!df -h {path}\n!du -xh --max-depth=2 {path} 2>/dev/null | sort -rh | head -20"
 
     FIRES = [
         Case("m[:] = 1", cause="disk-full", signal="SIGBUS", system_states=[_FULL], says=("`/scratch`", "du -xh")),
         Case("m[:] = 1", cause="disk-full", signal="SIGBUS", says=("The disk has no room", "df -h .\n")),
+        Case(
+            "import torch\nfor epoch in range(90):\n    torch.save(net.state_dict(), f'kept/model-{epoch}.pt')",
+            cause="disk-full",
+            signal="SIGBUS",
+            says=("df -h kept", "a file for each round"),
+        ),
         Case("open('out/a', 'w').write(text)", cause="disk-full", signal="SIGBUS", says=("df -h out",)),
     ]
     SILENT = [Case("m[:] = 1", cause="file-truncated", signal="SIGBUS", system_states=[_FULL])]
 
     def facts(self, death: Death) -> dict[str, str]:
         """Name the fullest file system."""
+        written, is_each = _written_to(death)
+        each = _EACH if is_each else ""
         full = next((one for one in death.environment.full if "shm" not in one.roles), None)
         if full is None:
-            return {"disk": "The disk", "path": shell_word(_written_to(death) or ".") or "."}
+            return {"disk": "The disk", "path": shell_word(written or ".") or ".", "each": each}
         total = "" if full.total_bytes is None else f" ({size(full.total_bytes)})"
-        return {"disk": f"{quote(full.path)}{total}", "path": shell_word(full.path) or "."}
+        return {"disk": f"{quote(full.path)}{total}", "path": shell_word(full.path) or ".", "each": each}
 
 
-def _written_to(death: Death) -> str:
-    """Return the directory of the file that was open for writing, as the code says; "" for the notebook's own."""
-    for call in death.code.running.calls("builtins.open"):
-        match call.argument("file", 0), call.argument("mode", 1):
-            case ast.Constant(value=str(path)), ast.Constant(value=str(mode)) if "r" not in mode:
-                return posixpath.dirname(path)
-    return ""
+def _written_to(death: Death) -> tuple[str, bool]:
+    """Return the directory of the file that is written, "" for the notebook's own, and whether each round has its own.
+
+    Each has its own where, in a loop, its name is put together of a text and of something else.
+    """
+    for call in death.code.running.calls("builtins.open", *_SAVERS):
+        name = call.argument("f" if call.name == "torch.save" else "file", _SAVERS.get(call.name, 0))
+        mode = call.argument("mode", 1) if call.name == "builtins.open" else ast.Constant("w")
+        if not (isinstance(mode, ast.Constant) and "r" not in str(mode.value)):
+            continue
+        match name:
+            case ast.Constant(value=str(path)):
+                return posixpath.dirname(path), False
+            case ast.JoinedStr(values=[ast.Constant(value=str(path)), *_]):
+                return posixpath.dirname(path), _is_repeated(call, death)
+    return "", False
+
+
+def _is_repeated(call: Call, death: Death) -> bool:
+    """Whether a loop is around a call, or around a call of its function."""
+    if call.scope.loops_around(call.node):
+        return True
+    others = ((scope, node) for scope in death.code.running for node in scope.calls)
+    named = ((scope, node) for scope, node in others if getattr(node.func, "id", "") == call.scope.function)
+    return any(scope.loops_around(node) for scope, node in named)
