@@ -31,8 +31,9 @@ def _hands_over_a_list(call: Call, death: Death) -> bool | Mapping[str, str]:
     match call.node.func:
         case ast.Call(keywords=words) as made if all(word.arg != "return_as" for word in words):
             text = call.scope.segment(made)
+            begin = text[:-1].rstrip().rstrip(",")
             comma = ", " if made.args or words else ""
-            return {"lazily": call.text.replace(text, f"{text[:-1].rstrip(', ')}{comma}return_as='generator')", 1)}
+            return {"lazily": call.text.replace(text, f"{begin}{comma}return_as='generator')", 1)}
     return True
 
 

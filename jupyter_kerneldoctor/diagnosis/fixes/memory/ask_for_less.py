@@ -35,6 +35,11 @@ class AskForLess(Fix):
             "for row in db.execute('select day,  price from sales where price > 3').fetchall():\n    send(row)",
             becomes="for row in db.execute('select day,  price from sales where price > 3'):\n    send(row)",
         ),
+        Case(
+            "from joblib import Parallel, delayed",
+            "best = max(Parallel(\n    n_jobs=2,\n)(delayed(f)(x) for x in xs))",
+            becomes="best = max(Parallel(\n    n_jobs=2, return_as='generator')(delayed(f)(x) for x in xs))",
+        ),
         Case("from re import findall", "n = set(findall('a+', text))", says=("in re.finditer('a+', text)",)),
     ]
     SILENT = [

@@ -16,7 +16,7 @@ _MAPS = (
 _IN_A_THREAD = crash_report(
     "Aborted", (cell_file(_SMOOTH), 4, "smooth"), ("/usr/lib/python3.11/threading.py", 982, "run")
 )
-_SNIPPET = "import threading\nlock = threading.Lock()\n\nwith lock:  # around each call of the library\n    {call}"
+_SNIPPET = "import threading\nlock = threading.RLock()\n\nwith lock:  # around each call of the library\n    {call}"
 
 
 class LockAroundC(Fix):
@@ -44,8 +44,8 @@ class LockAroundC(Fix):
             crash=_IN_A_THREAD,
             signal="SIGABRT",
             becomes={
-                1: "import threading\nimport ctypes\nlib = ctypes.CDLL('./smooth.so')\nlock_of_lib = threading.Lock()\n"
-                "def smooth(x):\n    with lock_of_lib:\n        return lib.smooth(x)"
+                1: "import threading\nimport ctypes\nlib = ctypes.CDLL('./smooth.so')\n"
+                "lock_of_lib = threading.RLock()\ndef smooth(x):\n    with lock_of_lib:\n        return lib.smooth(x)"
             },
             says=("`lib.smooth(x)`",),
         ),
@@ -79,6 +79,6 @@ def _locked(call: Call, owner: ast.expr, death: Death) -> Changes:
     if module is None or not is_plain or not isinstance(owner, ast.Name) or not isinstance(function, ast.FunctionDef):
         return ()
     name, imported = import_as(module, death.code, "threading", "threading")
-    lock = f"lock_of_{owner.id}"
-    made = insert_before(module, function, f"{lock} = {name}.Lock()")
+    lock = f"lock_of_{owner.id}"  # one that a function which calls itself can take again
+    made = insert_before(module, function, f"{lock} = {name}.RLock()")
     return imported + made + wrap(scope, [call.statement], f"with {lock}:")
