@@ -74,8 +74,8 @@ def _written_to(death: Death) -> tuple[str, bool]:
 
 def _is_repeated(call: Call, death: Death) -> bool:
     """Whether a loop is around a call, or around a call of its function."""
-    if call.scope.loops_around(call.node):
-        return True
+    if call.scope.loops_around(call.node) or not call.scope.function:
+        return bool(call.scope.loops_around(call.node))
     others = ((scope, node) for scope in death.code.running for node in scope.calls)
     named = ((scope, node) for scope, node in others if getattr(node.func, "id", "") == call.scope.function)
     return any(scope.loops_around(node) for scope, node in named)
