@@ -12,6 +12,10 @@ from .environment import Environment
 NEAR = 0.9
 """From this share of a limit on, the next larger request may be refused."""
 
+_CLIMBED_TO = 0.6
+_CLIMBED = 0.2
+"""Memory that grew by so much of a limit, to so much of it, may have reached it since the last measurement."""
+
 USED_UP = 0.99
 """From this share of a limit on, what is left is less than Python asks for at once, for whatever it does."""
 
@@ -43,18 +47,27 @@ class Refusal:
 
 
 def refusals(
-    state: Environment, ram_bytes: int | None, asked_bytes: int | None, *, refused: bool = False
+    state: Environment,
+    ram_bytes: int | None,
+    asked_bytes: int | None,
+    *,
+    refused: bool = False,
+    grew_bytes: int | None = None,
 ) -> tuple[Refusal, ...]:
     """Return the limits that explain a refusal at this moment, the surest first.
 
     Where memory is known to have been `refused`, a limit that was set counts even if there was room below it at the
-    last measurement: memory can be asked for in steps of gigabytes, and within microseconds.
+    last measurement: memory can be asked for in steps of gigabytes, and within microseconds. So does one of the process
+    that the cell came near to, having grown by `grew_bytes`.
     """
-    found = (*_rlimits(state, ram_bytes, asked_bytes, refused=refused), *_overcommit(state, ram_bytes, asked_bytes))
+    limits = _rlimits(state, ram_bytes, asked_bytes, grew_bytes or 0, refused=refused)
+    found = (*limits, *_overcommit(state, ram_bytes, asked_bytes))
     return tuple(sorted(found, key=lambda refusal: not refusal.proven))
 
 
-def _rlimits(state: Environment, ram_bytes: int | None, asked_bytes: int | None, *, refused: bool) -> Iterator[Refusal]:
+def _rlimits(
+    state: Environment, ram_bytes: int | None, asked_bytes: int | None, grew_bytes: int, *, refused: bool
+) -> Iterator[Refusal]:
     """Read getrlimit(2): RLIMIT_AS bounds the address space, RLIMIT_DATA what is private and writable of it."""
     known = state.known
     by_name = ("AS", known.address_space_bytes, "ulimit -v"), ("DATA", known.data_bytes, "ulimit -d")
@@ -63,7 +76,7 @@ def _rlimits(state: Environment, ram_bytes: int | None, asked_bytes: int | None,
         if limit is None or used is None:
             continue
         proven = asked_bytes is not None and used + asked_bytes > limit
-        near = used >= NEAR * limit
+        near = used >= NEAR * limit or (used >= _CLIMBED_TO * limit and grew_bytes >= _CLIMBED * limit)
         if proven or near or (refused and limit < (ram_bytes or limit)):
             what = f"this process's limit is {size(limit)}"
             reached = f"this process's limit of {size(limit)} was used up" if near else what

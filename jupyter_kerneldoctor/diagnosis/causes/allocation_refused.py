@@ -30,8 +30,8 @@ class AllocationRefused(Cause):
     How it is recognised: By the last words ("terminate called after throwing an instance of 'std::bad_alloc'", "memory
     allocation of N bytes failed") or by the `MemoryError`. The limit is named where it is known: a limit of this
     process (getrlimit(2): RLIMIT_AS, `ulimit -v`, RLIMIT_DATA, `ulimit -d`), what the machine promises to all programs
-    (overcommit mode 2), or a single request larger than memory and swap together (mode 0). A crash with the address
-    space at its limit is only likely to be this.
+    (overcommit mode 2), or a single request larger than memory and swap together (mode 0). A crash with the memory of
+    the process at its limit, or growing towards it, is only likely to be this.
 
     What to do: Ask for less: a smaller dtype or batch, the work in pieces. Or have the limit raised: `ulimit -v`, the
     batch system's memory request. Where the number asked for is absurd, look for a negative or mistaken size.
@@ -63,7 +63,8 @@ class AllocationRefused(Cause):
         words = death.said(self.id)
         told = words is not None and not death.outlived_its_words
         asked = words.asked_bytes if words is not None and told else None
-        reasons = refusals(death.environment, death.recording.kernel.ram_bytes, asked, refused=told)
+        ram_bytes, grew_bytes = death.recording.kernel.ram_bytes, death.memory.growth_bytes
+        reasons = refusals(death.environment, ram_bytes, asked, refused=told, grew_bytes=grew_bytes)
         is_used_up = _is_used_up(death)
         is_at_a_limit = is_used_up or (bool(reasons) and _fails_without_a_word(death))
         if words is None and not is_at_a_limit:
@@ -107,6 +108,9 @@ class AllocationRefused(Cause):
         rust = "memory allocation of 68719476736 bytes failed\n"
         yield recording("df.join(other, how='cross')", signal="SIGABRT", output=rust)
         yield recording("lib.fill(n)", signal="SIGSEGV", system_states=[full])
+        on_its_way = SystemState(-0.1, "end", rlimits={"DATA": Rlimit(GIB)}, data_bytes=800 * MIB)
+        growing = tuple(number * 10 * MIB for number in range(5, 52))
+        yield recording("pd.read_csv(path)", signal="SIGSEGV", system_states=[on_its_way], memory=growing)
         state = SystemState(-0.1, "end", rlimits={"DATA": Rlimit(GIB)}, data_bytes=GIB - 4096)
         said = "FATAL ERROR: OUT OF MEMORY (src/epoll.cpp:61)\n"
         asked: dict[str, Any] = {"system_states": [state], "request": "message", "crash": crash_report("Aborted")}
@@ -121,6 +125,8 @@ class AllocationRefused(Cause):
         far = SystemState(-0.4, "changed", rlimits={"AS": Rlimit(64 * GIB)}, address_space_bytes=2 * GIB)
         yield recording("f()", signal="SIGSEGV", system_states=[far], crash=crash_report("Segmentation fault"))
         yield recording("f()", signal="SIGTERM", system_states=[far])
+        half = SystemState(-0.1, "end", rlimits={"DATA": Rlimit(GIB)}, data_bytes=800 * MIB)
+        yield recording("f()", signal="SIGSEGV", system_states=[half], crash=crash_report("Segmentation fault"))
         check = "python: solver.cpp:88: void step(): Assertion `n > 0' failed.\n"
         near = SystemState(-0.4, "changed", rlimits={"AS": Rlimit(4 * GIB)}, address_space_bytes=3900 * MIB)
         yield recording("f()", signal="SIGABRT", output=check, system_states=[near])
