@@ -199,7 +199,7 @@ def test_the_users_own_module_between_the_library_and_the_cell_is_named():
 def test_a_crash_in_a_librarys_own_thread_is_not_pinned_on_the_cell(signal, message):
     report = f"Fatal Python error: {message}\n\n\nExtension modules: zmq.backend.cython._zmq (total: 1)\n"
     answer = diagnose(recording("lib.start()", "time.sleep(9)", signal=signal, crash=report))
-    assert "in a thread of its own, while cell [2] was running" in answer.cause.headline
+    assert "in a thread of a native library, while cell [2] was running" in answer.cause.headline
     assert answer.cell.line is None
     called = diagnose(recording("lib.start()", "lib.sum(x)", signal=signal, crash=report))
     assert called.cell.line == 1  # the cell's only call: the library's threads work for it

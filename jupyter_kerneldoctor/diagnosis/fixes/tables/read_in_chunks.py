@@ -146,8 +146,8 @@ def _why(call: Call, reads: int, death: Death) -> str:
     where = cell_name(code.cells[call.cell].execution_count)
     more = "" if reads == 1 else f"The cell reads {reads} files in this way; the same goes for each. "
     what = "all rows" if "sql" in call.name else "the whole file"
+    part = f" This accounts for {'all' if is_alone else 'up to'} {size(missing)} that the cell took." if missing else ""
     return (
-        f"{quote(call.text)} in {where} reads {what}. This accounts for {'all' if is_alone else 'up to'} "
-        f"{size(missing)} that the cell took. {more}With `chunksize={_ROWS}` only one piece "
+        f"{quote(call.text)} in {where} reads {what}.{part} {more}With `chunksize={_ROWS}` only one piece "
         "is in memory at a time: take fewer rows if they are wide. `usecols=` and `dtype=` make what is kept smaller."
     )
