@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _WAKE = b"\0"
 _PATIENCE_S = 0.1
+_LEAVING_PATIENCE_S = 2.0
+"""Only a thread that has taken over can be told to leave. One that was started a moment ago may not have."""
 
 
 class OutputCapture:
@@ -94,6 +96,8 @@ class StreamReader(threading.Thread):
 
     def restore(self) -> None:
         """Let this same thread continue with ipykernel's code, or with ours if the pipe is full."""
+        if self.is_alive():
+            self.taken_over.wait(_LEAVING_PATIENCE_S)
         if not (self.is_alive() and self._stream.watch_fd_thread is self):
             return
         self._expect(1)
