@@ -66,8 +66,7 @@ def guilty_place(death: Death) -> Place | None:
     found = guilty_statement(death.growth, death.statement_at(line)) if death.is_of_this_cell else None
     if found is None:
         return None
-    cells = [at for at, cell in enumerate(death.code.cells) if cell.source == found.cell_source]
-    for scope in death.code.scopes(cells[-1]) if cells else ():
+    for scope in death.code.scopes_of(found.cell_source):
         for node in scope.nodes:
             if isinstance(node, _SIMPLE) and node.lineno == found.line:
                 return Place(node, scope)

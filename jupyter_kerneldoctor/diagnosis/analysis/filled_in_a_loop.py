@@ -19,8 +19,7 @@ def filled_in_a_loop(code: Notebook, blamed: Statement | None) -> Grown | None:
     None for numbers, and for what is made anew in each round.
     """
     try:
-        cells = [at for at, one in enumerate(code.cells) if blamed is not None and one.source == blamed.cell_source]
-        for scope in code.scopes(cells[-1]) if cells else ():
+        for scope in () if blamed is None else code.scopes_of(blamed.cell_source):
             filled = [(one.statement, one.container) for one in stores([scope]) if _goes_on(one, code)]
             for statement, name in (*filled, *_made_of_many(scope)):
                 if blamed is not None and statement.lineno == blamed.line:

@@ -17,9 +17,6 @@ from .memory_refusals import Refusal
 NEAR = 0.9
 """From this share of a limit on, memory is called close to it."""
 
-CLIMBING_FROM = 0.6
-"""From this share on, memory that climbs may reach the limit before it is measured again."""
-
 _CLIMB = 0.05  # of the limit, within the last second of samples
 _LAST_S = 1.5
 

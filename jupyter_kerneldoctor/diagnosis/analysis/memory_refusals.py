@@ -12,9 +12,11 @@ from .environment import Environment
 NEAR = 0.9
 """From this share of a limit on, the next larger request may be refused."""
 
-_CLIMBED_TO = 0.6
+CLIMBING_FROM = 0.6
+"""From this share on, memory that climbs may reach the limit before it is measured again."""
+
 _CLIMBED = 0.2
-"""Memory that grew by so much of a limit, to so much of it, may have reached it since the last measurement."""
+"""Memory that grew by such a share of a limit of the process climbs."""
 
 USED_UP = 0.99
 """From this share of a limit on, what is left is less than Python asks for at once, for whatever it does."""
@@ -76,7 +78,7 @@ def _rlimits(
         if limit is None or used is None:
             continue
         proven = asked_bytes is not None and used + asked_bytes > limit
-        near = used >= NEAR * limit or (used >= _CLIMBED_TO * limit and grew_bytes >= _CLIMBED * limit)
+        near = used >= NEAR * limit or (used >= CLIMBING_FROM * limit and grew_bytes >= _CLIMBED * limit)
         if proven or near or (refused and limit < (ram_bytes or limit)):
             what = f"this process's limit is {size(limit)}"
             reached = f"this process's limit of {size(limit)} was used up" if near else what

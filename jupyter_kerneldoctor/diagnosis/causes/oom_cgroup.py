@@ -4,7 +4,7 @@ from jupyter_kerneldoctor.recording.events import Child, Incident
 from jupyter_kerneldoctor.recording.model import Recording, ServerView
 
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..analysis.memory import CLIMBING_FROM
+from ..analysis.memory_refusals import CLIMBING_FROM
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, PID, Group, recording
 from ..texts import evidence

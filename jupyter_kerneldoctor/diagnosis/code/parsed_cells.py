@@ -56,6 +56,13 @@ class ParsedCells:
         tree = self._trees[index]
         return () if tree is None else tree.scopes
 
+    def scopes_of(self, source: str | None) -> Sequence[Scope]:
+        """Return all scopes of the last cell with that text; none where there is no such cell."""
+        for at in reversed(range(len(self.cells))):
+            if self.cells[at].source == source:
+                return self.scopes(at)
+        return ()
+
     def module(self, index: int) -> Scope | None:
         """Return the module level of a cell; None for a cell that cannot be read."""
         return next(iter(self.scopes(index)), None)

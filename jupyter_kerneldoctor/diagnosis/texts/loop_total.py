@@ -37,9 +37,10 @@ def loop_total(death: Death) -> LoopTotal | None:
 def _rounds(death: Death, code: Notebook, kept: str) -> int:
     """Multiply the rounds of the loops around the statement, up to one that begins anew; 0 where one may stop."""
     found = guilty_statement(death.growth, death.statement_at(death.line))
-    cells = [at for at, cell in enumerate(code.cells) if found is not None and cell.source == found.cell_source]
+    if found is None:
+        return 0
     total = 1
-    for scope in code.scopes(cells[-1]) if cells else ():
+    for scope in code.scopes_of(found.cell_source):
         around = [one for one in scope.nodes if isinstance(one, ast.For | ast.While) and _repeats(one, found)]
         for loop in sorted(around, key=lambda one: -one.lineno):
             inside = scope.inside(loop)
@@ -53,8 +54,8 @@ def _rounds(death: Death, code: Notebook, kept: str) -> int:
     return total
 
 
-def _repeats(loop: ast.For | ast.While, found: Statement | None) -> bool:
-    return found is not None and loop.body[0].lineno <= found.line <= (loop.body[-1].end_lineno or 0)
+def _repeats(loop: ast.For | ast.While, found: Statement) -> bool:
+    return loop.body[0].lineno <= found.line <= (loop.body[-1].end_lineno or 0)
 
 
 def _begins_anew(node: ast.AST, kept: str) -> bool:
