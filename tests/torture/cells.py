@@ -18,6 +18,15 @@ for file in users_files: os.unlink(file.name)
 """
 """Our descriptors are closed, and files of the user's get their numbers."""
 
+OPENS_MANY_FILES = """\
+files = []
+try:
+    while len(files) < 1000: files.append(open('/dev/null'))
+except OSError: pass
+finally: del files
+"""
+"""An interrupt does not make it keep them: the cells after it could open nothing either."""
+
 SUBINTERPRETER = """\
 import _xxsubinterpreters as interpreters
 other = interpreters.create()
@@ -42,7 +51,7 @@ CELLS = (
     "os.chdir('/')",
     "from concurrent.futures import ProcessPoolExecutor as Pool\nwith Pool(2) as pool: list(pool.map(abs, range(9)))",
     "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (200, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))",
-    "files = []\ntry:\n    while len(files) < 1000: files.append(open('/dev/null'))\nexcept OSError: pass\ndel files",
+    OPENS_MANY_FILES,
     SUBINTERPRETER,
     CLOSES_OURS,
     OFF,
