@@ -90,9 +90,8 @@ WAYS = (
         (".pivot", ".to_dummies", ".collect", ".partition_by"),
         "Stay lazy: let polars stream the query",
         "makes all rows at once.",
-        "q = {table}.lazy().filter(...).select('a', 'b')  # only the rows and columns you need\n"
-        "{to} = q.group_by('a').agg(pl.col('b').mean()).collect(engine='streaming')\n\n"
-        "q.sink_parquet('result.parquet')  # or into a file, piece by piece",
+        "q = {table}.lazy().filter(...).group_by('a').agg(pl.col('b').mean())  # only the rows and columns you need\n"
+        "{to} = q.collect(engine='streaming')  # or into a file, piece by piece: q.sink_parquet('result.parquet')",
         Case("import polars as pl\na = pl.DataFrame()", "wide = a.pivot('x')", says=("a.lazy()", "sink_parquet")),
         is_method_of("polars"),
     ),

@@ -56,6 +56,13 @@ def _of_windows(call: Call, death: Death) -> bool:
     return False
 
 
+def _to_floats(call: Call, death: Death) -> bool:
+    """Whether whole images become floats: divided by 255 in the same statement, and not in a network's own method."""
+    numbers = (one.value for one in call.scope.inside(call.statement) if isinstance(one, ast.Constant))
+    is_batch = call.scope.function in ("forward", "__call__", "__getitem__")
+    return death.code.imports("torch") and not is_batch and any(one in (255, 127.5) for one in numbers)
+
+
 WAYS = (
     LesserWay(
         tuple(f"tensorflow.image.{name}" for name in ("resize", "resize_with_pad", "grayscale_to_rgb")),
@@ -193,6 +200,14 @@ WAYS = (
         "    fig, axes = plt.subplots(5, 4)\n    ...\n    fig.savefig(f'panels-{{at}}.png')\n    plt.close(fig)",
         Case("import matplotlib.pyplot as plt", "f, a = plt.subplots(100, 100)", says=("plt.close(fig)",)),
         lambda call, _death: len(call.node.args) > 1,
+    ),
+    LesserWay(
+        (".float",),
+        "Keep the images as uint8, and convert each where it is taken: __getitem__",
+        "makes four bytes of each byte, of all images, and the arithmetic on them as much again.",
+        "def __getitem__(self, i):\n    return self.images[i].float() / 255, self.labels[i]  # images: uint8",
+        Case("import torch", "x = torch.from_numpy(x).permute(0, 3, 1, 2).float() / 255", says=("__getitem__",)),
+        _to_floats,
     ),
 )
 

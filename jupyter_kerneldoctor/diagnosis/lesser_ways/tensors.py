@@ -1,4 +1,4 @@
-"""PyTorch: tables of all pairs, and rows that do not need each other."""
+"""PyTorch: tables of all pairs, rows that do not need each other, and tensors that are joined in a loop."""
 
 import ast
 
@@ -65,6 +65,15 @@ def _is_square_of_few(call: Call, death: Death) -> bool | dict[str, str]:  # noq
     return False
 
 
+def _joins_its_own(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
+    """Whether a loop puts something more behind what the same name stood for: `kept = torch.cat((kept, out))`."""
+    match call.statement, call.argument("tensors", 0):
+        case ast.Assign(targets=[target]), ast.Tuple(elts=parts) | ast.List(elts=parts):
+            own = call.scope.segment(target) in map(call.scope.segment, parts)
+            return own and bool(call.scope.loops_around(call.node))
+    return False
+
+
 WAYS = (
     LesserWay(
         ("torch.cat", "torch.concat", "torch.concatenate"),
@@ -107,6 +116,13 @@ WAYS = (
         _of_pairs,
     ),
     LesserWay(
+        ("torch.cdist",),
+        "Compare some rows at a time",
+        "makes the table of all pairs at once.",
+        "nearest = torch.cat([torch.cdist(part, {a1}).topk(5, largest=False).indices for part in {of0}.split(1000)])",
+        Case("import torch", "d = torch.cdist(Q, X)", says=("in Q.split(1000)",)),
+    ),
+    LesserWay(
         (".()",),
         "Take some rows at a time: the gradient of a row does not need the others",
         "keeps what it works out for all rows, for their gradients.",
@@ -120,5 +136,13 @@ WAYS = (
             says=("in path.detach().split(16)", "score = net(part).sum()"),
         ),
         _by_its_rows,
+    ),
+    LesserWay(
+        ("torch.cat", "torch.concat", "torch.vstack", "torch.hstack"),
+        "Keep less of each batch, and join once, after the loop",
+        "copies all that came before in each round, and keeps the whole of each batch.",
+        "kept.append(output.argmax(-1))  # in the loop: what is used of it later\nresult = torch.cat(kept)  # after it",
+        Case("import torch", "for x in xs:\n    k = x if k is None else torch.cat((k, net(x)))", says=("argmax(-1)",)),
+        _joins_its_own,
     ),
 )

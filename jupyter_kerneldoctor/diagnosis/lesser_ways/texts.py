@@ -65,6 +65,18 @@ def _of_a_column(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the oth
 
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
 
+
+def _as_long_as_the_longest(call: Call, death: Death) -> bool:
+    """Whether no length is given, or that of the longest text is: `maxlen=max(len(row) for row in texts)`."""
+    given = call.argument("maxlen", 1)
+    made = [one.node for one in all_origins(given, call.scope, death.code)] if given is not None else []
+    longest = ("max", "amax", "nanmax")
+    called = (one.func for one in made if isinstance(one, ast.Call))
+    return given is None or any(getattr(one, "id", getattr(one, "attr", "")) in longest for one in called)
+
+
+_PADDERS = tuple(f"{one}keras.{part}" for one in ("", "tensorflow.") for part in ("utils", "preprocessing.sequence"))
+
 WAYS = (
     LesserWay(
         ("pandas.Series.str.get_dummies",),
@@ -141,5 +153,23 @@ WAYS = (
         "    if at % 1_000_000 == 0:\n        counts = Counter({{k: n for k, n in counts.items() if n > 1}})",
         Case("from collections import Counter", "c = Counter(w for w in ws)", says=("if n > 1",)),
         lambda call, _death: ".split(" not in "".join(call.scope.segment(one) for one in call.node.args[:1]),
+    ),
+    LesserWay(
+        ("torch.nn.utils.rnn.pad_sequence",),
+        "Pad each batch to its own longest text: collate_fn",
+        "makes every row as long as the longest of all.",
+        "def collate(rows):  # DataLoader(..., collate_fn=collate)\n"
+        "    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)\n"
+        "# or cut what is longer than nearly all: {a0} = [row[:512] for row in {a0}]",
+        Case("from torch.nn.utils.rnn import pad_sequence", "ids = pad_sequence(texts)", says=("for row in texts",)),
+    ),
+    LesserWay(
+        tuple(f"{package}.pad_sequences" for package in _PADDERS),
+        "Cut what is longer than nearly all: maxlen",
+        "makes every row as long as the longest of all.",
+        "print(np.percentile([len(row) for row in {a0}], [50, 95, 99]))  # how long nearly all are\n"
+        "{to} = {function}({a0}, maxlen=512)  # with your other arguments; keeps the end: truncating='post' the start",
+        Case("from keras.utils import pad_sequences", "X = pad_sequences(texts)", says=("(texts, maxlen=512)",)),
+        _as_long_as_the_longest,
     ),
 )

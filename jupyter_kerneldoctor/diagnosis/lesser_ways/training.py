@@ -26,22 +26,6 @@ def _of_a_data_set(call: Call, death: Death) -> bool:
     return False
 
 
-def _joins_its_own(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
-    """Whether a loop puts something more behind what the same name stood for: `kept = torch.cat((kept, out))`."""
-    match call.statement, call.argument("tensors", 0):
-        case ast.Assign(targets=[target]), ast.Tuple(elts=parts) | ast.List(elts=parts):
-            own = call.scope.segment(target) in map(call.scope.segment, parts)
-            return own and bool(call.scope.loops_around(call.node))
-    return False
-
-
-def _to_floats(call: Call, death: Death) -> bool:
-    """Whether whole images become floats: divided by 255 in the same statement, and not in a network's own method."""
-    numbers = (one.value for one in call.scope.inside(call.statement) if isinstance(one, ast.Constant))
-    is_batch = call.scope.function in ("forward", "__call__", "__getitem__")
-    return death.code.imports("torch") and not is_batch and any(one in (255, 127.5) for one in numbers)
-
-
 def _of_lbfgs(call: Call, death: Death) -> bool | dict[str, str]:
     """Name what the optimizer changes: the parameters of a network, or a picture."""
     function = call.node.func
@@ -66,15 +50,6 @@ def _creates_graph(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the o
     return isinstance(given, ast.Constant) and given.value is True
 
 
-def _as_long_as_the_longest(call: Call, death: Death) -> bool:
-    """Whether no length is given, or that of the longest text is: `maxlen=max(len(row) for row in texts)`."""
-    given = call.argument("maxlen", 1)
-    made = [one.node for one in all_origins(given, call.scope, death.code)] if given is not None else []
-    longest = ("max", "amax", "nanmax")
-    called = (one.func for one in made if isinstance(one, ast.Call))
-    return given is None or any(getattr(one, "id", getattr(one, "attr", "")) in longest for one in called)
-
-
 def _keeps_scores(call: Call, death: Death) -> bool | dict[str, str]:
     """Name what is given for each token that is generated, and is asked to be kept."""
     if not any(map(death.code.imports, ("transformers", "torch"))):
@@ -85,8 +60,8 @@ def _keeps_scores(call: Call, death: Death) -> bool | dict[str, str]:
     return {"kept": kept[0], "ids": call.scope.segment(given)} if kept and isinstance(given, ast.Name) else False
 
 
+_BY_EVERY_ROW = "makes the derivatives of each row by every other row, which are zero, too."
 _OF_TOKENS = ("output_scores", "output_logits", "output_hidden_states", "output_attentions")
-_PADDERS = tuple(f"{one}keras.{part}" for one in ("", "tensorflow.") for part in ("utils", "preprocessing.sequence"))
 
 WAYS = (
     LesserWay(
@@ -97,24 +72,6 @@ WAYS = (
         "# or, after each step: optimizer.zero_grad(set_to_none=True)",
         Case("import torch", "for x in xs:\n    loss = f(x)\n    loss.backward(create_graph=True)", says=("grads =",)),
         _creates_graph,
-    ),
-    LesserWay(
-        ("torch.nn.utils.rnn.pad_sequence",),
-        "Pad each batch to its own longest text: collate_fn",
-        "makes every row as long as the longest of all.",
-        "def collate(rows):  # DataLoader(..., collate_fn=collate)\n"
-        "    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)\n"
-        "# or cut what is longer than nearly all: {a0} = [row[:512] for row in {a0}]",
-        Case("from torch.nn.utils.rnn import pad_sequence", "ids = pad_sequence(texts)", says=("for row in texts",)),
-    ),
-    LesserWay(
-        tuple(f"{package}.pad_sequences" for package in _PADDERS),
-        "Cut what is longer than nearly all: maxlen",
-        "makes every row as long as the longest of all.",
-        "print(np.percentile([len(row) for row in {a0}], [50, 95, 99]))  # how long nearly all are\n"
-        "{to} = {function}({a0}, maxlen=512)  # with your other arguments; keeps the end: truncating='post' the start",
-        Case("from keras.utils import pad_sequences", "X = pad_sequences(texts)", says=("(texts, maxlen=512)",)),
-        _as_long_as_the_longest,
     ),
     LesserWay(
         (".()",),
@@ -136,25 +93,9 @@ WAYS = (
     LesserWay(
         ("torch.autograd.functional.jacobian", "torch.autograd.functional.hessian"),
         "Take the derivatives of each row by itself: vmap(jacrev)",
-        "makes the derivatives of each row by every other row, which are zero, too.",
+        _BY_EVERY_ROW,
         "from torch.func import jacrev, vmap\nJ = vmap(jacrev({a0}), chunk_size=64)({a1})  # rows x outputs x inputs",
         Case("from torch.autograd.functional import jacobian", "J = jacobian(net, z)", says=("vmap(jacrev(net)",)),
-    ),
-    LesserWay(
-        ("torch.cat", "torch.concat", "torch.vstack", "torch.hstack"),
-        "Keep less of each batch, and join once, after the loop",
-        "copies all that came before in each round, and keeps the whole of each batch.",
-        "kept.append(output.argmax(-1))  # in the loop: what is used of it later\nresult = torch.cat(kept)  # after it",
-        Case("import torch", "for x in xs:\n    k = x if k is None else torch.cat((k, net(x)))", says=("argmax(-1)",)),
-        _joins_its_own,
-    ),
-    LesserWay(
-        (".float",),
-        "Keep the images as uint8, and convert each where it is taken: __getitem__",
-        "makes four bytes of each byte, of all images, and the arithmetic on them as much again.",
-        "def __getitem__(self, i):\n    return self.images[i].float() / 255, self.labels[i]  # images: uint8",
-        Case("import torch", "x = torch.from_numpy(x).permute(0, 3, 1, 2).float() / 255", says=("__getitem__",)),
-        _to_floats,
     ),
     LesserWay(
         (".step",),
@@ -193,16 +134,9 @@ WAYS = (
     LesserWay(
         ("jax.jacrev", "jax.jacfwd", "jax.jacobian"),
         "Take the derivatives of each row by itself: vmap",
-        "makes the derivatives of each row by every other row, which are zero, too.",
+        _BY_EVERY_ROW,
         "J = jax.vmap({owner}({a0}))(rows)  # rows x outputs x inputs",
         Case("import jax", "J = jax.jacrev(f)(xs)", says=("jax.vmap(jax.jacrev(f))(rows)",)),
-    ),
-    LesserWay(
-        ("torch.cdist",),
-        "Compare some rows at a time",
-        "makes the table of all pairs at once.",
-        "nearest = torch.cat([torch.cdist(part, {a1}).topk(5, largest=False).indices for part in {of0}.split(1000)])",
-        Case("import torch", "d = torch.cdist(Q, X)", says=("in Q.split(1000)",)),
     ),
     LesserWay(
         (".()",),

@@ -16,6 +16,11 @@ _FILES = (
     "import tensorflow as tf\nmodel = tf.keras.Sequential()\ndef opened(path):\n"
     "    x = tf.numpy_function(read, [path], tf.float32)\n    return tf.data.Dataset.from_tensor_slices(x)"
 )
+_INTERLEAVED = "ds = tf.data.Dataset.from_tensor_slices(files).interleave({})\nmodel.fit(ds.batch(8))"
+
+
+def _fit(ready: int | str) -> str:
+    return f"model.fit(ds.batch(32).prefetch({ready}))"
 
 
 class FewerReadyBatches(Fix):
@@ -35,12 +40,7 @@ class FewerReadyBatches(Fix):
     id, title, causes = "fewer-ready-batches", "Keep fewer batches ready: prefetch(2)", (Family.MEMORY,)
 
     FIRES = [
-        Case(
-            _DATA,
-            "model.fit(ds.batch(32).prefetch(500))",
-            becomes="model.fit(ds.batch(32).prefetch(2))",
-            says=("500 batches",),
-        ),
+        Case(_DATA, _fit(500), becomes=_fit(2), says=("500 batches",)),
         Case(
             _DATA + "\nBUFFER = 2000\ntrain = ds.prefetch(buffer_size=BUFFER).batch(8)",
             "model.fit(train)",
@@ -49,23 +49,17 @@ class FewerReadyBatches(Fix):
         ),
         Case(
             _FILES,
-            "ds = tf.data.Dataset.from_tensor_slices(files).interleave(opened, cycle_length=len(files))\n"
-            "model.fit(ds.batch(8))",
-            becomes="ds = tf.data.Dataset.from_tensor_slices(files).interleave(opened, cycle_length=2)\n"
-            "model.fit(ds.batch(8))",
+            _INTERLEAVED.format("opened, cycle_length=len(files)"),
+            becomes=_INTERLEAVED.format("opened, cycle_length=2"),
             says=("all files",),
         ),
     ]
     SILENT = [
-        Case(_DATA, "model.fit(ds.batch(32).prefetch(tf.data.AUTOTUNE))"),
-        Case(_DATA, "model.fit(ds.batch(32).prefetch(4))"),
+        Case(_DATA, _fit("tf.data.AUTOTUNE")),
+        Case(_DATA, _fit(4)),
         Case(_DATA, "train = ds.batch(32).prefetch(500)\nbig = [0] * 10**10"),
-        Case(  # it reads line by line
-            _FILES,
-            "ds = tf.data.Dataset.from_tensor_slices(files).interleave(tf.data.TextLineDataset, cycle_length=64)\n"
-            "model.fit(ds.batch(8))",
-        ),
-        Case(_DATA, "model.fit(ds.batch(32).prefetch(500))", before_mib=1900),
+        Case(_FILES, _INTERLEAVED.format("tf.data.TextLineDataset, cycle_length=64")),  # it reads line by line
+        Case(_DATA, _fit(500), before_mib=1900),
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:

@@ -1,12 +1,13 @@
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...code.origins import all_origins
 from ...code.scopes import Scope
-from ...code.stores import stores
+from ...code.stores import Store, stores
 from ...examples import MIB
 from ...fix import Advice, Case, Death, Family
 from ...frameworks.torch import Kind, Tensors
@@ -25,8 +26,12 @@ def _dict(items: str) -> list[Held]:
     return [Held(-0.5, 1, (replace(_ROWS, type="dict", item_type=items),))]
 
 
-_CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, grew_bytes=1500 * MIB, items_before=0)
+def _in_rounds(before: str, cell: str, *says: str) -> Case:
+    return Case(before, cell, held=[Held(-0.5, 2, (_ROWS,))], says=says)
 
+
+_NET = "import torch\nnet = torch.nn.Linear(9, 9)"
+_CACHE = NamedObject("f", "functools._lru_cache_wrapper", 1600 * MIB, items=9, grew_bytes=1500 * MIB, items_before=0)
 
 _ROUNDS = (
     "grew by {grew}{items} while the cell ran. Keep a number or a summary of each round, only the newest with "
@@ -51,8 +56,6 @@ _GRAPHS = (
     "`backward()` has run; what is only looked at later can be kept as `tensor.detach()`."
 )
 _CLEAR = "{plain}.clear()  # after backward() and step(): the next pass begins with what comes from now on"
-
-
 _TENSORS = (
     "grew by {grew}{items} while the cell ran. Keep of each round only what is read later: a mean, the class of the "
     "highest score, half as many digits. Or write the values to a file, which `mmap_mode='r'` opens without reading it."
@@ -121,29 +124,25 @@ class BoundGrowingContainer(Advice):
         Case(_LOOP, held=_GRAPHS_HELD, says=("9,000 tensors", "rows.clear()")),
         Case("while True:\n    rows[key()] = read()", held=_dict("object"), says=("del rows[next(iter(rows))]",)),
         Case("while True:\n    rows['x'].append(read())", held=_dict("list"), says=("del kept[:-1000]",)),
-        Case(
+        _in_rounds(
             "import tensorflow as tf",
             "rows = []\nfor x in xs:\n    rows.append(tape.gradient(loss, model.trainable_variables))",
-            held=[Held(-0.5, 2, (_ROWS,))],
-            says=("grads = tape.gradient(loss", "total"),
+            *("grads = tape.gradient(loss", "total"),
         ),
-        Case(
-            "import torch\nnet = torch.nn.Linear(9, 9)",
+        _in_rounds(
+            _NET,
             "rows = []\nfor x in xs:\n    with torch.no_grad():\n        rows.append(net(x))",
-            held=[Held(-0.5, 2, (_ROWS,))],
-            says=("small = net(x).mean().item()", "net(x).detach().cpu().numpy()"),
+            *("small = net(x).mean().item()", "net(x).detach().cpu().numpy()"),
         ),
-        Case(
-            "import torch\nnet = torch.nn.Linear(9, 9)",
+        _in_rounds(
+            _NET,
             "rows = []\nfor x in xs:\n    rows.append(net(x).detach().clone())",
-            held=[Held(-0.5, 2, (_ROWS,))],
-            says=("net(x).detach().clone().cpu().numpy()", ".argmax(-1)"),
+            *("net(x).detach().clone().cpu().numpy()", ".argmax(-1)"),
         ),
-        Case(
-            "import torch\nrows = {}\nnet = torch.nn.Linear(9, 9)",
+        _in_rounds(
+            _NET + "\nrows = {}",
             "for k in range(9000):\n    rows[k] = {'net': net, 'loss': 1.5, 'p': probs}",
-            held=[Held(-0.5, 2, (_ROWS,))],
-            says=("rows[k] = {'loss': 1.5, 'p': probs.argmax(-1)}",),
+            "rows[k] = {'loss': 1.5, 'p': probs.argmax(-1)}",
         ),
     ]
     SILENT = [
@@ -189,15 +188,18 @@ class BoundGrowingContainer(Advice):
         return death.memory.ramp_bytes * 8 // 10 if one.with_graph else one.grew_bytes or one.bytes
 
 
+def _stores(death: Death, container: Grown) -> Iterator[Store]:
+    """Yield the statements that put something into a container."""
+    name = container.name.rpartition(".")[2]
+    return (one for one in stores(death.code.running) if one.container.rpartition(".")[2] == name)
+
+
 def _smaller_entries(death: Death, container: Grown) -> str | None:
     """Return the statement that keeps a dict of each round, with numbers and classes in place of what is large."""
     tensors = Tensors(death.code)
-    for store in stores(death.code.running):
-        is_it = store.container.rpartition(".")[2] == container.name.rpartition(".")[2]
+    for store in _stores(death, container):
         match store.values:
-            case [ast.Dict(keys=keys, values=values) as entry] if is_it and all(
-                isinstance(one, ast.Constant) for one in keys
-            ):
+            case [ast.Dict(keys=keys, values=values) as entry] if all(isinstance(one, ast.Constant) for one in keys):
                 segment, kept = store.scope.segment, []
                 for key, value in zip(keys, values, strict=True):
                     if _is_model(value, store.scope, tensors):
@@ -223,8 +225,8 @@ def _is_model(value: ast.expr, scope: Scope, tensors: Tensors) -> bool:
 
 def _gradients(death: Death, container: Grown) -> str | None:
     """Return the text of the gradients that are put into a container: a list with one for each variable."""
-    for store in stores(death.code.running):
-        if store.container.rpartition(".")[2] == container.name.rpartition(".")[2] and len(store.values) == 1:
+    for store in _stores(death, container):
+        if len(store.values) == 1:
             text = store.scope.segment(store.values[0])
             is_list = container.item_type in ("list", "tuple", None) and "dict" not in (container.type or "")
             return text if is_list and _GRADIENTS.search(text) and "item()" not in text else None
@@ -234,8 +236,8 @@ def _gradients(death: Death, container: Grown) -> str | None:
 def _array(death: Death, container: Grown) -> tuple[str, str, str] | None:
     """Return the text of the array that is put into a container, a number of it, and what makes it NumPy's."""
     tensors, package = Tensors(death.code), (container.item_type or "").partition(".")[0]
-    for store in stores(death.code.running):
-        if store.container.rpartition(".")[2] == container.name.rpartition(".")[2] and len(store.values) == 1:
+    for store in _stores(death, container):
+        if len(store.values) == 1:
             value = store.values[0]
             is_copy = any(getattr(one, "attr", "") in ("detach", "clone") for one in ast.walk(value))
             is_tensor = is_copy or tensors.kind(value, store.scope) in (Kind.TENSOR, Kind.GRAPH)
