@@ -71,6 +71,9 @@ class Fix(Rule):
     unless_offered: ClassVar[frozenset[str]] = frozenset()
     """The ids of fixes that know better: where one of them explains as much, this one is left out."""
 
+    edits_cure: ClassVar[bool] = False
+    """Its edits are all that it asks for, though it would have something to say about them, too: a smaller number."""
+
     def propose(self, death: Death) -> Iterable[Proposal]:
         """Yield what to change. All that is yielded is one fix: the edits are made together, the words are the first's.
 
@@ -80,7 +83,7 @@ class Fix(Rule):
 
     def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - for those that change a number
         """Whether the edited cells are well: by default, when this fix has nothing to say about them any more."""
-        return not any(True for _ in self.propose(after))
+        return self.edits_cure or not any(True for _ in self.propose(after))
 
     @classmethod
     def example(cls) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from ..code.calls import last_name
 from ..code.cycles import cycle_of
 from ..code.deferred_calls import deferred_store
 from ..code.notebook import CodeTooLargeError, Notebook
@@ -232,7 +233,7 @@ def _nearness(growth: Growth, store: Store, container: Grown | None) -> tuple[bo
 def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
     """Whether a store keeps a name that a statement bound, or the one that called it; or what it returned."""
     returns = (top.source or "").lstrip().startswith("return ")
-    if returns and any(_called(value) == _last(top.function) for value in store.values):
+    if returns and any(_called(value) == (top.function or "").rpartition(".")[2] for value in store.values):
         return True
     lines = set(lines_in(top, growth.code.cells[store.scope.cell]))
     made = {
@@ -245,13 +246,8 @@ def _keeps(growth: Growth, store: Store, top: Statement) -> bool:
     return any(isinstance(node, ast.Name) and node.id in made for value in kept for node in _but_numbers(value))
 
 
-def _called(node: ast.AST) -> str | None:
-    function = node.func if isinstance(node, ast.Call) else None
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
-
-
-def _last(name: str | None) -> str:
-    return (name or "").rpartition(".")[2]
+def _called(node: ast.AST) -> str:
+    return last_name(node.func) if isinstance(node, ast.Call) else ""
 
 
 def _but_numbers(node: ast.AST) -> Iterator[ast.AST]:

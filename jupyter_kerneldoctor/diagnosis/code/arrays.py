@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .calls import last_name
 from .literals import number as literal
 
 POINTER_BYTES = 8
@@ -301,5 +302,5 @@ def _all(lengths: Sequence[int | None]) -> list[int] | None:
 
 def _dtype(node: ast.expr | None) -> str | None:
     """Return the name of a type as it is written: `np.float32`, `"f4"`, `float`."""
-    name = node.value if isinstance(node, ast.Constant) else getattr(node, "attr", getattr(node, "id", None))
+    name = node.value if isinstance(node, ast.Constant) else last_name(node)
     return name if isinstance(name, str) and name in _ITEM_BYTES else None

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from .scopes import Scope
 
 
+def last_name(node: ast.AST | None) -> str:
+    """Return the last part of a name: "fit" of `model.fit` and of `fit`; "" for what is no name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 @dataclass(frozen=True)
 class Call:
     """A call of a function whose full name is known."""

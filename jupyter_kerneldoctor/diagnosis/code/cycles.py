@@ -2,7 +2,7 @@
 
 import ast
 
-from .calls import Call
+from .calls import Call, last_name
 from .notebook import Notebook
 from .origins import all_origins
 
@@ -21,9 +21,5 @@ def cycle_of(code: Notebook, function: str | None) -> Call | None:
     owner, _, name = function.rpartition(".")
     sought = owner.rpartition(".")[2] if name in _READS else name
     given = [found[0].node.args[0], *(one for one, _ in all_origins(found[0].node.args[0], found[0].scope, code))]
-    names = {one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "") for one in map(_called, given)}
+    names = {last_name(one.func if isinstance(one, ast.Call) else one) for one in given}
     return found[0] if sought and sought in names else None
-
-
-def _called(node: ast.expr) -> ast.expr:
-    return node.func if isinstance(node, ast.Call) else node

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from .calls import last_name
 from .executed_nodes import FUNCTIONS
 
 _QUICK = frozenset(
@@ -39,5 +40,5 @@ def takes_no_time(statement: ast.stmt) -> bool:
 
 
 def _is_quick(call: ast.Call) -> bool:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = last_name(call.func)
     return name in _QUICK

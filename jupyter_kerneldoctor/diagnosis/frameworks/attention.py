@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..code.calls import last_name
 from ..code.literals import number
 from ..code.notebook import Call, Scope
 from .torch import Tensors
@@ -191,7 +192,7 @@ def _is_triangle(mask: ast.expr, scope: Scope, tensors: Tensors) -> bool:
         calls = (call for inner in tensors.code.scopes(module.cell) for call in inner.calls)
         made += [one for one in calls if one.args and getattr(one.args[0], "value", None) == getattr(node, "attr", "")]
     calls = (one for each in made for one in ast.walk(each) if isinstance(one, ast.Call))
-    return any("tril" in (getattr(one.func, "attr", ""), getattr(one.func, "id", "")) for one in calls)
+    return any(last_name(one.func) == "tril" for one in calls)
 
 
 def _take_product(product: tuple[ast.expr, ast.expr], found: Attention, tensors: Tensors) -> bool:
@@ -204,7 +205,7 @@ def _take(given: tuple[ast.expr, ast.expr], rank: int | None, found: Attention, 
     """Take in queries and keys; False where the names mean something else where the result is worked out."""
     scope, code = found.scope, tensors.code
     (found.queries, found.keys), found.rank = given, rank
-    shapes = [one for one in scope.calls if getattr(one.func, "attr", getattr(one.func, "id", "")) in _SHAPES]
+    shapes = [one for one in scope.calls if last_name(one.func) in _SHAPES]
     if found.rank is None and any(_dimensions(one) == _HEADS for one in shapes):
         found.rank = _HEADS
     made = {getattr(one, "id", "") for each in found.statements for one in ast.walk(each) if _is_stored(one)}

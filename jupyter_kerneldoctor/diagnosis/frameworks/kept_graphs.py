@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..code.attributes import Origin
+from ..code.calls import last_name
 from ..code.notebook import Notebook, once
 from ..code.scopes import Scope
 from ..code.stores import Store
@@ -97,7 +98,7 @@ def _is_optional(call: Backward, kept: Kept) -> bool:
     for one in kept.caller.around(call.node):
         nodes = list(ast.walk(one)) if isinstance(one, ast.If) else []
         counts = any(isinstance(part, ast.Mod) for part in nodes[:1] and ast.walk(one.test))  # type: ignore[attr-defined]
-        called = {getattr(part, "attr", getattr(part, "id", "")) for part in nodes}
+        called = {last_name(part) for part in nodes}
         if nodes and not counts and kept.value not in nodes and (kept.scope.function or None) not in called:
             return True
     return False

@@ -3,6 +3,7 @@
 import ast
 
 from ..code.arrays import ARRAY, Value
+from ..code.calls import last_name
 from ..code.notebook import Call, Notebook
 from ..code.scopes import Scope
 from ..code.values import Values
@@ -18,7 +19,7 @@ _DOUBLE = ("float", "float64", "double", "f8", "d")
 
 def is_double(node: ast.expr | None) -> bool:
     """Whether a type is written that stands for float64: `float`, `np.float64`, `"f8"`."""
-    name = node.value if isinstance(node, ast.Constant) else getattr(node, "attr", getattr(node, "id", None))
+    name = node.value if isinstance(node, ast.Constant) else last_name(node)
     return name in _DOUBLE
 
 

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Mapping, Sequence
 
+from ..code.calls import last_name
 from ..code.literals import number
 from ..code.notebook import Call, Notebook
 
@@ -85,6 +86,6 @@ def _scales(node: ast.expr) -> bool:
     """Whether it is made for as many columns as there are singular values: `np.diag(s)`, `U * s`."""
     return any(
         (isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult))
-        or (isinstance(one, ast.Call) and getattr(one.func, "attr", getattr(one.func, "id", "")) == "diag")
+        or (isinstance(one, ast.Call) and last_name(one.func) == "diag")
         for one in ast.walk(node)
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ..code.calls import last_name
 from ..code.literals import number
 from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins, all_origins
@@ -187,7 +188,7 @@ def _starts(code: Notebook) -> list[Part]:
     learning = {scope.function for scope in code.running if backward_calls(scope.node, scope)} - {""}
     starts: list[Part] = []
     for scope in code.running:
-        named = [node for node in scope.names if getattr(node, "id", getattr(node, "attr", "")) in learning]
+        named = [node for node in scope.names if last_name(node) in learning]
         for node in (*(one.node for one in backward_calls(scope.node, scope)), *named):
             starts += [(loop, scope) for loop in scope.loops_around(node)[:1]]
         starts += [(node, scope) for node in scope.calls if _is_training_call(node, scope, code)]

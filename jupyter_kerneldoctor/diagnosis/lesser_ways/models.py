@@ -4,6 +4,7 @@ import ast
 from collections.abc import Mapping
 
 from ..case import Case
+from ..code.calls import last_name
 from ..code.notebook import Call
 from ..death import Death
 from .way import LesserWay, is_made_by, is_method_of, made_by, names
@@ -62,7 +63,7 @@ def _in_batches(call: Call, death: Death) -> bool | Mapping[str, str]:
 def _counts_words(call: Call, death: Death) -> bool:
     """Whether texts are counted, and no table of all zeros or pairs is made of the counts as well."""
     called = (one.func for scope in death.code.running for one in scope.calls)
-    large = any((one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "")) in _LARGER for one in called)
+    large = any(last_name(one) in _LARGER for one in called)
     return not large and bool(is_made_by("text.CountVectorizer", "text.TfidfVectorizer")(call, death))
 
 

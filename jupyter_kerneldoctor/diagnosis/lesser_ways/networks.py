@@ -4,6 +4,7 @@ import ast
 from itertools import pairwise
 
 from ..case import Case
+from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
@@ -30,7 +31,7 @@ def _after_flatten(call: Call, death: Death) -> bool:
 def _listed_after_flatten(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the others
     """Whether such a layer follows in a list of layers."""
     names = [
-        getattr(one.func, "attr", getattr(one.func, "id", ""))
+        last_name(one.func)
         for given in call.node.args[:1]
         for one in getattr(given, "elts", ())
         if isinstance(one, ast.Call)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from ..case import Case
+from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..death import Death
@@ -72,7 +73,7 @@ def _as_long_as_the_longest(call: Call, death: Death) -> bool:
     made = [one.node for one in all_origins(given, call.scope, death.code)] if given is not None else []
     longest = ("max", "amax", "nanmax")
     called = (one.func for one in made if isinstance(one, ast.Call))
-    return given is None or any(getattr(one, "id", getattr(one, "attr", "")) in longest for one in called)
+    return given is None or any(last_name(one) in longest for one in called)
 
 
 _PADDERS = tuple(f"{one}keras.{part}" for one in ("", "tensorflow.") for part in ("utils", "preprocessing.sequence"))

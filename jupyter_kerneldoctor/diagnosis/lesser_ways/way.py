@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..calls import CLASSES, calls_at, is_of, is_own
 from ..case import Case
+from ..code.calls import last_name
 from ..code.notebook import Call
 from ..code.origins import all_origins
 from ..code.scopes import Scope
@@ -99,14 +100,10 @@ def _running_calls(death: Death) -> tuple[dict[str, list[Call]], dict[str, list[
 def _given_to_running(scope: Scope, death: Death) -> set[ast.AST]:
     """Return what was worked out before the user's function that was running, as it is given to that."""
     frames = [one.frame.function.rpartition(".")[2] for one in death.user_frames[:-1] if not one.is_cell]
-    called = [one for one in scope.calls if _function(one) in frames and death.was_running(one, scope)]
+    called = [one for one in scope.calls if last_name(one.func) in frames and death.was_running(one, scope)]
     own = [one for one in called if is_own(one.func, scope, death)]
     words = ((*one.args, *(word.value for word in one.keywords)) for one in own)
     return {inner for given in words for one in given for inner in ast.walk(one)}
-
-
-def _function(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _named(name: str, by_name: Mapping[str, list[Call]]) -> Iterable[Call]:

@@ -168,7 +168,7 @@ def test_all_other_bytes_stay(firing, head, tail, line_end, indent):
 def edited_again(fix, case, changed):
     """What a fix would edit in the edited cells, if they died in the same way; a number may get smaller still."""
     edited = case.with_sources(*(changed.get(at, source) for at, source in enumerate(case.sources, 1)))
-    changes_a_number = type(fix).is_cured is not Fix.is_cured
+    changes_a_number = fix.edits_cure or type(fix).is_cured is not Fix.is_cured
     return [] if changes_a_number else [one for one in propose(edited.death()) if one.id == fix.id and one.edits]
 
 

@@ -2,6 +2,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ...code.calls import last_name
 from ...code.origins import all_origins
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.kept import Kept, kept_values
@@ -122,5 +123,5 @@ def _before(kept: Kept, loop: ast.For | ast.ListComp) -> list[str]:
 def _is_read(kept: Kept, death: Death) -> bool:
     """Whether a value comes from a function that reads, no table, and is not what a network gives."""
     parts = [one for one, _ in all_origins(kept.value, kept.scope, death.code, parts=True)]
-    calls = [getattr(one.func, "attr", getattr(one.func, "id", "")) for one in parts if isinstance(one, ast.Call)]
+    calls = [last_name(one.func) for one in parts if isinstance(one, ast.Call)]
     return any(map(_READS.fullmatch, calls)) and not any(map(_NOT_ITEMS.search, calls))

@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...code.calls import last_name
 from ...code.literals import number
 from ...code.notebook import Notebook, Scope
 from ...edits import replace
@@ -185,7 +186,7 @@ def _children(code: Notebook) -> set[Scope]:
     called: dict[str, set[Scope]] = {}
     for scope in dict.fromkeys((*scopes, *code.mentioning(*_STARTS))):
         for call in scope.calls:
-            name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+            name = last_name(call.func)
             called.setdefault(name, set()).add(scope)
             made = code.described(call.func, scope) or ""
             if made.startswith(_PROCESSES) or name in _STARTS:
@@ -273,7 +274,7 @@ def _statement(found: _Exit, code: Notebook) -> str:
 def _is_called_last(scope: Scope, code: Notebook) -> bool:
     """Whether the only call of a function is the last statement of the cell, so that nothing runs after it returns."""
     names = (node for reached in code.running for node in reached.names)
-    uses = [node for node in names if scope.function in (getattr(node, "id", None), getattr(node, "attr", None))]
+    uses = [node for node in names if scope.function == last_name(node)]
     match code.running.scopes[0].body[-1:]:
         case [ast.Expr(value=ast.Call(func=function))]:
             return uses == [function]

@@ -1,6 +1,7 @@
 import ast
 from collections.abc import Iterator
 
+from ...code.calls import last_name
 from ...code.notebook import Call
 from ...edits import import_as, insert_after
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -78,7 +79,7 @@ def _round(call: Call, death: Death) -> tuple[list[ast.stmt], str]:
     name = call.scope.function
     for scope in death.code.running if name else ():
         for node in scope.calls:
-            called = getattr(node.func, "id", getattr(node.func, "attr", None))
+            called = last_name(node.func)
             if called == name and (scope.loops_around(node) or _is_in_comprehension(node, scope.nodes)):
                 ends = isinstance(call.scope.body[-1], ast.Return | ast.If | ast.Try)
                 return [] if ends else call.scope.body, "the loop that calls it"

@@ -28,6 +28,7 @@ class ReleaseBeforeRebind(Fix):
     """
 
     id, title, causes = "release-before-rebind", "Release the old object before making the new one", OUT_OF_MEMORY
+    edits_cure = True  # the names are still bound anew
 
     FIRES = [
         Case(_BUILD, _MAKE, _MAKE, before_mib=900, becomes="model = opt = None\n" + _MAKE, says=("model", "opt")),
@@ -75,10 +76,6 @@ class ReleaseBeforeRebind(Fix):
             )
             edits = insert_before(cell, found[0], f"{' = '.join(names)} = None")
             yield Proposal(edits, why, min(before // 2, memory.missing_bytes or 0))
-
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - the names are still bound anew
-        """The names are set to None."""
-        return True
 
 
 _MUCH = 0.3  # of the limit

@@ -33,6 +33,7 @@ class LimitParallelJobs(Fix):
     """
 
     id, title, causes = "limit-parallel-jobs", "Let fewer processes work at a time", (Family.MEMORY,)
+    edits_cure = True  # a smaller number is still a number
 
     FIRES = [
         Case(
@@ -101,10 +102,6 @@ class LimitParallelJobs(Fix):
             )
             yield Proposal(edits, why, held, f"{self.title}: {fewer}")
             return
-
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - a smaller number is still a number
-        """The number is another one."""
-        return True
 
 
 def _starting(death: Death) -> Iterator[tuple[Call, str, int | None]]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
+from ...code.calls import last_name
 from ...code.notebook import Notebook
 from ...code.scopes import Scope
 from ...edits import indent_unit, insert_after
@@ -137,7 +138,7 @@ def _used_elsewhere(owner: ast.Name | ast.Attribute, scope: Scope, code: Noteboo
             if other is scope:
                 continue
             harmless = {id(one) for node in other.nodes for one in _harmless(node)}
-            mentions = (one for one in other.names if name in (getattr(one, "id", ""), getattr(one, "attr", "")))
+            mentions = (one for one in other.names if name == last_name(one))
             if any(id(one) not in harmless for one in mentions):
                 return True
     return False

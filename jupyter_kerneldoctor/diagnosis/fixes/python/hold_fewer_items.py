@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
 from ...code.attributes import Origin
+from ...code.calls import last_name
 from ...code.notebook import Notebook
 from ...code.origins import Origins
 from ...code.scopes import Scope
@@ -108,9 +109,9 @@ def _bound(code: Notebook, name: str) -> tuple[int, Origin] | None:
                         left=ast.Call(func=ast.Name(id="len"), args=[held]),
                         ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
                         comparators=[limit],
-                    ) if _is_named(held, word) and _is_kept_at(node, word, scope):
+                    ) if last_name(held) == word and _is_kept_at(node, word, scope):
                         given = limit
-                    case ast.Assign(targets=[target], value=ast.Call(keywords=words)) if _is_named(target, word):
+                    case ast.Assign(targets=[target], value=ast.Call(keywords=words)) if last_name(target) == word:
                         given = next((one.value for one in words if one.arg == "maxlen"), None)
                 if given is not None and (found := origins.number(given, scope)) is not None and found[0] > 1:
                     return found
@@ -134,11 +135,7 @@ def _is_kept_at(test: ast.Compare, word: str, scope: Scope) -> bool:
 def _takes_out(node: ast.AST, word: str) -> bool:
     match node:
         case ast.Call(func=ast.Attribute(attr="pop" | "popleft" | "popitem" | "remove" | "clear", value=held)):
-            return _is_named(held, word)
+            return last_name(held) == word
         case ast.Assign(targets=[target]):
-            return _is_named(target, word)
+            return last_name(target) == word
     return False
-
-
-def _is_named(node: ast.expr, word: str) -> bool:
-    return (node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")) == word

@@ -28,6 +28,7 @@ class NoRepeatInARepeat(Fix):
     """
 
     id, title, causes = "no-repeat-in-a-repeat", "Repeat once: no repeat in a repeated group of the pattern", ("hang",)
+    edits_cure = True  # other repeats may be right
 
     FIRES = [
         Case(
@@ -67,10 +68,6 @@ class NoRepeatInARepeat(Fix):
                 yield Proposal(replace(scope, node, new), why, snippet=snippet)
                 return
         yield Proposal((), why, snippet=snippet)
-
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - other repeats may be right
-        """The pattern is another one."""
-        return True
 
 
 def _written(pattern: str, death: Death) -> Iterator[tuple[Scope, ast.Constant]]:

@@ -32,6 +32,7 @@ class EvaluationBatchSize(Fix):
     """
 
     id, title, causes = "evaluation-batch-size", "Use smaller batches for the evaluation", OUT_OF_MEMORY
+    edits_cure = True  # a smaller number is still a number
 
     FIRES = [
         Case(
@@ -82,10 +83,6 @@ class EvaluationBatchSize(Fix):
         )
         title = f"{self.title}: {smaller} in place of {text}"
         yield Proposal(replace(made.scope, given, str(smaller)), why, death.memory.missing_bytes, title)
-
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - a smaller number is still a number
-        """Whether the loader is there, with its number."""
-        return True
 
 
 def _loaders_around(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[Origin]:

@@ -29,6 +29,7 @@ class KeepFewerSteps(Fix):
     """
 
     id, title, causes = "keep-fewer-steps", "Keep the tensors of every hundredth step, not of all", OUT_OF_MEMORY
+    edits_cure = True  # something is still kept
 
     FIRES = [
         Case(
@@ -81,10 +82,6 @@ class KeepFewerSteps(Fix):
                 yield Proposal(wrap(one.scope, [statement], _condition(one)), why, memory.ramp_bytes, snippet=snippet)
         except EditRefusedError:
             yield Proposal((), why, memory.ramp_bytes, snippet=snippet)
-
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - something is still kept
-        """The condition is there."""
-        return True
 
 
 def _owner(kept: Kept) -> str:

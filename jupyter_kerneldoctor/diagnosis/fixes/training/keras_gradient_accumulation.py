@@ -27,6 +27,7 @@ class KerasGradientAccumulation(Fix):
 
     id, title = "keras-gradient-accumulation", "Take smaller batches and accumulate their gradients"
     causes = OUT_OF_MEMORY
+    edits_cure = True  # a smaller number is still a number
 
     FIRES = [
         Case(
@@ -78,10 +79,6 @@ class KerasGradientAccumulation(Fix):
         why = f"{batch.reason} With {quote(f'{_WORD}={steps}')} each update sees as many rows as before."
         title = f"{self.title}: {batch.choice.value} in place of {written.value}"
         yield Proposal(edits, why, (missing or 0) * 9 // 10, title, peak=batch.choice.peak)
-
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - a smaller number is still a number
-        """The numbers are others."""
-        return True
 
 
 def _is_old(death: Death) -> bool:

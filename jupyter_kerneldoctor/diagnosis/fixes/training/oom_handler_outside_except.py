@@ -1,5 +1,6 @@
 import ast
 
+from ...code.calls import last_name
 from ...fix import Advice, Case, Death
 from ...units import cell_name
 
@@ -60,5 +61,5 @@ class OomHandlerOutsideExcept(Advice):
 
 def _works(node: ast.AST) -> bool:
     """Whether a node is a call of more than what cleans up."""
-    name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+    name = last_name(node.func) if isinstance(node, ast.Call) else ""
     return bool(name) and name not in _CLEANS

@@ -25,6 +25,7 @@ class TrainerAccumulationSteps(Fix):
     """
 
     id, title, causes = "trainer-accumulation-steps", "Accumulate the gradient over smaller batches", OUT_OF_MEMORY
+    edits_cure = True  # a smaller number is still a number
 
     FIRES = [
         Case(
@@ -75,7 +76,3 @@ class TrainerAccumulationSteps(Fix):
         )
         title = f"{self.title}: {choice.value} in place of {found[0]}"
         yield Proposal(edits, why, death.memory.missing_bytes, title)
-
-    def is_cured(self, before: Death, after: Death) -> bool:  # noqa: ARG002 - a smaller number is still a number
-        """The numbers are others."""
-        return True
