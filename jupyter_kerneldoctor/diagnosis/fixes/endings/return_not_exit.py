@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...code.calls import last_name
+from ...code.child_processes import FORKS, run_in_children
 from ...code.literals import number
 from ...code.notebook import Notebook, Scope
 from ...edits import replace
@@ -13,9 +14,6 @@ from ...units import cell_name, quote
 _ASKS = ("builtins.exit", "builtins.quit")
 _ENDS_AT_ONCE = ("os._exit", "posix._exit")
 _NATIVE = "ctypes."
-_FORKS = ("os.fork", "os.forkpty", "pty.fork")
-_PROCESSES = ("multiprocessing.", "torch.multiprocessing.", "concurrent.futures.ProcessPoolExecutor")
-_STARTS = ("submit", "apply_async", "map_async", "starmap", "imap", "imap_unordered", "Process")
 _STOP = 'raise SystemExit("Stopped here")'  # with a text, IPython prints it and nothing else; without, a warning
 
 
@@ -124,7 +122,7 @@ class ReturnNotExit(Fix):
         if death.recording.alive:
             yield from _in_a_worker({one.exit_code for one in death.recording.children if one.kind == "exit"}, code)
             return
-        of_children = _children(code)
+        of_children = run_in_children(code)
         found = [one for scope in code.running if scope not in of_children for one in _exits(scope, code)]
         found = [one for one in found if _gives_status(one, death.status.exit_code)]
         if not found:
@@ -165,7 +163,7 @@ def _exits(scope: Scope, code: Notebook) -> Iterator[_Exit]:
 
 def _in_a_worker(exit_codes: set[int | None], code: Notebook) -> Iterator[Proposal]:
     """Raise an exception where a worker ends itself: whoever waits for its result gets that."""
-    functions = [one for one in code.running.functions if not any(True for _ in code.calls_in([one], *_FORKS))]
+    functions = [one for one in code.running.functions if not any(True for _ in code.calls_in([one], *FORKS))]
     found = [one for scope in functions for one in _exits(scope, code)]
     for one in found:
         if one.name not in _ENDS_AT_ONCE or not any(_gives_status(one, status) for status in exit_codes - {None}):
@@ -177,55 +175,6 @@ def _in_a_worker(exit_codes: set[int | None], code: Notebook) -> Iterator[Propos
         )
         edits = () if _is_part(one) else replace(one.scope, one.node, _RAISE)
         yield Proposal(edits, why, title="Raise an exception in the worker, not `os._exit`", instead=_RAISE)
-
-
-def _children(code: Notebook) -> set[Scope]:
-    """Return what runs in other processes: what forks or is given to one, run() of one, and what only these call."""
-    scopes = list(code.running)
-    given: set[str] = set()
-    called: dict[str, set[Scope]] = {}
-    for scope in dict.fromkeys((*scopes, *code.mentioning(*_STARTS))):
-        for call in scope.calls:
-            name = last_name(call.func)
-            called.setdefault(name, set()).add(scope)
-            made = code.described(call.func, scope) or ""
-            if made.startswith(_PROCESSES) or name in _STARTS:
-                words = [word.value for word in call.keywords]
-                given |= {one for part in (*call.args, *words) for one in _functions(part)}
-    own = {
-        node.name
-        for scope in scopes
-        for node in scope.nodes
-        if isinstance(node, ast.ClassDef) and any("Process" in ast.unparse(base) for base in node.bases)
-    }
-    found = {
-        scope
-        for scope in scopes
-        if (scope.function and scope.function in given)
-        or (scope.function == "run" and scope.owner is not None and (scope.owner in own or _is_process(scope)))
-        or any(True for _ in code.calls_in([scope], *_FORKS))
-    }
-    for _ in scopes:
-        more = {one for one in scopes if one.function and (by := called.get(one.function)) and by <= found} - found
-        if not more:
-            break
-        found |= more
-    return found
-
-
-def _is_process(scope: Scope) -> bool:
-    """Whether a method belongs to a class of processes that a cell defines."""
-    classes = (node for node in (scope.parent or scope).nodes if isinstance(node, ast.ClassDef))
-    return any(one.name == scope.owner and any("Process" in ast.unparse(base) for base in one.bases) for one in classes)
-
-
-def _functions(node: ast.expr) -> Iterator[str]:
-    """Yield the names of the functions in an argument: `work`, `self.work`, `partial(work, 1)`."""
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            yield name
-        case ast.Call(args=[first, *_]):
-            yield from _functions(first)
 
 
 def _in_a_library(death: Death) -> Iterator[Proposal]:

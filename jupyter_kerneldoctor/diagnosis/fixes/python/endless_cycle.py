@@ -2,13 +2,11 @@ import ast
 from collections.abc import Iterator
 
 from ...code.calls import Call
-from ...code.origins import Origins, all_origins
-from ...code.scopes import Scope
-from ...edits import Changes, import_as, replace
+from ...code.origins import all_origins
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.asked_again import endless_rounds
 from ...units import quote
 
-_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _READER = (
     "import itertools\n\nclass Reader:\n    def batches(self):\n        for name in self.names:\n"
     "            yield load(name)\n\n"
@@ -68,7 +66,7 @@ class EndlessCycle(Fix):
             if len(call.node.args) != 1 or not _is_used(call, death) or _is_small(call, death):
                 continue
             given = call.scope.segment(call.node.args[0])
-            edits = _anew(call, given, death)
+            edits = endless_rounds(call, given, death.code)
             why = f"{quote(call.text)} keeps each item that it gave, to begin again with the first. "
             why += f"{quote(given)} can be asked for them again instead."
             snippet = None if edits else _ROUNDS.format(given=given)
@@ -96,48 +94,9 @@ def _is_small(call: Call, death: Death) -> bool:
     """Whether what is gone through is written down, a range, or known to take little."""
     given, small = call.node.args[0], (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant)
     for one, where in all_origins(given, call.scope, death.code):
-        if isinstance(one, small) or (isinstance(one, ast.Call) and _is_range(one, where, death)):
+        if isinstance(one, small):
+            return True
+        if isinstance(one, ast.Call) and death.code.qualified(one.func, where) == "builtins.range":
             return True
     value = death.values.of(given, call.scope)
     return value is not None and (value.bytes is not None or value.type in ("list", "tuple"))
-
-
-def _is_range(call: ast.Call, where: Scope, death: Death) -> bool:
-    return death.code.qualified(call.func, where) == "builtins.range"
-
-
-def _yields(function: ast.expr, call: Call, death: Death) -> bool:
-    """Whether what is called is a function of a cell that yields, or each method of that name is."""
-    one = Origins(death.code).called(function, call.scope)
-    name = function.attr if isinstance(function, ast.Attribute) else ""
-    found = [one] if one is not None else [scope for scope in death.code.running.scopes if scope.function == name]
-    return bool(found) and all(
-        any(isinstance(node, ast.Yield | ast.YieldFrom) for node in scope.nodes) for scope in found if scope
-    )
-
-
-def _is_bound_later(name: str, call: Call) -> bool:
-    """Whether a name stands for something else when it is asked for again: `rows = cycle(rows)`; or within the edit."""
-    begin = (call.node.lineno, call.node.col_offset)
-    return name in ("item", "_") or any(one.position > begin for one in call.scope.bindings.get(name, ()))
-
-
-def _anew(call: Call, given: str, death: Death) -> Changes:
-    """Return the edit that asks again in each round; none where that may give nothing the second time."""
-    node, code = call.node.args[0], death.code
-    yields = isinstance(node, ast.Call) and _yields(node.func, call, death)
-    plain = isinstance(node, ast.Call) and all(
-        isinstance(one, ast.Name | ast.Attribute | ast.Constant)
-        for one in (*node.args, *(word.value for word in node.keywords))
-    )
-    made = [
-        code.qualified(one.func, where)
-        for one, where in all_origins(node, call.scope, code)
-        if isinstance(one, ast.Call)
-    ]
-    if not (yields and plain) and not (isinstance(node, ast.Name) and made and made[0] in _LOADERS):
-        return ()
-    if any(_is_bound_later(one.id, call) for one in ast.walk(node) if isinstance(one, ast.Name)):
-        return ()
-    name, imported = import_as(call.scope, code, "itertools", "itertools")
-    return imported + replace(call.scope, call.node, f"(item for _ in {name}.count() for item in {given})")

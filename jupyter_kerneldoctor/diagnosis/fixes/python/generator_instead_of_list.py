@@ -7,12 +7,12 @@ from ...code.notebook import Call
 from ...code.origins import Origins
 from ...edits import replace
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.loaders import LOADERS
 from ...units import quote
 
 _CONSUMERS = tuple(f"builtins.{name}" for name in ("sum", "min", "max", "any", "all", "set", "dict", "frozenset"))
 _LOADER = "import torch\nloader = torch.utils.data.DataLoader(data, 32)\n"
 _MOST_STEPS = 4
-_MADE = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 
 
 class GeneratorInsteadOfList(Fix):
@@ -85,7 +85,7 @@ def _of_loader(call: Call, death: Death) -> Iterator[Proposal]:
         if found and not isinstance(found[0].node, ast.Call):
             found = Origins(death.code).of(*found[0])
     names = [death.code.qualified(one.node.func, one.scope) for one in found if isinstance(one.node, ast.Call)]
-    if given is None or not any(name in _MADE for name in names):
+    if given is None or not any(name in LOADERS for name in names):
         return
     text = call.scope.segment(given)
     is_plain = isinstance(statement, ast.Assign) and statement.value is call.node

@@ -1,14 +1,8 @@
-import ast
 from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
-from ...code.attributes import Origin
-from ...code.calls import last_name
-from ...code.notebook import Notebook
-from ...code.origins import Origins
-from ...code.scopes import Scope
-from ...code.stores import stores
+from ...code.kept_lengths import kept_length
 from ...edits import replace
 from ...examples import MIB
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -72,7 +66,7 @@ class HoldFewerItems(Fix):
         container, each = death.growth.container, death.growth.bytes_per_item
         if container is None or not each or not death.memory.grew_here or not death.room_bytes:
             return
-        found = _bound(death.code, container.name)
+        found = kept_length(death.code, container.name)
         if found is None:
             return
         bound, written = found
@@ -93,49 +87,5 @@ class HoldFewerItems(Fix):
     def is_cured(self, before: Death, after: Death) -> bool:
         """Whether the number is smaller."""
         name = before.growth.container.name if before.growth.container is not None else ""
-        old, new = _bound(before.code, name), _bound(after.code, name)
+        old, new = kept_length(before.code, name), kept_length(after.code, name)
         return old is not None and new is not None and new[0] < old[0]
-
-
-def _bound(code: Notebook, name: str) -> tuple[int, Origin] | None:
-    """Return the length at which the code keeps a container, and where that number is written."""
-    word, origins = name.rpartition(".")[2], Origins(code)
-    for top in code.mentioning(word):
-        for scope in code.scopes(top.cell):
-            for node in scope.nodes:
-                given: ast.expr | None = None
-                match node:
-                    case ast.Compare(
-                        left=ast.Call(func=ast.Name(id="len"), args=[held]),
-                        ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()],
-                        comparators=[limit],
-                    ) if last_name(held) == word and _is_kept_at(node, word, scope):
-                        given = limit
-                    case ast.Assign(targets=[target], value=ast.Call(keywords=words)) if last_name(target) == word:
-                        given = next((one.value for one in words if one.arg == "maxlen"), None)
-                if given is not None and (found := origins.number(given, scope)) is not None and found[0] > 1:
-                    return found
-    return None
-
-
-def _is_kept_at(test: ast.Compare, word: str, scope: Scope) -> bool:
-    """Whether a test keeps a container at a length: nothing is added above it, or something goes, or the loop ends."""
-    at = scope.statement_of(test)
-    if not isinstance(at, ast.If | ast.While):
-        return False
-    below, above = (at.body, at.orelse) if isinstance(test.ops[0], ast.Lt | ast.LtE) else (at.orelse, at.body)
-    adds = {one.statement for one in stores([scope]) if one.container.rpartition(".")[2] == word}
-    return any(one in adds for part in below for one in ast.walk(part)) or any(
-        isinstance(one, ast.Break | ast.Continue | ast.Return | ast.Delete) or _takes_out(one, word)
-        for part in above
-        for one in ast.walk(part)
-    )
-
-
-def _takes_out(node: ast.AST, word: str) -> bool:
-    match node:
-        case ast.Call(func=ast.Attribute(attr="pop" | "popleft" | "popitem" | "remove" | "clear", value=held)):
-            return last_name(held) == word
-        case ast.Assign(targets=[target]):
-            return last_name(target) == word
-    return False

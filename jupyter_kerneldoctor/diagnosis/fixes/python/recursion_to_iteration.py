@@ -1,10 +1,11 @@
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ...analysis.traceback import reports
 from ...code.deep_calls import DeepCall
 from ...code.literals import number
-from ...code.notebook import Call, Notebook, Scope
+from ...code.notebook import Call, Scope
+from ...code.recursion import calls_itself
 from ...edits import replace
 from ...examples import cell_file, crash_in, crash_report
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -36,10 +37,6 @@ _STEPS = """steps = []  # in place of {0} = (step, {0})
 for step in …:
     steps.append(step)
 {0} = tuple(steps)  # flat: its hash needs no nested calls"""
-_SPECIAL = {
-    "__bool__": "bool", "__len__": "len", "__str__": "str", "__repr__": "repr", "__hash__": "hash", "__iter__": "iter",
-    "__next__": "next", "__abs__": "abs", "__int__": "int", "__float__": "float", "__format__": "format",
-}  # fmt: skip
 
 _NODE = "sys.setrecursionlimit(10**6)\nclass Node:\n    def __bool__(self): return bool(self.next)\nhead = Node()"
 _CRASH = crash_report("Segmentation fault", *[(cell_file(_NODE), 3, "__bool__")] * 100, cut=True)
@@ -132,7 +129,7 @@ class RecursionToIteration(Fix):
             return
         raised = [one for one in code.calls("sys.setrecursionlimit") if _limit(one) > _HIGHEST_SANE]
         others = {one.function: one for one in code.running.functions}
-        functions = [scope for scope in code.running.functions if _calls_itself(scope, others, code)]
+        functions = [scope for scope in code.running.functions if calls_itself(scope, others, code)]
         shown = [one.recursion for one in reports(death.recording.crash_text) if one.recursion]
         if not death.is_about_memory:
             named = [scope for one in shown[-1:] for scope in code.functions_named(one.function.rsplit(".", 1)[-1])]
@@ -180,24 +177,6 @@ def _unnested(deep: DeepCall) -> Proposal:
 
 def _limit(call: Call) -> int:
     return (number(call.node.args[0]) or 0) if len(call.node.args) == 1 else 0
-
-
-def _calls_itself(scope: Scope, others: Mapping[str, Scope], code: Notebook) -> bool:
-    """Whether a function calls itself, directly or through another; or a special method what calls that method."""
-    if scope.owner is not None and (builtin := _SPECIAL.get(scope.function)):
-        return any(isinstance(call.func, ast.Name) and call.func.id == builtin for call in scope.calls)
-    waiting, seen = [scope], {scope}
-    while waiting:
-        names = waiting.pop().names
-        code.spend(1 + len(names) / 2)
-        for node in names:
-            called = node.id if isinstance(node, ast.Name) else node.attr
-            if called == scope.function:
-                return True
-            if called in others and others[called] not in seen:
-                seen.add(others[called])
-                waiting.append(others[called])
-    return False
 
 
 def _snippet(scope: Scope | None) -> str | None:

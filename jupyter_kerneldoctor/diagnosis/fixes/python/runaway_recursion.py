@@ -1,13 +1,11 @@
 import ast
 from collections.abc import Iterator
 
+from ...code.recursion import always_calls_itself
 from ...code.scopes import Scope
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote
 
-_DECIDES = (ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.While, ast.For, ast.Try, ast.comprehension, ast.Raise)
-_RELATIVES = ("parent", "next", "child", "left", "right", "previous", "prev", "tail")
-"""Attributes that hold another object of the same class."""
 _RAISED = "import sys\nsys.setrecursionlimit(10**9)\n"
 
 
@@ -71,7 +69,7 @@ class RunawayRecursion(Fix):
         if death.is_about_memory and not death.memory.grew_here:
             return
         for scope, name in _named(death):
-            if _always_calls_itself(scope, name) and death.was_running(scope.calls[0], scope):
+            if always_calls_itself(scope, name) and death.was_running(scope.calls[0], scope):
                 yield Proposal(
                     (),
                     f"{quote(scope.name if scope.function else name)} calls itself in every case, so that it never "
@@ -91,23 +89,3 @@ def _named(death: Death) -> Iterator[tuple[Scope, str]]:
         for name, bound in scope.bindings.items():
             if isinstance(bound[-1].value, ast.Lambda):
                 yield death.code.function_scope(bound[-1].value, scope.cell), name
-
-
-def _always_calls_itself(scope: Scope, name: str) -> bool:
-    """Whether a function calls itself and decides nothing; a method that of another object of its class."""
-    if any(isinstance(node, _DECIDES) for node in scope.nodes):
-        return False
-    if not scope.owner:
-        return any(isinstance(call.func, ast.Name) and call.func.id == name for call in scope.calls)
-    calls = [call.func for call in scope.calls if isinstance(call.func, ast.Attribute) and call.func.attr == name]
-    return any(_is_alike(call.value, scope) for call in calls) and not name.startswith("__init")
-
-
-def _is_alike(owner: ast.expr, scope: Scope) -> bool:
-    """Whether a method is called on the object itself, or an attribute that is no tool of another kind."""
-    match owner:
-        case ast.Name(id=name):
-            return name in scope.parameters[:1]
-        case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-            return name in scope.parameters[:1] and attribute in _RELATIVES
-    return False

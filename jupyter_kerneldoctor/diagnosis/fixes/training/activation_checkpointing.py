@@ -1,20 +1,14 @@
-import ast
-import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from ...code.notebook import Notebook, Scope
-from ...code.origins import Origins
 from ...edits import import_as, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.attention import attentions
 from ...frameworks.gradients import backward_calls
+from ...frameworks.repeated_blocks import block_calls
 from ...frameworks.step_growth import grows_by_the_step
-from ...frameworks.torch import Tensors, is_module_class
+from ...frameworks.torch import Tensors
 from ...units import quote, size
 
-_FEWEST = 4
-_ONE_LAYER = re.compile(r"torch\.nn\.Conv(Transpose)?[123]d$")
 _NET = (
     "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
     "        self.blocks = nn.ModuleList([nn.Linear(9, 9) for _ in range(40)])\n    def forward(self, x):\n"
@@ -84,7 +78,7 @@ class ActivationCheckpointing(Fix):
         target, before = memory.safe_target_bytes, memory.before_bytes
         if target is None or before is None or before >= target:
             return
-        for one in _block_calls(code):
+        for one in block_calls(code):
             name, imported = import_as(one.scope, code, "torch.utils.checkpoint.checkpoint", "checkpoint")
             segment = one.scope.segment
             given = [segment(part) for part in one.call.args]
@@ -101,61 +95,3 @@ class ActivationCheckpointing(Fix):
             tables = any(True for _ in attentions(Tensors(code)))  # those of one block may be too large already
             edits = () if tables else imported + replace(one.scope, one.call, text)
             yield Proposal(edits, why, (memory.missing_bytes or 0) * 6 // 10, snippet=text)
-
-
-class _BlockCall(NamedTuple):
-    call: ast.Call
-    scope: Scope
-    blocks: str
-
-
-def _save_nothing(blocks: ast.expr, scope: Scope, code: Notebook) -> bool:
-    """Whether there are so few blocks that one needs most of it, or each is one layer, which keeps its input only."""
-    origins = Origins(code)
-    for one, where in origins.of(blocks, scope):
-        match one:
-            case ast.Call(
-                args=[
-                    ast.ListComp(elt=each_made, generators=[each]) | ast.GeneratorExp(elt=each_made, generators=[each])
-                ]
-            ):
-                made = each_made.func if isinstance(each_made, ast.Call) else each_made
-                if _ONE_LAYER.match(code.qualified(made, where) or ""):
-                    return True
-                match each.iter:
-                    case ast.Call(func=ast.Name(id="range"), args=[*_, last]):
-                        found = origins.number(last, where)
-                        return found is not None and found[0] < _FEWEST
-            case ast.Call(args=[ast.List(elts=parts)]):
-                return len(parts) < _FEWEST
-    return False
-
-
-def _block_calls(code: Notebook) -> Iterator[_BlockCall]:
-    """Yield the calls `block(x)` in `for block in self.blocks` of a network's `forward`."""
-    tensors = Tensors(code)
-    for scope in code.running.functions:
-        owner = code.lookup(scope.owner, scope.parent or scope) if scope.owner and scope.function == "forward" else None
-        if owner is None or not is_module_class(owner, code) or not tensors.in_use:
-            continue
-        for call in scope.calls:
-            for loop in scope.loops_around(call)[:1]:
-                match loop, call.func:
-                    case ast.For(target=ast.Name(id=name), iter=ast.Attribute() as blocks), ast.Name(id=called):
-                        if name == called and call.args and not _save_nothing(blocks, scope, code):
-                            yield _BlockCall(call, scope, scope.segment(blocks))
-            if _is_round(call, scope):
-                yield _BlockCall(call, scope, "")
-
-
-def _is_round(call: ast.Call, scope: Scope) -> bool:
-    """Whether each round of a loop gives the network's own method what the round before made: `x = self.step(x)`."""
-    loop = next(iter(scope.loops_around(call)), None)
-    match loop, scope.statement_of(call):
-        case (
-            ast.For(iter=ast.Call(func=ast.Name(id="range")), body=[*_]),
-            ast.Assign(targets=[ast.Name(id=made)], value=value),
-        ):
-            is_own = isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") == "self"
-            return value is call and is_own and any(getattr(one, "id", "") == made for one in call.args)
-    return False

@@ -2,18 +2,15 @@ import ast
 from collections.abc import Iterator
 
 from ...calls import network_call_at
-from ...code.attributes import Origin
-from ...code.notebook import Call, Notebook, Scope
-from ...code.origins import all_origins
+from ...code.notebook import Call
 from ...edits import replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
-from ...frameworks.gradients import backward_below, hides_gradients, sources_of_gradients
-from ...frameworks.torch import Tensors
+from ...frameworks.gradients import hides_gradients, sources_of_gradients
+from ...frameworks.loaders import LOADERS, feeds_training, loaders_around
 from ...sizing import choose
 from ...units import cell_name, quote, size
 
 _LARGEST, _USUAL = 256, 32
-_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\n"
 _LOADER = _NET + "val = torch.utils.data.DataLoader(val_set, batch_size={})\n"
 _SCORE = "@torch.no_grad()\ndef score(loader):\n    for x, y in loader:\n        hits.append(net(x) == y)"
@@ -66,10 +63,10 @@ class EvaluationBatchSize(Fix):
         found = None if hides_gradients(code) or not death.memory.grew_here else network_call_at(death)
         if found is None or found[0] in sources_of_gradients(code) or growth.is_steady or growth.goes_on:
             return
-        made = next((one for one in _loaders_around(*found, code)), None)
-        if made is None or not isinstance(made.node, ast.Call) or _feeds_training(made, code):
+        made = next((one for one in loaders_around(*found, code)), None)
+        if made is None or not isinstance(made.node, ast.Call) or feeds_training(made, code):
             return
-        loader = Call(made.node, made.scope, _LOADERS[0])
+        loader = Call(made.node, made.scope, LOADERS[0])
         given = loader.argument("batch_size", 1)
         rows = None if given is None else death.values.number(given, made.scope)
         choice = None if rows is None else choose(death, rows, from_runs=False)
@@ -83,32 +80,6 @@ class EvaluationBatchSize(Fix):
         )
         title = f"{self.title}: {smaller} in place of {text}"
         yield Proposal(replace(made.scope, given, str(smaller)), why, death.memory.missing_bytes, title)
-
-
-def _loaders_around(call: ast.Call, scope: Scope, code: Notebook) -> Iterator[Origin]:
-    """Yield where the loaders were made that the loops around a call go through."""
-    for loop in scope.loops_around(call):
-        if isinstance(loop, ast.For):
-            inner = loop.iter.args[:1] if isinstance(loop.iter, ast.Call) else [loop.iter]  # enumerate(loader)
-            for one in (found for node in inner for found in all_origins(node, scope, code)):
-                if isinstance(one.node, ast.Call) and code.qualified(one.node.func, one.scope) in _LOADERS:
-                    yield one
-
-
-def _feeds_training(made: Origin, code: Notebook) -> bool:
-    """Whether a loop with a backward pass goes through the loader."""
-    origins = Tensors(code).origins
-    return any(
-        isinstance(loop, ast.For)
-        and any(one.node is made.node for part in ast.walk(loop.iter) for one in _origins_of(part, scope, code))
-        and backward_below(loop, scope, origins)
-        for scope in code.running
-        for loop in scope.nodes
-    )
-
-
-def _origins_of(node: ast.AST, scope: Scope, code: Notebook) -> list[Origin]:
-    return all_origins(node, scope, code) if isinstance(node, ast.Name | ast.Attribute) else []
 
 
 def _is_length(node: ast.expr) -> bool:

@@ -2,10 +2,10 @@ import ast
 from collections.abc import Iterator
 
 from ...calls import nodes_at
-from ...code.origins import Origins
 from ...code.scopes import Scope
 from ...edits import import_as, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
+from ...frameworks.jax import is_transformed_itself, vmapped
 from ...sizing import power_of_two
 from ...units import quote, size
 
@@ -57,8 +57,8 @@ class VmapInBatches(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Put `lax.map` in the place of the call."""
         for node, scope in nodes_at(death, ast.Call) if death.code.imports("jax") else ():
-            found = _vmapped(node.func, scope, death)
-            if found is None or node.keywords or _is_inside_of_another(node, scope, death):
+            found = vmapped(node.func, scope, death.code)
+            if found is None or node.keywords or is_transformed_itself(node, scope, death.code):
                 continue
             function, axes = found
             mapped = [given for given, axis in zip(node.args, axes or [0] * len(node.args), strict=False) if axis == 0]
@@ -88,45 +88,6 @@ def _mapped(function: str, call: ast.Call, mapped: list[ast.expr], scope: Scope)
     part = {one: f"row[{at}]" if len(mapped) > 1 else "row" for at, one in enumerate(mapped)}
     each = ", ".join(part.get(one) or scope.segment(one) for one in call.args)
     return f"lambda row: {function}({each}), {given[0] if len(mapped) == 1 else '(' + ', '.join(given) + ')'}"
-
-
-def _vmapped(node: ast.expr, scope: Scope, death: Death) -> tuple[str, list[object] | None] | None:
-    """Return the function that `vmap` was given, by its name, and which arguments have rows; None for another call."""
-    made = [(node, scope)] if isinstance(node, ast.Call) else [(*one,) for one in Origins(death.code).of(node, scope)]
-    match made:
-        case [(ast.Call() as call, where)]:
-            if death.code.qualified(call.func, where) == "jax.jit" and call.args and not call.keywords:
-                return _vmapped(call.args[0], where, death)
-        case _:
-            return None
-    axes = next((word.value for word in call.keywords if word.arg == "in_axes"), None)
-    if death.code.qualified(call.func, where) != "jax.vmap" or {one.arg for one in call.keywords} - {"in_axes"}:
-        return None
-    is_known_there = where.is_cell or where is scope
-    if len(call.args) != 1 or not isinstance(call.args[0], ast.Name) or not is_known_there:
-        return None
-    match axes:
-        case None | ast.Constant(value=0):
-            return call.args[0].id, None
-        case ast.Tuple(elts=elements) if all(isinstance(one, ast.Constant) for one in elements):
-            values = [getattr(one, "value", 1) for one in elements]
-            return (call.args[0].id, values) if set(values) <= {0, None} and 0 in values else None
-    return None
-
-
-def _is_inside_of_another(node: ast.Call, scope: Scope, death: Death) -> bool:
-    """Whether the call is a part of what is differentiated or mapped itself, which keeps what is worked out."""
-    if any(True for _ in death.code.running.calls("jax.grad", "jax.value_and_grad")):
-        return True
-    if any(isinstance(one, ast.Lambda) and node in ast.walk(one) for one in scope.nodes):
-        return True
-    words = {getattr(one, "id", "") for given in _transformed(death) for one in ast.walk(given)}
-    return not scope.is_cell and scope.function in words
-
-
-def _transformed(death: Death) -> Iterator[ast.expr]:
-    for call in death.code.calls("jax.grad", "jax.value_and_grad", "jax.vmap", "jax.jacrev", "jax.jacfwd"):
-        yield from call.node.args[:1]
 
 
 def _count(rows: ast.expr, scope: Scope, death: Death) -> int:
