@@ -13,6 +13,7 @@ from .frameworks.step_growth import grows_by_the_step
 from .frameworks.training import BatchSize, find_batch_size, is_dwarfed, only_evaluates, training_calls, trains
 from .frameworks.training_step import normalises_batches
 from .frameworks.whole_batch import WholeBatch, find_whole_batch
+from .frameworks.whole_steps import find_whole_step
 from .place import grew_in
 from .postmortem import Basis, ExpectedPeak
 from .units import sentence, size
@@ -34,10 +35,15 @@ class Choice:
     runs: tuple[int, ...] = ()
     """Batch sizes of earlier runs that it is fitted to."""
     peak: ExpectedPeak | None = None
+    is_guess: bool = False
+    """How many rows there are is not known, so nothing can be worked out."""
 
     @property
     def reason(self) -> str:
         """Return what it rests on, as sentences."""
+        if self.is_guess:
+            many = f"How many rows there are is not known, so {self.value} is only where to begin"
+            return f"{many}: a sixteenth of the rows at most. If it still dies, halve it."
         if self.peak is not None and len(self.runs) > 1:
             low, high = size(self.peak.low or 0), size(self.peak.high or 0)
             return f"From its runs with {' and '.join(map(str, self.runs))}, {self.value} will need {low} to {high}."
@@ -88,12 +94,13 @@ def batch_to_blame(death: Death) -> Batch | None:
             return None  # it is what `predict` gives of all rows that is large
         choice = None if is_dwarfed(written, code) else choose(death, written.value)
         return None if choice is None else Batch(choice, written, None, began)
-    whole = find_whole_batch(code, death.values)
-    if whole is None:
+    whole = find_whole_batch(code, death.values) or find_whole_step(code, death.values)
+    if whole is None or grew_in(death, whole.loop, whole.scope) is False:
         return None
-    if whole.rows is None:
-        return Batch(Choice(_USUAL), None, whole, began)
-    found = choose(death, whole.rows, from_runs=False)
+    rows = whole.rows or whole.most
+    if rows is None:
+        return Batch(Choice(_USUAL, is_guess=True), None, whole, began)
+    found = choose(death, rows, from_runs=False)
     largest = found and Choice(min(found.value, _LARGEST_FIRST_TRY), found.at_most)
     return None if largest is None else Batch(largest, None, whole, began)
 

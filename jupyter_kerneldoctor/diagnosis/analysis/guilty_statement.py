@@ -19,6 +19,7 @@ from ..code.scopes import Scope
 from ..code.stores import Store, container_name, stores
 from ..postmortem import Caller, Grown, Statement
 from ..units import cell_name
+from .awaited_statement import awaited_statement
 from .growth import Growth, is_queue
 from .statements import is_at, is_in, is_same_function, lines_in, statement_at
 
@@ -45,7 +46,8 @@ def guilty_statement(growth: Growth, last: Statement | None) -> Statement | None
         if growth.memory.grows_by_itself and (store := deferred_store(growth.code)) is not None:
             return statement_at(growth.code, growth.code.cells[store.scope.cell], store.statement.lineno)
         found = next((one for one in _suspects(growth) if _outweighs(growth, one, last)), last)
-        return found or _largest_of_a_function(growth)
+        found = found or _largest_of_a_function(growth)
+        return found and awaited_statement(growth.code, found)
     except (CodeTooLargeError, RecursionError):
         return last
 

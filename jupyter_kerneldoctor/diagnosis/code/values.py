@@ -76,8 +76,8 @@ class Values:
         self._code = code
         self._origins = Origins(code)
         self._recorded = _newest(code, looks)
-        self._held = {(one.function.rpartition(".")[2], one.name): _recorded(one) for one in held if one.function}
-        """Local variables of functions, and attributes that these reached, `self.centres`."""
+        self._held = {((one.function or "").rpartition(".")[2], one.name): _recorded(one) for one in held}
+        """Variables of the running cell, local ones of functions, and attributes that these reached, `self.centres`."""
         self._plain: dict[ast.expr, Value | None] = {}
         self._known: dict[int, tuple[Mapping[str, Value], dict[ast.expr, Value | None]]] = {}
         """What was worked out in one call of a function, by the identity of its arguments."""
@@ -197,7 +197,9 @@ class Values:
             return written if written is not None and written.shape[:1] == known.shape else known
         if binding is None or binding.value is None or _depends(binding, node.id):
             return None
-        return self._of(binding.value, _Place(binding.scope, at.given if binding.scope is at.scope else {}, at.depth))
+        found = self._of(binding.value, _Place(binding.scope, at.given if binding.scope is at.scope else {}, at.depth))
+        is_running = binding.scope.is_cell and binding.cell == self._code.last and recorded is None
+        return self._held.get(("", node.id)) if found is None and is_running else found
 
     def _attribute(self, node: ast.Attribute, at: _Place) -> Value | None:
         """Return the `T` and `shape` of an array; else what an attribute was recorded as, or set to in one place."""

@@ -64,7 +64,7 @@ def compared_with(
 
 def _comes_with(name: ast.Name, other: ast.Name, scope: Scope, tensors: Tensors, values: Values | None) -> bool:
     """Whether two names surely hold as many rows: bound together, taken of the same batch, or known to be as long."""
-    if other.id in _bound_with(name.id, scope) or _taken_of(name.id, scope) & _taken_of(other.id, scope):
+    if other.id in bound_with(name.id, scope) or _taken_of(name.id, scope) & _taken_of(other.id, scope):
         return True
     known = [] if values is None else [values.of(one, scope) for one in (name, other)]
     lengths = [one.shape[0] for one in known if one is not None and one.shape]
@@ -76,12 +76,12 @@ def _comes_with(name: ast.Name, other: ast.Name, scope: Scope, tensors: Tensors,
     given = [(tensors.origins.arguments(call, scope), caller) for call, caller in calls]
     pairs = [(one.get(name.id), one.get(other.id), caller) for one, caller in given]
     return bool(pairs) and all(
-        isinstance(one, ast.Name) and isinstance(two, ast.Name) and two.id in _bound_with(one.id, caller)
+        isinstance(one, ast.Name) and isinstance(two, ast.Name) and two.id in bound_with(one.id, caller)
         for one, two, caller in pairs
     )
 
 
-def _bound_with(name: str, scope: Scope) -> set[str]:
+def bound_with(name: str, scope: Scope) -> set[str]:
     """Return the names that a loop or an assignment binds in one tuple with a name; none that `enumerate` counts."""
     found: set[str] = set()
     for node in scope.nodes:

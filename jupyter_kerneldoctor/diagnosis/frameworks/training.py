@@ -22,6 +22,7 @@ _FRAMEWORKS = frozenset(
 )
 _TRAINING = frozenset({"fit", "fit_one_cycle", "train", "train_on_batch", "predict", "evaluate"})
 _EVALUATING = ("predict", "evaluate")
+_OF_JAX = ("jax.grad", "jax.value_and_grad")
 _MOST_PARTS = 500
 _ONLY_OF_TRAINING = frozenset({"batch_size", "epochs", "steps_per_epoch", "validation_data"})
 _DWARFED = 100
@@ -55,7 +56,20 @@ def trains(code: Notebook) -> bool:
     taped = code.imports("tensorflow") and any(
         getattr(call.func, "attr", "") == "apply_gradients" for scope in code.running for call in scope.calls
     )
-    return taped or any(True for _ in code.running.calls("jax.grad", "jax.value_and_grad"))
+    if taped or any(True for _ in code.running.calls(*_OF_JAX)):
+        return True
+    calls = ((call, scope) for scope in code.running for call in scope.calls)
+    return any(is_gradient_of_jax(call.func, scope, code) for call, scope in calls)
+
+
+def is_gradient_of_jax(function: ast.expr, scope: Scope, code: Notebook) -> bool:
+    """Whether a function is one that JAX made to work gradients out: `jax.jit(jax.grad(loss))`, by any name."""
+    if not code.imports("jax") or isinstance(function, ast.Attribute):
+        return False
+    return any(
+        isinstance(one, ast.Call) and code.qualified(one.func, where) in _OF_JAX
+        for one, where in all_origins(function, scope, code, parts=True)
+    )
 
 
 def training_calls(code: Notebook) -> Iterator[tuple[ast.Call, Scope]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..code.notebook import Notebook, Scope
 from ..code.values import Values
-from ..edits import Changes, EditRefusedError, replace, wrap
+from ..edits import Changes, EditRefusedError, append, replace, wrap
 from .gradients import backward_calls
 from .rows import compared_with, picks_rows
 from .torch import Kind, Tensors
@@ -23,6 +23,12 @@ class WholeBatch:
     rows: int | None
     is_clear: bool = True
     """All that is compared with the result surely has a row for each of them."""
+    most: int | None = None
+    """How many rows there are at most, where that is all that is known."""
+    step: tuple[ast.stmt, ...] = ()
+    """The statements that make a step, where these are known."""
+    data: tuple[ast.expr, ...] = ()
+    """The expressions in them that are these names."""
 
 
 def find_whole_batch(code: Notebook, values: Values) -> WholeBatch | None:
@@ -64,9 +70,14 @@ def split(found: WholeBatch, batch_size: int) -> Changes:
     Raises EditRefusedError where that would change what the code says afterwards: something that is worked out for all
     rows is used behind the step, other than the loss.
     """
-    step = _step(found)
     if not found.is_clear:
         raise EditRefusedError("it does not show how many rows are compared with what the network gives")
+    if found.step:
+        if _compared_behind(found):
+            raise EditRefusedError("what is worked out for all rows is compared with them behind the step")
+        parts = [append(found.scope, one, f"[start:start + {batch_size}]") for one in found.data]
+        return wrap(found.scope, found.step, header(found, batch_size)) + tuple(one for part in parts for one in part)
+    step = _step(found)
     if _results_used_behind(found, step):
         raise EditRefusedError("what is worked out for all rows is used behind the step")
     changes = wrap(found.scope, step, header(found, batch_size))
@@ -130,6 +141,18 @@ def _results_used_behind(found: WholeBatch, step: list[ast.stmt]) -> bool:
     inside = set(_names(step))
     read = (one for one in found.scope.names if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
     return any(one.id in made and one not in inside for one in read)
+
+
+def _compared_behind(found: WholeBatch) -> bool:
+    """Whether a statement behind the step has to do with both its results and all rows: `(out == y).mean()`."""
+    made = {one.id for one in _names(list(found.step)) if isinstance(one.ctx, ast.Store)}
+    data = {one.id for node in found.data for one in ast.walk(node) if isinstance(one, ast.Name)}
+    rest = (one for one in found.scope.tree.statements.values() if isinstance(one, ast.Assign | ast.Expr))
+    return any(
+        bool(read & made) and bool(read & data)
+        for one in set(rest) - set(found.step)
+        if (read := {name.id for name in _names([one]) if isinstance(name.ctx, ast.Load)})
+    )
 
 
 def _names(statements: list[ast.stmt]) -> Iterator[ast.Name]:

@@ -164,3 +164,12 @@ def test_what_ends_the_kernel_is_the_call_in_the_function():
     assert (answer.cause.id, answer.cell.line) == ("self-kill", 2)
     assert (answer.statement.execution_count, answer.statement.line, answer.statement.function) == (1, 4, "Jobs.stop")
     assert answer.causes[0].headline.endswith("in `Jobs.stop` (cell [1], line 4: `os.kill(os.getpid(), 9)`).")
+
+
+def test_jax_works_in_the_background_so_the_call_that_began_it_is_to_blame():
+    setup = "import jax\n@jax.jit\ndef update(w, x): return w - x.mean()"
+    run = "for i in range(9):\n    w, loss = update(w, x), 1\n    out = update(w, x)\n    print(i, float(out))"
+    assert killed(setup, run, frames=(frame(run, 4),)).statement.line == 3
+    elsewhere = run.replace("print(i, float(out))", "print(plot(out))")
+    assert killed(setup, elsewhere, frames=(frame(elsewhere, 4),)).statement.line == 4
+    assert killed("import torch", run, frames=(frame(run, 4),)).statement.line == 4
