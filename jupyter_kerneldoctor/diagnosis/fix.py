@@ -66,6 +66,8 @@ class Fix(Rule):
     """Notebooks that look like it, in which it says nothing."""
     general: ClassVar[bool] = False
     """It helps in any death of its causes, and comes after those that know what is special about this one."""
+    last_resort: ClassVar[bool] = False
+    """It says nothing of this code: it is left out where a fix that does explains as much."""
     broad: ClassVar[bool] = False
     """It knows many calls, and little of each: it comes after others that explain as much."""
     unless_offered: ClassVar[frozenset[str]] = frozenset()

@@ -34,6 +34,8 @@ def propose(death: Death) -> tuple[FixProposal, ...]:
             shares.get(better, -1) >= (_ENOUGH if fix.general else shares[one.id]) for better in fix.unless_offered
         )
     ]
+    if any(not fix.general and shares[one.id] >= _ENOUGH for fix, one in found):
+        found = [(fix, one) for fix, one in found if not fix.last_resort]
     found.sort(key=lambda pair: (pair[0].general, -shares[pair[1].id], not pair[1].edits, pair[0].broad))
     titles = [one.title for _, one in found]
     return tuple(one for at, (_, one) in enumerate(found) if one.title not in titles[:at])

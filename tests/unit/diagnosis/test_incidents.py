@@ -385,7 +385,7 @@ def test_a_cell_that_used_up_the_memory_of_the_process_is_told_without_an_error(
 
     assert (answer.cause.id, answer.state) == ("allocation-refused", "survived")
     assert "limit of 1.0 GiB was used up" in answer.cause.headline
-    assert "fit-into-memory" in {fix.id for fix in answer.fixes}
+    assert "a-tenth-first" in {fix.id for fix in answer.fixes}
 
 
 def test_a_request_to_end_that_meets_a_full_process_hides_nothing():

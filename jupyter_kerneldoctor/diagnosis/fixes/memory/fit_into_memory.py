@@ -1,7 +1,10 @@
 from math import ceil
 
+from jupyter_kerneldoctor.recording.events import Stack
+
 from ...analysis.memory import NEAR
 from ...code.values import Made
+from ...examples.stuck import own_frame, thread
 from ...fix import Advice, Case, Death, Family
 from ...texts.allocation_site import needed
 from ...units import quote, size, two_digits
@@ -14,20 +17,16 @@ _IN_PIECES = (
     "    part = ...  # the same for the rows from start to start + step\n"
     "    # keep a sum of it, or write it to a file; not the part itself"
 )
-_A_TENTH = (
-    "%%memwatch\n# run the cell on a tenth of its data: this prints its peak\n"
-    "# ten times that growth has to stay below {room}; if not, {pieces}"
-)
 
 
 class FitIntoMemory(Advice):
-    """Do the same with less: a smaller type, some rows at a time, or pieces that are tried first.
+    """Do the same with less: a smaller type, or some rows at a time.
 
     What it does: Works out what the line needs and what was left, what half the width of its numbers would save, and
-    how many rows fit at a time. Where the size is not known, a run on a tenth of the data with `%%memwatch` shows what
-    all of it needs. Where memory grew round by round, it says so: then no smaller piece helps.
+    how many rows fit at a time. Where memory grew round by round, it says so: then no smaller piece helps.
 
-    When it is offered: Memory ran out in the cell. It comes after fixes that know what is special about the code.
+    When it is offered: Memory ran out in the cell, and the size of what it makes is known, or a loop added it up. It
+    comes after fixes that know what is special about the code.
 
     What it costs: Pieces take some code. A type of half the width keeps half the digits.
     """
@@ -44,15 +43,18 @@ class FitIntoMemory(Advice):
     FIRES = [
         Case(
             _LARGE,
-            growth="jump",
-            system_states=[],
-            says=("%%memwatch", "took at least 1.8 GiB", "a tenth"),
+            stacks=[Stack(-0.1, "busy", (thread(own_frame(_LARGE, 2)),))],
+            says=("needs 3.0 GiB, and 1.6 GiB", "As float32", "rows at a time"),
         ),
     ]
-    SILENT = [Case(_LARGE, cause="segfault"), Case(_LARGE, before_mib=1990)]
+    SILENT = [
+        Case(_LARGE, cause="segfault"),
+        Case(_LARGE, before_mib=1990),
+        Case("table = read(path)", growth="jump"),
+    ]
 
     def facts(self, death: Death) -> dict[str, str] | None:
-        """Do the arithmetic, with the size of what the line makes, or without."""
+        """Do the arithmetic with the size of what the line makes; or say that rounds of a loop add up."""
         room, made = death.room_bytes or death.memory.headroom_before_bytes, needed(death)
         if not room or room < 0 or (death.memory_shape is not None and death.memory_shape.is_in_files):
             return None
@@ -60,19 +62,9 @@ class FitIntoMemory(Advice):
             return _known(made, room)
         if _is_elsewhere(death):
             return _of_others(death)
-        took, asked = death.memory.missing_bytes, death.incident.asked_bytes if death.incident is not None else None
-        if not took and not asked:
-            return None
-        if death.growth.is_steady:
+        if death.memory.missing_bytes and death.growth.is_steady:
             return _of_rounds(death, room)
-        said = f"The cell took at least {size(took or 0)}" if not asked else f"The cell asked for {size(asked)} at once"
-        why = (
-            f"{said}, and {size(room)} is what it may take. Run it on a tenth of the data first; `%%memwatch` shows "
-            "the peak. If ten times that is too much, work through the data in parts and keep only the results, and "
-            "`del` what is no longer needed."
-        )
-        code = _A_TENTH.format(room=size(room), pieces="work through it in parts")
-        return {"title_": "Make it fit: try a tenth of the data, then work in parts", "why_": why, "code_": code}
+        return None
 
     def saves(self, death: Death) -> int | None:
         """Count what the cell took or asked for."""

@@ -2,7 +2,8 @@ from collections.abc import Mapping
 
 from ...calls import calls_at
 from ...fix import Advice, Case, Death, Family
-from ...frameworks.pandas import columns_read, frame_name
+from ...frameworks.columns import columns_read
+from ...frameworks.pandas import frame_name
 
 
 class LazyDataframe(Advice):

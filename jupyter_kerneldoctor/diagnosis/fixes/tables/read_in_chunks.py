@@ -5,8 +5,9 @@ from ...case import Ran
 from ...code.notebook import Call, Notebook
 from ...edits import Changes, replace, set_argument, text_of
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.columns import columns_read
 from ...frameworks.gradients import backward_calls
-from ...frameworks.pandas import CHUNKED, COMBINED_BY, PARTIAL, READERS, columns_read, frame_name, grouped
+from ...frameworks.pandas import CHUNKED, COMBINED_BY, PARTIAL, READERS, frame_name, grouped
 from ...units import cell_name, quote, size
 
 _ROWS = "50_000"  # what a row takes cannot be told from here; this is some MB of text

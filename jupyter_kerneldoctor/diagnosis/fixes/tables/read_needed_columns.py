@@ -5,7 +5,7 @@ from ...calls import calls_at
 from ...code.notebook import Call
 from ...edits import set_argument
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...frameworks.pandas import columns_read
+from ...frameworks.columns import columns_read
 from ...units import enumeration, quote
 
 _ARGUMENTS = {"pandas.read_csv": "usecols", "pandas.read_table": "usecols", "pandas.read_parquet": "columns"}
@@ -70,8 +70,34 @@ class ReadNeededColumns(Fix):
             "sales = pd.read_csv('sales.csv')\nby_shop(sales)",
             becomes="sales = pd.read_csv('sales.csv', usecols=['shop', 'n', 'hour'])\nby_shop(sales)",
         ),
+        *(
+            Case(f"import pandas as pd\n{read}", becomes=f"import pandas as pd\n{read.replace('(p)', given, 1)}")
+            for given, read in {
+                "(p, usecols=['c1'])": "t = pd.read_csv(p)\nn = t.groupby('c1').size()",
+                "(p, usecols=['c', 'n'])": "d = pd.read_csv(p)\nlate = d[d.n.isin(few)].copy()\nlate['c'].mean()",
+                "(p, usecols=['a', 'b'])": "d = pd.read_csv(p)\nd = d.query('a > @x').dropna(subset=['a'])\nd.b.sum()",
+                "(p, usecols=['k', 'v'])": "KEYS = ['k']\npd.read_csv(p).groupby(KEYS).v.median()",
+            }.items()
+        ),
+        Case(
+            "import pandas as pd\nclass Loader:\n    def __init__(self, path):\n        self.t = pd.read_csv(path)\n"
+            "    def mean(self):\n        return self.t.loc[self.t['k'] > 1, 'v'].mean()",
+            "Loader('a').mean()",
+            becomes={
+                1: "import pandas as pd\nclass Loader:\n    def __init__(self, path):\n"
+                "        self.t = pd.read_csv(path, usecols=['v', 'k'])\n"
+                "    def mean(self):\n        return self.t.loc[self.t['k'] > 1, 'v'].mean()"
+            },
+        ),
     ]
     SILENT = [
+        Case("import pandas as pd", "d = pd.read_csv(p)\nd['a'].plot()\nd = d.dropna()\nd['b'].plot()"),
+        Case("import pandas as pd", "d = pd.read_csv(p)\nkeep = d[d['a'] > 1]\nkeep.to_csv('b.csv')"),
+        Case(
+            "import pandas as pd\nclass Loader:\n    def __init__(self, p):\n        self.t = pd.read_csv(p)\n"
+            "        self.t['k'].mean()",
+            "print(Loader('a').t)",
+        ),
         Case(
             "import pandas as pd\ndef load(name): return pd.read_csv(name)",
             "a = load('a')\nb = load('b')\nprint(a['x'].sum(), b['y'].sum())",
