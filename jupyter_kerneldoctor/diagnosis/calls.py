@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeVar
 
-from .code.notebook import Call
+from .code.notebook import Call, Notebook
 from .code.origins import Origins, all_origins
 from .code.scopes import Scope
 from .death import Death
@@ -28,6 +28,8 @@ _LIBRARIES = ("ctypes.", "cffi.", "numpy.ctypeslib.load_library")
 """What loads a native library whose calls Python cannot check."""
 
 CLASSES = frozenset(_METHODS_OF)
+
+_MOST_STEPS = 8
 
 _RUNS = ("fit", "fit_transform", "fit_predict", "transform", "predict", "predict_proba", "score")
 """Methods that run an estimator of scikit-learn."""
@@ -127,15 +129,23 @@ def native_calls(death: Death, *, anywhere: bool = False) -> Iterator[Call]:
 
     `anywhere`: all the same, as the write came before the line at which it was noticed.
     """
-    code, at = death.code, next(iter(death.user_frames), None)
-    known = at if death.traceback is not None and at is not None and at.cell is not None else None
-    for scope in code.running:
+    for scope in death.code.running:
         for node in scope.calls:
-            is_there = (
-                anywhere
-                or known is None
-                or (code.cells[scope.cell] is known.cell and node.lineno <= known.line <= (node.end_lineno or 0))
-            )
-            owner = node.func.value if is_there and isinstance(node.func, ast.Attribute) else None
-            if owner is not None and (code.described(owner, scope) or "").startswith(_LIBRARIES):
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+            if owner is None or not (anywhere or death.is_at_crash(node, scope)):
+                continue
+            if library_of(owner, scope, death.code).startswith(_LIBRARIES):
                 yield Call(node, scope, getattr(node.func, "attr", ""))
+
+
+def library_of(node: ast.expr, scope: Scope, code: Notebook) -> str:
+    """Return what `lib`, or `self.lib` that another method set, stands for: `ctypes.CDLL(…)`; "" if that is not known.
+
+    A name or an attribute is followed, a call is not.
+    """
+    origins, waiting = Origins(code), [(node, scope)]
+    for one, where in waiting:  # it grows meanwhile
+        if (named := code.described(one, where)) is not None:
+            return named
+        waiting += [] if len(waiting) > _MOST_STEPS else origins.of(one, where)
+    return ""

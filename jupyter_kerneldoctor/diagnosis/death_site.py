@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -20,13 +21,15 @@ from .analysis.traceback import Thread
 from .analysis.user_frames import UserFrame, user_frames
 from .code.cellfiles import user_line
 from .code.cellsource import sole_statement
-from .code.notebook import CodeTooLargeError, Notebook
+from .code.notebook import Call, CodeTooLargeError, Notebook, Scope
+from .code.raw_addresses import raw_addresses
 from .kernel_end import KernelEnd
 from .postmortem import Statement
 from .units import cell_name, quote, statement
 
 T = TypeVar("T")
 
+_MOST_FRAMES = 20  # of a stack: a recursion repeats them
 _ONLY_WAITS = re.compile(r"\b(?:sleep|input|wait|join|acquire)\(")
 """What does nothing itself, so that a thread of a library works for another call."""
 
@@ -38,7 +41,9 @@ class DeathSite(KernelEnd):
     @cached_property
     def code(self) -> Notebook:
         """The code that ran, up to the cell that was running at the end."""
-        return Notebook(self.recording.cells, self.cell)
+        index = {id(one): at for at, one in enumerate(self.recording.cells)}
+        frames = [(index[id(one.cell)], one.line) for one in self.user_frames if id(one.cell) in index]
+        return Notebook(self.recording.cells, self.cell, executing=frames[:_MOST_FRAMES])
 
     def find(self, search: Callable[[Notebook], T]) -> T | None:
         """Return what a search of the code finds; None where it is too large or too deeply nested to be read."""
@@ -143,6 +148,18 @@ class DeathSite(KernelEnd):
         else:
             frames = self.last_stack.frames if self.last_stack is not None else ()
         return user_frames(frames, self.frames, self.recording.kernel.notebook)
+
+    def is_at_crash(self, node: ast.expr, scope: Scope) -> bool:
+        """Whether a node stands at the line of a cell that the crash report names; True where it names none."""
+        at = next(iter(self.user_frames), None) if self.traceback is not None else None
+        if at is None or at.cell is None:
+            return True
+        return self.code.cells[scope.cell] is at.cell and node.lineno <= at.line <= (node.end_lineno or 0)
+
+    @cached_property
+    def raw_addresses(self) -> Sequence[tuple[Call, int]]:
+        """The calls of ctypes that crashed at an address which the code itself gives, and the address."""
+        return self.find(lambda code: raw_addresses(code, self.is_at_crash)) or ()
 
     @cached_property
     def in_function(self) -> Statement | None:

@@ -7,6 +7,9 @@ from ..cause import Cause, CauseFinding, Certainty, Death, Family, WorkerEnd
 from ..examples import crash_in, crash_report, recording
 from ..texts import usual_reasons
 
+_NEVER_MAPPED = 1 << 16
+"""Linux gives no program the first 64 KiB (vm.mmap_min_addr)."""
+
 
 class Segfault(Cause):
     """A library's native code, or compiled code of your own, used an invalid memory address.
@@ -40,12 +43,16 @@ class Segfault(Cause):
             return None
         is_recursion = death.traceback is not None and death.traceback.recursion is not None
         why = "" if death.background else ": it used an invalid memory address"
+        fixed = next((address for _, address in death.raw_addresses if 0 <= address < _NEVER_MAPPED), None)
+        if fixed is not None:
+            why = f": it used the address {fixed}, where no program has memory"
         return self.finding(
             death,
-            Certainty.WEAK if is_recursion else Certainty.LIKELY,
+            Certainty.WEAK if is_recursion else Certainty.LIKELY if fixed is None else Certainty.STRONG,
             f"{_culprit(death)} crashed {death.where()}{why}.",
             ruled_out=(_not_a_recursion(death),),
             summary="Crashed in native code (SIGSEGV)",
+            general=fixed is None,
             not_known="Why the address was wrong is not known.",
             usual_reasons=usual_reasons.of_a_crash(death),
         )

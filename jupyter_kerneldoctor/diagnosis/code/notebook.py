@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
@@ -74,7 +74,13 @@ class Notebook(NameResolution):
     Every method raises CodeTooLargeError when more code would have to be read than a diagnosis has time for.
     """
 
-    def __init__(self, cells: Iterable[Cell], last: Cell | None = None, line: int | None = None) -> None:
+    def __init__(
+        self,
+        cells: Iterable[Cell],
+        last: Cell | None = None,
+        line: int | None = None,
+        executing: Sequence[tuple[int, int]] = (),
+    ) -> None:
         """Take the recorded cells, in the order in which they ran.
 
         Parameters
@@ -86,9 +92,11 @@ class Notebook(NameResolution):
             no code is to blame, and all of them count.
         line
             The line of that cell which was being executed, from 1; None when that is not known.
+        executing
+            The calls that led there, each as the index of a cell and a line in it.
         """
         super().__init__(cells, last)
-        self.line = line
+        self.line, self.executing = line, executing
         self.answers: dict[object, Any] = {}
         """What functions and classes found out about this notebook, by themselves: see `once`."""
 
@@ -109,7 +117,9 @@ class Notebook(NameResolution):
         Which line was running is no longer known where the edit gives that cell more or fewer lines.
         """
         cells = [replace(one, source=sources[at]) if at in sources else one for at, one in enumerate(self.cells)]
-        other = Notebook(cells, cells[self.last] if self.last >= 0 else None, self.line)
+        kept = {at for at, one in enumerate(cells) if one.source.count("\n") == self.source(at).count("\n")}
+        executing = [one for one in self.executing if one[0] in kept]
+        other = Notebook(cells, cells[self.last] if self.last >= 0 else None, self.line, executing)
         if self.last in sources and sources[self.last].count("\n") != self.source(self.last).count("\n"):
             other.line = None
         other._budget = self._budget
@@ -121,7 +131,8 @@ class Notebook(NameResolution):
         """The cell that was running, and what it may have called."""
         cell = self.module(self.last) if self.last >= 0 else None
         reached: list[Scope] = [] if cell is None else [cell]
-        seen: set[ast.AST] = set()
+        reached += [] if cell is None else self._executed
+        seen: set[ast.AST] = {one.node for one in reached}
         used: set[str] = set()
         methods: dict[str, list[Scope]] = {}
         for scope in reached:  # it grows meanwhile
@@ -142,11 +153,20 @@ class Notebook(NameResolution):
                         continue
                     seen.add(definition)
                     for one in definition.body:
-                        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+                        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and one not in seen:
                             method, by_itself = one.name, _CALLED_BY_ITSELF.match(one.name) is not None
                             waiting = reached if by_itself or method in used else methods.setdefault(method, [])
                             waiting.append(self.function_scope(one, owner.cell))
         return Running(self, tuple(reached))
+
+    @property
+    def _executed(self) -> list[Scope]:
+        """The functions that were being executed, also where the code does not show who called them: `m[0] = 1`."""
+        found = []
+        for at, line in dict.fromkeys(self.executing):
+            around = [one for one in self.scopes(at) if not one.is_cell and _holds(one.node, line)]
+            found += around[-1:]
+        return list({one.node: one for one in found}.values())
 
     def _with_bases(self, binding: Binding) -> list[tuple[Binding, ast.ClassDef]]:
         """Return a class and what it is derived from, as far as cells define it."""
@@ -193,6 +213,10 @@ class Notebook(NameResolution):
 
 
 T = TypeVar("T")
+
+
+def _holds(node: ast.AST, line: int) -> bool:
+    return bool(getattr(node, "lineno", line + 1) <= line <= (getattr(node, "end_lineno", 0) or 0))
 
 
 def once(question: Callable[[Notebook], T]) -> Callable[[Notebook], T]:

@@ -49,7 +49,7 @@ def test_a_crash_in_a_background_thread_is_not_pinned_on_the_line_that_ran_meanw
     answer = diagnose(recording(SPAWN, "x = 1", sleep, signal="SIGSEGV", crash=crash))
     assert (answer.cell.execution_count, answer.cell.line) == (3, None)
     assert answer.cause.headline.startswith(
-        "Native code called by ctypes (function string_at) crashed in a background thread, in `w` (cell [1], line 4)."
+        "Native code called by ctypes (function string_at) crashed in a background thread, in `w` (cell [1], line 4)"
     )
     assert not any("being executed" in evidence.text for evidence in answer.cause.evidence)
 

@@ -38,7 +38,16 @@ class CatchInCpp(Fix):
             signal="SIGABRT",
             output="terminate called after throwing an instance of 'std::length_error'\n  what():  vector\n",
             says=("`std::length_error`", "`lib.largest(values, n)`", "int largest(", "size"),
-        )
+        ),
+        Case(
+            "import ctypes\nclass Prices:\n    lib = ctypes.CDLL('./p.so')\n    def at(self, i): return self.lib.at(i)",
+            "Prices().at(-1)",
+            cause="abort",
+            signal="SIGABRT",
+            output="terminate called after throwing an instance of 'std::out_of_range'\n"
+            "  what():  vector::_M_range_check: __n (which is 18446744073709551615) >= this->size() (which is 4)\n",
+            says=("`self.lib.at(i)`", "18446744073709551615 is -1"),
+        ),
     ]
     SILENT = [
         Case("import geo", "geo.run()", cause="abort", signal="SIGABRT", output="terminate called"),
@@ -53,4 +62,6 @@ class CatchInCpp(Fix):
             why = f"{quote(call.text)} threw {quote(kind)}, and nothing in C++ caught it."
             if kind.startswith(_OF_SIZES):
                 why += " A size or an index that it works out from its arguments is negative or too large."
+                number = next(map(int, re.findall(r"\b(1844674407\d{10})\b", death.text)), None)
+                why += "" if number is None else f" {number} is {number - 2**64} as an unsigned number."
             yield Proposal((), why, snippet=_CATCHES.format(name=call.name))

@@ -3,13 +3,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...calls import library_of
+from ...code.c_prototypes import prototypes
 from ...code.notebook import Notebook, Scope
 from ...code.origins import all_origins
+from ...code.raw_addresses import RAW
+from ...edits import Changes, import_as, insert_after
+from ...examples import cell_file, crash_report
 from ...fix import Case, Death, Fix, Proposal
 from ...units import cell_name, quote
 
 _LOADERS = ("ctypes.CDLL", "ctypes.PyDLL", "ctypes.cdll.", "ctypes.pydll.", "numpy.ctypeslib.load_library")
-_RAW = frozenset({f"ctypes.{name}" for name in ("string_at", "wstring_at", "memmove", "memset", "memoryview_at")})
 _C_LIBRARY = re.compile(
     r"_?exit|abort|ato[ifl]|bzero|close|free|f(?:close|flush|printf|puts|read|write)|raise_?|kill|mem(?:cmp|cpy|move|set)|"
     r"mprotect|munmap|open|printf|puts|qsort|read|setenv|sleep|sprintf|sscanf|strn?(?:cat|cmp|cpy)|strlen|usleep|write"
@@ -17,6 +21,11 @@ _C_LIBRARY = re.compile(
 """Functions of the C library whose result is none, a number, or one of the arguments."""
 _TYPES = {int: "c_int", float: "c_double", bytes: "c_char_p", str: "c_wchar_p", bool: "c_bool"}
 _LIBRARY = "import ctypes\nlib = ctypes.CDLL('./geo.so')\n"
+_TREE = (
+    "import ctypes as ct\nclass Tree:\n    def __init__(self):\n        self.lib = ct.CDLL('./tree.so')\n"
+    "        self.at = self.lib.tree_new(4)\n    def __setitem__(self, k, w):\n"
+    "        self.lib.tree_add(self.at, k, b'x', w)"
+)
 _LIBC = "import ctypes\nlibc = ctypes.CDLL(None)\n"
 
 
@@ -65,6 +74,22 @@ class CtypesSignatures(Fix):
             line=2,
             says=("libc.free.argtypes = [ctypes.c_void_p]", "libc.malloc.restype = ctypes.c_void_p"),
         ),
+        Case(  # the C code is in a cell, and the library in an attribute of an object
+            "%%writefile tree.c\ntree *tree_new(int n) {\n}\nvoid tree_add(tree *t, int k, const char *s, float w[]){}",
+            _TREE,
+            "Tree()[1] = w",
+            cause="segfault",
+            crash=crash_report("Segmentation fault", (cell_file(_TREE), 7, "__setitem__")),
+            becomes={
+                2: _TREE.replace(
+                    "so')\n",
+                    "so')\n        self.lib.tree_add.argtypes = [ct.c_void_p, ct.c_int, ct.c_char_p, ct.c_void_p]\n"
+                    "        self.lib.tree_add.restype = None\n        self.lib.tree_new.argtypes = [ct.c_int]\n"
+                    "        self.lib.tree_new.restype = ct.c_void_p\n",
+                )
+            },
+            says=("`self.lib.tree_new`", "upper half"),
+        ),
         # the result is used: an address may have lost its upper half
         Case(_LIBRARY + "lib.make.argtypes = []", "p = lib.make()", cause="segfault", says=("restype",)),
     ]
@@ -100,7 +125,6 @@ class CtypesSignatures(Fix):
         Case("import ctypes\naddress = 1", "ctypes.string_at(address)", cause="segfault"),
         Case("import ctypes\ndef read(address): return ctypes.string_at(address, 8)", "read(16)", cause="segfault"),
         Case("import ctypes\nx = [1]\np = id(x) + 8", "ctypes.string_at(p)", cause="segfault"),
-        Case("import ctypes", "ctypes.memset(8, 1, 4)", cause="segfault"),
         Case("import ctypes", "ctypes.memset(p, 1, 4)", cause="heap-corruption"),
         Case("import ctypes", "ctypes.string_at(0)"),
     ]
@@ -114,7 +138,9 @@ class CtypesSignatures(Fix):
             one
             for scope in code.running
             for node in scope.calls
-            if code.is_at_line(node, scope) and (one := _native_call(node, scope, code, is_damaged=is_damaged))
+            if code.is_at_line(node, scope)
+            and death.is_at_crash(node, scope)
+            and (one := _native_call(node, scope, code, is_damaged=is_damaged))
         ]
         if found:
             yield _unchecked_address(found[-1], code) if not found[-1].missing else _undeclared(found[-1], code)
@@ -122,7 +148,7 @@ class CtypesSignatures(Fix):
 
 def _native_call(node: ast.Call, scope: Scope, code: Notebook, *, is_damaged: bool) -> _NativeCall | None:
     full = code.qualified(node.func, scope) or ""
-    if full in _RAW or (full.startswith("ctypes.") and full.endswith(".from_address")):
+    if full in RAW or (full.startswith("ctypes.") and full.endswith(".from_address")):
         return None if is_damaged or not _may_be_null(node, scope, code) else _NativeCall(node, scope, ())
     function, home, names = node.func, scope, set[str]()
     if isinstance(function, ast.Name):  # area = lib.area
@@ -131,7 +157,7 @@ def _native_call(node: ast.Call, scope: Scope, code: Notebook, *, is_damaged: bo
         if binding is None or binding.value is None:
             return None
         function, home = binding.value, binding.scope
-    owner = (code.described(function.value, home) or "") if isinstance(function, ast.Attribute) else ""
+    owner = library_of(function.value, home, code) if isinstance(function, ast.Attribute) else ""
     if not isinstance(function, ast.Attribute) or not owner.startswith(_LOADERS) or ")." in owner:
         return None  # a method of what a function returned is none of the library
     names.add(function.attr)
@@ -146,10 +172,13 @@ def _native_call(node: ast.Call, scope: Scope, code: Notebook, *, is_damaged: bo
 
 def _declared(functions: set[str], code: Notebook) -> set[str]:
     """Return which declarations the cells make of a function that goes by these names."""
-    found = set()
-    for scope in (*code.mentioning("argtypes", "restype"), *code.running.functions):
+    found = set[str]()
+    modules = code.mentioning("argtypes", "restype")
+    for scope in (scope for module in modules for scope in code.scopes(module.cell)):
         for node in scope.names:
             match node:
+                case ast.Attribute(attr="argtypes" | "restype" as what, ctx=ast.Store(), value=ast.Call()):
+                    found.add(what)  # getattr(lib, name), of whichever
                 case ast.Attribute(attr=what, ctx=ast.Store(), value=ast.Attribute(attr=name) | ast.Name(id=name)):
                     found |= {what} if name in functions else set()
     return found
@@ -172,7 +201,7 @@ def _is_of_ctypes(node: ast.expr, scope: Scope, code: Notebook) -> bool:
         case ast.Call(func=ast.Attribute(attr="data_as" | "from_buffer" | "from_buffer_copy")):
             return True
     made = code.described(node, scope) or ""
-    return made.startswith("ctypes.") and not made.startswith((*_LOADERS, *_RAW, "ctypes.addressof"))
+    return made.startswith("ctypes.") and not made.startswith((*_LOADERS, *RAW, "ctypes.addressof"))
 
 
 def _may_be_null(call: ast.Call, scope: Scope, code: Notebook) -> bool:
@@ -208,6 +237,13 @@ def _unchecked_address(call: _NativeCall, code: Notebook) -> Proposal:
 
 
 def _undeclared(call: _NativeCall, code: Notebook) -> Proposal:
+    written, edits = _as_written(call, code)
+    if written:
+        why = f"{_where(call, code)} is called without {' and '.join(call.missing)}: ctypes takes numbers for C ints. "
+        if makers := _makers(call, code):
+            why = f"{_where(call, code)} is given what {quote(makers[0])} returned. ctypes took that for a C int: the "
+            why += "upper half of the address is lost. "
+        return Proposal(edits, f"{why}The types are those of your own C code.", snippet="\n".join(written))
     function = call.scope.segment(call.node.func)
     given = (one.value if isinstance(one, ast.Constant) else None for one in call.node.args)
     types = ", ".join(f"ctypes.{_TYPES.get(type(value), 'c_void_p')}" for value in given)
@@ -228,7 +264,33 @@ def _makers(call: _NativeCall, code: Notebook) -> list[str]:
         for one, where in all_origins(argument, call.scope, code):
             match one:
                 case ast.Call(func=ast.Attribute(attr=name, value=library) as function):
-                    is_native = (code.described(library, where) or "").startswith(_LOADERS)
+                    is_native = library_of(library, where, code).startswith(_LOADERS)
                     if is_native and "restype" not in _declared({name}, code):
                         found.append(where.segment(function))
     return list(dict.fromkeys(found))
+
+
+def _as_written(call: _NativeCall, code: Notebook) -> tuple[list[str], Changes]:
+    """Return the declarations of the functions that are written in the cells, and the edit that makes them."""
+    known, function = prototypes(code), call.scope.segment(call.node.func)
+    owner, _, name = function.rpartition(".")
+    makers = [one.rpartition(".") for one in _makers(call, code)]
+    lines = []
+    for at, one in ((owner, name), *((maker[0], maker[2]) for maker in makers)):
+        if one not in known or at != owner:
+            return [], ()
+        declared = _declared({one}, code)
+        values = {"argtypes": f"[{', '.join(known[one].arguments)}]", "restype": known[one].result}
+        lines += [f"{owner}.{one}.{what} = {values[what]}" for what in sorted({*values} - declared)]
+    loads = [
+        (where, statement)
+        for node, where in all_origins(call.node.func, call.scope, code)
+        if isinstance(node, ast.Call)
+        and isinstance(statement := where.statement_of(node), ast.Assign)
+        and ast.unparse(statement.targets[0]) == owner
+    ]
+    if not loads:
+        return lines, ()
+    alias, imported = import_as(loads[-1][0], code, "ctypes", "ctypes")
+    lines = [one.replace("ctypes.", f"{alias}.") for one in lines]
+    return lines, imported + insert_after(*loads[-1], *lines)

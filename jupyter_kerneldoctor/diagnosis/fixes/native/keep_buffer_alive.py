@@ -1,5 +1,6 @@
 import ast
 
+from ...code.notebook import Notebook
 from ...code.scopes import Scope
 from ...fix import Advice, Case, Death
 from ...units import quote
@@ -20,6 +21,11 @@ _CALLBACK = (
     "{taken} makes a function for C that nobody keeps: its code is gone after the call it is given to. The next time "
     "C calls it, there is something else."
 )
+_DROPPED = (
+    "{} returns an array over the shared memory of {}, and nothing keeps that object: it closes the memory when the "
+    "function ends. {} is then an array over nothing."
+)
+_KEPT = "# or, to go on sharing it: return {0}, {1}  # the caller keeps both as long as it uses the array"
 
 
 class KeepBufferAlive(Advice):
@@ -65,6 +71,13 @@ class KeepBufferAlive(Advice):
             says=("self.memory.close()", "a copy"),
         ),
         Case(
+            "from multiprocessing import shared_memory as sm\nimport numpy as np",
+            "def get(n):\n    m = sm.SharedMemory(n)\n    return np.ndarray((9,), 'f4', buffer=m.buf)",
+            "get('a').sum()",
+            cause="segfault",
+            says=("`get`", ".copy()", "buffer=m.buf), m"),
+        ),
+        Case(
             "import numpy as np\nclass Frame:\n    def __init__(self, pixels):\n        data = pixels / 255\n"
             "        self.at = ffi.cast('double *', data.ctypes.data)",
             "libc.memcpy(out, Frame(p).at, 9)",
@@ -80,6 +93,12 @@ class KeepBufferAlive(Advice):
         ),
     ]
     SILENT = [
+        Case(  # it is kept
+            "from multiprocessing import shared_memory as sm\nimport numpy as np\nKEPT = []",
+            "def get(n):\n    m = sm.SharedMemory(n)\n    KEPT.append(m)\n    return np.ndarray(9, 'f4', buffer=m.buf)",
+            "get('a').sum()",
+            cause="segfault",
+        ),
         Case(  # it is kept
             "import ctypes\nF = ctypes.CFUNCTYPE(None, ctypes.c_int)\nkept = F(print)",
             "ctypes.CDLL(None).signal(12, kept)",
@@ -106,6 +125,8 @@ class KeepBufferAlive(Advice):
     def facts(self, death: Death) -> dict[str, str] | None:
         """Find what was taken, and what ended its owner."""
         code = death.code
+        if (view := _of_shared_memory(code)) is not None:
+            return view
         owners, ended = set[str](), None
         for call in code.calls(*_OWNERS):
             match call.statement:
@@ -127,6 +148,45 @@ class KeepBufferAlive(Advice):
         copied = "data = np.array(view)  # a copy, made before the owner is closed\n"
         told = _BELONGS.format(taken=quote(uses[0].text), ended=quote(ended))
         return {"told": told, "code_": copied + last}
+
+
+def _of_shared_memory(code: Notebook) -> dict[str, str] | None:
+    """Find a function that returns an array over shared memory which it opens itself and does not keep."""
+    for module in code.mentioning("SharedMemory"):
+        for scope in code.scopes(module.cell):
+            opened = {
+                one.targets[0].id: one.value
+                for one in (() if scope.is_cell else scope.nodes)
+                if isinstance(one, ast.Assign)
+                and isinstance(one.targets[0], ast.Name)
+                and isinstance(one.value, ast.Call)
+                and code.qualified(one.value.func, scope) == _OWNERS[1]
+            }
+            alone = {one for one in opened if all(isinstance(use, ast.Attribute) for use in _uses(one, scope))}
+            for call in scope.calls:
+                match call.keywords, scope.statement_of(call):
+                    case _, ast.Return() if code.qualified(call.func, scope) == "numpy.ndarray":
+                        used = {
+                            one.id
+                            for word in call.keywords
+                            for one in ast.walk(word.value)
+                            if isinstance(one, ast.Name)
+                        }
+                        if name := next(iter(used & alone), None):
+                            text = scope.segment(call)
+                            told = _DROPPED.format(quote(scope.name), quote(name), quote(text))
+                            return {
+                                "told": told,
+                                "code_": f"return {text}.copy()  # own memory\n{_KEPT.format(text, name)}",
+                            }
+    return None
+
+
+def _uses(name: str, scope: Scope) -> list[ast.AST]:
+    """Return what stands around each reading of a name: `shm.buf`, or the name alone."""
+    inner = {id(one.value): one for one in scope.nodes if isinstance(one, ast.Attribute)}
+    names = (one for one in scope.names if isinstance(one, ast.Name) and one.id == name)
+    return [inner.get(id(one), one) for one in names if isinstance(one.ctx, ast.Load)]
 
 
 def _of_callback(death: Death) -> dict[str, str] | None:

@@ -1,0 +1,47 @@
+from collections.abc import Iterator
+
+from ...fix import Case, Death, Fix, Proposal
+from ...units import cell_name, quote
+
+_SNIPPET = (
+    "buffer = ctypes.create_string_buffer(64)  # memory that lives as long as this name\n"
+    "{function}(ctypes.addressof(buffer){rest})  # of an array: array.ctypes.data"
+)
+
+
+class AddressOfOwnMemory(Fix):
+    """Give ctypes the address of memory that you own.
+
+    What it does: `string_at`, `memset` and `memmove` take a number for an address and use it unchecked. A count, a
+    size, or an offset from a null pointer is none. The snippet makes a buffer and takes its address.
+
+    When it is offered: Native code crashed in such a call, and the number it is given stands in the code.
+
+    What it costs: Nothing.
+    """
+
+    id, title = "address-of-own-memory", "Give it the address of memory that you own: ctypes.addressof"
+    causes = ("segfault",)
+
+    FIRES = [
+        Case("import ctypes\ndef read(p): return ctypes.string_at(p, 8)", "read(9)", cause="segfault", says=("9",)),
+        Case("import ctypes", "ctypes.memset(8, 1, 4)", cause="segfault", says=("It is 8 here", "(buffer), 1, 4)")),
+    ]
+    SILENT = [
+        Case("import ctypes", "ctypes.string_at(0)", cause="segfault"),  # another fix knows the null pointer
+        Case("import ctypes\nx = [1]\np = id(x) + 8", "ctypes.string_at(p)", cause="segfault"),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Name the call, and the number that is no address."""
+        for call, address in death.raw_addresses:
+            if address:
+                place = f"{cell_name(death.code.cells[call.cell].execution_count)}, line {call.node.lineno}"
+                why = (
+                    f"{quote(call.text)} ({place}) takes its first argument for a memory address. It is {address} "
+                    "here: no memory of this program is there."
+                )
+                rest = "".join(f", {call.scope.segment(one)}" for one in call.node.args[1:])
+                function = call.scope.segment(call.node.func)
+                yield Proposal((), why, snippet=_SNIPPET.format(function=function, rest=rest))
+                return
