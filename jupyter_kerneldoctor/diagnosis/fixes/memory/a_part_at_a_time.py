@@ -6,6 +6,7 @@ from ...code.arrays import Value
 from ...code.origins import Origins, all_origins
 from ...code.scopes import Scope
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.evaluation import is_forward
 from ...frameworks.torch import Kind, Tensors
 from ...place import Place, guilty_place
 from ...units import quote, size
@@ -162,6 +163,8 @@ def _rows_of(at: Place, death: Death) -> ast.expr | None:
                 return base
             case ast.Subscript(value=base, slice=ast.Tuple(elts=[ast.Slice(), ast.Constant(value=None), *_])):
                 return base
+    if is_forward(scope, code):
+        return None  # its rows are those of the batch
     value = getattr(at.node, "value", None)
     sides = [] if value is None or isinstance(value, ast.Name) else _sides(value, scope, death)
     if code.imports("sympy"):
@@ -170,6 +173,8 @@ def _rows_of(at: Place, death: Death) -> ast.expr | None:
     items = {one.id for target in loops for one in ast.walk(target) if isinstance(one, ast.Name)}
     free = [one for one in sides if isinstance(one, ast.Name) and code.qualified(one, scope) is None]
     names = [one for one in free if one.id not in items and not _has_no_rows(one, scope, death)]
+    tensors = Tensors(code)
+    names = [one for one in names if tensors.kind(one, scope) is not Kind.GRAPH]  # a network's answer is of one batch
     found = [(name, values.of(name, scope)) for name in names]
     arrays = [(value.bytes or 0 if value is not None else 0, name) for name, value in found if _may_be_array(value)]
     largest = max(arrays, key=lambda pair: pair[0], default=None)

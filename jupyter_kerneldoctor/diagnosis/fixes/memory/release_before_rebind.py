@@ -3,6 +3,8 @@ from collections.abc import Iterator
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
+from ...code.notebook import Notebook, Scope
+from ...code.origins import all_origins
 from ...edits import insert_before
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.torch import Kind, Tensors
@@ -45,6 +47,21 @@ class ReleaseBeforeRebind(Fix):
             namespaces=[_HOLDS],
             becomes="table = None\ntable = simulate(1_700_000, seed=1)",
         ),
+        Case(  # what a function gives back, that has a variable of the same name
+            _BUILD + "def run(lr):\n    model = build(4096)\n    opt = torch.optim.Adam(model.parameters(), lr)\n"
+            "    return model, opt, []",
+            "model, opt, curve = run(0.1)",
+            "model, opt, curve = run(0.2)",
+            before_mib=900,
+            becomes="model = opt = None\nmodel, opt, curve = run(0.2)",
+        ),
+        Case(
+            _BUILD + "class Trainer:\n    def __init__(self, n): self.net = build(n)",
+            "trainer = Trainer(9)",
+            "trainer = Trainer(4096)",
+            before_mib=900,
+            becomes="trainer = None\ntrainer = Trainer(4096)",
+        ),
     ]
     SILENT = [
         Case(_TABLE + "table = simulate(9)", "table = simulate(9)", before_mib=900),  # how large it was is not known
@@ -66,9 +83,10 @@ class ReleaseBeforeRebind(Fix):
         before, limit = memory.before_bytes or 0, memory.limit_bytes or 0
         if before < _MUCH * limit:
             return
-        found = [one for one in cell.body if isinstance(one, ast.Assign) and _makes_anew(one, death, tensors)]
+        made = {one: _made_anew(one, death, tensors) for one in cell.body if isinstance(one, ast.Assign)}
+        found = [one for one, names in made.items() if names]
         if found:
-            names = [one.targets[0].id for one in found if isinstance(one.targets[0], ast.Name)]
+            names = list(dict.fromkeys(name for one in found for name in made[one]))
             quoted = enumeration([quote(name) for name in names])
             why = (
                 f"{quoted} of before stayed in memory while the new one was made: the cell began at {size(before)}. "
@@ -82,20 +100,62 @@ _MUCH = 0.3  # of the limit
 _HELD = 0.5  # of what was in use when the cell began
 
 
-def _makes_anew(statement: ast.Assign, death: Death, tensors: Tensors) -> bool:
-    """Whether a statement binds a name to a new network or optimizer, that stood for an old one before."""
-    code = death.code
+def _made_anew(statement: ast.Assign, death: Death, tensors: Tensors) -> list[str]:
+    """Return the names that a statement binds to new networks or optimizers, and that stood for old ones before."""
+    code, targets = death.code, statement.targets[0]
     scope = code.module(code.last)
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=name) as target], value=ast.Call() as made) if scope is not None:
-            used = [*ast.walk(made), *(one for function in code.running.functions for one in function.names)]
-            is_read = any(isinstance(one, ast.Name) and one.id == name for one in used)
-            old = code.lookup(name, scope, target)
-            full = code.qualified(made.func, scope) or ""
-            is_new = tensors.kind(made, scope) is Kind.MODULE or full.startswith("torch.optim.")
-            held = None if is_new else death.values.of(target, scope)
-            is_new |= (
-                held is not None and held.recorded and (held.bytes or 0) >= _HELD * (death.memory.before_bytes or 0)
-            )
-            return is_new and not is_read and old is not None and old.value is not None
+    if scope is None or len(statement.targets) > 1 or not isinstance(statement.value, ast.Call):
+        return []
+    found = []
+    for at, target in enumerate(targets.elts if isinstance(targets, ast.Tuple) else [targets]):
+        if not isinstance(target, ast.Name):
+            continue
+        old = code.lookup(target.id, scope, target)
+        given: list[tuple[ast.expr, Scope]] = [(statement.value, scope)]
+        if isinstance(targets, ast.Tuple):
+            results = tensors.origins.returned(statement.value, scope)
+            given = [
+                (one.elts[at], where) for one, where in results if isinstance(one, ast.Tuple) and at < len(one.elts)
+            ]
+        is_new = bool(given) and all(_is_large(*one, tensors) for one in given)
+        held = None if is_new else death.values.of(target, scope)
+        before = death.memory.before_bytes or 0
+        is_new |= held is not None and held.recorded and (held.bytes or 0) >= _HELD * before
+        is_object = old is not None and not (old.definition or old.imported or isinstance(old.value, ast.Constant))
+        if is_new and is_object and not _is_read(target.id, statement, code):
+            found.append(target.id)
+    return found
+
+
+def _is_read(name: str, statement: ast.Assign, code: Notebook) -> bool:
+    """Whether the old object is needed to make the new one."""
+    functions = (one for one in code.running.functions if name not in one.bindings)
+    used = [*ast.walk(statement.value), *(one for function in functions for one in function.names)]
+    return any(isinstance(one, ast.Name) and one.id == name for one in used)
+
+
+def _is_large(node: ast.expr, scope: Scope, tensors: Tensors) -> bool:
+    """Whether an expression gives a network, an optimizer, or an object of the user's that has one of them."""
+    for one, where in all_origins(node, scope, tensors.code):
+        if not isinstance(one, ast.Call):
+            continue
+        if tensors.kind(one, where) is Kind.MODULE:
+            return True
+        if (tensors.code.qualified(one.func, where) or "").startswith("torch.optim."):
+            return True
+        made = tensors.code.definition(one.func, where)
+        if made is not None and isinstance(made.definition, ast.ClassDef):
+            methods = [each for each in tensors.code.scopes(made.cell) if each.owner == made.definition.name]
+            return any(_sets_network(method, tensors) for method in methods)
+    return False
+
+
+def _sets_network(method: Scope, tensors: Tensors) -> bool:
+    """Whether a method makes a network, or an optimizer, an attribute of its object."""
+    for node in method.nodes:
+        match node:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner))], value=value) if owner == "self":
+                full = tensors.code.qualified(value.func, method) if isinstance(value, ast.Call) else None
+                if tensors.kind(value, method) is Kind.MODULE or (full or "").startswith("torch.optim."):
+                    return True
     return False

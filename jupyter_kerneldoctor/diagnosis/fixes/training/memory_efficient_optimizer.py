@@ -31,6 +31,8 @@ class MemoryEfficientOptimizer(Fix):
     id, title = "memory-efficient-optimizer", "Use an optimizer that keeps nothing for each parameter: SGD"
     causes = OUT_OF_MEMORY
 
+    unless_offered = frozenset({"drop-state-dict", "release-before-rebind"})
+
     FIRES = [
         Case(
             _OPT + "opt = torch.optim.Adam(net.parameters(), lr=1e-3, betas=(0.9, 0.99))",
