@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from jupyter_kerneldoctor.recording.model import Cell
 
+from .analysis.growth import is_of_one_step
 from .analysis.guilty_statement import keeps_what_grew
 from .calls import network_call_at
 from .death import Death
@@ -86,7 +87,10 @@ def batch_to_blame(death: Death) -> Batch | None:
         return None
     if not trains(code) and (death.growth.goes_on or network_call_at(death) is None):
         return None
-    if _is_elsewhere(death) or keeps_what_grew(death.growth, death.statement_at(death.line)):
+    kept = death.growth.container
+    if _is_elsewhere(death):
+        return None
+    if not (kept and is_of_one_step(kept)) and keeps_what_grew(death.growth, death.statement_at(death.line)):
         return None
     began = f"{size(memory.before_bytes or 0)} and took {size(memory.missing_bytes or 0)}"
     if written := find_batch_size(code):

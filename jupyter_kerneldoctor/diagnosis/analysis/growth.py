@@ -105,7 +105,7 @@ class Growth:
 
         Where none is known to, the only one whose items keep memory that cannot be measured.
         """
-        if (found := next((one for one in self.objects if self._keeps(one)), None)) is not None:
+        if found := next((one for one in self.objects if self._keeps(one) and not self._is_fleeting(one)), None):
             return found
         unmeasured = [one for one in self.objects if one.unmeasured and self.items_gained(one) >= _STEPS]
         return unmeasured[0] if len(unmeasured) == 1 and self.goes_on else None
@@ -113,6 +113,13 @@ class Growth:
     def _keeps(self, one: Grown) -> bool:
         gets_longer = self.items_gained(one) > 0 or one.item_type in _CONTAINERS or is_queue(one)
         return gets_longer and (one.with_graph or self.held_share(one) >= _HELD)
+
+    def _is_fleeting(self, one: Grown) -> bool:
+        """Whether it is a function's own with a few graphs, and the code keeps graphs elsewhere, from step to step."""
+        if not one.with_graph or self.items_gained(one) >= _STEPS or not f"{one.where}".startswith("local of"):
+            return False
+        kept = {store.container.rpartition(".")[2] for store in self.graphs(self.code)}
+        return bool(kept) and one.name.rpartition(".")[2] not in kept
 
     @staticmethod
     def items_gained(one: Grown) -> int:
@@ -125,7 +132,7 @@ class Growth:
         found = self.container
         if found is not None and is_queue(found):
             return True
-        if found is not None and self.items_gained(found) >= _STEPS and not _is_of_one_step(found):
+        if found is not None and self.items_gained(found) >= _STEPS and not is_of_one_step(found):
             return True
         # Within one step the layers of a network go up and down as well, a few times.
         return self.peaks.keeps_rising and len(self.peaks.low) >= _STEPS
@@ -161,6 +168,6 @@ def is_queue(one: Grown) -> bool:
     return (one.type or "").endswith("Queue")
 
 
-def _is_of_one_step(container: Grown) -> bool:
+def is_of_one_step(container: Grown) -> bool:
     """Whether it is a local variable of a function that runs once a step."""
     return any(f"local of {name}," in f"{container.where}" for name in _INNER)

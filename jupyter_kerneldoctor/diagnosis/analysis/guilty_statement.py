@@ -198,11 +198,13 @@ def _store(growth: Growth) -> Store | None:
     if largest is not None and growth.held_share(largest) >= _LITTLE and largest.length is None and not largest.shape:
         found = [one for one in stores(_charged_functions(growth)) if one.container.startswith("self.")]
     elif growth.goes_on and (top := _largest(growth)) is not None:
-        found = [one for one in stores(running) if _outlives_a_step(growth.code, one, top) and _keeps(growth, one, top)]
-        found = found or [one for one in growth.graphs(growth.code) if _outlives_a_step(growth.code, one, top)]
+        found = [one for one in growth.graphs(growth.code) if _outlives_a_step(growth.code, one, top)]
+        others = () if found else stores(running)
+        found += [one for one in others if _outlives_a_step(growth.code, one, top) and _keeps(growth, one, top)]
     else:
         return None
-    found = [one for one in found if not adds_to_numbers(one, growth.code)]
+    of_graphs = {one.statement for one in growth.graphs(growth.code)}
+    found = [one for one in found if one.statement in of_graphs or not adds_to_numbers(one, growth.code)]
     return found[0] if len({one.container for one in found}) == 1 else None
 
 

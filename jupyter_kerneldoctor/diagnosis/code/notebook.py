@@ -148,7 +148,7 @@ class Notebook(NameResolution):
                 if not isinstance(binding.definition, ast.ClassDef):
                     reached.append(self.function_scope(binding.definition, binding.cell))
                     continue
-                for owner, definition in self._with_bases(binding):
+                for owner, definition in self.with_bases(binding):
                     if definition in seen and owner is not binding:
                         continue
                     seen.add(definition)
@@ -168,7 +168,7 @@ class Notebook(NameResolution):
             found += around[-1:]
         return list({one.node: one for one in found}.values())
 
-    def _with_bases(self, binding: Binding) -> list[tuple[Binding, ast.ClassDef]]:
+    def with_bases(self, binding: Binding) -> list[tuple[Binding, ast.ClassDef]]:
         """Return a class and what it is derived from, as far as cells define it."""
         found: dict[ast.ClassDef, Binding] = {}
         waiting: list[Binding | None] = [binding]

@@ -19,6 +19,7 @@ from .stores import Store
 _MOST_STEPS = 8
 _MOST_ORIGINS = 60
 _MOST_CALLERS = 4
+_RUN_BY_CALL = ("forward", "__call__")
 _MOST_CALLS = 6  # of a function: beyond that its arguments are not followed
 
 
@@ -115,7 +116,7 @@ class Origins:
 
     def _find_calls(self, function: Scope) -> Iterator[tuple[ast.Call, Scope]]:
         name, owner, code = function.function, function.owner, self.code
-        makes = name == "__init__" and owner is not None
+        makes, by_itself = name == "__init__" and owner is not None, name in _RUN_BY_CALL and owner is not None
         words = self._derived_from(owner or "") if makes else {name}
         modules = [scope for top in code.mentioning(*words) for scope in code.scopes(top.cell)] if words - {""} else []
         for scope in dict.fromkeys((*code.running, *modules)):
@@ -127,6 +128,8 @@ class Origins:
                     case ast.Attribute(attr=attribute, value=base) if owner and not makes and attribute == name:
                         if self._is_of(base, scope, function):
                             yield call, scope
+                    case ast.Attribute() | ast.Name() if by_itself and self._run_by_call(call.func, scope) is function:
+                        yield call, scope
                     case ast.Name(id=called) if called in words and (makes or not owner):
                         yield call, scope
 
@@ -214,16 +217,37 @@ class Origins:
     def called(self, function: ast.expr, scope: Scope) -> Scope | None:
         """Return the scope of the user's function or method that an expression stands for, `make` or `self.step`."""
         binding = self.code.definition(function, scope)
-        if binding is not None and isinstance(binding.definition, ast.FunctionDef):
+        if binding is not None:
+            if not isinstance(binding.definition, ast.FunctionDef):
+                return None
             return self.code.function_scope(binding.definition, binding.cell)
         if not isinstance(function, ast.Attribute):
-            return None
+            return self._run_by_call(function, scope)
         owner = class_of_self(self.code, function.value, scope) or self._class_of(function.value, scope)
-        if owner is None:
+        method = None if owner is None else self._method(owner, function.attr)
+        return method or self._run_by_call(function, scope)
+
+    def _run_by_call(self, function: ast.expr, scope: Scope) -> Scope | None:
+        """Return the method that runs when an object is called, as `forward` of the user's network."""
+        if function in self._asked or not isinstance(function, ast.Name | ast.Attribute | ast.Call):
             return None
-        name = getattr(owner.definition, "name", "")
-        methods = (one for one in self.code.scopes(owner.cell) if one.owner == name)
-        return next((one for one in methods if one.function == function.attr), None)
+        self._asked.add(function)
+        try:
+            given = [Origin(function, scope)] if isinstance(function, ast.Call) else self.of(function, scope)
+            if any(self.code.definition(*one) is not None for one in given):
+                return None  # a class that is called makes an object
+            owner = self._common_class(given) if given else None
+        finally:
+            self._asked.remove(function)
+        return None if owner is None else next(filter(None, (self._method(owner, one) for one in _RUN_BY_CALL)), None)
+
+    def _method(self, owner: Binding, name: str) -> Scope | None:
+        """Return a method of a class, or of what it is derived from."""
+        for one, definition in self.code.with_bases(owner):
+            for method in self.code.scopes(one.cell):
+                if method.owner == definition.name and method.function == name:
+                    return method
+        return None
 
     def _class_of(self, node: ast.expr, scope: Scope) -> Binding | None:
         """Return the class of a cell that an object is of: `Net()`, a name for it, or `Net().fit()`, if that is it."""
@@ -241,10 +265,10 @@ class Origins:
             if made is not None:
                 return made if isinstance(made.definition, ast.ClassDef) else None
             match node:
-                case ast.Name():
-                    found = list({one.node: one for one in self._name(node, scope)}.values())
+                case ast.Name() | ast.Attribute():
+                    found = list({one.node: one for one in self.of(node, scope)}.values())
                     if len(found) != 1:
-                        return None
+                        return self._common_class(found)
                     node, scope = found[0]
                 case ast.Call(func=ast.Attribute(value=ast.Call() | ast.Name() as owner) as method):
                     called = self.called(method, scope)
@@ -257,6 +281,12 @@ class Origins:
                 case _:
                     return None
         return None
+
+    def _common_class(self, found: list[Origin]) -> Binding | None:
+        """Return the class that several objects are all of, as two networks that a function is called with."""
+        classes = [self._class_of(*one) for one in found[:_MOST_CALLS]]
+        names = {getattr(one and one.definition, "name", None) for one in classes}
+        return classes[0] if len(names) == 1 and len(classes) == len(found) else None
 
     def returned(self, call: ast.Call, scope: Scope) -> Iterator[Origin]:
         """Yield what a function or method of a cell gives back."""

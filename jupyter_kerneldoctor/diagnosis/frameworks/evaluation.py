@@ -6,8 +6,18 @@ from typing import NamedTuple
 
 from ..code.notebook import Notebook, Scope
 from ..code.origins import Origins
-from .gradients import backward_below, hides_gradients, records_graph, sources_of_gradients
+from .gradients import (
+    backward_below,
+    graph_is_off_at,
+    hides_gradients,
+    reached_by_gradients,
+    records_graph,
+    sources_of_gradients,
+)
 from .torch import Kind, Tensors, is_module_class
+from .untrained import calls_of_untrained
+
+_DEEPEST = 3  # calls from a function to the network
 
 
 class Evaluation(NamedTuple):
@@ -32,17 +42,40 @@ def evaluations(code: Notebook) -> Iterator[Evaluation]:
 
 
 def _network_calls(code: Notebook, tensors: Tensors) -> Iterator[tuple[ast.Call, Scope]]:
-    """Yield the calls of networks whose result no backward pass needs, and no network's own `forward` makes."""
+    """Yield the calls of networks whose result no backward pass needs, also behind a function that training shares.
+
+    In a method of a network, only those beside which gradients pass: for the others it is up to who calls it.
+    """
     if not tensors.in_use or hides_gradients(code):
         return
-    needed = sources_of_gradients(code)
+    needed, untrained = sources_of_gradients(code), calls_of_untrained(code)
     for scope in code.running:
+        calls = [one for one in scope.calls if tensors.kind(one.func, scope) is Kind.MODULE]
         if is_forward(scope, code):
-            continue  # whether gradients are needed is up to who calls it
+            reached = reached_by_gradients(code)
+            passed = any(one in reached for one in calls)
+            yield from ((one, scope) for one in calls if passed and one not in reached)
+            continue
         for call in scope.calls:
-            is_network = call not in needed and tensors.kind(call.func, scope) is Kind.MODULE
-            if is_network and not tensors.is_scalar(call, scope):
-                yield call, scope
+            if call not in needed or call in untrained:
+                is_network = call in calls and not tensors.is_scalar(call, scope)
+                if is_network or (call not in calls and _runs_network(call, scope, tensors, needed)):
+                    yield call, scope
+
+
+def _runs_network(call: ast.Call, scope: Scope, tensors: Tensors, needed: set[ast.AST], depth: int = 0) -> bool:
+    """Whether a function of the user's calls a network that training calls there, too, or that it is a method of."""
+    inner = tensors.origins.called(call.func, scope) if depth < _DEEPEST else None
+    if inner is None or inner is scope or backward_below(inner.node, inner, tensors.origins):
+        return False
+    is_own = is_forward(inner, tensors.code)
+    for one in inner.calls:
+        is_shared = one in needed or is_own  # else it is told by itself
+        if is_shared and tensors.kind(one.func, inner) is Kind.MODULE:
+            return not graph_is_off_at(one, inner, tensors.code)
+        if is_shared and _runs_network(one, inner, tensors, needed, depth + 1):
+            return True
+    return False
 
 
 def is_forward(scope: Scope, code: Notebook) -> bool:

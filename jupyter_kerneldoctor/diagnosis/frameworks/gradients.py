@@ -11,6 +11,7 @@ from ..edits import Changes, insert_before, wrap
 _GRADIENTS = ("torch.autograd.grad", "torch.autograd.functional.", "torch.func.")
 _ASK_FOR_GRADIENTS = frozenset({"grad", "requires_grad_", "train_on_batch", "training_step"})
 _DEEPEST = 4
+_FEW_CALLS = 6  # of a function: `Origins` follows its parameters to all of them
 CUTS = frozenset({"detach", "item", "tolist", "numpy"})
 """Methods that give values without their graph."""
 _EVALUATING_STEPS = frozenset({"validation_step", "test_step", "predict_step"})
@@ -40,7 +41,10 @@ def backward_calls(node: ast.AST, scope: Scope) -> list[Backward]:
 
 
 def iterated(name: ast.Name, scope: Scope) -> ast.expr | None:
-    """Return what a loop goes through whose target is a name: `rows` of `for i, row in enumerate(rows)`."""
+    """Return what a loop goes through whose target is a name: `rows` of `for i, row in enumerate(rows)`.
+
+    Of `for key, row in rows.items()` it is `rows.items()`, of `for x, row in zip(xs, rows)` `rows`.
+    """
     for loop in scope.loops_around(name):
         match loop:
             case ast.For(target=ast.Name(id=target), iter=gone_through) if target == name.id:
@@ -50,6 +54,14 @@ def iterated(name: ast.Name, scope: Scope) -> ast.expr | None:
                 iter=ast.Call(func=ast.Name(id="enumerate"), args=[gone_through, *_]),
             ) if target == name.id:
                 return gone_through
+            case ast.For(
+                target=ast.Tuple(elts=[_, ast.Name(id=target)]),
+                iter=ast.Call(func=ast.Attribute(attr="items"), args=[]) as gone_through,
+            ) if target == name.id:
+                return gone_through
+            case ast.For(target=ast.Tuple(elts=parts), iter=ast.Call(func=ast.Name(id="zip"), args=given)):
+                pairs = zip(parts, given, strict=False)
+                return next((one for part, one in pairs if isinstance(part, ast.Name) and part.id == name.id), None)
     return None
 
 
@@ -65,8 +77,23 @@ def hides_gradients(code: Notebook) -> bool:
     switched = ("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
     if any(isinstance(call.statement, ast.Expr) for call in code.calls(*switched)):
         return True
-    names = (node for scope in code.running for node in scope.names)
-    return any(isinstance(node, ast.Attribute) and node.attr in _ASK_FOR_GRADIENTS for node in names)
+    origins, starts = Origins(code), any(True for scope in code.running for _ in starts_of_backward(scope, code))
+    for scope in code.running:
+        if any(isinstance(one, ast.Assign) and _asks_for_gradients(one) for one in scope.nodes):
+            return True
+        frozen = {one.func for one in scope.calls if any(getattr(given, "value", None) is False for given in one.args)}
+        for node in scope.names:
+            if isinstance(node, ast.Attribute) and node.attr in _ASK_FOR_GRADIENTS and node not in frozen:
+                is_shown = starts if node.attr == "grad" else origins.called(node, scope) is not None
+                if not is_shown:
+                    return True
+    return False
+
+
+def _asks_for_gradients(statement: ast.Assign) -> bool:
+    """Whether it is `x.requires_grad = True`."""
+    named = any(isinstance(one, ast.Attribute) and one.attr == "requires_grad" for one in statement.targets)
+    return named and _is_not_false(statement.value)
 
 
 def without_gradients(statement: ast.stmt, scope: Scope, code: Notebook) -> Changes:
@@ -155,24 +182,39 @@ def _sources(code: Notebook, cuts: frozenset[str]) -> set[ast.AST]:
         if root in seen:
             continue
         inner = scope.inside(root)
-        behind = {one for call in inner for one in (ast.walk(call) if is_cut(call, cuts) else ())}
+        behind = {
+            one
+            for call in inner
+            for cut in ([call] if is_cut(call, cuts) else _given_by_name(call, scope, origins) if cuts else ())
+            for one in ast.walk(cut)
+        }
         for node in inner:
-            seen.add(node)
             if node in behind:
                 continue
+            seen.add(node)
             if isinstance(node, ast.Call):
                 waiting += [(one.node, one.scope) for one in origins.returned(node, scope)]
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 waiting += [(one.node, one.scope) for one in origins.of(node, scope)]
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 waiting += [(one.node, one.scope) for one in origins.of(node, scope)]
-                is_new = (node.id, scope) not in names and code.qualified(node, scope) is None
+                is_self = bool(cuts) and scope.owner is not None and node.id in scope.parameters[:1]
+                is_new = not is_self and (node.id, scope) not in names and code.qualified(node, scope) is None
                 waiting += _added_to(node, scope) if is_new else []
                 binding = code.lookup(node.id, scope, node)
                 if binding is not None and (whole := origins.unpacked(binding)) is not None:
                     waiting.append((whole, binding.scope))
                 names.add((node.id, scope))
     return seen
+
+
+def _given_by_name(call: ast.AST, scope: Scope, origins: Origins) -> list[ast.expr]:
+    """Return the arguments of a call that are followed where the function of the user's uses them, if it does."""
+    if not isinstance(call, ast.Call) or (inner := origins.called(call.func, scope)) is None:
+        return []
+    given = [*origins.arguments(call, inner).values()]
+    is_known = len(given) == len(call.args) + len(call.keywords) and len(origins.calls_of(inner)) <= _FEW_CALLS
+    return given if is_known and any(True for _ in origins.returned(call, scope)) else []
 
 
 def is_cut(node: ast.AST, cuts: frozenset[str]) -> bool:

@@ -109,7 +109,7 @@ def stored(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str, b
             added, name, is_longer = [value], root(target), isinstance(value, ast.List | ast.Tuple)
         case ast.Assign(targets=[ast.Subscript(slice=key) as target], value=value):
             added, name, is_longer = [value], root(target), not isinstance(key, ast.Constant)
-        case ast.Assign(targets=[target], value=ast.Call(args=[ast.List(elts=parts) | ast.Tuple(elts=parts), *_])):
+        case ast.Assign(targets=[target], value=value) if (parts := _put_together(value)) is not None:
             text = scope.segment(target)  # kept = torch.cat([kept, out])
             others = [one for one in parts if scope.segment(one) != text]
             added, name = others if len(others) < len(parts) else [], root(target)
@@ -121,6 +121,16 @@ def stored(statement: ast.stmt, scope: Scope) -> Iterator[tuple[ast.expr, str, b
             return
     if name is not None:
         yield from ((part, name, is_longer) for one in added for part in _parts(one))
+
+
+def _put_together(value: ast.expr) -> list[ast.expr] | None:
+    """Return the list that a call is given, also where only a part of its result is taken: `cat([new, kept])[:99]`."""
+    while isinstance(value, ast.Subscript):
+        value = value.value
+    match value:
+        case ast.Call(args=[ast.List(elts=parts) | ast.Tuple(elts=parts), *_]):
+            return parts
+    return None
 
 
 def _terms(side: ast.expr, scope: Scope) -> set[str]:

@@ -16,7 +16,6 @@ from .gradients import (
     is_cut,
     reached_by_gradients,
     records_graph,
-    sources_of_gradients,
     starts_of_backward,
 )
 from .hooks import code_of_hooks, left_hooks
@@ -106,7 +105,7 @@ def _is_optional(call: Backward, kept: Kept) -> bool:
 
 def _is_used_up(kept: Kept, tensors: Tensors) -> bool:
     """Whether a backward pass of the code goes through what made the value."""
-    needed, waiting = sources_of_gradients(tensors.code), [Origin(kept.value, kept.scope)]
+    needed, waiting = reached_by_gradients(tensors.code), [Origin(kept.value, kept.scope)]
     for node, scope in waiting:  # it grows meanwhile
         if node in needed or len(waiting) > _MOST_STEPS:
             return True

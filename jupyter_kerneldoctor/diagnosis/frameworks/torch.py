@@ -34,6 +34,7 @@ _MODULE_METHODS = frozenset(
 _PLAIN_ATTRIBUTES = frozenset({"shape", "dtype", "device", "data", "grad", "ndim", "requires_grad", "is_leaf"})
 _MODULE_CLASSES = ("torch.nn.Module", "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict")
 _MODULE_MAKERS = ("torch.hub.load", "torch.compile", "torchvision.models.", "timm.create_model")
+_SAME_AS_GIVEN = ("copy.deepcopy", "copy.copy", "builtins.sum")
 _NO_NETWORK = re.compile("Tokenizer|Processor|Config|Extractor")
 _MAKES_NETWORK = re.compile("^from_(pretrained|config)$|(Model|For[A-Z][A-Za-z]{1,60})$")
 """Of transformers: `AutoModel.from_pretrained`, `BertModel`, `GPT2ForSequenceClassification`."""
@@ -41,6 +42,8 @@ _NO_TENSOR = (
     *("torch.optim.", "torch.utils.", "torch.cuda.", "torch.distributed.", "torch.backends.", "torch.manual_seed"),
 )
 _REDUCTIONS = frozenset({"mean", "sum", "norm", "nansum", "nanmean", "max", "min", "logsumexp"})
+_GIVE_INDICES = ("max", "min", "topk", "sort", "mode", "median", "kthvalue", "cummax", "cummin")
+"""Besides the values, which come first."""
 _GIVE_PARAMETERS = ("parameters", "named_parameters")
 _ONLY_OF_NETWORKS = ("parameters", "named_parameters", "eval")
 TENSOR_METHODS = frozenset({"item", "detach", "cpu", "numpy", "tolist", "mean", "sum", "to"})
@@ -105,6 +108,10 @@ class Tensors:
                 return self._call(node, scope, depth)
             case ast.BinOp(left=one, right=other) | ast.IfExp(body=one, orelse=other):
                 return self._joined([one, other], scope, depth)
+            case ast.Dict(values=values):
+                return self._joined(values, scope, depth)
+            case ast.DictComp(value=value):
+                return self.kind(value, scope, depth)
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Invert(), operand=inner) | ast.Subscript(value=inner):
                 return self.kind(inner, scope, depth)
             case ast.Attribute(value=inner, attr=name) if name not in _PLAIN_ATTRIBUTES:
@@ -123,6 +130,8 @@ class Tensors:
         if not kinds and isinstance(node, ast.Name) and (binding := self.code.lookup(node.id, scope, node)) is not None:
             unpacked = self.origins.unpacked_from(node.id, binding)
             kinds = set() if unpacked is None else {self.kind(unpacked[1], binding.scope, depth)}
+            if unpacked is not None and unpacked[0] and getattr(unpacked[1].func, "attr", "") in _GIVE_INDICES:
+                kinds = {Kind.TENSOR}
             kinds -= {Kind.OTHER, Kind.MODULE}
             kinds |= {Kind.GRAPH} if _is_parameter(node, scope) else set()
             gone_through = None if kinds else iterated(node, scope)
@@ -155,6 +164,8 @@ class Tensors:
             return Kind.OTHER if _NO_NETWORK.search(full) else Kind.MODULE
         if full.startswith(_MODULE_MAKERS):
             return Kind.MODULE
+        if full in _SAME_AS_GIVEN and node.args:
+            return self.kind(node.args[0], scope, depth)
         if not full.startswith("torch.") or full.startswith(_NO_TENSOR):
             return Kind.OTHER
         if full.startswith("torch.nn.") and last[0].isupper():

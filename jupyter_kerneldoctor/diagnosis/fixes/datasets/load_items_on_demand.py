@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ...code.calls import last_name
 from ...code.origins import all_origins
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.gradients import sources_of_gradients
 from ...frameworks.kept import Kept, kept_values
 from ...frameworks.torch import Tensors
 from ...units import quote, size
@@ -73,8 +74,10 @@ class LoadItemsOnDemand(Fix):
         """Show the data set that reads the items of the loop."""
         code, tensors = death.code, Tensors(death.code)
         package = next((one for one in _FRAMEWORKS if code.imports(one)), None)
+        needed = sources_of_gradients(code)
         for one in kept_values(code.running, tensors.origins) if package and death.is_of_this_cell else ():
-            if not one.is_added_to or one.backward_calls(tensors.origins) or not _is_read(one, death):
+            is_trained = one.value in needed or one.backward_calls(tensors.origins)
+            if not one.is_added_to or is_trained or not _is_read(one, death):
                 continue
             match one.loops[0] if one.scope is one.caller else None:
                 case ast.For(target=target, iter=rows) as loop if death.was_running(loop, one.scope):

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.events import Held, NamedObject
 
+from ...analysis.growth import is_of_one_step
 from ...code.origins import all_origins
 from ...code.scopes import Scope
 from ...code.stores import Store, stores
@@ -161,8 +162,9 @@ class BoundGrowingContainer(Advice):
             return None  # the cache of a function: `bound-function-cache`
         grew = one.grew_bytes or one.bytes or 0
         gained = death.growth.items_gained(one)
-        if one.with_graph and gained < _FEW and f"{one.where}".startswith("local of"):
-            return None  # what one step makes
+        is_local = f"{one.where}".startswith("local of")
+        if one.with_graph and is_local and (gained < _FEW or is_of_one_step(one)):
+            return None
         items = f", by {gained:,} items" if gained > 1 else ""
         told, code = (_GRAPHS, _CLEAR) if one.with_graph else (_ROUNDS, _WRITE)
         if not one.with_graph and "." in (one.item_type or ""):

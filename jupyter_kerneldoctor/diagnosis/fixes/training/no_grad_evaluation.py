@@ -1,5 +1,9 @@
 from collections.abc import Iterator
 
+from ...examples import MIB
+from ...examples.growth import grew_in as grew
+from ...examples.growth import growth
+from ...examples.stuck import own_frame
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.evaluation import evaluations, whole_calls
 from ...frameworks.gradients import backward_calls, without_gradients
@@ -8,6 +12,13 @@ from ...place import grew_in
 from ...units import quote, size
 
 _NET = "import torch\nnet = torch.nn.Linear(9, 9)\n"
+_PAIR = (
+    "import torch\nclass Pair(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.one, self.other = torch.nn.Linear(9, 9), torch.nn.Linear(9, 9)\n        self.queue = first()\n"
+    "    def loss(self, a, b): return (a * b.detach()).sum()\n"
+    "    def forward(self, x):\n        a = self.one(x)\n        b = self.other(x)\n"
+    "        self.queue = torch.cat([b, self.queue])[:99]\n        return self.loss(a, b)"
+)
 
 
 class NoGradEvaluation(Fix):
@@ -18,7 +29,8 @@ class NoGradEvaluation(Fix):
     that.
 
     When it is offered: Memory ran out in a cell that calls a network, and no backward pass starts from what that call
-    gives: also in the validation inside of a training loop, where the memory was seen to grow in it.
+    gives: also in the validation inside of a training loop, where the memory was seen to grow in it, and for a teacher
+    or a target network, which no optimizer trains.
 
     What it costs: No gradients can be computed from the results. Their values are the same.
     """
@@ -67,8 +79,54 @@ class NoGradEvaluation(Fix):
                 "            return [self.net(x) for x in loader]"
             },
         ),
+        Case(  # training and validation share a function
+            _NET + "def loss_of(batch): return {'a': net(batch).mean()}\nsums = {'a': 0.0}",
+            "for epoch in range(9):\n    for x in train:\n        sum(loss_of(x).values()).backward()\n"
+            "    for x in val:\n        for name, value in loss_of(x).items():\n            sums[name] += value",
+            line=5,
+            becomes="for epoch in range(9):\n    for x in train:\n        sum(loss_of(x).values()).backward()\n"
+            "    with torch.no_grad():\n        for x in val:\n"
+            "            for name, value in loss_of(x).items():\n                sums[name] += value",
+        ),
+        Case(  # what a network does besides `forward`
+            _NET + "class Model(torch.nn.Module):\n    def __init__(self): self.inner = torch.nn.Linear(9, 9)\n"
+            "    def sample(self, x): return self.inner(x)\nmodel, seen = Model(), []",
+            "for x in batches:\n    seen.append(model.sample(x))",
+            becomes="with torch.no_grad():\n    for x in batches:\n        seen.append(model.sample(x))",
+        ),
+        Case(  # the optimizer has the student only
+            _NET + "import copy\nteacher = copy.deepcopy(net)\nopt = torch.optim.SGD(net.parameters(), 1)",
+            "for x in batches:\n    aim = teacher(x)\n    loss = (net(x) - aim).square().mean()\n    loss.backward()",
+            line=2,
+            becomes="for x in batches:\n    with torch.no_grad():\n        aim = teacher(x)\n"
+            "    loss = (net(x) - aim).square().mean()\n    loss.backward()",
+        ),
+        Case(  # the keys are detached before the loss, and stay in the queue with their graphs
+            _PAIR,
+            "pair = Pair()\nfor x in batches:\n    pair(x).backward()",
+            growths=[growth(2, grew(900 * MIB, own_frame(_PAIR, 10, "forward")))],
+            becomes={1: _PAIR.replace("        b = s", "        with torch.no_grad():\n            b = s")},
+        ),
     ]
     SILENT = [
+        # the optimizer has both, or what both were put into
+        *(
+            Case(
+                _NET + f"other = torch.nn.Linear(9, 9)\nboth = torch.nn.ModuleList([net, other])\n{given}",
+                "for x in batches:\n    (net(x) - other(x)).mean().backward()",
+            )
+            for given in (
+                "opt = torch.optim.SGD([*net.parameters(), *other.parameters()], 1)",
+                "opt = torch.optim.SGD(both.parameters(), 1)",
+                "ps = []\nps += net.parameters()\nopt = torch.optim.SGD(ps, 1)",
+                "opts = [torch.optim.SGD(one.parameters(), 1) for one in both]",
+            )
+        ),
+        # the gradients go through it, to what is trained
+        Case(
+            _NET + "judge = torch.nn.Linear(9, 9)\nopt = torch.optim.SGD(net.parameters(), 1)",
+            "for x in batches:\n    made = net(x)\n    judge(made * 2).mean().backward()",
+        ),
         Case(_NET, "for x in batches:\n    net(x).sum().backward()"),
         Case(_NET, "net(x.requires_grad_())[0].backward"),
         # one of several results is what the backward pass starts from
@@ -109,7 +167,7 @@ class NoGradEvaluation(Fix):
             if (call, scope) in grown or scope in functions:
                 why = (
                     f"{quote(scope.segment(call))} keeps the network's intermediate results for gradients that "
-                    f"nothing here computes. Memory grew by {size(memory.missing_bytes or 0)}."
+                    f"nothing here uses. Memory grew by {size(memory.missing_bytes or 0)}."
                 )
                 loops = scope.loops_around(call)
                 explains = memory.ramp_bytes if loops else memory.missing_bytes
