@@ -15,6 +15,12 @@ from .family import Family
 from .postmortem import CauseFinding
 
 _SAMPLES = 20
+_SIGNALS = {
+    **dict.fromkeys(("disk-full", "file-truncated", "shm-exhausted"), "SIGBUS"),
+    "abort": "SIGABRT",
+    "cpu-time-limit": "SIGXCPU",
+}
+"""What ends a kernel by such a cause; SIGSEGV and SIGKILL are usual."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class Case:
         says
             What must stand in the title, the reason or the snippet.
         cause
-            The id of the likeliest cause.
+            The id of the likeliest cause. A kernel that is stuck lives; others are ended by the signal that is usual.
         line
             The line of the last cell at which it died, where that is known.
         children_mib
@@ -94,8 +100,10 @@ class Case:
             "memory": [int((low + (high - low) * share) * MIB) for share in shares],
             "groups": [Group(self.limit_mib * MIB)],
         }
-        if not self._recorded.keys() & {"exit_code", "alive"}:
-            usual["signal"] = "SIGSEGV" if family == Family.NATIVE_CRASH else "SIGKILL"
+        if family == Family.STUCK:
+            usual["alive"] = True
+        elif not self._recorded.keys() & {"exit_code", "alive"}:
+            usual["signal"] = _SIGNALS.get(self.cause, "SIGSEGV" if family == Family.NATIVE_CRASH else "SIGKILL")
         made = recording(*self.sources, **{**usual, **self._recorded})
         cause = CauseFinding(self.cause, self.cause, Certainty.PROVEN, "It died.", line=self.line, family=family)
         cells = [

@@ -43,12 +43,11 @@ class CpuLimit(Advice):
     )
 
     FIRES = [
-        Case("fit()", cause="cpu-time-limit", signal="SIGXCPU", system_states=[_HOUR], says=("1 h", "ulimit -t")),
+        Case("fit()", cause="cpu-time-limit", system_states=[_HOUR], says=("1 h", "ulimit -t")),
         Case(
             "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (4, 60))",
             "fit()",
             cause="cpu-time-limit",
-            signal="SIGXCPU",
             says=("cell [1], line 2", "RLIMIT_CPU, (3600, hard)"),
         ),
     ]

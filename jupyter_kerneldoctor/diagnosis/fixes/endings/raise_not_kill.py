@@ -47,7 +47,7 @@ class RaiseNotKill(Fix):
             signal="SIGABRT",
             becomes={1: _CHECK.replace("os.kill(os.getpid(), signal.SIGABRT)", _STOP)},
         ),
-        Case("import os\nos.abort()", cause="abort", signal="SIGABRT", becomes=f"import os\n{_STOP}"),
+        Case("import os\nos.abort()", cause="abort", becomes=f"import os\n{_STOP}"),
         Case(
             _WATCHDOG,
             "work()",
@@ -76,7 +76,7 @@ class RaiseNotKill(Fix):
     SILENT = [
         Case("import os\nos.kill(os.getpid(), 9)", cause="self-kill", signal="SIGKILL"),
         Case("import os\ndef restart():\n    if x: os.kill(os.getpid(), 9)", "restart()", cause="self-kill"),
-        Case("solver.run()", cause="abort", signal="SIGABRT"),
+        Case("solver.run()", cause="abort"),
         Case("import os", "os._exit(3)", cause="exit-call", exit_code=3),
     ]
 

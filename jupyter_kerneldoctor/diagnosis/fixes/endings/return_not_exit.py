@@ -87,7 +87,6 @@ class ReturnNotExit(Fix):
             "from joblib import Parallel, delayed\nParallel(2)(delayed(work)(n) for n in range(8))",
             cause="exit-call",
             alive=True,
-            end="not-seen",
             children=[child(901, exit_code=2)],
             becomes={1: _WORKER.replace("os._exit(2)", _RAISE)},
         ),

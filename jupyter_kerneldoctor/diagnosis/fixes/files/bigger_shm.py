@@ -29,15 +29,11 @@ class BiggerShm(Advice):
 
     FIRES = [
         Case(
-            _LOADER,
-            cause="shm-exhausted",
-            signal="SIGBUS",
-            system_states=[_FULL],
-            says=("has 64 MiB", "num_workers=0", "--shm-size=2g"),
+            _LOADER, cause="shm-exhausted", system_states=[_FULL], says=("has 64 MiB", "num_workers=0", "--shm-size=2g")
         ),
-        Case("a[:] = 1", cause="shm-exhausted", signal="SIGBUS", says=("is full", "memmap")),
+        Case("a[:] = 1", cause="shm-exhausted", says=("is full", "memmap")),
     ]
-    SILENT = [Case(_LOADER, cause="disk-full", signal="SIGBUS", system_states=[_FULL])]
+    SILENT = [Case(_LOADER, cause="disk-full", system_states=[_FULL])]
 
     def facts(self, death: Death) -> dict[str, str]:
         """Say how much there is, and how to do with less."""

@@ -9,7 +9,7 @@ from ...fix import Advice, Case, Death
 from ...units import quote
 
 _FULL = SystemState(-1, "end", rlimits={"NOFILE": Rlimit(1024, 4096)}, open_files=1024)
-_ALIVE: dict[str, Any] = {"cause": "fd-limit", "alive": True, "end": "not-seen"}
+_ALIVE: dict[str, Any] = {"cause": "fd-limit", "alive": True}
 _OPENERS = (
     "builtins.open",
     "io.open",

@@ -34,7 +34,6 @@ class PreallocateFile(Advice):
             "import numpy as np\ndef make(p):\n    return np.memmap(p, dtype='f4', mode='w+', shape=(10**9, 2))",
             "m = make('/data/x')\nm[:] = 1",
             cause="disk-full",
-            signal="SIGBUS",
             says=("open(p, 'wb')", "posix_fallocate"),
         )
     ]

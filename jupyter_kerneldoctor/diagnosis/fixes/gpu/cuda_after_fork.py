@@ -1,8 +1,5 @@
-from typing import Any
-
 from ...fix import Advice, Case, Death
 
-_ALIVE: dict[str, Any] = {"alive": True, "end": "not-seen", "cause": "fork-unsafe"}
 _LOADER = "import torch\nfrom torch.utils.data import DataLoader\nnet = build().to('cuda')\n"
 
 
@@ -32,14 +29,14 @@ class CudaAfterFork(Advice):
         Case(
             _LOADER + "ds = OnCard()",
             "for x in DataLoader(ds, num_workers=4): net(x)",
-            **_ALIVE,
+            cause="fork-unsafe",
             says=("num_workers=4", "multiprocessing_context='spawn'"),
         )
     ]
     SILENT = [
-        Case("import multiprocessing as mp", "mp.Pool(4).map(f, x)", **_ALIVE),
-        Case(_LOADER, "for x in DataLoader(ds, multiprocessing_context='spawn'): net(x)", **_ALIVE),
-        Case(_LOADER, "for x in DataLoader(ds, num_workers=4): net(x)", cause="hang", alive=True, end="not-seen"),
+        Case("import multiprocessing as mp", "mp.Pool(4).map(f, x)", cause="fork-unsafe"),
+        Case(_LOADER, "for x in DataLoader(ds, multiprocessing_context='spawn'): net(x)", cause="fork-unsafe"),
+        Case(_LOADER, "for x in DataLoader(ds, num_workers=4): net(x)", cause="hang"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

@@ -82,7 +82,6 @@ class LessInEachWorker(Fix):
             "total = future.result()",
             cause="oom-userspace",
             alive=True,
-            end="not-seen",
             children=[child(901, signal="SIGKILL")],
             says=("memory_limit", "partition"),
         ),
@@ -105,10 +104,7 @@ class LessInEachWorker(Fix):
             says=("`self.seen`", "cell [1], line 4"),
         ),
     ]
-    SILENT = [
-        Case("import ray", "ray.get(r)"),
-        Case("r = pool.map(f, x)", cause="oom-cgroup", alive=True),
-    ]
+    SILENT = [Case("import ray", "ray.get(r)"), Case("r = pool.map(f, x)", cause="oom-cgroup", alive=True)]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Say it for the library that started the workers."""

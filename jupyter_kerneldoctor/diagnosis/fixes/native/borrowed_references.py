@@ -48,7 +48,6 @@ class BorrowedReferences(Fix):
             "import fast",
             "fast.run()",
             cause="abort",
-            signal="SIGABRT",
             crash="Fatal Python error: none_dealloc: deallocating None: bug likely caused by a refcount error in a C "
             'extension\n\nCurrent thread 0x00007f (most recent call first):\n  File "a.py", line 1 in run\n',
             says=("getrefcount(None)",),

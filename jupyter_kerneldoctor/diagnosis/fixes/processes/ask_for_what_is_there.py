@@ -28,13 +28,11 @@ class AskForWhatIsThere(Fix):
             "import ray",
             _ASKS,
             cause="hang",
-            alive=True,
-            end="not-seen",
             stacks=at_work(_ASKS, 3, _IN_GET, children=_RAYLET),
             says=("num_gpus=1", "ray.cluster_resources()", "timeout=60"),
         )
     ]
-    SILENT = [Case("import ray", _ASKS, cause="hang", alive=True, end="not-seen")]
+    SILENT = [Case("import ray", _ASKS, cause="hang")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Quote what is asked for."""

@@ -9,7 +9,7 @@ from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
 
 _ASYNC = "async def read(q):\n    return q.get()\nawait read(q)"
-_STUCK: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen", "line": 2}
+_STUCK: dict[str, Any] = {"cause": "hang", "line": 2}
 _GETS = frame("queue.py", "get")
 _FORMS = (
     (
@@ -45,11 +45,9 @@ class AwaitInCoroutines(Fix):
     id, title, causes = "await-in-coroutines", "Await in the coroutine: what blocks stops all of them", ("hang",)
 
     FIRES = [
-        Case(_ASYNC, **_STUCK, stuck=[look(_ASYNC, 2, _GETS, waits_in="futex_wait_queue")], says=("asyncio.Queue()",)),
+        Case(_ASYNC, **_STUCK, stuck=[look(_ASYNC, 2, _GETS, waits_in="futex_wait_queue")], says=("asyncio.Queue()",))
     ]
-    SILENT = [
-        Case("q.get()", **{**_STUCK, "line": 1}, stuck=[look("q.get()", 1, _GETS, waits_in="futex_wait_queue")]),
-    ]
+    SILENT = [Case("q.get()", **{**_STUCK, "line": 1}, stuck=[look("q.get()", 1, _GETS, waits_in="futex_wait_queue")])]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Show the form that can be awaited."""

@@ -125,7 +125,7 @@ _WAYS = (
 
 def _hangs(source: str, says: str, *inner: Any) -> Case:
     stuck = look(source, 1, *inner, waits_in="futex_wait_queue")
-    return Case(source, cause="hang", alive=True, end="not-seen", line=1, stuck=[stuck], says=(says,))
+    return Case(source, cause="hang", line=1, stuck=[stuck], says=(says,))
 
 
 _READ = re.compile(r"\bawait\s+([\w.]+)\.get\(\)")
@@ -141,7 +141,7 @@ def _awaits(source: str, says: str) -> Case:
     waiting = replace(
         look(source, 1), threads=(replace(thread(loop, waits_in="do_epoll_wait"), has_limit=False, wakers=()),)
     )
-    return Case(source, cause="hang", alive=True, end="not-seen", line=1, stuck=[waiting], says=(says,))
+    return Case(source, cause="hang", line=1, stuck=[waiting], says=(says,))
 
 
 class BoundTheWait(Fix):

@@ -15,7 +15,7 @@ _OPEN = (
     "mine.execute('insert into runs values (1)')",
 )
 _WAITS = "other.execute('create table notes (text)')"
-_STUCK: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen", "line": 1}
+_STUCK: dict[str, Any] = {"cause": "hang", "line": 1}
 
 
 class CommitWhatWasWritten(Fix):

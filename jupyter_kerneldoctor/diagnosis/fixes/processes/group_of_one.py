@@ -29,7 +29,6 @@ class GroupOfOne(Advice):
             "import torch.distributed as dist",
             'dist.init_process_group("gloo", rank=0, world_size=2)',
             cause="hang",
-            alive=True,
             says=("world_size=1", "torchrun"),
         )
     ]
@@ -38,10 +37,9 @@ class GroupOfOne(Advice):
             "import torch.distributed as dist",
             'p.start()\ndist.init_process_group("gloo", rank=0, world_size=2)\nq.get()',
             cause="hang",
-            alive=True,
             line=3,
         ),
-        Case("q.get()", cause="hang", alive=True),
+        Case("q.get()", cause="hang"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

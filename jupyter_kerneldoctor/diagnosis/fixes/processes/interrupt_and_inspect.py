@@ -1,9 +1,5 @@
-from typing import Any
-
 from ...fix import Advice, Case, Death
 from ...units import quote
-
-_ALIVE: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen"}
 
 
 class InterruptAndInspect(Advice):
@@ -26,10 +22,8 @@ class InterruptAndInspect(Advice):
     )
     snippet = "!jupyter kerneldoctor inspect --kernel {pid}  # in a terminal or another notebook"
 
-    FIRES = [
-        Case("q.get()", **_ALIVE, line=1, says=("inspect --kernel 4242", "timeout")),
-    ]
-    SILENT = [Case("q.get()", cause="fork-unsafe", alive=True, end="not-seen")]
+    FIRES = [Case("q.get()", cause="hang", line=1, says=("inspect --kernel 4242", "timeout"))]
+    SILENT = [Case("q.get()", cause="fork-unsafe")]
 
     def facts(self, death: Death) -> dict[str, str]:
         """Name the line at which it waits."""

@@ -1,9 +1,6 @@
-from typing import Any
-
 from ...examples.stuck import look
 from ...fix import Advice, Case, Death
 
-_ALIVE: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen"}
 _STOPPED = [look("work()", 1, state="T", waits_in="do_signal_stop")]
 _WAITS = [look("work()", 1, waits_in="futex_wait_queue")]
 
@@ -26,8 +23,8 @@ class LetItGoOn(Advice):
     )
     snippet = "# in a terminal:\nkill -CONT {pid}\nps -o pid,ppid,stat,user,cmd -p {pid}  # T in STAT: it is stopped"
 
-    FIRES = [Case("work()", **_ALIVE, stuck=_STOPPED, line=1, says=("kill -CONT 4242",))]
-    SILENT = [Case("work()", **_ALIVE, stuck=_WAITS, line=1)]
+    FIRES = [Case("work()", cause="hang", stuck=_STOPPED, line=1, says=("kill -CONT 4242",))]
+    SILENT = [Case("work()", cause="hang", stuck=_WAITS, line=1)]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Speak up where the thread that runs the cells is stopped."""

@@ -31,7 +31,7 @@ _OTHER = "def other():\n    with b:\n        with a: pass"
 def _hangs(*cells: str, line: int = 1, inner: Any = (), says: str = "", gone: Any = (), **seen: Any) -> Case:
     stuck = look(cells[-1], line, *inner, **{"waits_in": _FUTEX, **seen})
     ended: dict[str, Any] = {"children": gone} if gone else {}
-    return Case(*cells, cause="hang", alive=True, end="not-seen", line=line, stuck=[stuck], says=(says,), **ended)
+    return Case(*cells, cause="hang", line=line, stuck=[stuck], says=(says,), **ended)
 
 
 class LetTheWaitEnd(Fix):

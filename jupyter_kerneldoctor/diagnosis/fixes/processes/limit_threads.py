@@ -27,7 +27,7 @@ _STACKS = (
 )
 _VARIABLES = {"polars": "POLARS_MAX_THREADS", "numba": "NUMBA_NUM_THREADS", "torch": "OMP_NUM_THREADS"}
 _FEW, _FEW_WORKERS = 4, 8
-_ALIVE: dict[str, Any] = {"cause": "thread-limit", "alive": True, "end": "not-seen"}
+_ALIVE: dict[str, Any] = {"cause": "thread-limit", "alive": True}
 _FULL = [SystemState(-1, "end", threads=33, pids_current=34, pids_limit=34)]
 
 

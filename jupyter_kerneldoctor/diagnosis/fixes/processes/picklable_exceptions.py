@@ -12,7 +12,7 @@ _LOOPS = tuple(
     thread(frame("multiprocessing/pool.py", name), waits_in="futex_wait_queue", main=False)
     for name in ("_handle_workers", "_handle_tasks")
 )
-_STUCK: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen", "line": 1}
+_STUCK: dict[str, Any] = {"cause": "hang", "line": 1}
 _MAPS = "pool.map(f, x)"
 _LOST: dict[str, Any] = {"stuck": [look(_MAPS, 1, *IN_MAP, waits_in="futex_wait_queue", threads=_LOOPS)]}
 _OWN = "class Bad(Exception):\n    def __init__(self, row, why):\n        super().__init__(f'{row}: {why}')"
@@ -56,7 +56,7 @@ class PicklableExceptions(Fix):
         Case("def f(n): raise lib.Bad(n, 2)", _MAPS, **_STUCK, **_LOST, says=("pickle.loads",)),
     ]
     SILENT = [
-        Case(_OWN, "f(x)", cause="hang", alive=True, end="not-seen", line=1),
+        Case(_OWN, "f(x)", cause="hang", line=1),
         Case(_OWN, _MAPS, **_STUCK, stuck=[look(_MAPS, 1, *IN_MAP, waits_in="futex_wait_queue")]),
     ]
 

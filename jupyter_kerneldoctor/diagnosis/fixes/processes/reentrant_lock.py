@@ -15,7 +15,7 @@ _TWICE = "with lock:\n    with lock: pass"
 
 def _hangs(*cells: str, line: int, becomes: Mapping[int, str] = MappingProxyType({})) -> Case:
     stuck = [look(cells[-1], line, waits_in="futex_wait_queue")]
-    return Case(*cells, becomes=becomes, cause="hang", alive=True, end="not-seen", line=line, stuck=stuck)
+    return Case(*cells, becomes=becomes, cause="hang", line=line, stuck=stuck)
 
 
 class ReentrantLock(Fix):

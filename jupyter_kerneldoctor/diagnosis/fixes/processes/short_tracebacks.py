@@ -25,13 +25,11 @@ class ShortTracebacks(Fix):
             _DEEP,
             "walk(0)",
             cause="hang",
-            alive=True,
-            end="not-seen",
             stacks=at_work("walk(0)", 1, frame("IPython/core/ultratb.py", "format_record", library=True)),
             says=("%xmode Minimal", "setrecursionlimit(3000)"),
         )
     ]
-    SILENT = [Case(_DEEP, "q.get()", cause="hang", alive=True, end="not-seen")]
+    SILENT = [Case(_DEEP, "q.get()", cause="hang")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Show both, for before the cell is run again."""

@@ -1,6 +1,5 @@
 import ast
 from collections.abc import Iterator
-from typing import Any
 
 from ...code.notebook import Call, Notebook, Scope
 from ...edits import Changes, import_as, replace, set_argument
@@ -20,7 +19,6 @@ _THREADS = {
     "ProcessPoolExecutor": ("concurrent.futures.ThreadPoolExecutor", "ThreadPoolExecutor", {"max_workers"}),
 }
 _GIVEN = {"map", "imap", "imap_unordered", "starmap", "apply", "apply_async", "map_async", "starmap_async", "submit"}
-_ALIVE: dict[str, Any] = {"cause": "fork-unsafe", "alive": True, "end": "not-seen"}
 _MODULE_FORM = (
     "# workers.py, a file beside the notebook:\n{define}\n    ...  # the function, with its imports\n\n"
     "# in another cell:\nimport multiprocessing\nfrom workers import {name}\n"
@@ -50,32 +48,36 @@ class SpawnNotFork(Fix):
             "import multiprocessing as mp\nfrom cleaning import tidy\n",
             "with mp.get_context('fork').Pool(2) as p:\n    p.map(tidy, names)",
             becomes="with mp.get_context('spawn').Pool(2) as p:\n    p.map(tidy, names)",
-            **_ALIVE,
+            cause="fork-unsafe",
         ),
         Case(
             "from multiprocessing import Pool\nfrom cleaning import tidy\n",
             "with Pool(8) as p: p.map(tidy, names)  # é",
             becomes="import multiprocessing\n"
             'with multiprocessing.get_context("spawn").Pool(8) as p: p.map(tidy, names)  # é',
-            **_ALIVE,
+            cause="fork-unsafe",
         ),
         Case(
             "import multiprocessing as mp\ndef work(x): return df[x]",
             "with mp.get_context('fork').Pool(2) as p:\n    p.map(work, names)",
             becomes="from multiprocessing.pool import ThreadPool\nwith ThreadPool(2) as p:\n    p.map(work, names)",
             says=("spawn", "`work`", "workers.py", "pool.map(work, names)"),
-            **_ALIVE,
+            cause="fork-unsafe",
         ),
         Case(
             "import torch.multiprocessing as mp\ndef train(rank): pass",
             "ps = [mp.Process(target=train, args=(r,)) for r in range(2)]\nfor p in ps: p.start()",
             becomes="from threading import Thread\nps = [Thread(target=train, args=(r,)) for r in range(2)]\n"
             "for p in ps: p.start()",
-            **_ALIVE,
+            cause="fork-unsafe",
         ),
     ]
     SILENT = [
-        Case("import multiprocessing as mp", "with mp.get_context('spawn').Pool(2) as p: p.map(f, x)", **_ALIVE),
+        Case(
+            "import multiprocessing as mp",
+            "with mp.get_context('spawn').Pool(2) as p: p.map(f, x)",
+            cause="fork-unsafe",
+        ),
         Case("import multiprocessing as mp\ndef f(x): pass", "mp.Pool(2).map(f, x)", cause="hang"),
     ]
 

@@ -1,11 +1,9 @@
 import ast
-from typing import Any
 
 from ...fix import Advice, Case, Death
 from ...units import quote
 
 _MAPS = ("map", "imap", "imap_unordered", "starmap", "apply", "apply_async", "map_async", "submit")
-_ALIVE: dict[str, Any] = {"alive": True, "end": "not-seen", "cause": "hang"}
 _SPAWN = "import multiprocessing as mp\nctx = mp.get_context('spawn')\n"
 
 
@@ -35,20 +33,20 @@ class SpawnTargetInModule(Advice):
         Case(
             _SPAWN + "def work(x):\n    return x * 2",
             "with ctx.Pool(4) as pool:\n    pool.map(work, range(9))",
-            **_ALIVE,
+            cause="hang",
             says=("`work`", "def work(x):\n    return x * 2\n", "from workers import work"),
         ),
         Case(
             _SPAWN + "def train(rank): ...\np = ctx.Process(target=train, args=(0,))",
             "p = ctx.Process(target=train, args=(1,))\np.start(); p.join()",
-            **_ALIVE,
+            cause="hang",
             says=("`train`",),
         ),
     ]
     SILENT = [
-        Case(_SPAWN + "from workers import work", "ctx.Pool(4).map(work, x)", **_ALIVE),
-        Case("from multiprocessing import Pool\ndef work(x): ...", "Pool(4).map(work, x)", **_ALIVE),
-        Case(_SPAWN + "def work(x): ...", "queue.get()", **_ALIVE),
+        Case(_SPAWN + "from workers import work", "ctx.Pool(4).map(work, x)", cause="hang"),
+        Case("from multiprocessing import Pool\ndef work(x): ...", "Pool(4).map(work, x)", cause="hang"),
+        Case(_SPAWN + "def work(x): ...", "queue.get()", cause="hang"),
     ]
 
     def facts(self, death: Death) -> dict[str, str] | None:

@@ -24,7 +24,7 @@ _SNIPPET = (
 
 def _stuck() -> Case:
     child = child_state(900, *_WAITS, own_frame(_READ, 3, "__getitem__"), waits_in="futex_wait_queue")
-    state: dict[str, Any] = {"cause": "fork-unsafe", "alive": True, "end": "not-seen", "line": 1}
+    state: dict[str, Any] = {"cause": "fork-unsafe", "line": 1}
     stuck = look(_LOOP, 1, frame("selectors.py", "select"), waits_in="do_poll", children=[child])
     return Case(
         _IMPORTED,
@@ -53,10 +53,7 @@ class ThreadsOfEachWorker(Fix):
     causes = ("fork-unsafe", "hang")
 
     FIRES = [_stuck()]
-    SILENT = [
-        Case(_IMPORTED, _LOOP, cause="fork-unsafe", alive=True, end="not-seen", line=1),
-        Case(_IMPORTED, _READ, _LOOP, cause="oom-cgroup"),
-    ]
+    SILENT = [Case(_IMPORTED, _LOOP, cause="fork-unsafe", line=1), Case(_IMPORTED, _READ, _LOOP, cause="oom-cgroup")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Load in the kernel's process, and show how each worker gets a pool of its own."""

@@ -35,8 +35,6 @@ class NoRepeatInARepeat(Fix):
             _HOST,
             _LONG,
             cause="hang",
-            alive=True,
-            end="not-seen",
             stacks=at_work(_LONG, 1),
             becomes={1: _HOST.replace("(?:[a-z]+)+", "(?:[a-z]+)")},
         ),
@@ -44,13 +42,11 @@ class NoRepeatInARepeat(Fix):
             'import re\nlog = re.compile("^(a|b|ab)*c")',
             'log.match("ab" * 60)',
             cause="hang",
-            alive=True,
-            end="not-seen",
             stacks=at_work('log.match("ab" * 60)', 1),
             says=("possessive",),
         ),
     ]
-    SILENT = [Case(_HOST, "q.get()", cause="hang", alive=True, end="not-seen")]
+    SILENT = [Case(_HOST, "q.get()", cause="hang")]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Take the inner repeat away where it is all that is in the group; else say what else there is."""

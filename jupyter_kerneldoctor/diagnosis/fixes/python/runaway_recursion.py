@@ -43,8 +43,6 @@ class RunawayRecursion(Fix):
             "f([0.0])",
             says=("`f` calls itself in every case", "def f(x):\n    if …"),
             cause="hang",
-            alive=True,
-            end="not-seen",
         ),
     ]
     SILENT = [
