@@ -9,7 +9,7 @@ from .analysis.growth import is_of_one_step
 from .analysis.guilty_statement import keeps_what_grew
 from .calls import network_call_at
 from .death import Death
-from .frameworks.gradients import backward_calls, hides_gradients, sources_of_gradients
+from .frameworks.gradients import backward_calls, goes_backward, hides_gradients, sources_of_gradients
 from .frameworks.step_growth import grows_by_the_step
 from .frameworks.training import BatchSize, find_batch_size, is_dwarfed, only_evaluates, training_calls, trains
 from .frameworks.training_step import normalises_batches
@@ -113,7 +113,7 @@ def _is_elsewhere(death: Death) -> bool:
     """Whether memory surely grew outside of the loops and functions that train."""
     at = network_call_at(death) if death.user_frames and trains(death.code) else None
     if at is not None and at[0] not in sources_of_gradients(death.code) and not hides_gradients(death.code):
-        return any(backward_calls(scope.node, scope) for scope in death.code.running)
+        return goes_backward(death.code)
     places = []
     for scope in death.code.running:
         for one in backward_calls(scope.node, scope):

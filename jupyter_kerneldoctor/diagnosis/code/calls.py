@@ -11,6 +11,11 @@ def last_name(node: ast.AST | None) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+def plain_names(*nodes: ast.AST) -> set[str]:
+    """Return the names in expressions: {"f", "x"} of `f(x.y)`."""
+    return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
 @dataclass(frozen=True)
 class Call:
     """A call of a function whose full name is known."""

@@ -108,6 +108,16 @@ class Scope:
         """The names and attributes among the nodes."""
         return self._to_be_read(self._names)
 
+    def named(self, name: str | None) -> list[ast.Name]:
+        """Return where a name stands in it, bound or read."""
+        return [one for one in self.names if isinstance(one, ast.Name) and one.id == name]
+
+    def assigned_by(self, node: ast.AST) -> set[str]:
+        """Return the names that the statement of a node gives its value: {"a", "b"} of `a = b = f()`."""
+        statement = self.tree.statements.get(node)
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        return {one.id for one in targets if isinstance(one, ast.Name)}
+
     def _to_be_read(self, nodes: list[T]) -> list[T]:
         self.tree.budget.spend(0.5 + len(nodes) / 10)
         return nodes

@@ -57,7 +57,7 @@ def _frame_of(call: Call, code: Notebook) -> tuple[ast.expr, Scope]:
             targets=[ast.Name(id=name)], value=ast.ListComp(elt=one) | ast.Call(args=[ast.ListComp(elt=one)])
         ) if one is node:
             for whole in code.calls_in([scope], "pandas.concat"):
-                uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
+                uses = scope.named(name)
                 match whole.node.args[:1], uses:
                     case [ast.ListComp(elt=inner)], _ if inner is node:
                         return whole.node, scope
@@ -184,7 +184,7 @@ class _Reader:
         if not self._enter((frame.name, frame.scope, frame.begin)):
             return False
         are_all, begin, scope = True, frame.begin, frame.scope
-        uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id == frame.name]
+        uses = scope.named(frame.name)
         for node in sorted(uses, key=lambda one: _place(one, scope)):
             if begin is not None and (scope.tree.statements[node].lineno, node.lineno) <= (begin.lineno, begin.lineno):
                 continue

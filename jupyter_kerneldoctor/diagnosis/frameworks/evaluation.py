@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..code.calls import plain_names
 from ..code.notebook import Notebook, Scope
 from ..code.origins import Origins
 from .gradients import (
@@ -140,7 +141,7 @@ _TENSORS = frozenset({f"torch.{name}" for name in ("tensor", "as_tensor", "from_
 def _is_part(data: ast.expr, call: ast.AST, scope: Scope, origins: Origins, depth: int = 0) -> bool:
     """Whether a loop or a comprehension around a call gives it another part each time, also around its function."""
     around = [*scope.loops_around(call), *_comprehensions(call, scope)]
-    names = {one.id for one in ast.walk(data) if isinstance(one, ast.Name)}
+    names = plain_names(data)
     stored = (one for loop in around for one in ast.walk(loop) if isinstance(one, ast.Name))
     if depth > 3 or any(one.id in names for one in stored if isinstance(one.ctx, ast.Store)):
         return True

@@ -3,6 +3,7 @@
 import ast
 from itertools import chain
 
+from ..code.calls import plain_names
 from ..code.notebook import Notebook
 from ..code.origins import Origins
 from ..code.scopes import Scope
@@ -89,7 +90,7 @@ def _is_name(name: str, made: ast.stmt | None, scope: Scope, code: Notebook, dep
     """Whether a name is bound once and used once, where its list is made or in its function, to go through it."""
     if len(scope.bindings.get(name, ())) != 1 or scope.outside.get(name) is not None:
         return False
-    uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
+    uses = scope.named(name)
     uses = [one for one in uses if not isinstance(one.ctx, ast.Store)]
     if len(uses) != 1:
         return False
@@ -116,13 +117,13 @@ def _is_inside(inner: Scope, outer: Scope) -> bool:
 
 def _keeps_items(loop: ast.For, scope: Scope) -> bool:
     """Whether a loop puts its items, or what it makes of them, into something that gets longer with each."""
-    targets = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+    targets = plain_names(loop.target)
     inside = set(scope.inside(loop))
     for store in stores([scope]):
         if store.statement in inside:
             match store.statement:
                 case ast.Expr():
-                    names = {one.id for value in store.values for one in ast.walk(value) if isinstance(one, ast.Name)}
+                    names = plain_names(*store.values)
                 case ast.Assign() | ast.AugAssign(value=ast.List() | ast.Tuple()):
                     names = {one.id for one in store.values if isinstance(one, ast.Name)}
                     names |= {
@@ -164,7 +165,7 @@ def yielded(function: Scope) -> Changes:
             pass
         case _:
             return ()
-    uses = [one for one in function.names if isinstance(one, ast.Name) and one.id == name]
+    uses = function.named(name)
     leaves = [one for one in function.nodes if isinstance(one, ast.Return | ast.Yield | ast.YieldFrom)]
     changes: Changes = remove(function, returned)
     stores_of_it = 0

@@ -40,6 +40,11 @@ def backward_calls(node: ast.AST, scope: Scope) -> list[Backward]:
     return found
 
 
+def goes_backward(code: Notebook) -> bool:
+    """Whether what may be running has a backward pass."""
+    return any(backward_calls(scope.node, scope) for scope in code.running)
+
+
 def iterated(name: ast.Name, scope: Scope) -> ast.expr | None:
     """Return what a loop goes through whose target is a name: `rows` of `for i, row in enumerate(rows)`.
 

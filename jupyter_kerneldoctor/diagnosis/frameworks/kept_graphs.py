@@ -12,7 +12,7 @@ from ..code.stores import Store
 from .gradients import (
     CUTS,
     Backward,
-    backward_calls,
+    goes_backward,
     is_cut,
     reached_by_gradients,
     records_graph,
@@ -132,7 +132,7 @@ def _kept_by_hooks(code: Notebook, tensors: Tensors) -> Iterator[KeptGraph]:
         for value, container in outliving(scope):
             is_graph = tensors.kind(value, scope) is Kind.GRAPH or names_in(value) & passed
             if is_graph and not _is_cut(value) and not is_small(value, scope, tensors):
-                freed = any(backward_calls(one.node, one) for one in code.running)
+                freed = goes_backward(code)
                 kept = Kept(value, container, (), scope, scope)
                 yield KeptGraph(kept, False, False, freed, _is_used_as_tensor(container, code), in_hook=True)
 

@@ -48,7 +48,7 @@ class PlainList(NamedTuple):
         named = [one for other in scopes - {scope} for one in other.names if isinstance(one, ast.Name)]
         if len(scope.bindings.get(name, ())) != 1 or any(one.id == name for one in named):
             return False
-        return all(self._is_fine(one) for one in scope.names if isinstance(one, ast.Name) and one.id == name)
+        return all(map(self._is_fine, scope.named(name)))
 
     def _is_fine(self, use: ast.Name) -> bool:
         inside = self.scope.inside(self.scope.tree.statements[use])

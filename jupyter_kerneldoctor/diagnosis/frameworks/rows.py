@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator
 
+from ..code.calls import plain_names
 from ..code.notebook import Scope
 from ..code.values import Values
 from .torch import Kind, Tensors
@@ -51,7 +52,7 @@ def compared_with(
             if kind in (Kind.GRAPH, Kind.MODULE) or (name is not None and name.id in seen):
                 continue
             if name is None:
-                names = {one.id for one in ast.walk(side) if isinstance(one, ast.Name)}
+                names = plain_names(side)
                 if kind is Kind.TENSOR and not names & seen:
                     yield None, False
                 continue

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..code.calls import plain_names
 from ..code.scopes import Scope
 from .gradients import Backward, backward_calls
 from .kept import Kept, kept_values, stored
@@ -127,7 +128,7 @@ def _divisors(node: ast.expr, kept: Kept, loop: ast.stmt, tensors: Tensors, dept
 
 def _divisor(node: ast.expr, container: str, loop: ast.stmt, scope: Scope, tensors: Tensors) -> str | None:
     """Return a divisor as it can be written inside of the loop: it must not count what the loop does."""
-    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    names = plain_names(node)
     stored = {one.id for one in scope.inside(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     return _rounds(loop, scope, tensors) if names & (stored | {container}) else scope.segment(node)
 

@@ -11,7 +11,7 @@ from ..code.literals import number
 from ..code.notebook import Notebook, Scope, once
 from ..code.origins import Origins, all_origins
 from ..edits import Changes, replace
-from .gradients import backward_calls
+from .gradients import backward_calls, goes_backward
 from .keras import Step, is_after_map, is_dataset, is_of_batches, is_of_numbers
 from .trainers import trainer_settings
 
@@ -51,7 +51,7 @@ class BatchSize:
 
 def trains(code: Notebook) -> bool:
     """Whether the running code trains a network, or runs one over data."""
-    if any(backward_calls(scope.node, scope) for scope in code.running) or any(training_calls(code)):
+    if goes_backward(code) or any(training_calls(code)):
         return True
     taped = code.imports("tensorflow") and any(
         getattr(call.func, "attr", "") == "apply_gradients" for scope in code.running for call in scope.calls

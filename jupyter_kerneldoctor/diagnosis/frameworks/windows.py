@@ -3,6 +3,7 @@
 import ast
 from typing import NamedTuple
 
+from ..code.calls import plain_names
 from ..code.notebook import Call, Notebook
 from ..code.scopes import Scope
 
@@ -80,7 +81,7 @@ def is_only_filled(store: ast.Assign, made: Call, loop: ast.For) -> bool:
     """Whether an array of two axes is filled by each round of a loop, and by nothing else."""
     shape, (target,), scope = made.argument("shape", 0), store.targets, made.scope
     name = ast.unparse(target).partition("[")[0]
-    named = {one.id for part in (store.value, loop.iter) for one in ast.walk(part) if isinstance(one, ast.Name)}
+    named = plain_names(store.value, loop.iter)
     bound = [one.position[0] for key in named for one in scope.bindings.get(key, ())]
     leaves = any(isinstance(one, ast.Continue | ast.Break | ast.Return) for one in scope.inside(loop))
     changed = [

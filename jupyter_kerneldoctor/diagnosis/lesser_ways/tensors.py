@@ -6,7 +6,7 @@ from ..case import Case
 from ..code.notebook import Call
 from ..code.origins import Origins
 from ..death import Death
-from ..frameworks.gradients import backward_calls
+from ..frameworks.gradients import goes_backward
 from ..frameworks.torch import Kind, Tensors
 from .way import LesserWay
 
@@ -15,7 +15,7 @@ def _of_pairs(call: Call, death: Death) -> bool:
     """Whether a product has a number for each pair of rows: its second factor is turned, and it trains nothing."""
     second = call.argument("mat2", 1) or call.argument("other", 1)
     turned = second is not None and call.scope.segment(second).endswith((".t()", ".T", ".mT", "(0, 1)", "(1, 0)"))
-    return turned and not any(backward_calls(one.node, one) for one in death.code.running)
+    return turned and not goes_backward(death.code)
 
 
 def _by_its_rows(call: Call, death: Death) -> bool:

@@ -86,7 +86,7 @@ class BroadcastInBlocks(Fix):
 
 def _is_of_others(name: str, scope: Scope, death: Death) -> bool:
     """Whether the array may be another library's than NumPy's."""
-    uses = (one for one in scope.names if isinstance(one, ast.Name) and one.id == name)
+    uses = scope.named(name)
     origins = [found for use in uses for found in all_origins(use, scope, death.code)]
     made = [death.code.qualified(one.func, where) or "" for one, where in origins if isinstance(one, ast.Call)]
     return any(name.startswith(_OTHERS) for name in made) or (not made and any(map(death.code.imports, _OTHERS[:4])))

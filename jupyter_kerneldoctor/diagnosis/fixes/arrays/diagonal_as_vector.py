@@ -107,7 +107,7 @@ def _products(call: Call, death: Death) -> list[ast.expr] | None:
     used: list[ast.expr] = [made]
     match call.statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is made:
-            names = [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
+            names = scope.named(name)
             used = [one for one in names if isinstance(one.ctx, ast.Load)]
     expressions = (one for one in scope.nodes if isinstance(one, ast.expr))
     multiplied = {one: sides for one in expressions if (sides := _sides(one, scope, death))}

@@ -73,6 +73,6 @@ def _written_out(call: Call, node: ast.expr) -> ast.expr:
     """Return what a name stands for that is bound once, and used by this call only."""
     if not isinstance(node, ast.Name) or call.scope.is_cell:
         return node
-    names = [one for one in call.scope.names if isinstance(one, ast.Name) and one.id == node.id]
+    names = call.scope.named(node.id)
     made = [one for one in call.scope.nodes if isinstance(one, ast.Assign) and one.targets[0] in names]
     return made[0].value if len(names) == 2 and len(made) == 1 else node

@@ -77,9 +77,7 @@ class DowncastFloat32(Fix):
 
 def _is_compared(node: ast.expr, scope: Scope) -> bool:
     """Whether the array is compared with `==`, to the last digit."""
-    statement = scope.tree.statements.get(node)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    names = {one.id for one in targets if isinstance(one, ast.Name)}
+    names = scope.assigned_by(node)
     exact = (one for one in scope.nodes if isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.Eq))
     return any(isinstance(part, ast.Name) and part.id in names for one in exact for part in ast.walk(one))
 

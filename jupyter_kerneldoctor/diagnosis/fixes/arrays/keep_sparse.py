@@ -79,7 +79,7 @@ def _edits(call: Call, owner: str, death: Death) -> Changes:
         return ()
     match call.statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call.node:
-            uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
+            uses = scope.named(name)
             taken = [one for node in scope.calls if _takes(node) for one in node.args if one in uses]
             return replace(scope, call.node, owner) if 0 < len(taken) == len(uses) - 1 else ()
     for outer in scope.inside(call.statement):

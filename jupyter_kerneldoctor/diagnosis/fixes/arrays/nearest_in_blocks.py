@@ -5,7 +5,7 @@ from typing import NamedTuple
 from ...code.scopes import Scope
 from ...edits import import_as, remove, replace
 from ...fix import Case, Death, Family, Fix, Proposal
-from ...frameworks.gradients import backward_calls
+from ...frameworks.gradients import goes_backward
 from ...frameworks.torch import Kind, Tensors
 from ...units import quote, size
 
@@ -65,7 +65,7 @@ class NearestInBlocks(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Make the table in the place where it is used, for a part of the rows."""
-        if not death.memory.grew_here or any(backward_calls(one.node, one) for one in death.code.running):
+        if not death.memory.grew_here or goes_backward(death.code):
             return
         for scope in death.code.running:
             for one in _tables(scope, death):
@@ -105,7 +105,7 @@ def _tables(scope: Scope, death: Death) -> Iterator[_Table]:
     for made in scope.nodes:
         match made:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if rows := _rows(value, scope, death):
-                uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
+                uses = scope.named(name)
                 found = [one for one in scope.calls if len(uses) == 2 and _takes(one, name, scope, death)]
                 used = scope.statement_of(found[0]) if found else None
                 if used is None or scope.loops_around(made) != scope.loops_around(used):

@@ -94,9 +94,7 @@ class RowMinusColumnBroadcast(Fix):
 
 def _is_reduced(node: ast.BinOp, scope: Scope) -> bool:
     """Whether something is worked out of each row of the result, so that all pairs are meant: `.argmin(1)`."""
-    statement = scope.tree.statements.get(node)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    names = {one.id for one in targets if isinstance(one, ast.Name)}
+    names = scope.assigned_by(node)
     for call in scope.calls:
         axes = [word.value for word in call.keywords if word.arg == "axis"] or call.args[-1:]
         if any(isinstance(one, ast.Constant) and one.value == 1 for one in axes):

@@ -97,7 +97,7 @@ def _is_only_iterated(node: ast.Call, scope: Scope) -> bool:
         case ast.For(iter=whole) if whole is node:
             return True
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is node:
-            uses = {one for one in scope.names if isinstance(one, ast.Name) and one.id == name}
+            uses = {*scope.named(name)}
             reads = {one for one in uses if isinstance(one.ctx, ast.Load)}
             loops = {one.iter for one in scope.nodes if isinstance(one, ast.For)}
             return bool(reads) and reads <= loops and len(uses - reads) == 1

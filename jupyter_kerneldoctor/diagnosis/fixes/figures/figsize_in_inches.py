@@ -12,6 +12,8 @@ _LARGEST_INCHES = 60  # a poster
 _PIXEL_BYTES = 4
 _METRES = 0.0254  # to the inch
 _FIGURES = ("matplotlib.pyplot.figure", "matplotlib.pyplot.subplots", "matplotlib.figure.Figure")
+_SHEET = "import matplotlib.pyplot as plt\nplt.figure(figsize=({}))\nplt.savefig('x.png', dpi=100)"
+_CHART = "def chart(values, size=({})):\n    f, axis = plt.subplots(figsize=size)\n    axis.plot(values)"
 
 
 class FigsizeInInches(Fix):
@@ -29,11 +31,7 @@ class FigsizeInInches(Fix):
     id, title, causes = "figsize-in-inches", "Give figsize in inches, not in pixels", (Family.MEMORY,)
 
     FIRES = [
-        Case(
-            "import matplotlib.pyplot as plt\nplt.figure(figsize=(300, 400))\nplt.savefig('x.png', dpi=100)",
-            becomes="import matplotlib.pyplot as plt\nplt.figure(figsize=(3.0, 4.0))\nplt.savefig('x.png', dpi=100)",
-            says=("4.5 GiB", "7.6 m"),
-        ),
+        Case(_SHEET.format("300, 400"), becomes=_SHEET.format("3.0, 4.0"), says=("4.5 GiB", "7.6 m")),
         Case(
             "from matplotlib import pyplot\nW, H = 640, 480",
             "fig, axes = pyplot.subplots(2, 2, figsize=(W, H), dpi=50)",
@@ -42,12 +40,9 @@ class FigsizeInInches(Fix):
         ),
         Case(
             "from matplotlib import pyplot as plt",
-            "def chart(values, size=(800, 600)):\n    f, axis = plt.subplots(figsize=size)\n    axis.plot(values)",
+            _CHART.format("800, 600"),
             "chart([3, 1])",
-            becomes={
-                2: "def chart(values, size=(8.0, 6.0)):\n"
-                "    f, axis = plt.subplots(figsize=size)\n    axis.plot(values)"
-            },
+            becomes={2: _CHART.format("8.0, 6.0")},
         ),
     ]
     SILENT = [
@@ -80,6 +75,5 @@ class FigsizeInInches(Fix):
 
 
 def _in_inches(side: ast.expr, dpi: int, scope: Scope) -> Changes:
-    number = isinstance(side, ast.Constant)
-    text = f"{ast.literal_eval(side) / dpi}" if number else f"{scope.segment(side)} / {dpi}"
+    text = f"{ast.literal_eval(side) / dpi}" if isinstance(side, ast.Constant) else f"{scope.segment(side)} / {dpi}"
     return replace(scope, side, text)

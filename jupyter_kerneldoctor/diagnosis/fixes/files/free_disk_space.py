@@ -3,7 +3,7 @@ import posixpath
 
 from jupyter_kerneldoctor.recording.events import FileSystem, SystemState
 
-from ...code.notebook import Call
+from ...code.origins import Origins
 from ...examples import GIB
 from ...fix import Advice, Case, Death
 from ...pasted_commands import shell_word
@@ -67,14 +67,5 @@ def _written_to(death: Death) -> tuple[str, bool]:
             case ast.Constant(value=str(path)):
                 return posixpath.dirname(path), False
             case ast.JoinedStr(values=[ast.Constant(value=str(path)), *_]):
-                return posixpath.dirname(path), _is_repeated(call, death)
+                return posixpath.dirname(path), Origins(death.code).is_repeated(call.node, call.scope)
     return "", False
-
-
-def _is_repeated(call: Call, death: Death) -> bool:
-    """Whether a loop is around a call, or around a call of its function."""
-    if call.scope.loops_around(call.node) or not call.scope.function:
-        return bool(call.scope.loops_around(call.node))
-    others = ((scope, node) for scope in death.code.running for node in scope.calls)
-    named = ((scope, node) for scope, node in others if getattr(node.func, "id", "") == call.scope.function)
-    return any(scope.loops_around(node) for scope, node in named)

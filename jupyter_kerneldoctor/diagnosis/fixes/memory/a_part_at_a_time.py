@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...calls import is_of, ran_in
 from ...code.arrays import Value
+from ...code.calls import plain_names
 from ...code.origins import Origins, all_origins
 from ...code.scopes import Scope
 from ...fix import Case, Death, Family, Fix, Proposal
@@ -170,7 +171,7 @@ def _rows_of(at: Place, death: Death) -> ast.expr | None:
     if code.imports("sympy"):
         return None
     loops = [loop.target for loop in scope.loops_around(at.node) if isinstance(loop, ast.For)]
-    items = {one.id for target in loops for one in ast.walk(target) if isinstance(one, ast.Name)}
+    items = plain_names(*loops)
     free = [one for one in sides if isinstance(one, ast.Name) and code.qualified(one, scope) is None]
     names = [one for one in free if one.id not in items and not _has_no_rows(one, scope, death)]
     tensors = Tensors(code)

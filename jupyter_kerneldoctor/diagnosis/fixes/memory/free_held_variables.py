@@ -3,6 +3,7 @@ from typing import Any
 
 from jupyter_kerneldoctor.recording.events import NamedObject, Namespace
 
+from ...code.calls import plain_names
 from ...code.scopes import Scope
 from ...examples import MIB
 from ...fix import Advice, Case, Death, Family
@@ -97,5 +98,5 @@ def _kept_by(names: set[str], scope: Scope) -> set[str]:
                     parts = [owner]
                 case _:
                     continue
-            kept |= {node.id for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)}
+            kept |= plain_names(*parts)
     return kept

@@ -5,6 +5,7 @@ from ...texts.loop_total import loop_total
 from ...units import size
 
 _ONES = "import numpy as np\nx = np.ones((40_000, 10_000))"
+_MORE = " It grew until it was killed: how much more it needs is not known, so begin with twice."
 
 
 class RaiseMemoryLimit(Advice):
@@ -20,8 +21,7 @@ class RaiseMemoryLimit(Advice):
 
     id, title, causes, general = "raise-memory-limit", "Raise the memory limit", (Family.MEMORY,), True
     unless_offered = frozenset({"append-to-the-list-you-iterate", "runaway-recursion"})  # which fill any limit
-    headline, why = "{title_}", "{why_}"
-    snippet = "{command}"
+    headline, why, snippet = "{title_}", "{why_}", "{command}"
 
     FIRES = [
         Case(_ONES, says=("2.2 GiB at least", "limit of 2.0 GiB", "-m 4g", "limits: memory: 4Gi"), line=2),
@@ -53,9 +53,7 @@ class RaiseMemoryLimit(Advice):
             and (made is None or (made.value.bytes or 0) < (memory.missing_bytes or 0))
             and loop_total(death) is None
         )
-        more = (
-            " It grew until it was killed: how much more it needs is not known, so begin with twice." if is_open else ""
-        )
+        more = _MORE if is_open else ""
         return {
             "title_": f"Raise the memory limit, to {size(least)} at least",
             "why_": f"{had} At least {size(least)} would have been needed, with a tenth kept free.{name}{more}",
@@ -76,10 +74,8 @@ def _of_rlimit(death: Death) -> dict[str, str]:
     wanted = f" {size(asked)} was asked for at once." if asked else ""
     why = (
         f"This process may have {size(limit)} of memory (`ulimit -{flag}`, RLIMIT_{name}).{wanted} Start Jupyter in a "
+        "shell with a higher limit, or none. Or ask for smaller pieces: a smaller dtype, fewer rows at a time."
     )
-    why += "shell with a higher limit, or none. Or ask for smaller pieces: a smaller dtype, fewer rows at a time."
-    more = (
-        "import resource\nresource.setrlimit(resource.RLIMIT_{name}, (-1, -1))  # works where the hard limit allows it"
-    )
-    command = setting(death).command + "\n\n# or, up to the hard limit, in the first cell:\n" + more.format(name=name)
+    command = f"{setting(death).command}\n\n# or, up to the hard limit, in the first cell:\nimport resource\n"
+    command += f"resource.setrlimit(resource.RLIMIT_{name}, (-1, -1))  # works where the hard limit allows it"
     return {"title_": f"Raise `ulimit -{flag}`, the memory limit of the process", "why_": why, "command": command}

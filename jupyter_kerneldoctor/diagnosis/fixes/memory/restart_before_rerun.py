@@ -1,4 +1,5 @@
 import ast
+from itertools import chain
 
 from jupyter_kerneldoctor.recording.model import Cell
 
@@ -25,9 +26,8 @@ class RestartBeforeRerun(Advice):
 
     id, title, causes = "restart-before-rerun", "Restart before you run it again", (Family.MEMORY,)
     why = (
-        "The cell ran before, as {before_}, with {first} in use when it began. This time it was {now}: "
-        "{more} of earlier "
-        "runs was still there. Restart the kernel, or delete what the cell makes before it makes it anew."
+        "The cell ran before, as {before_}, with {first} in use when it began. This time it was {now}: {more} of "
+        "earlier runs was still there. Restart the kernel, or delete what the cell makes before it makes it anew."
     )
     unless_offered = frozenset({"suppress-output-cache"})
     snippet = "{free}  # at the top of the cell: gives back the old one first\nimport gc\ngc.collect()"
@@ -36,42 +36,29 @@ class RestartBeforeRerun(Advice):
         Case(Ran(_FIT, 200, 900), _FIT, before_mib=800, says=("cell [1]", "200 MiB in use", "600 MiB", "model = None")),
         Case(Ran("kept.append(read())", 200, 900), "kept.append(read())", before_mib=800, says=("kept.clear()",)),
     ]
-    SILENT = [
-        Case(Ran(_FIT, 200, 900), _FIT, before_mib=220),
-        Case(Ran("other()", 200, 900), _FIT, before_mib=800),
-    ]
+    SILENT = [Case(Ran(_FIT, 200, 900), _FIT, before_mib=220), Case(Ran("other()", 200, 900), _FIT, before_mib=800)]
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Compare what was in use at the first run and at the last."""
-        first = _first_run(death)
-        if first is None or death.cell is None:
+        runs = _runs(death)
+        if not runs or _left(death) < _SMALL * (death.memory.limit_bytes or 0):
             return None
         module = death.code.module(death.code.last)
-        names = (
-            [] if module is None else [name for name, bound in module.bindings.items() if bound[-1].value is not None]
-        )
-        filled = next(
-            (f"{one.container}.clear()" for one in stores(death.code.running) if isinstance(one.statement, ast.Expr)),
-            None,
-        )
+        bound = module.bindings.items() if module is not None else ()
+        made = (f"{name} = None" for name, one in bound if one[-1].value is not None)
+        kept = (one for one in stores(death.code.running) if isinstance(one.statement, ast.Expr))
+        filled = (f"{one.container}.clear()" for one in kept)
         return {
-            "before_": cell_name(first.execution_count),
-            "first": size(first.rss_before_bytes or 0),
+            "before_": cell_name(runs[0].execution_count),
+            "first": size(runs[0].rss_before_bytes or 0),
             "now": size(death.memory.before_bytes or 0),
             "more": size(_left(death)),
-            "free": next((f"{name} = None" for name in names), None) or filled or "%reset -f out",
+            "free": next(chain(made, filled), "%reset -f out"),
         }
 
     def saves(self, death: Death) -> int | None:
         """Count what the earlier runs left."""
         return _left(death) or None
-
-
-def _first_run(death: Death) -> Cell | None:
-    """Return the first run of the cell, where much more is in use now."""
-    if death.cell is None or _left(death) < _SMALL * (death.memory.limit_bytes or 0):
-        return None
-    return next(iter(_runs(death)), None)
 
 
 def _runs(death: Death) -> list[Cell]:

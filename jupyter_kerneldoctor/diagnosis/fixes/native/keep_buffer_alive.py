@@ -242,7 +242,7 @@ def _is_address(value: ast.expr, node: ast.expr) -> bool:
 
 def _is_own(scope: Scope, name: str) -> bool:
     """Whether a function makes the array itself, once, and only reads attributes of it afterwards."""
-    uses = [one for one in scope.names if isinstance(one, ast.Name) and one.id == name]
+    uses = scope.named(name)
     read = {one.value for one in scope.nodes if isinstance(one, ast.Attribute)}
     made = [
         one.value

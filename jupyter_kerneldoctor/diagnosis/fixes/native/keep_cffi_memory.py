@@ -1,6 +1,7 @@
 import ast
 from collections.abc import Iterator
 
+from ...code.calls import plain_names
 from ...code.scopes import Scope
 from ...fix import Case, Death, Fix, Proposal
 from ...units import quote
@@ -76,10 +77,4 @@ def _stored_only(scope: Scope) -> dict[str, str]:
 
 
 def _returned(scope: Scope) -> set[str]:
-    return {
-        one.id
-        for node in scope.nodes
-        if isinstance(node, ast.Return) and node.value is not None
-        for one in ast.walk(node.value)
-        if isinstance(one, ast.Name)
-    }
+    return plain_names(*(one.value for one in scope.nodes if isinstance(one, ast.Return) and one.value is not None))

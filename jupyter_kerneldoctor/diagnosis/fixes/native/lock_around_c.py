@@ -10,12 +10,8 @@ from ...units import quote
 
 _POOLS = ("concurrent.futures.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool", "threading.Thread")
 _SMOOTH = "import ctypes\nlib = ctypes.CDLL('./smooth.so')\ndef smooth(x):\n    return lib.smooth(x)"
-_MAPS = (
-    "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(8) as pool: list(pool.map(smooth, xs))"
-)
-_IN_A_THREAD = crash_report(
-    "Aborted", (cell_file(_SMOOTH), 4, "smooth"), ("/usr/lib/python3.11/threading.py", 982, "run")
-)
+_MAPS = "from multiprocessing.pool import ThreadPool\nwith ThreadPool(8) as pool: pool.map(smooth, xs)"
+_IN_A_THREAD = crash_report("Aborted", (cell_file(_SMOOTH), 4, "smooth"), ("/usr/lib/threading.py", 982, "run"))
 _SNIPPET = "import threading\nlock = threading.RLock()\n\nwith lock:  # around each call of the library\n    {call}"
 
 
@@ -48,7 +44,7 @@ class LockAroundC(Fix):
                 "lock_of_lib = threading.RLock()\ndef smooth(x):\n    with lock_of_lib:\n        return lib.smooth(x)"
             },
             says=("`lib.smooth(x)`",),
-        ),
+        )
     ]
     SILENT = [
         Case(_SMOOTH, "smooth(x)", cause="heap-corruption"),

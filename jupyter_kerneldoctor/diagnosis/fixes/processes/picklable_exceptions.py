@@ -1,5 +1,6 @@
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ...code.lossy_exceptions import lossy_exception
@@ -12,9 +13,9 @@ _LOOPS = tuple(
     thread(frame("multiprocessing/pool.py", name), waits_in="futex_wait_queue", main=False)
     for name in ("_handle_workers", "_handle_tasks")
 )
-_STUCK: dict[str, Any] = {"cause": "hang", "line": 1}
 _MAPS = "pool.map(f, x)"
-_LOST: dict[str, Any] = {"stuck": [look(_MAPS, 1, *IN_MAP, waits_in="futex_wait_queue", threads=_LOOPS)]}
+_STUCK = look(_MAPS, 1, *IN_MAP, waits_in="futex_wait_queue")
+_LOST: dict[str, Any] = {"cause": "hang", "line": 1, "stuck": [replace(_STUCK, threads=(*_STUCK.threads, *_LOOPS))]}
 _OWN = "class Bad(Exception):\n    def __init__(self, row, why):\n        super().__init__(f'{row}: {why}')"
 _WHY = (
     "The pool makes the error of a worker anew from what `super().__init__` was given. {name} takes more than that, so "
@@ -45,7 +46,6 @@ class PicklableExceptions(Fix):
         Case(
             _OWN,
             _MAPS,
-            **_STUCK,
             **_LOST,
             becomes={
                 1: "class Bad(Exception):\n    def __reduce__(self):\n        return type(self), self._given\n    \n"
@@ -53,12 +53,9 @@ class PicklableExceptions(Fix):
                 "        super().__init__(f'{row}: {why}')"
             },
         ),
-        Case("def f(n): raise lib.Bad(n, 2)", _MAPS, **_STUCK, **_LOST, says=("pickle.loads",)),
+        Case("def f(n): raise lib.Bad(n, 2)", _MAPS, **_LOST, says=("pickle.loads",)),
     ]
-    SILENT = [
-        Case(_OWN, "f(x)", cause="hang", line=1),
-        Case(_OWN, _MAPS, **_STUCK, stuck=[look(_MAPS, 1, *IN_MAP, waits_in="futex_wait_queue")]),
-    ]
+    SILENT = [Case(_OWN, "f(x)", cause="hang", line=1), Case(_OWN, _MAPS, cause="hang", line=1, stuck=[_STUCK])]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Tell pickle how the exceptions of the cells are made; else say how that is tried."""
@@ -69,9 +66,8 @@ class PicklableExceptions(Fix):
         if (found := lossy_exception(death.code)) is not None:
             (node, init, module), has_text = found, ast.get_docstring(found.init) is not None
             given = "".join(f"{one.arg}, " for one in init.args.args[1:])
-            edits = insert_before(
-                module, init.body[int(has_text and len(init.body) > 1)], f"self._given = ({given.strip()})"
-            )
+            first = init.body[int(has_text and len(init.body) > 1)]
+            edits = insert_before(module, first, f"self._given = ({given.strip()})")
             kept = f"{indent_unit(module, init)}return type(self), self._given"
             edits += insert_before(module, init, "def __reduce__(self):", kept, "")
             yield Proposal(edits, _WHY.format(name=quote(node.name)), snippet=_SNIPPET)

@@ -1,7 +1,6 @@
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 from ...edits import import_as, replace
 from ...examples.stuck import look
@@ -10,12 +9,13 @@ from ...units import quote
 
 _TAKEN = re.compile(r"\bwith\s+([\w.]+)\s*[:,]|(?<![\w.])([\w.]+)\.acquire\(")
 _LOCKED = "import threading\nlock = threading.Lock()\n"
+_PAIR = "import threading\nlock, rows = threading.Lock(), {}"
 _TWICE = "with lock:\n    with lock: pass"
 
 
-def _hangs(*cells: str, line: int, becomes: Mapping[int, str] = MappingProxyType({})) -> Case:
+def _hangs(*cells: str, line: int, becomes: str = "") -> Case:
     stuck = [look(cells[-1], line, waits_in="futex_wait_queue")]
-    return Case(*cells, becomes=becomes, cause="hang", line=line, stuck=stuck)
+    return Case(*cells, becomes={1: becomes} if becomes else {}, cause="hang", line=line, stuck=stuck)
 
 
 class ReentrantLock(Fix):
@@ -34,19 +34,14 @@ class ReentrantLock(Fix):
     id, title, causes = "reentrant-lock", "Let its owner take the lock again: RLock", ("hang",)
 
     FIRES = [
-        _hangs(_LOCKED, _TWICE, line=2, becomes={1: _LOCKED.replace("Lock()", "RLock()")}),
+        _hangs(_LOCKED, _TWICE, line=2, becomes=_LOCKED.replace("Lock()", "RLock()")),
         _hangs(
             "from threading import Lock\nlock = Lock()",
             _TWICE,
             line=2,
-            becomes={1: "from threading import RLock\nfrom threading import Lock\nlock = RLock()"},
+            becomes="from threading import RLock\nfrom threading import Lock\nlock = RLock()",
         ),
-        _hangs(
-            "import threading\nlock, rows = threading.Lock(), {}",
-            _TWICE,
-            line=2,
-            becomes={1: "import threading\nlock, rows = threading.RLock(), {}"},
-        ),
+        _hangs(_PAIR, _TWICE, line=2, becomes=_PAIR.replace("Lock()", "RLock()")),
     ]
     SILENT = [
         _hangs(_LOCKED, "with lock: pass", line=1),

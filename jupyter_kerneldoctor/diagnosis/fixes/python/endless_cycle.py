@@ -77,7 +77,7 @@ def _is_used(call: Call, death: Death) -> bool:
     """Whether the statement that was running, or grew, stands in the function or loop that uses the cycle."""
     match call.statement:
         case ast.Assign(targets=[ast.Name(id=name)]):
-            uses = [one for one in call.scope.names if isinstance(one, ast.Name) and one.id == name]
+            uses = call.scope.named(name)
             statements = [one for use in uses if (one := call.scope.statement_of(use)) is not None]
         case statement:
             statements = [] if statement is None else [statement]

@@ -33,13 +33,9 @@ class GeneratorInsteadOfList(Fix):
     id, title, causes = "generator-instead-of-list", "Leave out the brackets: one value at a time", (Family.MEMORY,)
 
     FIRES = [
+        Case("total = sum([score(i) for i in range(10**9)])", becomes="total = sum(score(i) for i in range(10**9))"),
         Case(
-            "total = sum([score(i) for i in range(10**9)])",
-            becomes="total = sum(score(i) for i in range(10**9))",
-        ),
-        Case(
-            "best = max([f(x) for x in xs if x], default=0)",
-            becomes="best = max((f(x) for x in xs if x), default=0)",
+            "best = max([f(x) for x in xs if x], default=0)", becomes="best = max((f(x) for x in xs if x), default=0)"
         ),
         Case(
             _LOADER + "kept = list(loader)\nprint(len(kept))",
@@ -114,5 +110,5 @@ def _is_only_run_over(target: ast.expr | None, death: Death) -> bool:
                 fine.add(id(used))
             case ast.Call(func=ast.Name(id="len" | "enumerate" | "tqdm" | "trange"), args=[used, *_]):
                 fine.add(id(used))
-    uses = [one for scope in scopes for one in scope.names if isinstance(one, ast.Name) and one.id == target.id]
+    uses = [one for scope in scopes for one in scope.named(target.id)]
     return all(one is target or id(one) in fine for one in uses)

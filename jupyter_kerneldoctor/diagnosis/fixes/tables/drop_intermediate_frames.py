@@ -40,31 +40,27 @@ class DropIntermediateFrames(Fix):
             before_mib=1500,
             namespaces=[_HELD],
             says=("`raw` (900 MiB)",),
-        ),
+        )
     ]
     SILENT = [
         Case("raw = load()", "clean = raw.dropna()", "wide = raw.join(clean)", before_mib=1500, namespaces=[_HELD]),
         Case("raw = load()", "def f(): return raw", "clean = raw + 1", "f()", before_mib=1500, namespaces=[_HELD]),
         Case("raw = load()\nclean = load()", "wide = g(clean)", before_mib=1500, namespaces=[_HELD]),
         Case("raw = load()", "clean = raw.dropna()", "wide = g(clean)", before_mib=1500),  # nothing was recorded
-        Case(
-            "raw = load()", "clean = raw[5:]", "wide = g(clean)", before_mib=1500, namespaces=[_HELD]
-        ),  # the same memory
+        Case("raw = load()", "clean = raw[5:]", "g(clean)", before_mib=1500, namespaces=[_HELD]),  # the same memory
     ]
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Delete what only made others, at the top of the cell."""
         code, missing = death.code, death.memory.missing_bytes or 0
         module = code.module(code.last) if death.is_of_this_cell else None
-        if module is None or not module.body:
-            return
         large = [one for one in unused_objects(death, _LARGE * missing) if one.type.rpartition(".")[2] in _TYPES]
         made_of = _made_of(death) if large else set()  # which reads all cells
         gone = [one for one in large if one.name in made_of]
-        if gone:
-            names = ", ".join(one.name for one in gone)
+        if gone and module is not None and module.body:
+            line = f"del {', '.join(one.name for one in gone)}  # no longer needed"
             yield Proposal(
-                insert_before(module, module.body[0], f"del {names}  # no longer needed"),
+                insert_before(module, module.body[0], line),
                 f"{enumeration([f'{quote(one.name)} ({size(one.bytes)})' for one in gone])} stayed in memory after "
                 "others were made of it, and this cell does not use it.",
                 sum(one.bytes for one in gone),
@@ -79,10 +75,6 @@ def _made_of(death: Death) -> set[str]:
             for node in scope.nodes:
                 match node:
                     case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
-                        names = {
-                            one.node.id
-                            for one in all_origins(value, scope, death.code)[:4]
-                            if isinstance(one.node, ast.Name)
-                        }
-                        found |= names - {name}
+                        origins = all_origins(value, scope, death.code)[:4]
+                        found |= {one.node.id for one in origins if isinstance(one.node, ast.Name)} - {name}
     return found

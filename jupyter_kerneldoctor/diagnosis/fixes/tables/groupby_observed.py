@@ -68,9 +68,7 @@ class GroupbyObserved(SetArgument):
 
 def _asks_for_none(call: Call) -> bool:
     """Whether the groups without a row are looked for: `n[n == 0]`, `.isna()`."""
-    statement = call.statement
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    names = {one.id for one in targets if isinstance(one, ast.Name)}
+    names = call.scope.assigned_by(call.node)
     for node in call.scope.nodes:
         match node:
             case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq()], comparators=[ast.Constant(value=0)]):

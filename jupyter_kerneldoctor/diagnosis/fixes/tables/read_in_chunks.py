@@ -2,11 +2,12 @@ import ast
 from collections.abc import Iterator
 
 from ...case import Ran
+from ...code.calls import plain_names
 from ...code.notebook import Call, Notebook
 from ...edits import Changes, replace, set_argument, text_of
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.columns import columns_read
-from ...frameworks.gradients import backward_calls
+from ...frameworks.gradients import goes_backward
 from ...frameworks.pandas import CHUNKED, COMBINED_BY, PARTIAL, READERS, frame_name, grouped
 from ...units import cell_name, quote, size
 
@@ -73,7 +74,7 @@ class ReadInChunks(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Rewrite a read that is grouped at once; else write the loop down with the user's own call."""
         code = death.code
-        if not death.is_of_this_cell or any(backward_calls(scope.node, scope) for scope in code.running):
+        if not death.is_of_this_cell or goes_backward(code):
             return
         reads = [one for one in code.running.calls(*CHUNKED) if _is_whole(one) and code.is_at_line(one.node, one.scope)]
         reads = [one for one in reads if not death.worked_before(one)]
@@ -129,7 +130,7 @@ def _snippet(call: Call, code: Notebook) -> str:
 
 def _loop_around(call: Call) -> str:
     """Return the head of the loop that gives the name of the file, as written; "" where there is none."""
-    given, segment = {one.id for one in ast.walk(call.node) if isinstance(one, ast.Name)}, call.scope.segment
+    given, segment = plain_names(call.node), call.scope.segment
     for node in call.scope.inside(call.statement) if call.statement is not None else ():
         match node:
             case ast.comprehension(target=ast.Name(id=name), iter=items) if name in given:

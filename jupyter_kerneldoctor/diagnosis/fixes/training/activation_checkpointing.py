@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from ...edits import import_as, replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.attention import attentions
-from ...frameworks.gradients import backward_calls
+from ...frameworks.gradients import goes_backward
 from ...frameworks.repeated_blocks import block_calls
 from ...frameworks.step_growth import grows_by_the_step
 from ...frameworks.torch import Tensors
@@ -72,7 +72,7 @@ class ActivationCheckpointing(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Put the calls of the blocks into `checkpoint`."""
         code, memory = death.code, death.memory
-        trains = any(backward_calls(scope.node, scope) for scope in code.running)
+        trains = goes_backward(code)
         if not (memory.grew_here and trains) or death.growth.is_steady or grows_by_the_step(code):
             return
         target, before = memory.safe_target_bytes, memory.before_bytes

@@ -1,5 +1,5 @@
 from ...fix import Advice, Case, Death
-from ...frameworks.gradients import backward_calls
+from ...frameworks.gradients import goes_backward
 from ...frameworks.step_growth import grows_by_the_step
 
 _STEP = "import torch\nfor x, y in loader:\n    loss = crit(net(x), y)\n    loss.backward()\n    opt.step()"
@@ -36,5 +36,5 @@ class AutomaticMixedPrecision(Advice):
 
     def facts(self, death: Death) -> dict[str, str] | None:
         """Keep silent where nothing is trained, or each step leaves memory behind."""
-        trains = any(backward_calls(scope.node, scope) for scope in death.code.running)
+        trains = goes_backward(death.code)
         return {} if trains and not grows_by_the_step(death.code) else None

@@ -50,9 +50,7 @@ class EvaluationBatchSize(Fix):
         Case(_LOADER.format(2048) + _SCORE, "score(val)"),  # it grows from batch to batch
         Case(_LOADER.format(2048), "for x, y in val:\n    net(x).mean().backward()", growth="jump"),
         Case(
-            _LOADER.format(2048) + _SCORE,
-            "for x, y in val:\n    loss = net(x).mean()\n    loss.backward()\nscore(val)",
-            growth="jump",
+            _LOADER.format(2048) + _SCORE, "for x, y in val:\n    net(x).mean().backward()\nscore(val)", growth="jump"
         ),
         Case(_LOADER.format(1) + _SCORE, "score(val)", growth="jump"),
     ]
@@ -70,17 +68,14 @@ class EvaluationBatchSize(Fix):
         given = loader.argument("batch_size", 1)
         rows = None if given is None else death.values.number(given, made.scope)
         choice = None if rows is None else choose(death, rows, from_runs=False)
-        if given is None or (rows is None and not _is_length(given)) or (rows is not None and choice is None):
+        text = "" if given is None else made.scope.segment(given)
+        if given is None or (choice is None and (rows is not None or not text.startswith("len("))):
             return
         smaller = _USUAL if choice is None else min(choice.value, _LARGEST)
-        text, where = made.scope.segment(given), cell_name(code.cells[made.scope.cell].execution_count)
+        where = cell_name(code.cells[made.scope.cell].execution_count)
         why = (
             f"{quote(found[1].segment(found[0]))} takes a whole batch of the loader in {where} at once: memory grew by "
             f"{size(death.memory.missing_bytes or 0)}. Try {smaller} rows; if it still dies, then {smaller // 2}."
         )
         title = f"{self.title}: {smaller} in place of {text}"
         yield Proposal(replace(made.scope, given, str(smaller)), why, death.memory.missing_bytes, title)
-
-
-def _is_length(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "len"

@@ -43,9 +43,7 @@ class GradientAccumulationRepair(Fix):
 
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Move the call behind the step that is made in some rounds only."""
-        if not death.memory.grew_here or not death.code.imports("torch"):
-            return
-        for scope in death.code.running:
+        for scope in death.code.running if death.memory.grew_here and death.code.imports("torch") else ():
             for loop in scope.nodes:
                 if isinstance(loop, ast.For) and (found := _in_each_round(loop, scope)) is not None:
                     zero, step = found
@@ -59,10 +57,8 @@ class GradientAccumulationRepair(Fix):
 
 def _in_each_round(loop: ast.For, scope: Scope) -> tuple[ast.stmt, ast.stmt] | None:
     """Return `zero_grad()` of the loop itself, and the only `step()` of that optimizer, below a condition on `%`."""
-    for zero in loop.body:
-        if (of := _of(zero, "zero_grad")) is None:
-            continue
-        steps = [one for one in scope.inside(loop) if isinstance(one, ast.stmt) and _of(one, "step") == of]
+    for zero, of in ((one, _of(one, "zero_grad")) for one in loop.body):
+        steps = [one for one in scope.inside(loop) if isinstance(one, ast.stmt) and of and _of(one, "step") == of]
         counted = [
             one
             for condition in loop.body

@@ -6,7 +6,7 @@ from ...examples.growth import growth
 from ...examples.stuck import own_frame
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.evaluation import evaluations, whole_calls
-from ...frameworks.gradients import backward_calls, without_gradients
+from ...frameworks.gradients import goes_backward, without_gradients
 from ...frameworks.kept_graphs import kept_graphs
 from ...place import grew_in
 from ...units import quote, size
@@ -153,7 +153,7 @@ class NoGradEvaluation(Fix):
         found = list(evaluations(code)) if memory.grew_here else []
         whole = whole_calls(code) if found else ()
         in_one_piece = {one.call for one in whole if death.values.of(one.data, one.scope)}  # see batched-inference
-        trains = any(backward_calls(scope.node, scope) for scope in code.running)
+        trains = goes_backward(code)
         grown = {
             (call, scope)
             for call, statement, scope in found
