@@ -1,9 +1,13 @@
 import ast
 
 from ...code.notebook import Call
+from ...code.origins import Origins
+from ...code.scopes import Scope
 from ...fix import Case, Death, Family, SetArgument
 from ...frameworks.numpy import GATHERERS
 
+_COPIES = frozenset({"astype", "copy", "tolist", "flatten"})
+_DEEPEST = 3
 _WRITE = ("numpy.save", "numpy.savez", "numpy.lib.format.open_memmap")
 
 
@@ -35,6 +39,9 @@ class MemoryMapArray(SetArgument):
             for written in ("X[0] = 1", "X /= 255", "np.save('feats.npy', X * 2)")
         ),
         Case("import numpy as np", "X = np.concatenate([np.load(p) for p in paths])"),  # all is copied anyway
+        Case("import numpy as np", "X = np.load('f.npy') / 255"),
+        Case("import numpy as np", "X = np.load('f.npy').astype('float32')"),
+        Case("import numpy as np\ndef read(p): return np.load(p)", "X = np.array([read(p) for p in paths])"),
         Case("import numpy as np", "X = np.load('small.npy')\nbig = [0] * 10**10", line=2),
     ]
 
@@ -49,8 +56,28 @@ class MemoryMapArray(SetArgument):
         match call.statement:
             case ast.Assign(targets=[ast.Name(id=name)]) if _is_written_to(name, call):
                 return None
-        gathered = any(call.node in call.scope.inside(one.node) for one in death.code.running.calls(*GATHERERS))
-        return None if gathered or call.argument("allow_pickle", 2) is not None else death.memory.missing_bytes
+        if call.argument("allow_pickle", 2) is not None or _is_copied(call.node, call.scope, death):
+            return None
+        return death.memory.missing_bytes
+
+
+def _is_copied(node: ast.AST, scope: Scope, death: Death, depth: int = 0) -> bool:
+    """Whether the whole array is copied where it is read, by arithmetic or into another; or where a function is called.
+
+    `np.load(path) / 255`, `np.stack([read(path) for path in paths])`.
+    """
+    for one in scope.nodes:
+        match one:
+            case ast.BinOp(left=left, right=right) if node in (left, right):
+                return True
+            case ast.Call(func=ast.Attribute(attr=method, value=value)) if value is node and method in _COPIES:
+                return True
+    if any(node in one.scope.inside(one.node) for one in death.code.running.calls(*GATHERERS)):
+        return True
+    if depth > _DEEPEST or not isinstance(scope.statement_of(node), ast.Return):
+        return False
+    calls = Origins(death.code).calls_of(scope)
+    return bool(calls) and all(_is_copied(call, caller, death, depth + 1) for call, caller in calls)
 
 
 def _is_written_to(name: str, call: Call) -> bool:
