@@ -160,6 +160,7 @@ class BoundTheWait(Fix):
 
     unless_offered = frozenset(
         {"let-the-wait-end", "spawn-target-in-module", "spawn-not-fork", "picklable-exceptions", "await-in-coroutines"}
+        | {"task-done-for-each-item", "end-mark-for-each", "read-both-pipes", "limit-the-request", "wake-the-loop"}
     )
 
     FIRES = [

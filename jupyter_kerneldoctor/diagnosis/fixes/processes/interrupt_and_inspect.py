@@ -31,5 +31,5 @@ class InterruptAndInspect(Advice):
         if still is None or still.line is None or death.cell is None:
             return {"waits": "The cell waits for something that does not come."}
         lines = death.cell.source.split("\n")
-        code = quote(lines[still.line - 1].strip()) if still.line <= len(lines) else ""
-        return {"waits": f"The cell waits {f'at {code} ' if code else ''}for something that does not come."}
+        text = still.main.code.strip() or (lines[still.line - 1].strip() if still.line <= len(lines) else "")
+        return {"waits": f"The cell waits {f'at {quote(text)} ' if text else ''}for something that does not come."}

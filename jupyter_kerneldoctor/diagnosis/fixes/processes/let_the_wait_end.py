@@ -17,7 +17,6 @@ from ...units import quote
 _TAKES = re.compile(r"\bwith\s+[\w.]+\s*[:,]|\.acquire\(")
 _LOCK = re.compile(r"with\s+([\w.]+)|(?<![\w.])([\w.]+)\.acquire")
 _POOL = re.compile(r"(?:^|\.)(?:Pool|ProcessPoolExecutor)$")
-_JOINED = re.compile(r"await\s+([\w.]+)\.join\(\)")
 _MAPS = frozenset({"map", "imap", "imap_unordered", "starmap", "map_async", "apply_async", "submit"})
 _FEEDS = (frame("threading.py", "join"), frame("multiprocessing/queues.py", "_finalize_join"))
 _IMPORTS = (("<frozen importlib._bootstrap>", "acquire"), ("<frozen importlib._bootstrap>", "_find_and_load"))
@@ -119,7 +118,6 @@ class LetTheWaitEnd(Fix):
             waits_in="wait_for_partner",
             says="Popen([..., path])  # first",
         ),
-        _hangs("q = asyncio.Queue()", "await q.join()", says="finally:\n    q.task_done()"),
         _hangs("import multiprocessing as mp\npool = mp.Pool(2)", "def f(x): ...", "pool.map(f, xs)", says="`f`"),
     ]
     SILENT = [
@@ -131,7 +129,7 @@ class LetTheWaitEnd(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Say what comes first, for the first of these that fits."""
         still = death.stuck_cell
-        found = still and (_of_both(still) or _of_stacks(still) or _of_tasks(still) or _of_a_pool(death.code))
+        found = still and (_of_both(still) or _of_stacks(still) or _of_a_pool(death.code))
         if found:
             yield Proposal((), found.why, title=found.title, snippet=found.snippet)
 
@@ -231,17 +229,6 @@ def _mapped(code: str) -> str:
             case ast.Call(func=ast.Attribute(attr="map" | "imap" | "imap_unordered"), args=[function, items]):
                 return f"{ast.unparse(function)}, {ast.unparse(items)}"
     return "function, items"
-
-
-def _of_tasks(still: StuckCell) -> _Order | None:
-    """Tell of `await queue.join()`, where a worker does not say of each item that it is done."""
-    joined = _JOINED.search(still.recording.running_cell.source if still.recording.running_cell else "")
-    joined = joined or _JOINED.search(_texts(still))
-    if joined is None or "asyncio.Queue(" not in _texts(still):
-        return None
-    why = f"`{joined[1]}.join()` waits until `task_done()` was called as often as `put()`, also for items that failed."
-    snippet = f"item = await {joined[1]}.get()\ntry:\n    ...\nfinally:\n    {joined[1]}.task_done()"
-    return _Order("Call task_done() for each item, also after an error", why, snippet)
 
 
 def _of_a_pool(code: Notebook) -> _Order | None:

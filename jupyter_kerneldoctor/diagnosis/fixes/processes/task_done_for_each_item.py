@@ -1,0 +1,153 @@
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ...analysis.stuck_cell import StuckCell, written
+from ...code.notebook import Notebook
+from ...code.scopes import Scope
+from ...edits import Changes, import_as, indent_unit, insert_after, replace_by_lines, wrap
+from ...examples.stuck import frame, look
+from ...fix import Case, Death, Fix, Proposal
+from ...units import quote
+
+_AWAITED = re.compile(r"await\s+([\w.]+)\.join\(\)")
+_JOINED = re.compile(r"(?<![\w.])([\w.]+)\.join\(")
+_FAILED = re.compile(r"^(\w{1,60}(?:Error|Exception): .{0,100})$", re.MULTILINE)
+_JOINS = frozenset({("queue.py", "join"), ("multiprocessing/queues.py", "join")})
+_SNIPPET = (
+    "item = {0}.get()\ntry:\n    ...\nexcept Exception:\n    traceback.print_exc()\nfinally:\n    {1}.task_done()"
+)
+_WORK = "def work():\n    while True:\n        n = q.get()\n        "
+_JOIN: dict[str, Any] = {"cause": "hang", "alive": True, "end": "not-seen", "line": 1}
+_IN_JOIN = frame("queue.py", "join")
+
+
+class TaskDoneForEachItem(Fix):
+    """Say of each item that it is done, also after an error.
+
+    What it does: `join()` of a queue waits until `task_done()` was called as often as `put()`. A reader that ends with
+    an error, or leaves it out, never says so. The edit goes on after an error, shows it, and calls `task_done()` in
+    `finally`.
+
+    When it is offered: The kernel waits in `join()` of a queue, and nobody is left to work on its items.
+
+    What it costs: Nothing. Items that failed are missing in the result, as they were before; their errors are shown.
+    """
+
+    id, title, causes = "task-done-for-each-item", "Call task_done() for each item, also after an error", ("hang",)
+
+    FIRES = [
+        Case(
+            f"import traceback\n{_WORK}done.append(f(n))\n        q.task_done()",
+            "q.join()",
+            **_JOIN,
+            stuck=[look("q.join()", 1, _IN_JOIN, waits_in="futex_wait_queue")],
+            becomes={
+                1: f"import traceback\n{_WORK}try:\n            done.append(f(n))\n        except Exception:\n"
+                "            traceback.print_exc()  # and on to the next item\n        finally:\n"
+                "            q.task_done()"
+            },
+            says=("`q.join()`",),
+        ),
+        Case(
+            f"import traceback\n{_WORK}print(f(n))",
+            "q.join()",
+            **_JOIN,
+            stuck=[look("q.join()", 1, _IN_JOIN, waits_in="futex_wait_queue")],
+            becomes={
+                1: f"import traceback\n{_WORK}try:\n            print(f(n))\n        except Exception:\n"
+                "            traceback.print_exc()  # and on to the next item\n        finally:\n"
+                "            q.task_done()"
+            },
+        ),
+        Case(
+            "q = asyncio.Queue()", "await q.join()", **_JOIN, stuck=[look("await q.join()", 1)], says=("await q.get()",)
+        ),
+    ]
+    SILENT = [
+        Case("q.join()", **_JOIN, stuck=[look("q.join()", 1, frame("threading.py", "join"))]),
+        Case("q = queue.Queue()", "q.join()", **_JOIN, stuck=[look("q.join()", 1)]),
+        Case("q.get()", **_JOIN, stuck=[look("q.get()", 1, frame("queue.py", "get"))]),
+    ]
+
+    def propose(self, death: Death) -> Iterator[Proposal]:
+        """Name the queue, and put the work on an item into a try statement."""
+        still = death.stuck_cell
+        joined = None if still is None else _joined(still)
+        if still is None or joined is None:
+            return
+        failed = _FAILED.findall(written(still.recording))
+        why = f"`{joined}.join()` waits until `task_done()` was called as often as `put()`, also for items that failed."
+        why += f" A thread or task ended with {quote(failed[-1])}." if failed else ""
+        is_async = _AWAITED.search(_texts(still)) is not None
+        owner = joined.rpartition(".")[2]
+        snippet = _SNIPPET.format(f"await {owner}" if is_async else owner, owner)
+        yield Proposal(_tried(death.code, owner), why, snippet=snippet)
+
+    def is_cured(self, before: Death, after: Death) -> bool:
+        """Whether there is nothing more to edit."""
+        return not any(one.edits for one in self.propose(after)) and before.cell is not None
+
+
+def _joined(still: StuckCell) -> str | None:
+    """Return the queue whose `join()` the cell waits in, as the code names it."""
+    if any((one.short_file, one.function) in _JOINS for one in still.main.frames):
+        found = _JOINED.search(still.main.code)
+    else:
+        cell = still.recording.running_cell
+        texts = _texts(still)
+        sources = (cell.source if cell is not None else "", texts) if "asyncio.Queue(" in texts else ()
+        found = next(filter(None, map(_AWAITED.search, sources)), None)
+    return None if found is None else found[1]
+
+
+def _tried(code: Notebook, owner: str) -> Changes:
+    """Return the edit of the only loop that takes items out of the queue: it goes on after an error."""
+    places = [
+        (scope, node, around)
+        for module in code.mentioning(owner)
+        for scope in code.scopes(module.cell)
+        for node in scope.nodes
+        if isinstance(node, ast.Assign) and _is_read(node.value, owner)
+        if isinstance(around := next(scope.around(node), None), ast.While | ast.For | ast.AsyncFor)
+    ]
+    if len(places) != 1:
+        return ()
+    scope, taken, loop = places[0]
+    rest = loop.body[loop.body.index(taken) + 1 :] if taken in loop.body else []
+    done = [n for n, one in enumerate(rest) if ast.unparse(one).endswith(".task_done()") and isinstance(one, ast.Expr)]
+    is_told = any(".task_done()" in ast.unparse(one) for one in rest)
+    work = rest[: done[0]] if done else rest
+    if not work or (is_told and done != [len(rest) - 1]):
+        return ()
+    return _wrapped(code, scope, taken, work, rest[done[0]] if done else None)
+
+
+def _wrapped(code: Notebook, scope: Scope, taken: ast.Assign, work: list[ast.stmt], done: ast.stmt | None) -> Changes:
+    name, imported = import_as(scope, code, "traceback", "traceback")
+    unit = indent_unit(scope, work[0])
+    read = taken.value.value if isinstance(taken.value, ast.Await) else taken.value
+    owner = scope.segment(read).rpartition(".get(")[0]
+    lines = (
+        "except Exception:",
+        f"{unit}{name}.print_exc()  # and on to the next item",
+        "finally:",
+        f"{unit}{owner}.task_done()",
+    )
+    end = insert_after(scope, work[-1], *lines) if done is None else replace_by_lines(scope, done, *lines)
+    return imported + wrap(scope, work, "try:") + end
+
+
+def _is_read(value: ast.expr, owner: str) -> bool:
+    """Whether an expression takes an item out of a queue of this name."""
+    match value:
+        case ast.Await(value=inner):
+            return _is_read(inner, owner)
+        case ast.Call(func=ast.Attribute(attr="get", value=ast.Name(id=name) | ast.Attribute(attr=name))):
+            return name == owner
+    return False
+
+
+def _texts(still: StuckCell) -> str:
+    return "\n".join(cell.source for cell in still.recording.cells)
