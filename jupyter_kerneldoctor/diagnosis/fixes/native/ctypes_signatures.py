@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...calls import library_of
-from ...code.c_prototypes import prototypes
 from ...code.notebook import Notebook, Scope
 from ...code.origins import all_origins
 from ...code.raw_addresses import RAW
-from ...edits import Changes, import_as, insert_after
 from ...examples import cell_file, crash_report
 from ...fix import Case, Death, Fix, Proposal
 from ...units import cell_name, quote
+from ._own_library import as_written, declared
 
 _LOADERS = ("ctypes.CDLL", "ctypes.PyDLL", "ctypes.cdll.", "ctypes.pydll.", "numpy.ctypeslib.load_library")
 _C_LIBRARY = re.compile(
@@ -162,26 +161,12 @@ def _native_call(node: ast.Call, scope: Scope, code: Notebook, *, is_damaged: bo
         return None  # a method of what a function returned is none of the library
     names.add(function.attr)
     is_of_c = _C_LIBRARY.fullmatch(function.attr) is not None
-    missing = {"argtypes", "restype"} - _declared(names, code)
+    missing = {"argtypes", "restype"} - declared(names, code)
     if all(_is_passed_right(one, scope, code, is_of_c=is_of_c) for one in node.args):
         missing.discard("argtypes")
     if is_damaged or is_of_c or isinstance(scope.tree.statements[node], ast.Expr):
         missing.discard("restype")  # nobody uses the result
     return _NativeCall(node, scope, tuple(sorted(missing))) if missing else None
-
-
-def _declared(functions: set[str], code: Notebook) -> set[str]:
-    """Return which declarations the cells make of a function that goes by these names."""
-    found = set[str]()
-    modules = code.mentioning("argtypes", "restype")
-    for scope in (scope for module in modules for scope in code.scopes(module.cell)):
-        for node in scope.names:
-            match node:
-                case ast.Attribute(attr="argtypes" | "restype" as what, ctx=ast.Store(), value=ast.Call()):
-                    found.add(what)  # getattr(lib, name), of whichever
-                case ast.Attribute(attr=what, ctx=ast.Store(), value=ast.Attribute(attr=name) | ast.Name(id=name)):
-                    found |= {what} if name in functions else set()
-    return found
 
 
 def _is_passed_right(argument: ast.expr, scope: Scope, code: Notebook, *, is_of_c: bool) -> bool:
@@ -237,7 +222,7 @@ def _unchecked_address(call: _NativeCall, code: Notebook) -> Proposal:
 
 
 def _undeclared(call: _NativeCall, code: Notebook) -> Proposal:
-    written, edits = _as_written(call, code)
+    written, edits = as_written(call.node, call.scope, _makers(call, code), code)
     if written:
         why = f"{_where(call, code)} is called without {' and '.join(call.missing)}: ctypes takes numbers for C ints. "
         if makers := _makers(call, code):
@@ -265,32 +250,6 @@ def _makers(call: _NativeCall, code: Notebook) -> list[str]:
             match one:
                 case ast.Call(func=ast.Attribute(attr=name, value=library) as function):
                     is_native = library_of(library, where, code).startswith(_LOADERS)
-                    if is_native and "restype" not in _declared({name}, code):
+                    if is_native and "restype" not in declared({name}, code):
                         found.append(where.segment(function))
     return list(dict.fromkeys(found))
-
-
-def _as_written(call: _NativeCall, code: Notebook) -> tuple[list[str], Changes]:
-    """Return the declarations of the functions that are written in the cells, and the edit that makes them."""
-    known, function = prototypes(code), call.scope.segment(call.node.func)
-    owner, _, name = function.rpartition(".")
-    makers = [one.rpartition(".") for one in _makers(call, code)]
-    lines = []
-    for at, one in ((owner, name), *((maker[0], maker[2]) for maker in makers)):
-        if one not in known or at != owner:
-            return [], ()
-        declared = _declared({one}, code)
-        values = {"argtypes": f"[{', '.join(known[one].arguments)}]", "restype": known[one].result}
-        lines += [f"{owner}.{one}.{what} = {values[what]}" for what in sorted({*values} - declared)]
-    loads = [
-        (where, statement)
-        for node, where in all_origins(call.node.func, call.scope, code)
-        if isinstance(node, ast.Call)
-        and isinstance(statement := where.statement_of(node), ast.Assign)
-        and ast.unparse(statement.targets[0]) == owner
-    ]
-    if not loads:
-        return lines, ()
-    alias, imported = import_as(loads[-1][0], code, "ctypes", "ctypes")
-    lines = [one.replace("ctypes.", f"{alias}.") for one in lines]
-    return lines, imported + insert_after(*loads[-1], *lines)

@@ -1,0 +1,63 @@
+"""The functions of a C library as the cells declare them, and as the C code in the cells has them."""
+
+import ast
+from collections.abc import Iterable
+
+from ...code.c_prototypes import prototypes
+from ...code.notebook import Notebook, Scope
+from ...code.origins import all_origins
+from ...edits import Changes, import_as, insert_after
+
+
+def declared(functions: set[str], code: Notebook) -> set[str]:
+    """Return which declarations the cells make of a function that goes by these names."""
+    found = set[str]()
+    modules = code.mentioning("argtypes", "restype")
+    for scope in (scope for module in modules for scope in code.scopes(module.cell)):
+        for node in scope.names:
+            match node:
+                case ast.Attribute(attr="argtypes" | "restype" as what, ctx=ast.Store(), value=ast.Call()):
+                    found.add(what)  # getattr(lib, name), of whichever
+                case ast.Attribute(attr=what, ctx=ast.Store(), value=ast.Attribute(attr=name) | ast.Name(id=name)):
+                    found |= {what} if name in functions else set()
+    return found
+
+
+def as_written(node: ast.Call, scope: Scope, makers: Iterable[str], code: Notebook) -> tuple[list[str], Changes]:
+    """Return the declarations of a library's functions whose C code the cells hold, and the edit that makes them."""
+    known, function = prototypes(code), scope.segment(node.func)
+    owner, _, name = function.rpartition(".")
+    made = [one.rpartition(".") for one in makers]
+    if name not in known or any(at != owner or one not in known for at, _, one in made):
+        return [], ()
+    lines = []
+    for one in dict.fromkeys((name, *(maker for _, _, maker in made), *_called_on(owner, scope, code))):
+        if (written := known.get(one)) is None:
+            continue
+        told = declared({one}, code)
+        values = {"argtypes": f"[{', '.join(written.arguments)}]", "restype": written.result}
+        lines += [f"{owner}.{one}.{what} = {values[what]}" for what in sorted({*values} - told)]
+    loads = [
+        (where, statement)
+        for one, where in all_origins(node.func, scope, code)
+        if isinstance(one, ast.Call)
+        and isinstance(statement := where.statement_of(one), ast.Assign)
+        and ast.unparse(statement.targets[0]) == owner
+    ]
+    if not loads:
+        return lines, ()
+    alias, imported = import_as(loads[-1][0], code, "ctypes", "ctypes")
+    lines = [one.replace("ctypes.", f"{alias}.") for one in lines]
+    return lines, imported + insert_after(*loads[-1], *lines)
+
+
+def _called_on(owner: str, own: Scope, code: Notebook) -> list[str]:
+    """Return the other functions of the library that are called by the same name of it: a whole address needs them."""
+    return [
+        node.func.attr
+        for module in code.mentioning(owner.rpartition(".")[2])
+        for scope in code.scopes(module.cell)
+        for node in scope.calls
+        if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == owner
+        if not owner.startswith("self.") or scope.owner == own.owner
+    ]
