@@ -187,7 +187,7 @@ class DeathSite(KernelEnd):
             beside = f", {self.when()}" if self.cell is None else self._code_beside
             return f"in a background thread, in {self.frames.name(self.background)}{beside}"
         if self.native_thread:
-            return f"in a thread of a native library, {self.when()}"
+            return f"in a native library's thread, {self.when()}"
         if self.cell is None:
             return self.when()
         if line is None and self.in_function is not None:

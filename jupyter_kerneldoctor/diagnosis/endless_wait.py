@@ -120,7 +120,7 @@ def _of_each_other(still: StuckCell) -> Judgement | None:
     if still.main.needs_an_event and not _handles_signals(still):
         return Certainty.STRONG, "it awaits what no timer, no connection and no other task is left to bring"
     if still.main.kind == "lock" and (held := still.holder) is not None:
-        return Certainty.PROVEN, f"a deadlock with itself, as {held}"
+        return Certainty.PROVEN, f"a deadlock, as {held}"
     return _of_a_lock(still)
 
 
@@ -159,7 +159,7 @@ def _of_a_lock(still: StuckCell) -> Judgement | None:
     sure = Certainty.POSSIBLE if is_open else Certainty.STRONG
     if still.others:
         return sure, "it waits for another thread, which waits as well"
-    return sure, "no thread is left to wake it"
+    return sure, "no thread can wake it"
 
 
 def _a_timer_runs(death: Death) -> bool:

@@ -92,7 +92,7 @@ def _headline(death: Death, call: EndingCall | None) -> str:
     if call is not None and death.cell is not None:
         return f"The code in {cell_name(death.cell.execution_count)} ended the kernel with {quote(call.text)}."
     if frame is not None and frame.module is not None and frame is not death.background:
-        who = f"Native code called by {frame.module} (function {frame.function})"
+        who = f"Native code of {frame.module} ({quote(frame.function)})"
     else:
         who = "Native code"
     said = "" if death.farewell is None else f", with the words {quote(death.farewell, 100)}"

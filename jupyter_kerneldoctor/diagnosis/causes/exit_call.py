@@ -75,7 +75,7 @@ class ExitCall(Cause):
         return self.finding(
             death,
             Certainty.PROVEN if death.status.exit_code == 0 else Certainty.STRONG,
-            f"The code in {name} asked the kernel to end {how}; it {left}.",
+            f"{sentence(name)} asked the kernel to end {how}; it {left}.",
             (Evidence(f"The kernel noted that {name} asked it to end.", source="journal"),),
             ruled_out=(exclusions.not_a_crash(death),),
             line=death.sole_line if call is None else call.line,

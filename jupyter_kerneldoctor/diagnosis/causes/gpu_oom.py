@@ -51,7 +51,7 @@ class OutOfGpuMemory(Cause):
         return self.finding(
             death,
             min(words.sure, _certainty(said=words.trouble == "memory", is_full=is_full)),
-            f"The graphics card was full {death.where()}, which ended the kernel{_holder(card)}.",
+            f"The full graphics card ended the kernel {death.where()}{_holder(card)}.",
             (words.evidence, *_who(death, card, moment_s)),
             summary="Ended: the graphics card's memory was full",
         )

@@ -126,8 +126,7 @@ def _certainty(death: Death) -> Certainty | None:
 def _memory_remark(death: Death) -> str:
     share, kills = death.memory.share_of_limit, death.memory.kills
     if share is not None and share >= NEAR:
-        close = f"memory was at {min(share, 1):.0%} of its limit"
-        return f"; {close}, without an out-of-memory kill" if kills is not None else f"; {close}"
+        return f"; memory was at {min(share, 1):.0%} of its limit"
     return "; nothing points to memory" if kills is not None else ""
 
 

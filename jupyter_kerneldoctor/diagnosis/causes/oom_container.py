@@ -50,7 +50,7 @@ class OutOfMemoryInContainer(Cause):
         return self.finding(
             death,
             certainty,
-            f"The container {surely} {memory} {taken_where(death)}, and everything in it ended{shortage(death, '')}.",
+            f"The container {surely} {memory} {taken_where(death)}, and ended{shortage(death, '')}.",
             (
                 _together(group),
                 *growth(death),

@@ -6,6 +6,7 @@ from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
 from ..cause import Cause, CauseFinding, Certainty, Death, Family, WorkerEnd
 from ..examples import crash_in, crash_report, recording
 from ..texts import usual_reasons
+from ..units import quote
 
 _NEVER_MAPPED = 1 << 16
 """Linux gives no program the first 64 KiB (vm.mmap_min_addr)."""
@@ -45,7 +46,7 @@ class Segfault(Cause):
         why = "" if death.background else ": it used an invalid memory address"
         fixed = next((address for _, address in death.raw_addresses if 0 <= address < _NEVER_MAPPED), None)
         if fixed is not None:
-            why = f": it used the address {fixed}, where no program has memory"
+            why = f": address {fixed} is invalid"
         return self.finding(
             death,
             Certainty.WEAK if is_recursion else Certainty.LIKELY if fixed is None else Certainty.STRONG,
@@ -83,11 +84,11 @@ def _culprit(death: Death) -> str:
     if frame is None or frame is death.background:
         return "Native code" if library is None else f"Native code in {library}"
     if library is not None:
-        return f"Native code in {library}, called by the function {frame.function},"
+        return f"Native code in {library}, called by {quote(frame.function)},"
     if frame.module is not None:
-        return f"Native code called by {frame.module} (function {frame.function})"
+        return f"Native code of {frame.module} ({quote(frame.function)})"
     is_named = frame.function.startswith("<") or frame.function.rpartition(".")[2] in death.where()
-    return "Native code" if is_named else f"Native code called by the function {frame.function}"
+    return "Native code" if is_named else f"Native code called by {quote(frame.function)}"
 
 
 def _not_a_recursion(death: Death) -> str | None:

@@ -141,8 +141,11 @@ class ThreadUnsafe(Cause):
 
 
 def _where(death: Death) -> str:
-    """Return the place without the words that it is in a thread: several threads were named before."""
-    return death.where().removeprefix("in a background thread, ")
+    """Return the place without the words that it is in a thread, as several were named before, or of Python's own."""
+    where = death.where().removeprefix("in a background thread, ")
+    _, found, beside = where.partition(", while ")
+    is_known = death.background is None or death.background.module is None
+    return where if is_known or not found else f"while {beside}"
 
 
 def _module(thread: Thread) -> str | None:

@@ -29,6 +29,18 @@ Test: TypeAlias = Callable[[Call, Death], bool | Mapping[str, str]]
 """Whether an entry is about a call; and, where it is, what more its snippet may name."""
 
 _LONGEST = 50
+_LONGEST_LINE = 160
+_STAND_INS = {
+    "a0": "data",
+    "of0": "data",
+    "a1": "other",
+    "of1": "other",
+    "function": "f",
+    "owner": "table",
+    "column": "column",
+    "table": "table",
+}
+"""Names in a snippet for what is not written, or too long: lines above it say what they stand for."""
 _PARTS = 8  # of the missing memory: what is smaller, with some copies of it, does not explain that
 _COPIES = ("numpy.sort", "numpy.argsort", "numpy.unique", "numpy.median", "numpy.percentile", "numpy.quantile")
 """What takes about as much memory as it is given."""
@@ -66,7 +78,7 @@ def first_running(ways: Iterable[LesserWay], death: Death, only_in: Scope | None
                 continue
             edits, why = _one_by_one(way, call, named, death), f"{quote(call.text)} {way.makes}"
             why += " The items can be gone through once then." if edits else ""
-            snippet = None if edits else way.snippet.format(**named)
+            snippet = None if edits else _stand_ins(way.snippet, call) + way.snippet.format(**named)
             yield Proposal(edits, why, death.memory.missing_bytes, way.title, snippet)
             return
 
@@ -146,35 +158,42 @@ def _called(node: ast.Call) -> tuple[str, ...]:
     return ("()",)
 
 
-def names(call: Call) -> dict[str, str]:
-    """Return what the texts of an entry may name of a call."""
+def _texts(call: Call) -> dict[str, str]:
+    """Return what is written of a call, in one line each."""
     segment, function = call.scope.segment, call.node.func
     owner = segment(function.value) if isinstance(function, ast.Attribute) else segment(function)
     written = [one for one in call.node.args[:2] if not isinstance(one, ast.Starred)]
-    given = {f"a{at}": _short(segment(one), "data") for at, one in enumerate(written)}
-    given |= {f"of{at}": _short(call.scope.operand(one), "data") for at, one in enumerate(written)}
     table = owner.split(".")[0].split("[")[0] if not owner.startswith("self.") else owner.split("[")[0]
     owner = segment(function) if call.name.startswith("jax.") else owner
+    full = {
+        **{f"a{at}": segment(one) for at, one in enumerate(written)},
+        **{f"of{at}": call.scope.operand(one) for at, one in enumerate(written)},
+        "function": segment(function),
+        "owner": owner,
+        "column": owner.removesuffix(".str"),
+        "table": table,
+    }
+    return {key: " ".join(text.split()) for key, text in full.items()}
+
+
+def names(call: Call) -> dict[str, str]:
+    """Return what the texts of an entry may name of a call; another name for what is long."""
     match call.statement:
         case ast.Assign(targets=[ast.Name(id=to)], value=value) if value is call.node:
             pass
         case _:
             to = "result"
-    usual = {
-        "a0": "data",
-        "a1": "other",
-        "of0": "data",
-        "of1": "other",
-        "function": _short(segment(function), "f"),
-        "to": to,
-    }
-    return {
-        **usual,
-        "owner": _short(owner, "table"),
-        "column": _short(owner.removesuffix(".str"), "column"),
-        "table": _short(table, "table"),
-        **given,
-    }
+    return {**_STAND_INS, "to": to, **{key: _short(text, _STAND_INS[key]) for key, text in _texts(call).items()}}
+
+
+def _stand_ins(snippet: str, call: Call) -> str:
+    """Return the lines that say what the other names in a snippet stand for."""
+    named, lines = names(call), dict[str, str]()
+    for key, text in _texts(call).items():
+        if f"{{{key}}}" in snippet and named[key] == _STAND_INS[key] and len(text) > _LONGEST:
+            is_whole = text.count("(") == text.count(")") and len(text) <= _LONGEST_LINE
+            lines[named[key]] = f"{named[key]} = {text if is_whole else '...  # as before'}\n"
+    return "".join(lines.values())
 
 
 def owner_of(call: Call) -> str:
@@ -185,7 +204,6 @@ def owner_of(call: Call) -> str:
 
 def _short(text: str, other: str) -> str:
     """Return a text, without line breaks, where that is short enough for a snippet; else another name."""
-    text = " ".join(text.split())
     text = text if text.count("(") == text.count(")") else text.lstrip("( ")  # the beginning of a longer one
     return text if len(text) <= _LONGEST and text else other
 

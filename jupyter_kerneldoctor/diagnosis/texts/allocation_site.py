@@ -25,7 +25,7 @@ def taken_where(death: Death) -> str:
     if death.memory.grows_by_itself:
         if death.cell is None:
             return f"{death.when()}, but something in the background"
-        return f"while {cell_name(death.cell.execution_count)} and something in the background were running"
+        return f"while {cell_name(death.cell.execution_count)} and background work ran"
     last = death.statement_at(taking_line(death))
     found = guilty_statement(death.growth, last)
     if found is not None and found != last:

@@ -15,11 +15,14 @@ _FEWEST_STEPS = 3
 def shortage(death: Death, allowed: str) -> str:
     """Return ": the line needs 14.9 GiB; 1.4 GiB was left" for a headline, else the story, and what is `allowed`.
 
-    A story that names the limit already is enough.
+    It is shorter behind a function's line. A story that names the limit already is enough.
     """
     need, left = needed(death), death.memory.headroom_before_bytes
     if need is not None and left is not None and (need.value.bytes or 0) > max(left, _LARGE_BYTES):
-        return f": the line needs {size(need.value.bytes or 0)}; {size(left)} was left"
+        needs = size(need.value.bytes or 0)
+        if death.in_function is not None:
+            return f": {size(left)} was left for {needs}"
+        return f": the line needs {needs}; {size(left)} was left"
     told = _story(death)
     if told is None:
         return f": {allowed}" if allowed else ""
@@ -52,7 +55,7 @@ def _staircase(death: Death, found: Shape) -> str | None:
     largest = next(iter(found.held), None)
     if largest is None or largest.bytes < _A_GOOD_PART * limit:
         return f"memory filled up to {size(limit)} over {len(found.left)} cells"
-    return f"{len(found.left)} cells before left {quote(largest.name)} and more, {of_size(left, limit)}"
+    return f"{quote(largest.name)} and more already held {of_size(left, limit)}"
 
 
 def _other_kernel(death: Death) -> str | None:

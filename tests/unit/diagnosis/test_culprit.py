@@ -49,7 +49,7 @@ def test_a_crash_in_a_background_thread_is_not_pinned_on_the_line_that_ran_meanw
     answer = diagnose(recording(SPAWN, "x = 1", sleep, signal="SIGSEGV", crash=crash))
     assert (answer.cell.execution_count, answer.cell.line) == (3, None)
     assert answer.cause.headline.startswith(
-        "Native code called by ctypes (function string_at) crashed in a background thread, in `w` (cell [1], line 4)"
+        "Native code of ctypes (`string_at`) crashed in a background thread, in `w` (cell [1], line 4)"
     )
     assert not any("being executed" in evidence.text for evidence in answer.cause.evidence)
 
@@ -199,7 +199,7 @@ def test_the_users_own_module_between_the_library_and_the_cell_is_named():
 def test_a_crash_in_a_librarys_own_thread_is_not_pinned_on_the_cell(signal, message):
     report = f"Fatal Python error: {message}\n\n\nExtension modules: zmq.backend.cython._zmq (total: 1)\n"
     answer = diagnose(recording("lib.start()", "time.sleep(9)", signal=signal, crash=report))
-    assert "in a thread of a native library, while cell [2] was running" in answer.cause.headline
+    assert "in a native library's thread, while cell [2] was running" in answer.cause.headline
     assert answer.cell.line is None
     called = diagnose(recording("lib.start()", "lib.sum(x)", signal=signal, crash=report))
     assert called.cell.line == 1  # the cell's only call: the library's threads work for it

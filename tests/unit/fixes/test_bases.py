@@ -7,6 +7,7 @@ from jupyter_kerneldoctor.diagnosis.case import Case
 from jupyter_kerneldoctor.diagnosis.edits import EditRefusedError
 from jupyter_kerneldoctor.diagnosis.family import Family
 from jupyter_kerneldoctor.diagnosis.fix import Advice, CallAnother
+from jupyter_kerneldoctor.diagnosis.lesser_ways import WAYS, first_running
 
 
 class Another(CallAnother):
@@ -62,3 +63,10 @@ def test_advice_is_silent_where_a_name_is_not_known_or_the_cell_took_nothing():
     assert ask(words, "import numpy as np", "np.ones(9)")[0] is None
     assert ask(Words(), "import numpy as np", "np.ones(9)", before_mib=1990)[0] is None
     assert ask(Words(), "np = 1", "np.ones(9)")[0] is None
+
+
+def test_a_long_text_stands_in_a_line_of_its_own_above_the_snippet():
+    rows = "encode(torch.cat([first_half, second_half], dim=0)).detach().cpu()"
+    (proposal,) = first_running(WAYS, Case("import torch", f"d = torch.cdist({rows}, X)").death())
+    assert proposal.snippet.startswith(f"data = {rows}\n")
+    assert "in data.split(1000)" in proposal.snippet

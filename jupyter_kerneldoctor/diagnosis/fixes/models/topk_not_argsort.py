@@ -2,6 +2,7 @@ import ast
 from collections.abc import Iterator
 
 from ...calls import nodes_at
+from ...code.scopes import Scope
 from ...edits import replace
 from ...fix import OUT_OF_MEMORY, Case, Death, Fix, Proposal
 from ...frameworks.sorted_tensors import sorted_tensor
@@ -9,6 +10,7 @@ from ...frameworks.torch import Tensors
 from ...units import quote, size
 
 _TABLE = 2  # dimensions, so that the second is the last
+_FEW = 10  # which every row has that is worth sorting
 _NET = "import torch\nq = torch.rand(9000, 64)\nscores = q @ q.T"
 
 
@@ -35,7 +37,7 @@ class TopkNotArgsort(Fix):
         Case(
             _NET,
             "order = torch.argsort(scores, dim=-1)[:, :k]",
-            becomes="order = scores.topk(k, dim=-1, largest=False).indices",
+            becomes="order = scores.topk(min(k, scores.shape[-1]), dim=-1, largest=False).indices",
         ),
         Case(
             _NET,
@@ -45,7 +47,7 @@ class TopkNotArgsort(Fix):
         Case(
             _NET,
             "best = scores.sort(dim=1, descending=True)[0][:, :max(ks)]",
-            becomes="best = scores.topk(max(ks), dim=1).values",
+            becomes="best = scores.topk(min(max(ks), scores.shape[-1]), dim=1).values",
         ),
         Case(
             _NET,
@@ -81,7 +83,9 @@ class TopkNotArgsort(Fix):
             known = death.values.of(scored, scope)
             if isinstance(few, ast.UnaryOp) or (known is not None and len(known.shape) != _TABLE):
                 continue
-            text = f"{scope.operand(scored)}.topk({scope.segment(few)}, {rest}).{part}"
+            if (count := _count(few, scored, scope, death)) is None:
+                continue
+            text = f"{scope.operand(scored)}.topk({count}, {rest}).{part}"
             why = (
                 f"{quote(scope.segment(sort))} orders all numbers of {quote(scope.segment(scored))}, with a place of 8 "
                 f"bytes for each, and only {quote(scope.segment(few))} of each row are used. The cell took "
@@ -89,3 +93,13 @@ class TopkNotArgsort(Fix):
             )
             yield Proposal(replace(scope, node, text), why, missing)
             return
+
+
+def _count(few: ast.expr, scored: ast.expr, scope: Scope, death: Death) -> str | None:
+    """Return how many to ask for, as text: `topk` raises where a row has fewer. None where that cannot be written."""
+    text, known = scope.segment(few), death.values.of(scored, scope)
+    number = death.values.number(few, scope)
+    named = scored.operand if isinstance(scored, ast.UnaryOp) else scored
+    if number is not None and number <= (_FEW if known is None else known.shape[-1]):
+        return text
+    return f"min({text}, {scope.segment(named)}.shape[-1])" if isinstance(named, ast.Name | ast.Attribute) else None
