@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..code.notebook import Notebook
 from ..code.scopes import Scope
-from ..edits import Changes, EditRefusedError, remove, replace, replace_by_lines
+from ..edits import Changes, EditRefusedError, indent_unit, remove, replace, replace_by_lines
 
 _REDUCES = frozenset({"mean", "average", "sum", "std", "var"})
 _BEGIN = "count, total, squares = 0, 0.0, 0.0"
@@ -80,7 +80,8 @@ def add_up(found: Averaged) -> Changes:
     add = [one.format(np=found.numpy, item=found.text) for one in _ADD]
     edits: Changes = tuple(change for one in found.stacked for change in remove(scope, one))
     if found.appended is None:
-        edits += replace_by_lines(scope, found.made, _BEGIN, f"{found.loop}:", *(f"    {one}" for one in add))
+        unit = indent_unit(scope, found.made)
+        edits += replace_by_lines(scope, found.made, _BEGIN, f"{found.loop}:", *(unit + one for one in add))
     else:
         edits += replace_by_lines(scope, found.made, _BEGIN) + replace_by_lines(scope, found.appended, *add)
     for call, word in found.results:
