@@ -4,7 +4,7 @@ import time
 from argparse import Namespace
 from contextlib import suppress
 
-from jupyter_kerneldoctor.diagnosis.analysis.stuck_cell import last_look
+from jupyter_kerneldoctor.diagnosis.analysis.last_look import last_look
 from jupyter_kerneldoctor.recording.model import Recording
 from jupyter_kerneldoctor.recording.processes import identify
 from jupyter_kerneldoctor.recording.store import Store, UnknownRecordingError

@@ -245,9 +245,9 @@ class Death(DeathSite):
         return None if not at or any(self._has_other_lines(cell) for cell, _ in at) else at
 
     def _cell_of(self, statement: Statement) -> int | None:
-        """Return the index of the cell that a statement stands in; None for one in a file."""
-        cells = enumerate(self.recording.cells)
-        return next((at for at, one in cells if one.source == statement.cell_source), None)
+        """Return the index of the last cell that a statement stands in; None for one in a file."""
+        cells = self.recording.cells
+        return next((at for at in reversed(range(len(cells))) if cells[at].source == statement.cell_source), None)
 
     def _cell_run_as(self, call: Caller) -> int | None:
         """Return the index of the cell that a call stands in; None for one in a file."""

@@ -5,8 +5,9 @@ import re
 from jupyter_kerneldoctor.recording.events import Child
 
 from .analysis.failed_children import failed_children
+from .analysis.last_look import written
 from .analysis.lost_workers import WORKERS
-from .analysis.stuck_cell import StuckCell, written
+from .analysis.stuck_cell import StuckCell
 from .certainty import Certainty
 from .code.open_writes import open_write
 from .code.timers import timers

@@ -15,6 +15,7 @@ from .analysis.frame_names import FrameNames
 from .analysis.gpu_memory import GpuMemory
 from .analysis.gpu_messages import ENDS as _ENDS_OF_LIBRARIES
 from .analysis.gpu_messages import last_message
+from .analysis.last_look import last_look
 from .analysis.last_words import (
     FRESH_S,
     Pattern,
@@ -31,7 +32,7 @@ from .analysis.memory_pressure import MemoryPressure, memory_pressure
 from .analysis.memory_refusals import Refusal, is_used_up, refusals
 from .analysis.oom_log import OomKill, Scope, oom_kill
 from .analysis.stack_fault import Fault, logged_fault
-from .analysis.stuck_cell import StuckCell, last_look
+from .analysis.stuck_cell import StuckCell
 from .analysis.traceback import Traceback
 from .certainty import Certainty
 from .family import Family

@@ -10,7 +10,7 @@ from ..units import size
 from .environment import Environment
 
 NEAR = 0.9
-"""From this share of a limit on, the next larger request may be refused."""
+"""From this share of a limit on, memory is called close to it: the next larger request may be refused."""
 
 CLIMBING_FROM = 0.6
 """From this share on, memory that climbs may reach the limit before it is measured again."""

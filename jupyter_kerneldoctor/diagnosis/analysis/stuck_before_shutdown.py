@@ -5,7 +5,7 @@ from dataclasses import replace
 from jupyter_kerneldoctor.recording.model import Cell, Recording, ServerView
 
 from .ending import RecordedEnd
-from .stuck_cell import last_look
+from .last_look import last_look
 
 _SLACK_S = 2.0
 """To end takes processor time, which the recorder may take for the cell's, and two processes read two clocks."""

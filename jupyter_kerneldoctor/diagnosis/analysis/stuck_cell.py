@@ -22,7 +22,6 @@ from .user_frames import user_frames
 
 _OUTERMOST = 4
 """Of a thread: `threading` takes three, the next is the function that it was started with."""
-_MOST_CHARACTERS = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -290,17 +289,3 @@ def _awaited_line(source: str) -> int | None:
     nodes = () if tree is None else executed_nodes(tree)
     lines = {node.lineno for node in nodes if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith)}
     return lines.pop() if len(lines) == 1 else None
-
-
-def last_look(recording: Recording) -> Stuck | None:
-    """Return the newest record of the running cell doing nothing; None if it went on since."""
-    cell = recording.running_cell
-    last = max(recording.stuck, key=lambda one: one.mono_s, default=None)
-    return None if cell is None or last is None or last.over or last.mono_s < cell.started_mono_s else last
-
-
-def written(recording: Recording) -> str:
-    """Return what the kernel and its children wrote since the running cell began, native code included."""
-    cell = recording.running_cell
-    since = cell.started_mono_s if cell is not None else 0.0
-    return "".join(piece.text for piece in recording.output if piece.mono_s >= since)[-_MOST_CHARACTERS:]

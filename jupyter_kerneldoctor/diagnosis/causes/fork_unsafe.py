@@ -5,7 +5,8 @@ from jupyter_kerneldoctor.recording.events import Child, Incident
 from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.failed_children import failed_children, how_they_ended
-from ..analysis.stuck_cell import BlockedChild, StuckCell, written
+from ..analysis.last_look import written
+from ..analysis.stuck_cell import BlockedChild, StuckCell
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import recording
 from ..examples.stuck import IN_JOIN, IN_MAP, IN_RUN, child, child_state, frame, own_frame, stuck_in

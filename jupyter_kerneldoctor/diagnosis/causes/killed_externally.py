@@ -6,7 +6,7 @@ from jupyter_kerneldoctor.recording.model import Recording
 
 from ..analysis.ending import FROM_OUTSIDE
 from ..analysis.lost_workers import INCIDENTS as LOST_WORKER
-from ..analysis.memory import NEAR
+from ..analysis.memory_refusals import NEAR
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, Group, recording
 from ..texts import evidence, usual_reasons

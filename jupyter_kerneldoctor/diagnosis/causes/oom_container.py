@@ -3,8 +3,7 @@ from dataclasses import replace
 
 from jupyter_kerneldoctor.recording.model import CgroupDelta, Recording
 
-from ..analysis.memory import NEAR
-from ..analysis.memory_refusals import CLIMBING_FROM
+from ..analysis.memory_refusals import CLIMBING_FROM, NEAR
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import GIB, MIB, Group, recording
 from ..texts import evidence

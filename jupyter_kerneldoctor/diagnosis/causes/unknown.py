@@ -2,7 +2,7 @@ from collections.abc import Iterable, Iterator
 
 from jupyter_kerneldoctor.recording.model import Recording
 
-from ..analysis.memory import NEAR
+from ..analysis.memory_refusals import NEAR
 from ..cause import Cause, CauseFinding, Certainty, Death, Evidence, Family
 from ..examples import MIB, Group, recording
 from ..texts import evidence, exclusions

@@ -7,22 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .calls import last_name
+from .dtypes import ITEM_BYTES, written_dtype
 from .literals import number as literal
 
 POINTER_BYTES = 8
 _MOST_BYTES = 1 << 62
 _MOST_DIMENSIONS = 32
-
-_ITEM_BYTES = {
-    **dict.fromkeys(("bool", "bool_", "int8", "uint8", "i1", "u1"), 1),
-    **dict.fromkeys(("float16", "bfloat16", "half", "int16", "uint16", "f2", "i2", "u2"), 2),
-    **dict.fromkeys(("float32", "int32", "uint32", "single", "f4", "i4", "u4"), 4),
-    **dict.fromkeys(("float64", "int64", "uint64", "double", "long", "float", "int", "f8", "i8", "u8"), 8),
-    **dict.fromkeys(("complex64", "c8"), 8),
-    **dict.fromkeys(("complex128", "complex", "c16"), 16),
-}
-"""By the name of the type, as NumPy, PyTorch or Python spell it."""
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -90,7 +80,7 @@ def whole(value: Value | None) -> int | None:
 
 def array(kind: str, shape: Sequence[int], dtype: str | None, *, recorded: bool = False) -> Value | None:
     """Return an array of this shape; None for a type or a size that cannot be."""
-    item = _ITEM_BYTES.get(dtype or "")
+    item = ITEM_BYTES.get(dtype or "")
     if item is None or len(shape) > _MOST_DIMENSIONS or any(length < 0 for length in shape):
         return None
     size = math.prod(shape) * item
@@ -123,7 +113,7 @@ def _product(left: Value, right: Value) -> Value | None:
     """Return the product of a matrix with a matrix or a vector (numpy.matmul)."""
     if len(left.shape) != 2 or len(right.shape) not in (1, 2) or left.shape[1] != right.shape[0]:
         return None
-    wider = max((left, right), key=lambda one: _ITEM_BYTES.get(one.dtype or "", 0))
+    wider = max((left, right), key=lambda one: ITEM_BYTES.get(one.dtype or "", 0))
     shape = (left.shape[0], *right.shape[1:])
     return array(left.type, shape, wider.dtype, recorded=left.recorded or right.recorded)
 
@@ -156,7 +146,7 @@ def elementwise(left: Value | None, right: Value | None) -> Value | None:
         if len(lengths) > 1:
             return None
         shape.insert(0, next(iter(lengths), 1))
-    dtype = max((one.dtype or "" for one in arrays), key=lambda name: (_ITEM_BYTES.get(name, 0), name.startswith("f")))
+    dtype = max((one.dtype or "" for one in arrays), key=lambda name: (ITEM_BYTES.get(name, 0), name.startswith("f")))
     floats = any(one.number is not None and isinstance(one.number, float) for one in (left, right))
     if floats and dtype.startswith(_WHOLE):
         dtype = "float64"
@@ -217,7 +207,7 @@ def made(
     first, by_shape = (values[0] if values else None), package == "numpy" and name in _BY_SHAPE
     positional = call.args[_BY_SHAPE[name] :][:1] if by_shape else []
     written = [one.value for one in call.keywords if one.arg == "dtype"] or positional
-    dtype = _dtype(written[0]) if written else None
+    dtype = written_dtype(written[0]) if written else None
     if written and dtype is None:
         return None
     shape, kind, default = None, ARRAY, "float64"
@@ -275,7 +265,7 @@ def method(owner: Value, call: ast.Call, values: Sequence[Value | None]) -> Valu
     if name in _COPIES:
         return owner
     if name == "astype" and len(call.args) == 1 and owner.shape:
-        return array(owner.type, owner.shape, _dtype(call.args[0]), recorded=owner.recorded)
+        return array(owner.type, owner.shape, written_dtype(call.args[0]), recorded=owner.recorded)
     if name == "reshape" and owner.bytes is not None:
         shape = _shape(values[0]) if len(values) == 1 else _all([whole(one) for one in values])
         if shape is None or len(shape) > _MOST_DIMENSIONS:
@@ -298,9 +288,3 @@ def _shape(value: Value | None) -> list[int] | None:
 def _all(lengths: Sequence[int | None]) -> list[int] | None:
     known = [one for one in lengths if one is not None]
     return known if known and len(known) == len(lengths) else None
-
-
-def _dtype(node: ast.expr | None) -> str | None:
-    """Return the name of a type as it is written: `np.float32`, `"f4"`, `float`."""
-    name = node.value if isinstance(node, ast.Constant) else last_name(node)
-    return name if isinstance(name, str) and name in _ITEM_BYTES else None

@@ -1,12 +1,12 @@
 """Which expressions are PyTorch networks and tensors, and which tensors hold on to a graph."""
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 from ..code.notebook import Binding, Call, Notebook, Scope, once
 from ..code.origins import Origins
+from . import torch_names as known
 from .gradients import graph_is_off, graph_is_off_at, iterated
 
 _DEEPEST = 25  # steps from an expression to what it stands for
@@ -22,28 +22,6 @@ class Kind(IntEnum):
     MODULE = 3
 
 
-_PLAIN_METHODS = frozenset(
-    {"item", "tolist", "numpy", "size", "dim", "backward", "numel", "data_ptr", "stride", "is_contiguous", "get_device"}
-)
-_CUT_METHODS = frozenset(
-    {"detach", "argmax", "argmin", "argsort", "long", "int", "bool", "eq", "ne", "gt", "lt", "detach_"}
-)
-_MODULE_METHODS = frozenset(
-    {"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16", "requires_grad_"}
-)
-_PLAIN_ATTRIBUTES = frozenset({"shape", "dtype", "device", "data", "grad", "ndim", "requires_grad", "is_leaf"})
-_MODULE_CLASSES = ("torch.nn.Module", "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict")
-_MODULE_MAKERS = ("torch.hub.load", "torch.compile", "torchvision.models.", "timm.create_model")
-_SAME_AS_GIVEN = ("copy.deepcopy", "copy.copy", "builtins.sum")
-_NO_NETWORK = re.compile("Tokenizer|Processor|Config|Extractor")
-_MAKES_NETWORK = re.compile("^from_(pretrained|config)$|(Model|For[A-Z][A-Za-z]{1,60})$")
-"""Of transformers: `AutoModel.from_pretrained`, `BertModel`, `GPT2ForSequenceClassification`."""
-_NO_TENSOR = (
-    *("torch.optim.", "torch.utils.", "torch.cuda.", "torch.distributed.", "torch.backends.", "torch.manual_seed"),
-)
-_REDUCTIONS = frozenset({"mean", "sum", "norm", "nansum", "nanmean", "max", "min", "logsumexp"})
-_GIVE_INDICES = ("max", "min", "topk", "sort", "mode", "median", "kthvalue", "cummax", "cummin")
-"""Besides the values, which come first."""
 _GIVE_PARAMETERS = ("parameters", "named_parameters")
 _ONLY_OF_NETWORKS = ("parameters", "named_parameters", "eval")
 TENSOR_METHODS = frozenset({"item", "detach", "cpu", "numpy", "tolist", "mean", "sum", "to"})
@@ -56,7 +34,7 @@ def is_module_class(binding: Binding, code: Notebook, depth: int = 0) -> bool:
         return False
     for base in binding.definition.bases:
         full, own = code.qualified(base, binding.scope), code.definition(base, binding.scope)
-        if full in _MODULE_CLASSES or (full or "").endswith(".LightningModule"):
+        if full in known.MODULE_CLASSES or (full or "").endswith(".LightningModule"):
             return True
         if own is not None and own.definition is not binding.definition and is_module_class(own, code, depth + 1):
             return True
@@ -114,7 +92,7 @@ class Tensors:
                 return self.kind(value, scope, depth)
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() | ast.Invert(), operand=inner) | ast.Subscript(value=inner):
                 return self.kind(inner, scope, depth)
-            case ast.Attribute(value=inner, attr=name) if name not in _PLAIN_ATTRIBUTES:
+            case ast.Attribute(value=inner, attr=name) if name not in known.PLAIN_ATTRIBUTES:
                 base = self.kind(inner, scope, depth)
                 return base if base in (Kind.TENSOR, Kind.GRAPH) else self._origin(node, scope, depth)
         return Kind.OTHER
@@ -130,7 +108,7 @@ class Tensors:
         if not kinds and isinstance(node, ast.Name) and (binding := self.code.lookup(node.id, scope, node)) is not None:
             unpacked = self.origins.unpacked_from(node.id, binding)
             kinds = set() if unpacked is None else {self.kind(unpacked[1], binding.scope, depth)}
-            if unpacked is not None and unpacked[0] and getattr(unpacked[1].func, "attr", "") in _GIVE_INDICES:
+            if unpacked is not None and unpacked[0] and getattr(unpacked[1].func, "attr", "") in known.GIVE_INDICES:
                 kinds = {Kind.TENSOR}
             kinds -= {Kind.OTHER, Kind.MODULE}
             kinds |= {Kind.GRAPH} if _is_parameter(node, scope) else set()
@@ -160,21 +138,21 @@ class Tensors:
 
     def _library_call(self, full: str, node: ast.Call, scope: Scope, depth: int) -> Kind:
         last = full.rsplit(".", 1)[-1]
-        if full.startswith("transformers.") and _MAKES_NETWORK.search(last):
-            return Kind.OTHER if _NO_NETWORK.search(full) else Kind.MODULE
-        if full.startswith(_MODULE_MAKERS):
+        if full.startswith("transformers.") and known.MAKES_NETWORK.search(last):
+            return Kind.OTHER if known.NO_NETWORK.search(full) else Kind.MODULE
+        if full.startswith(known.MODULE_MAKERS):
             return Kind.MODULE
-        if full in _SAME_AS_GIVEN and node.args:
+        if full in known.SAME_AS_GIVEN and node.args:
             return self.kind(node.args[0], scope, depth)
-        if not full.startswith("torch.") or full.startswith(_NO_TENSOR):
+        if not full.startswith("torch.") or full.startswith(known.NO_TENSOR):
             return Kind.OTHER
         if full.startswith("torch.nn.") and last[0].isupper():
             return Kind.GRAPH if last == "Parameter" else Kind.MODULE
-        if last in _PLAIN_METHODS:
+        if last in known.PLAIN_METHODS:
             return Kind.OTHER
         if last.endswith("_like"):
             return Kind.TENSOR  # of the same shape, and nothing else of it
-        if any(word.arg == "requires_grad" and _is_true(word.value) for word in node.keywords):
+        if any(word.arg == "requires_grad" and getattr(word.value, "value", None) is True for word in node.keywords):
             return Kind.GRAPH
         inputs = [
             one for given in node.args for one in (given.elts if isinstance(given, ast.List | ast.Tuple) else [given])
@@ -186,10 +164,11 @@ class Tensors:
         if base in (Kind.OTHER, Kind.MODULE) and (inner := self.origins.called(func, scope)) is not None:
             return self._returned(node, inner, scope, depth)
         if base is Kind.MODULE:
-            return Kind.GRAPH if func.attr == "forward" else Kind.MODULE if func.attr in _MODULE_METHODS else Kind.OTHER
-        if base is Kind.OTHER or func.attr in _PLAIN_METHODS:
+            same = Kind.MODULE if func.attr in known.MODULE_METHODS else Kind.OTHER
+            return Kind.GRAPH if func.attr == "forward" else same
+        if base is Kind.OTHER or func.attr in known.PLAIN_METHODS:
             return Kind.OTHER
-        if func.attr in _CUT_METHODS:
+        if func.attr in known.CUT_METHODS:
             return Kind.TENSOR
         return Kind.GRAPH if func.attr == "requires_grad_" else max(base, self._joined(node.args, scope, depth))
 
@@ -227,8 +206,8 @@ class Tensors:
                 if not isinstance(part, ast.Name):
                     continue
                 binding = self.code.lookup(part.id, scope, part)
-                is_here = binding is not None and binding.scope is scope and _is_within(binding.position[0], loop)
-                if binding is None or not is_here:
+                line = binding.position[0] if binding is not None and binding.scope is scope else 0
+                if binding is None or not loop.lineno <= line <= (loop.end_lineno or loop.lineno):
                     if self.kind(part, scope) is Kind.GRAPH:
                         return False
                     continue
@@ -265,9 +244,9 @@ class Tensors:
             last = full.rsplit(".", 1)[-1]
             if full.startswith("torch.nn.functional.") and (last.endswith("_loss") or "cross_entropy" in last):
                 return not _keeps_elements(node)
-            return full.startswith("torch.") and last in _REDUCTIONS and len(node.args) == 1 and not node.keywords
+            return full.startswith("torch.") and last in known.REDUCTIONS and len(node.args) == 1 and not node.keywords
         match node.func:
-            case ast.Attribute(attr=name) if name in _REDUCTIONS:
+            case ast.Attribute(attr=name) if name in known.REDUCTIONS:
                 return not node.args and not node.keywords
             case ast.Call() as made:  # nn.CrossEntropyLoss()(out, y)
                 return self._is_criterion(made, scope)
@@ -303,14 +282,6 @@ def _with_parameters(code: Notebook) -> set[str]:
                     ):
                         found.add(scope.segment(owner))
     return found
-
-
-def _is_within(line: int, statement: ast.stmt) -> bool:
-    return statement.lineno <= line <= (statement.end_lineno or statement.lineno)
-
-
-def _is_true(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is True
 
 
 def _keeps_elements(node: ast.Call) -> bool:

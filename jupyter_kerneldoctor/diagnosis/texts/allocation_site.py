@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..analysis.guilty_statement import guilty_statement
-from ..analysis.memory import NEAR
+from ..analysis.memory_refusals import NEAR
 from ..analysis.statements import statement_name
 from ..code.values import Made
 from ..death import Death

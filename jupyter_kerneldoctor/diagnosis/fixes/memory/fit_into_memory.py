@@ -2,7 +2,7 @@ from math import ceil
 
 from jupyter_kerneldoctor.recording.events import Stack
 
-from ...analysis.memory import NEAR
+from ...analysis.memory_refusals import NEAR
 from ...code.values import Made
 from ...examples.stuck import own_frame, thread
 from ...fix import Advice, Case, Death, Family

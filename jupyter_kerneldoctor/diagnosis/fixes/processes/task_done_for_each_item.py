@@ -3,7 +3,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ...analysis.stuck_cell import StuckCell, written
+from ...analysis.last_look import written
+from ...analysis.stuck_cell import StuckCell
 from ...code.notebook import Notebook
 from ...code.scopes import Scope
 from ...edits import Changes, import_as, indent_unit, insert_after, replace_by_lines, wrap
