@@ -6,31 +6,72 @@ from .code.attributes import Origin
 from .code.cellsource import span
 from .code.notebook import Call, Notebook
 from .code.origins import Origins
-from .edits import Change, Changes, EditRefusedError
+from .edits import Change, Changes, EditRefusedError, set_argument
+
+_DEEPEST = 5  # dicts in dicts
 
 
 def hidden_arguments(call: Call, code: Notebook) -> Origin | None:
     """Return the dict that a call takes arguments from, `Forest(**params)`; None where it is not found."""
     hidden = [word.value for word in call.node.keywords if word.arg is None]
-    found = Origins(code).of(hidden[0], call.scope) if len(hidden) == 1 else []
-    match found:
-        case [Origin(node=ast.Dict(keys=keys))] if keys and all(isinstance(one, ast.Constant) for one in keys):
-            return found[0]
+    node, scope = (hidden[0], call.scope) if len(hidden) == 1 else (None, call.scope)
+    for _ in range(_DEEPEST if node is not None else 0):
+        if isinstance(node, ast.Dict):
+            plain = all(key is None or isinstance(key, ast.Constant) for key in node.keys)
+            return Origin(node, scope) if plain and node.values else None
+        found = Origins(code).of(node, scope) if node is not None else []
+        if len(found) != 1:
+            break
+        node, scope = found[0]
     return None
 
 
-def entries(table: Origin | None) -> dict[object, ast.expr]:
-    """Return what the keys of a dict stand for; nothing where there is no dict."""
+def entries(table: Origin | None, code: Notebook, depth: int = 0) -> dict[object, ast.expr]:
+    """Return what the keys of a dict stand for, also of those that it takes in with `**`; nothing without a dict.
+
+    A key that has another value in one of several calls stands for the name `several`.
+    """
+    known: dict[object, ast.expr] = {}
     match table:
-        case Origin(node=ast.Dict(keys=keys, values=values)):
-            return {key.value: value for key, value in zip(keys, values, strict=True) if isinstance(key, ast.Constant)}
-    return {}
+        case Origin(node=ast.Dict(keys=keys, values=values), scope=scope):
+            for key, value in zip(keys, values, strict=True):
+                if isinstance(key, ast.Constant):
+                    known[key.value] = value
+                elif key is None and depth < _DEEPEST:
+                    known |= entries(Origin(value, scope), code, depth + 1)
+        case Origin(node=ast.BoolOp(values=values), scope=scope):
+            for value in values:  # which of them it was, is not known
+                known |= dict.fromkeys(entries(Origin(value, scope), code, depth + 1), ast.Name("several"))
+        case Origin(node=ast.Name() | ast.Attribute() as node, scope=scope) if depth < _DEEPEST:
+            found = [entries(one, code, depth + 1) for one in Origins(code).of(node, scope)]
+            for one in found:
+                known |= one if len(found) == 1 else dict.fromkeys(one, ast.Name("several"))
+    return known
 
 
-def add_entry(table: Origin, key: str, value: str) -> Changes:
-    """Write one more entry behind the last of a dict. Raises EditRefusedError where it has that key, or no entries."""
-    known = entries(table)
-    if not known or key in known:
+def add_entry(table: Origin, code: Notebook, key: str, value: str) -> Changes:
+    """Write one more entry behind the last of a dict. Raises EditRefusedError where it has that key, or no place."""
+    if key in entries(table, code) or not isinstance(table.node, ast.Dict) or not table.node.values:
         raise EditRefusedError(f"{key} finds no place in the dict")
-    end = span(table.scope.tree.source, list(known.values())[-1])[1]
-    return (Change(table.scope.cell, end, end, f', "{key}": {value}'),)
+    source, (start, end) = table.scope.tree.source, span(table.scope.tree.source, table.node)
+    for place in (span(source, table.node.values[-1])[1], end - 1):  # the last value may stand in parentheses
+        text = f', "{key}": {value}'
+        if _entries(source[start:place] + text + source[place:end]) == len(table.node.values) + 1:
+            return (Change(table.scope.cell, place, place, text),)
+    raise EditRefusedError(f"{key} finds no place in the dict")
+
+
+def _entries(text: str) -> int:
+    try:
+        return len(getattr(ast.parse(text, mode="eval").body, "values", ()))
+    except SyntaxError:
+        return 0
+
+
+def give_argument(call: Call, code: Notebook, name: str, value: str) -> Changes:
+    """Give a call an argument that it was not given: in the call, or in the dict that it takes others from.
+
+    Raises EditRefusedError where it may have been given already.
+    """
+    table = hidden_arguments(call, code)
+    return set_argument(call, name, value) if table is None else add_entry(table, code, name, value)

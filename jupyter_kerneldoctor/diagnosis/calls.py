@@ -24,6 +24,9 @@ _METHODS_OF = {
 }
 """Classes whose methods are found by the object that they are called on, and the packages that make such objects."""
 
+_LAZY = ("resample", "groupby", "rolling", "expanding")
+"""Methods of tables that only note what to do."""
+
 _LIBRARIES = ("ctypes.", "cffi.", "numpy.ctypeslib.load_library")
 """What loads a native library whose calls Python cannot check."""
 
@@ -41,8 +44,19 @@ def calls_at(death: Death, *functions: str) -> Iterator[Call]:
         return
     methods = [one for one in functions if one.rpartition(".")[0] in _METHODS_OF]
     for call in (*death.code.running.calls(*functions), *method_calls(death, *methods)):
-        if death.was_running(call.node, call.scope):
+        if death.was_running(call.node, call.scope) or _works_in_the_next(call, death):
             yield call
+
+
+def _works_in_the_next(call: Call, death: Death) -> bool:
+    """Whether a call does its work in the next one of the chain, which was running: `df.resample("1s").ffill()`."""
+    if call.name.rpartition(".")[2] not in _LAZY:
+        return False
+    for node in call.scope.inside(call.statement):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Subscript(value=inner) | inner)) if inner is call.node:
+                return death.was_running(node, call.scope)
+    return False
 
 
 def nodes_at(death: Death, *kinds: type[N]) -> Iterator[tuple[N, Scope]]:

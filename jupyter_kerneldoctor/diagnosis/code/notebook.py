@@ -32,6 +32,7 @@ from .scopes import Binding, Scope
 __all__ = ["Binding", "Call", "CodeTooLargeError", "Notebook", "Running", "Scope"]
 
 
+_MOST_STEPS = 4  # from an object to its class
 _CALLED_BY_ITSELF = re.compile(r"__|(?:forward|call|(?:training|train|validation|test|predict)_step|on_[a-z_]+)$")
 """Methods that Python, PyTorch, Lightning and Keras call."""
 
@@ -141,7 +142,7 @@ class Notebook(NameResolution):
                     used.add(node.attr)
                     reached += methods.pop(node.attr, ())
                     continue
-                binding = self.definition(node, scope, made=True)
+                binding = self.definition(node, scope, made=True) or self._class_behind(node, scope)
                 if binding is None or binding.definition is None or binding.definition in seen:
                     continue
                 seen.add(binding.definition)
@@ -167,6 +168,26 @@ class Notebook(NameResolution):
             around = [one for one in self.scopes(at) if not one.is_cell and _holds(one.node, line)]
             found += around[-1:]
         return list({one.node: one for one in found}.values())
+
+    def _class_behind(self, node: ast.expr, scope: Scope) -> Binding | None:
+        """Return the class that an object most likely is of: of `Loader(p).load()`, or of what a function returns."""
+        for _ in range(_MOST_STEPS):
+            binding = self.lookup(node.id, scope, node) if isinstance(node, ast.Name) else None
+            if binding is not None and isinstance(binding.definition, ast.ClassDef):
+                return binding
+            if binding is not None and isinstance(binding.definition, ast.FunctionDef):
+                scope = self.function_scope(binding.definition, binding.cell)
+                returned = [one.value for one in scope.nodes if isinstance(one, ast.Return)]
+                found = returned[0] if len(returned) == 1 else None
+            else:
+                found = None if binding is None else binding.value
+                scope = scope if binding is None else binding.scope
+            while isinstance(found, ast.Call | ast.Attribute):
+                found = found.func if isinstance(found, ast.Call) else found.value
+            if found is None or isinstance(binding.value if binding else None, ast.Attribute):
+                return None
+            node = found
+        return None
 
     def with_bases(self, binding: Binding) -> list[tuple[Binding, ast.ClassDef]]:
         """Return a class and what it is derived from, as far as cells define it."""

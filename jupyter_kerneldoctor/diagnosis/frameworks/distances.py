@@ -35,6 +35,7 @@ def distances_in(scope: Scope) -> Iterator[tuple[ast.expr, Distance]]:
         for node in scope.nodes
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and names[node.targets[0].id] == 2
     }
+    inner: set[ast.AST] = set()
     for node in scope.calls:
         used: list[ast.Assign] = []
 
@@ -44,7 +45,8 @@ def distances_in(scope: Scope) -> Iterator[tuple[ast.expr, Distance]]:
                 return once[one.id].value
             return one
 
-        if (found := _distance_of(node, written_out)) is not None:
+        if node not in inner and (found := _distance_of(node, written_out)) is not None:
+            inner.update(ast.walk(node))  # the sum within `np.sqrt(…)`
             yield node, found._replace(named=used[-1] if used else None)
 
 

@@ -64,6 +64,20 @@ def _of_a_column(call: Call, death: Death) -> bool:  # noqa: ARG001 - as the oth
     return False
 
 
+def _of_joined_texts(call: Call, death: Death) -> bool | Mapping[str, str]:
+    """Give what a text was joined of that is split into its words, or the file that it was read from."""
+    function = call.node.func
+    if not isinstance(function, ast.Attribute) or isinstance(function.value, ast.Attribute):  # df["text"].str.split()
+        return False
+    for one, where in all_origins(function.value, call.scope, death.code, parts=True)[1:]:
+        match one:
+            case ast.Call(func=ast.Attribute(attr="join", value=ast.Constant(value=str())), args=[texts]):
+                return {"texts": where.segment(texts)}
+            case ast.Call(func=ast.Attribute(attr="read", value=ast.Name(id=name)), args=[]):
+                return {"texts": name}
+    return False
+
+
 _FRAME = "import pandas as pd\ndf = pd.DataFrame(a)"
 
 
@@ -95,6 +109,19 @@ WAYS = (
         "from collections import Counter\n\ncounts = Counter()\nfor text in {column}:\n    counts.update(text.split())",
         Case(_FRAME, "words = df['text'].str.split()", says=("for text in df['text']",)),
         _of_a_column,
+    ),
+    LesserWay(
+        (".split",),
+        "Take one text after the other, and keep counts",
+        "makes a list of all words of all texts, each a text of some 50 bytes.",
+        "from collections import Counter\n\ncounts = Counter()\nfor text in {texts}:\n"
+        "    counts.update(text.lower().split())  # and what else is done with each text",
+        Case(
+            "def clean(t): return t.lower()\ndef words(rows):\n    t = clean(' '.join(rows))\n    return t.split()",
+            "w = words(reviews)",
+            says=("for text in rows:", "counts.update(text.lower"),
+        ),
+        _of_joined_texts,
     ),
     LesserWay(
         ("re.findall", "re.split", ".findall"),

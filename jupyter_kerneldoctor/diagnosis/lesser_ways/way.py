@@ -23,6 +23,7 @@ from ..death import Death
 from ..edits import Changes
 from ..fix import Proposal
 from ..frameworks.gone_through_once import instead_of_list, is_gone_through_once
+from ..place import grew_in
 from ..units import quote
 
 Test: TypeAlias = Callable[[Call, Death], bool | Mapping[str, str]]
@@ -62,8 +63,13 @@ class LesserWay(NamedTuple):
     """What gives the same items one after the other: the edit where all that is done with them is go through them."""
 
 
-def first_running(ways: Iterable[LesserWay], death: Death, only_in: Scope | None = None) -> Iterator[Proposal]:
-    """Propose the first entry of which a call was running, where the cell took the memory: in `only_in`, if given."""
+def first_running(
+    ways: Iterable[LesserWay], death: Death, only_in: Scope | None = None, within: ast.stmt | None = None
+) -> Iterator[Proposal]:
+    """Propose the first entry of which a call was running, where the cell took the memory.
+
+    Only calls in a scope or in a statement are looked at, where one is given.
+    """
     if not death.is_of_this_cell:
         return
     by_name, by_word = _running_calls(death)
@@ -74,7 +80,7 @@ def first_running(ways: Iterable[LesserWay], death: Death, only_in: Scope | None
         found += calls_at(death, *of_classes) if of_classes else ()
         found += [call for name in way.calls if name.startswith(".") for call in by_word.get(name[1:], ())]
         for call, named in _fitting(way, (one for one in found if one.node not in given), death):
-            if only_in is not None and call.scope is not only_in:
+            if (only_in is not None and call.scope is not only_in) or (within or call.statement) is not call.statement:
                 continue
             edits, why = _one_by_one(way, call, named, death), f"{quote(call.text)} {way.makes}"
             why += " The items can be gone through once then." if edits else ""
@@ -127,7 +133,7 @@ def _named(name: str, by_name: Mapping[str, list[Call]]) -> Iterable[Call]:
 def _fitting(way: LesserWay, calls: Iterable[Call], death: Death) -> Iterator[tuple[Call, dict[str, str]]]:
     """Yield the calls that an entry is about and that took the memory, and what its texts name."""
     for call in calls:
-        if _is_too_small(call, death):
+        if _is_too_small(call, death) or grew_in(death, call.node, call.scope) is False:
             continue
         if (told := way.fits(call, death)) is not False:
             yield call, {**names(call), "step": _step(call, death), **({} if told is True else told)}

@@ -5,9 +5,11 @@ from ...calls import nodes_at
 from ...code.origins import all_origins
 from ...code.scopes import Scope
 from ...fix import Case, Death, Family, Fix, Proposal
+from ...frameworks.numpy import GATHERERS
 from ...units import quote, size
 from ..arrays.downcast_float32 import doubles
 
+_WHITE = 255
 _READ_IMAGES = ("imread", "Image.open", "decode_png", "decode_jpeg", "decode_image", "load_img", "img_to_array")
 
 
@@ -34,6 +36,14 @@ class KeepImagesAsBytes(Fix):
             "import numpy as np\nfrom PIL import Image\ndef load(p): return np.asarray(Image.open(p)) / 255",
             "pictures = [load(p) for p in paths]",
             says=("np.asarray(Image.open(p)) / np.float32(255)",),
+        ),
+        Case(
+            "import cv2\nimport numpy as np\nclass Scans:\n    def __init__(self): self.pics = []\n"
+            "    def load(self, p): self.pics.append(cv2.resize(cv2.imread(p), (512, 512)))\n"
+            "    def array(self):\n        return np.array(self.pics) / 255.0",
+            "scans = Scans()",
+            "x = scans.array()",
+            says=("pixels = np.array(self.pics)", "astype('float32') / 255.0", "an eighth"),
         ),
     ]
     SILENT = [
@@ -78,7 +88,8 @@ def _arrays(death: Death) -> Iterator[Proposal]:
 
 def _batches(inner: ast.expr, by: str, small: int, scope: Scope) -> str:
     text = scope.segment(inner)
-    pixels, keep = (text, "") if isinstance(inner, ast.Name) else ("pixels", f"pixels = {text}  # {size(small)}\n\n")
+    held = size(small) if small else "as they are"
+    pixels, keep = (text, "") if isinstance(inner, ast.Name) else ("pixels", f"pixels = {text}  # {held}\n\n")
     return (
         f"{keep}def batches(rows=64):\n    for at in range(0, len({pixels}), rows):\n"
         f"        yield {pixels}[at : at + rows].astype('float32') / {by}"
@@ -90,7 +101,9 @@ def _images(death: Death) -> Iterator[Proposal]:
         match node:
             case ast.BinOp(op=ast.Div(), left=left, right=ast.Constant() as by):
                 stored = any(isinstance(one, ast.Subscript) for one in getattr(scope.statement_of(node), "targets", ()))
-                if not stored and death.values.of(left, scope) is None and _is_read(left, scope, death):
+                if stored or death.values.of(left, scope) is not None:
+                    continue
+                if _is_read(left, scope, death):
                     yield Proposal(
                         (),
                         f"{quote(scope.segment(node))} makes 8 bytes (float64) of each byte of the image. In "
@@ -99,6 +112,20 @@ def _images(death: Death) -> Iterator[Proposal]:
                         "Keep the images as uint8, or divide by a float32",
                         f"import numpy as np\n\n{scope.segment(left)} / np.float32({scope.segment(by)})",
                     )
+                elif by.value == _WHITE and not scope.loops_around(node) and _is_gathered(left, scope, death):
+                    yield Proposal(
+                        (),
+                        f"{quote(scope.segment(node))} makes 8 bytes (float64) of each byte of the images. In float32 "
+                        "it takes half; kept as uint8 and divided batch by batch, an eighth.",
+                        death.memory.missing_bytes,
+                        snippet=_batches(left, scope.segment(by), 0, scope),
+                    )
+
+
+def _is_gathered(node: ast.expr, scope: Scope, death: Death) -> bool:
+    """Whether an array is put together of many: only that, or its name, stands for all images."""
+    found = [node] if isinstance(node, ast.Call) else [one for one, _ in all_origins(node, scope, death.code)]
+    return any(isinstance(one, ast.Call) and death.code.qualified(one.func, scope) in GATHERERS for one in found)
 
 
 def _is_read(node: ast.expr, scope: Scope, death: Death) -> bool:

@@ -61,7 +61,9 @@ class AskForLess(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Say what to call in place of the first of these functions that was running."""
         at = guilty_place(death)
-        if at is None or not keeps_what_grew(death.growth, death.statement_at(death.line)):
+        if at is not None and (found := list(first_running(WAYS, death, at.scope, at.node))):
+            yield from found
+        elif at is None or not keeps_what_grew(death.growth, death.statement_at(death.line)):
             yield from first_running(WAYS, death)
         else:  # what a function returns is kept round by round: another call in that function saves little
             yield from first_running(WAYS, death, at.scope)

@@ -1,8 +1,7 @@
 from collections.abc import Iterator
 
-from ...argument_dicts import add_entry, entries, hidden_arguments
+from ...argument_dicts import entries, give_argument, hidden_arguments
 from ...calls import makers
-from ...edits import set_argument
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote, size
 
@@ -40,8 +39,32 @@ class BoundTreeEnsemble(Fix):
             becomes={1: _FOREST + "params = {'n_estimators': 500, 'n_jobs': 2, \"max_depth\": 14}"},
             says=("500 trees",),
         ),
+        Case(
+            _FOREST
+            + "P = {'n_estimators': 400}\nclass M:\n    def __init__(self, p=None): self.p = {**P, **(p or {})}\n"
+            "    def train(self, X, y):\n        self.m = RandomForestClassifier(**self.p)\n        self.m.fit(X, y)",
+            "M().train(X, y)",
+            becomes={
+                1: _FOREST + "P = {'n_estimators': 400}\nclass M:\n"
+                '    def __init__(self, p=None): self.p = {**P, **(p or {}), "max_depth": 14}\n'
+                "    def train(self, X, y):\n        self.m = RandomForestClassifier(**self.p)\n"
+                "        self.m.fit(X, y)"
+            },
+            says=("400 trees",),
+        ),
+        Case(  # in another call there were 3
+            _FOREST + "P = {'n_estimators': 400}\ndef train(X, y, p=None):\n    q = {**P, **(p or {})}\n"
+            "    return RandomForestClassifier(**q).fit(X, y)",
+            "train(X[:9], y[:9], {'n_estimators': 3})\ntrain(X, y)",
+            becomes={
+                1: _FOREST + "P = {'n_estimators': 400}\ndef train(X, y, p=None):\n"
+                '    q = {**P, **(p or {}), "max_depth": 14}\n    return RandomForestClassifier(**q).fit(X, y)'
+            },
+            says=("grows its trees",),
+        ),
     ]
     SILENT = [
+        Case(_FOREST + "P = {'max_depth': 5}", "q = {**P, 'n_jobs': 2}\nRandomForestClassifier(**q).fit(X, y)"),
         Case(_FOREST, "RandomForestClassifier(max_depth=9).fit(X, y)"),
         Case(_FOREST + "params = {'max_samples': 0.1}", "RandomForestClassifier(**params).fit(X, y)"),
         Case(_FOREST, "RandomForestClassifier().fit(X, y)\nbig = [0] * 10**10", line=2),
@@ -51,19 +74,20 @@ class BoundTreeEnsemble(Fix):
     def propose(self, death: Death) -> Iterator[Proposal]:
         """Set a depth, where the nodes explain what was missing, as far as the rows are known."""
         for made, used in makers(death, *_FORESTS):
-            table = hidden_arguments(made, death.code)
-            words = entries(table)
+            words = entries(hidden_arguments(made, death.code), death.code)
             if not used.name.startswith("fit") or any(made.argument(word) or word in words for word in _BOUNDS):
                 continue
             data, missing = used.argument("X", 0), death.memory.missing_bytes or 0
             value = death.values.of(data, used.scope)
             given = made.argument("n_estimators", 0) or words.get("n_estimators")
-            trees = 100 if given is None else death.values.number(given, made.scope) or 100
-            takes = 2 * value.shape[0] * trees * _NODE_BYTES if value is not None and value.shape else missing
+            trees = 100 if given is None else death.values.number(given, made.scope)
+            known = value is not None and value.shape and trees
+            takes = 2 * value.shape[0] * trees * _NODE_BYTES if known and value and trees else missing
             depth = str(_DEPTH)
+            grows = f"its {trees} trees" if trees else "its trees"
             yield Proposal(
-                set_argument(made, "max_depth", depth) if table is None else add_entry(table, "max_depth", depth),
-                f"{quote(made.text)} grows its {trees} trees until each leaf is pure, with up to two nodes for each "
+                give_argument(made, death.code, "max_depth", depth),
+                f"{quote(made.text)} grows {grows} until each leaf is pure, with up to two nodes for each "
                 f"row: {size(takes)}. With a depth of {_DEPTH} a tree has 32,767 nodes at most.",
                 takes,
             )

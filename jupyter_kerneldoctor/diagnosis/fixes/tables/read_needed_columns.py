@@ -1,9 +1,9 @@
 import ast
 from collections.abc import Iterator
 
+from ...argument_dicts import entries, give_argument, hidden_arguments
 from ...calls import calls_at
 from ...code.notebook import Call
-from ...edits import set_argument
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...frameworks.columns import columns_read
 from ...units import enumeration, quote
@@ -80,6 +80,11 @@ class ReadNeededColumns(Fix):
             }.items()
         ),
         Case(
+            "import pandas as pd\nHOW = {'sep': ';', 'decimal': ','}",
+            "t = pd.read_csv(p, **HOW)\nt['n'].sum()",
+            becomes={1: "import pandas as pd\nHOW = {'sep': ';', 'decimal': ',', \"usecols\": ['n']}"},
+        ),
+        Case(
             "import pandas as pd\nclass Loader:\n    def __init__(self, path):\n        self.t = pd.read_csv(path)\n"
             "    def mean(self):\n        return self.t.loc[self.t['k'] > 1, 'v'].mean()",
             "Loader('a').mean()",
@@ -126,16 +131,18 @@ class ReadNeededColumns(Fix):
         """Name the columns."""
         for call in calls_at(death, *_ARGUMENTS):
             columns, named = columns_read(call, death.code), _named(call)
+            hidden = entries(hidden_arguments(call, death.code), death.code)
             if (
                 death.worked_before(call)
-                or not call.is_written_out
+                or not (call.is_written_out or hidden)
                 or any(call.argument(word) for word in _OTHER_NAMES)
+                or {*_OTHER_NAMES, *_NAMED} & hidden.keys()
             ):
                 continue
             if columns.are_all and named is not None:
                 names = [*dict.fromkeys([*columns.names, *named])]
                 yield Proposal(
-                    set_argument(call, _ARGUMENTS[call.name], str(names)),
+                    give_argument(call, death.code, _ARGUMENTS[call.name], str(names)),
                     f"{quote(call.text)} reads all columns; the code uses "
                     f"{enumeration([quote(one) for one in names])}. Cells that come later may need more.",
                     death.memory.missing_bytes,

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 from ...calls import calls_at
 from ...code.notebook import Call
+from ...code.origins import all_origins
 from ...edits import insert_before, replace, text_of
 from ...fix import Case, Death, Family, Fix, Proposal
 from ...units import quote, size
@@ -55,6 +56,12 @@ class ResampleOutlierRange(Fix):
             "m.regular()",
             says=("self.s.index.min()", "self.s.resample('1min')"),
         ),
+        Case(
+            "import pandas as pd\ndef regular(t, rate='1s'):\n    return (\n        t\n        .set_index('at')\n"
+            "        .groupby('meter')['kwh']\n        .resample(rate)\n        .ffill()\n    )",
+            "regular(pd.read_csv('a.csv'))",
+            says=("step of 1s", "of each group", "coarser", ".resample('1h')", "table.groupby('meter')"),
+        ),
     ]
     SILENT = [
         Case(_SERIES, "r = s.resample('1s').mean()", before_mib=1500),
@@ -67,6 +74,9 @@ class ResampleOutlierRange(Fix):
         for call in calls_at(death, "pandas.DataFrame.resample", "pandas.DataFrame.asfreq"):
             missing, before = death.wanted_bytes, death.memory.before_bytes or 0
             name = _name(call)
+            if name is None and missing >= before:
+                yield _of_a_chain(call, missing, death)
+                continue
             if name is None or missing < _OUTGROWN * before or f"{name}.index >=" in death.code.source(call.cell):
                 continue
             on, index = call.argument("on"), f"{name}.index"
@@ -91,6 +101,29 @@ class ResampleOutlierRange(Fix):
                 snippet=f"print({times}.min(), {times}.max())  # is one of them wrong?\n\n"
                 f"{longer}  # if not: a longer step, a sixtieth of what '1s' makes",
             )
+
+
+def _of_a_chain(call: Call, missing: int, death: Death) -> Proposal:
+    """Say how a chain makes fewer rows: `df.groupby("meter")["kwh"].resample("1s").ffill()`."""
+    rule = call.argument("rule", 0)
+    found = [] if rule is None else [one.node for one in all_origins(rule, call.scope, death.code)]
+    step = next((one.value for one in found if isinstance(one, ast.Constant) and isinstance(one.value, str)), "")
+    each = f" of {step}" if step else ""
+    groups = [one for one in ast.walk(call.node) if getattr(getattr(one, "func", None), "attr", "") == "groupby"]
+    of_each = " of each group" if groups else ""
+    by = next((call.scope.segment(one.args[0]) for one in groups if isinstance(one, ast.Call) and one.args), "'key'")
+    method = getattr(call.node.func, "attr", "resample")
+    why = (
+        f"`.{method}(...)` makes a row for each step{each} between the first and the last timestamp{of_each}: "
+        f"{size(missing)} at least. A coarser step makes fewer, and so does one group at a time."
+    )
+    snippet = f"table.{method}('1h')  # a coarser step; '1min' is a sixtieth of what '1s' makes"
+    if groups:
+        snippet += (
+            f"\n\nfor key, part in table.groupby({by}):  # or one group at a time: keep only what you need of it\n"
+        )
+        snippet += f"    part = part.{method}({call.scope.segment(rule) if rule is not None else repr('1min')})"
+    return Proposal((), why, missing, "Resample to a coarser step", snippet)
 
 
 def _with(call: Call, argument: ast.expr, text: str) -> str:
